@@ -1,0 +1,1 @@
+//! Experiments: configuration file, folds, grid, seeds, report.

@@ -1,0 +1,1 @@
+//! Learners: everything that fits a scorer.

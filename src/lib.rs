@@ -1,0 +1,29 @@
+//! Learning to rank on [burn]: measures of the sorted list, optimised directly.
+//!
+//! Layers, each of which uses only those below it:
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `cli`, `experiment` | the command line; configuration files, folds, grids, reports (feature `cli`) |
+//! | `learner` | everything that fits a scorer: gradient training and the papers' outer loops (feature `cli`) |
+//! | `ranker` | a trained ranker as one saved artefact (feature `cli`) |
+//! | [`scorer`] | burn modules from documents to scores |
+//! | [`loss`] | surrogates and baselines, one file each |
+//! | [`op`] | the pairwise primitives behind every loss |
+//! | [`data`] | readers, datasets, folds, normalisers, padded batches |
+//! | [`measure`] | exact measures and their conventions |
+
+pub mod data;
+pub mod loss;
+pub mod measure;
+pub mod op;
+pub mod scorer;
+
+#[cfg(feature = "cli")]
+pub mod cli;
+#[cfg(feature = "cli")]
+pub mod experiment;
+#[cfg(feature = "cli")]
+pub mod learner;
+#[cfg(feature = "cli")]
+pub mod ranker;

@@ -1,0 +1,32 @@
+//! The pairwise primitives: every surrogate is a short composition of these sums over one list.
+//!
+//! | primitive | value for document i |
+//! |---|---|
+//! | [`step_sum`] | `sum_j v_j phi(alpha (x_j - x_i))` |
+//! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))` |
+//! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
+//! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
+//! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
+//!
+//! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`.
+
+mod indicator_sum;
+mod pair_loss;
+mod rank;
+mod rank_expectation;
+mod step_sum;
+
+pub use indicator_sum::indicator_sum;
+pub use pair_loss::{PairLoss, PairWeight, pair_loss};
+pub use rank::rank;
+pub use rank_expectation::{ExponentialTerm, rank_expectation};
+pub use step_sum::{Step, step_sum};
+
+use burn::tensor::Tensor;
+
+/// `x_j - x_i` for every ordered pair: `[B, N]` to `[B, N (i), N (j)]`.
+pub(crate) fn differences(x: &Tensor<2>) -> Tensor<3> {
+    let columns: Tensor<3> = x.clone().unsqueeze_dim(1);
+    let rows: Tensor<3> = x.clone().unsqueeze_dim(2);
+    columns - rows
+}

@@ -1,0 +1,1 @@
+//! A trained ranker as one saved artefact.

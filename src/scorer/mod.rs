@@ -1,0 +1,1 @@
+//! Scorers: burn modules from documents to scores.
