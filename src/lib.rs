@@ -13,11 +13,14 @@
 //! | [`data`] | readers, datasets, folds, normalisers, padded batches |
 //! | [`measure`] | exact measures and their conventions |
 
+#![warn(missing_docs)]
+
 pub mod data;
 pub mod loss;
 pub mod measure;
 pub mod op;
 pub mod scorer;
+pub mod seed;
 
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -1,1 +1,21 @@
-//! Learners: everything that fits a scorer.
+//! Learners: everything that fits a scorer, behind one trait.
+
+mod context;
+
+pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progress, Round, Selection, StopReason};
+
+use crate::data::Dataset;
+
+/// Fits a model to queries.
+///
+/// The data arrive normalised; the caller keeps the normaliser beside the fitted model. A learner reads its data, the
+/// seed and the device from its arguments only, so that the same arguments give the same bytes on the CPU.
+pub trait Learner: Send + Sync {
+    /// Registered name, as `learner.kind` in configuration files.
+    fn name(&self) -> &'static str;
+
+    /// Fits a model to `train`; selects among rounds on `validation` where there is one, else on `train`.
+    ///
+    /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`].
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError>;
+}

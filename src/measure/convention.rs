@@ -66,3 +66,42 @@ impl Discount {
         }
     }
 }
+
+/// How documents with equal scores are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ties {
+    /// The measure is averaged over all orders of the tied documents (exact expectation).
+    #[default]
+    Average,
+    /// Tied documents keep the order of the file.
+    FileOrder,
+    /// Tied documents are ordered by descending identifier, scores compared as `f32` (trec_eval).
+    DocumentIdDescending,
+}
+
+/// What a query without relevant document counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmptyQuery {
+    /// Left out of the mean, and counted in the report.
+    #[default]
+    Exclude,
+    /// Counted in the mean with this value.
+    Value(f64),
+}
+
+/// Everything that a measure's value depends on besides scores and labels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Convention {
+    /// Preset name, or `custom`.
+    pub name: String,
+    /// Gain of a label.
+    pub gain: Gain,
+    /// Discount of a rank.
+    pub discount: Discount,
+    /// Order of equal scores.
+    pub ties: Ties,
+    /// Value of a query without relevant document.
+    pub empty: EmptyQuery,
+}
