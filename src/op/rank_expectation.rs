@@ -24,7 +24,7 @@ pub struct ExponentialTerm {
 pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[ExponentialTerm]) -> Tensor<2> {
     let [_, n] = x.dims();
     let beats = ((differences(&x) / (2.0 * sigma)).erf() + 1.0) * 0.5;
-    let off_diagonal = Tensor::<2>::eye(n, (&x.device(), x.dtype())).neg() + 1.0;
+    let off_diagonal = Tensor::<2>::eye(n, &x.device()).cast(x.dtype()).neg() + 1.0;
     let beats = beats * mask.unsqueeze_dim::<3>(1) * off_diagonal.unsqueeze_dim::<3>(0);
     let mut out = x.zeros_like();
     for term in terms {
