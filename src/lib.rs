@@ -15,6 +15,7 @@
 
 #![warn(missing_docs)]
 
+pub mod atomic_file;
 pub mod data;
 pub mod loss;
 pub mod measure;
