@@ -1,6 +1,10 @@
 //! Learners: everything that fits a scorer, behind one trait.
 
+mod checks;
 mod context;
+mod rounds;
+#[cfg(test)]
+mod testing;
 
 pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progress, Round, Selection, StopReason};
 

@@ -1,0 +1,89 @@
+//! Small data and contexts for the learners' unit tests.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use burn::tensor::Device;
+
+use super::{FitContext, Interrupt, NoProgress, Progress, Round, Selection};
+use crate::data::Dataset;
+use crate::measure::{Convention, Discount, EmptyQuery, Gain, Measure, Ties};
+
+/// A dataset of queries, each a list of `(label, features)`.
+pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Dataset {
+    let mut data = Dataset { feature_count, offsets: vec![0], ..Dataset::default() };
+    for (query, documents) in queries.iter().enumerate() {
+        for (label, features) in *documents {
+            data.labels.push(*label);
+            data.features.extend_from_slice(features);
+        }
+        data.offsets.push(data.labels.len());
+        data.query_ids.push(format!("{}", query + 1));
+    }
+    data
+}
+
+/// One query, two documents, two features: the second feature orders them, the first reverses them.
+pub(crate) fn two_documents() -> Dataset {
+    dataset(2, &[&[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]])
+}
+
+fn letor() -> Convention {
+    Convention {
+        name: "letor".into(),
+        gain: Gain::Exp2,
+        discount: Discount::Letor,
+        ties: Ties::FileOrder,
+        empty: EmptyQuery::Value(0.0),
+    }
+}
+
+/// A context that selects by MAP in the `letor` convention.
+pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
+    FitContext {
+        device: Device::flex(),
+        seed: 7,
+        selection: Selection { measure: Measure::Ap(None), convention: letor() },
+        directory,
+        resume: false,
+        dashboard: false,
+        progress: &NoProgress,
+        interrupt: Interrupt::default(),
+    }
+}
+
+/// Keeps the warnings of a fit.
+#[derive(Default)]
+pub(crate) struct Warnings(Mutex<Vec<String>>);
+
+impl Warnings {
+    pub(crate) fn text(&self) -> String {
+        self.0.lock().expect("no test panics while it warns").join("\n")
+    }
+}
+
+impl Progress for Warnings {
+    fn begin(&self, _: &str, _: Option<usize>) {}
+    fn round(&self, _: &Round) {}
+    fn warn(&self, message: &str) {
+        self.0.lock().expect("no test panics while it warns").push(message.to_owned());
+    }
+    fn end(&self) {}
+}
+
+/// Interrupts a fit after a number of rounds: a kill between two rounds, as far as the state on disk goes.
+pub(crate) struct StopAfter {
+    pub(crate) rounds: usize,
+    pub(crate) interrupt: Interrupt,
+}
+
+impl Progress for StopAfter {
+    fn begin(&self, _: &str, _: Option<usize>) {}
+    fn round(&self, round: &Round) {
+        if round.round >= self.rounds {
+            self.interrupt.request();
+        }
+    }
+    fn warn(&self, _: &str) {}
+    fn end(&self) {}
+}
