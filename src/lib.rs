@@ -17,11 +17,13 @@
 
 pub mod atomic_file;
 pub mod data;
+pub mod device;
 pub mod loss;
 pub mod measure;
 pub mod op;
 pub mod scorer;
 pub mod seed;
+pub mod text;
 
 #[cfg(feature = "cli")]
 pub mod cli;

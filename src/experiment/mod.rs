@@ -1,1 +1,5 @@
 //! Experiments: configuration file, folds, grid, seeds, report.
+
+mod document;
+
+pub use document::{ConfigError, Document};

@@ -1,0 +1,185 @@
+//! Devices by name: the backend is chosen at run time.
+//!
+//! | name | backend | cargo feature |
+//! |---|---|---|
+//! | `flex` | burn Flex, CPU (default) | always |
+//! | `ndarray` | burn ndarray, CPU | `ndarray` |
+//! | `cuda`, `cuda:1` | NVIDIA CUDA | `cuda` |
+//! | `rocm`, `rocm:1` | AMD ROCm | `rocm` |
+//! | `wgpu`, `vulkan`, `metal`, each also `:discrete:0`, `:integrated:0`, `:virtual:0`, `:cpu` | wgpu graphics APIs | `wgpu`, `vulkan`, `metal` |
+
+use std::panic::{self, AssertUnwindSafe};
+
+#[cfg(feature = "wgpu")]
+use burn::tensor::DeviceKind;
+use burn::tensor::{Device, Tensor};
+
+/// A backend this project knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backend {
+    /// First part of a device name.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Whether this build has it.
+    pub built: bool,
+}
+
+/// Every backend, whether or not this build has it.
+pub const BACKENDS: &[Backend] = &[
+    Backend { name: "flex", summary: "burn Flex, CPU", built: true },
+    Backend { name: "ndarray", summary: "burn ndarray, CPU", built: cfg!(feature = "ndarray") },
+    Backend { name: "cuda", summary: "NVIDIA GPU through CUDA", built: cfg!(feature = "cuda") },
+    Backend { name: "rocm", summary: "AMD GPU through ROCm", built: cfg!(feature = "rocm") },
+    Backend { name: "vulkan", summary: "GPU through Vulkan (SPIR-V kernels)", built: cfg!(feature = "vulkan") },
+    Backend { name: "wgpu", summary: "GPU through wgpu (WGSL kernels)", built: cfg!(feature = "wgpu") },
+    Backend { name: "metal", summary: "Apple GPU through Metal", built: cfg!(feature = "metal") },
+];
+
+/// Why a device cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// No such backend.
+    #[error("device `{found}`: expected one of {}{}", names(), crate::text::did_you_mean(.nearest))]
+    #[allow(missing_docs)]
+    Unknown { found: String, nearest: Option<String> },
+    /// A backend that this build was compiled without.
+    #[error("device `{found}`: this build has no {backend} backend; build with `--features {backend}`")]
+    #[allow(missing_docs)]
+    NotBuilt { found: String, backend: &'static str },
+    /// A selector that the backend does not have.
+    #[error("device `{found}`: selector `{selector}`, expected {expected}")]
+    #[allow(missing_docs)]
+    Selector { found: String, selector: String, expected: &'static str },
+    /// The backend is there, the device is not.
+    #[error("device `{found}` cannot be opened: {reason}")]
+    #[allow(missing_docs)]
+    Unavailable { found: String, reason: String },
+}
+
+fn names() -> String {
+    BACKENDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Opens the device called `name` and proves it with a small computation.
+///
+/// # Errors
+/// [`DeviceError`] when the name is unknown, the backend was not built in, or the device does not answer.
+pub fn open(name: &str) -> Result<Device, DeviceError> {
+    let (head, selector) = name.split_once(':').map_or((name, None), |(head, rest)| (head, Some(rest)));
+    let backend = BACKENDS.iter().find(|b| b.name == head).ok_or_else(|| DeviceError::Unknown {
+        found: name.to_string(),
+        nearest: crate::text::nearest(head, BACKENDS.iter().map(|b| b.name)),
+    })?;
+    if !backend.built {
+        return Err(DeviceError::NotBuilt { found: name.to_string(), backend: backend.name });
+    }
+    let select = select(name, backend.name, selector)?;
+    // A missing driver is a panic inside the backend: turn it into an error, and keep its report off the terminal.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let opened = panic::catch_unwind(AssertUnwindSafe(|| {
+        let device = select();
+        let sum: f32 = Tensor::<1>::from_floats([1.0, 2.0], &device).sum().into_scalar();
+        (device, sum)
+    }));
+    panic::set_hook(hook);
+    match opened {
+        Ok((device, 3.0)) => Ok(device),
+        Ok((_, sum)) => Err(DeviceError::Unavailable { found: name.to_string(), reason: format!("1 + 2 gave {sum}") }),
+        Err(cause) => {
+            let text = cause.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| cause.downcast_ref::<&str>().map(|s| s.to_string()));
+            let reason = text.unwrap_or_else(|| "the backend gave no reason".to_string());
+            Err(DeviceError::Unavailable {
+                found: name.to_string(),
+                reason: reason.lines().next().unwrap_or_default().to_string(),
+            })
+        }
+    }
+}
+
+type Select = Box<dyn Fn() -> Device>;
+
+fn select(found: &str, backend: &'static str, selector: Option<&str>) -> Result<Select, DeviceError> {
+    let wrong = |expected| {
+        let selector = selector.unwrap_or_default().to_string();
+        DeviceError::Selector { found: found.to_string(), selector, expected }
+    };
+    match backend {
+        "flex" if selector.is_none() => Ok(Box::new(Device::flex)),
+        #[cfg(feature = "ndarray")]
+        "ndarray" if selector.is_none() => Ok(Box::new(Device::ndarray)),
+        #[cfg(feature = "cuda")]
+        "cuda" => index(selector)
+            .map(|i| -> Select { Box::new(move || Device::cuda(i)) })
+            .ok_or_else(|| wrong("an index, as in cuda:0")),
+        #[cfg(feature = "rocm")]
+        "rocm" => index(selector)
+            .map(|i| -> Select { Box::new(move || Device::rocm(i)) })
+            .ok_or_else(|| wrong("an index, as in rocm:0")),
+        #[cfg(feature = "wgpu")]
+        "wgpu" => {
+            kind(selector).map(|k| -> Select { Box::new(move || Device::wgpu(k.clone())) }).ok_or_else(|| wrong(KINDS))
+        }
+        #[cfg(feature = "vulkan")]
+        "vulkan" => kind(selector)
+            .map(|k| -> Select { Box::new(move || Device::vulkan(k.clone())) })
+            .ok_or_else(|| wrong(KINDS)),
+        #[cfg(feature = "metal")]
+        "metal" => {
+            kind(selector).map(|k| -> Select { Box::new(move || Device::metal(k.clone())) }).ok_or_else(|| wrong(KINDS))
+        }
+        _ => Err(wrong("none")),
+    }
+}
+
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+fn index(selector: Option<&str>) -> Option<usize> {
+    selector.map_or(Some(0), |text| text.parse().ok())
+}
+
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+const KINDS: &str = "discrete:N, integrated:N, virtual:N or cpu";
+
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
+fn kind(selector: Option<&str>) -> Option<DeviceKind> {
+    let Some(text) = selector else { return Some(DeviceKind::DefaultDevice) };
+    let (kind, number) = text.split_once(':').unwrap_or((text, "0"));
+    let number = number.parse().ok()?;
+    match kind {
+        "discrete" => Some(DeviceKind::DiscreteGpu(number)),
+        "integrated" => Some(DeviceKind::IntegratedGpu(number)),
+        "virtual" => Some(DeviceKind::VirtualGpu(number)),
+        "cpu" => Some(DeviceKind::Cpu),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flex_opens() {
+        open("flex").unwrap();
+    }
+
+    #[test]
+    fn a_misspelt_device_names_the_nearest() {
+        let message = open("flx").unwrap_err().to_string();
+        assert!(message.contains("did you mean `flex`?"), "{message}");
+    }
+
+    #[test]
+    fn a_selector_that_means_nothing_is_refused() {
+        assert!(matches!(open("flex:1"), Err(DeviceError::Selector { .. })));
+    }
+
+    #[test]
+    #[cfg(not(feature = "cuda"))]
+    fn a_backend_that_is_not_built_in_says_how_to_get_it() {
+        let message = open("cuda:0").unwrap_err().to_string();
+        assert!(message.contains("--features cuda"), "{message}");
+    }
+}

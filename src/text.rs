@@ -1,0 +1,27 @@
+//! Words for error messages.
+
+/// The known name nearest to `found`, if any is near enough to be meant.
+pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&found.to_lowercase(), &name.to_lowercase()), name))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.to_string())
+}
+
+/// `"; did you mean `x`?"`, or nothing.
+pub fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_found_and_far_ones_are_not() {
+        assert_eq!(nearest("aprox_ndcg", ["approx_ndcg", "list_net"]), Some("approx_ndcg".to_string()));
+        assert_eq!(nearest("zzz", ["approx_ndcg", "list_net"]), None);
+    }
+}
