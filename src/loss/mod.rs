@@ -3,9 +3,16 @@
 //! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true for a document) and keeps the
 //! promises stated at [`RankingLoss`].
 
+mod bounds;
+mod exponential_fit;
 mod lists;
 
+pub use bounds::{
+    PairAggregation, PermutationError, PermutationSet, TypeOneBound, TypeTwoBound, TypeTwoLoss, permutation_scores,
+    score_coefficients,
+};
 pub use burn::nn::loss::Reduction;
+pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
 pub use lists::Lists;
 
 use std::fmt::Debug;

@@ -1,0 +1,391 @@
+//! Upper bounds of `1 - E`, `E` a measure in [0, 1], as losses (direct-optimization, section 4).
+//!
+//! Type one bounds are functions of the measure of the ranked list: `exp(-E)` and `log2(1 + exp(-E))` (section 4.1; AdaRank).
+//! Type two bounds compare perfect permutations `p` with imperfect ones `q` (section 4.2; PermuRank, SVM-MAP), with
+//! `d = E(p) - E(q)` and `m = F(p) - F(q)`:
+//!
+//! | bound | term |
+//! |---|---|
+//! | hinge | `d max(0, 1 - m)` |
+//! | margin hinge | `max(0, d - m)` |
+//! | logistic | `d log2(1 + exp(-m))` |
+//! | exponential | `d exp(-m)` |
+//!
+//! and take the largest term or the sum. `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, `z_kl = 1` if `p` has `k` ahead of
+//! `l` and -1 otherwise (equation 11), is linear in the scores, so that any scorer can be trained through it: the document at
+//! position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`.
+//!
+//! Cost: O(n) a permutation and O(1) a pair of permutations. A query without perfect or without imperfect permutation, or
+//! with one document, has loss 0 and gradient 0.
+
+use burn::tensor::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+/// Bound of `1 - E` by a function of `E` (section 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TypeOneBound {
+    /// `exp(-E)`
+    #[default]
+    Exponential,
+    /// `log2(1 + exp(-E))`
+    Logistic,
+}
+
+impl TypeOneBound {
+    /// The bound at the measure `e` in [0, 1].
+    pub fn at(self, e: f64) -> f64 {
+        match self {
+            TypeOneBound::Exponential => (-e).exp(),
+            TypeOneBound::Logistic => (-e).exp().ln_1p() / std::f64::consts::LN_2,
+        }
+    }
+}
+
+/// Bound of `d [[m <= 0]]` for one pair of permutations (section 4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TypeTwoBound {
+    /// `d max(0, 1 - m)`
+    #[default]
+    Hinge,
+    /// `max(0, d - m)`
+    MarginHinge,
+    /// `d log2(1 + exp(-m))`
+    Logistic,
+    /// `d exp(-m)`
+    Exponential,
+}
+
+/// How the terms of a query's pairs of permutations become its loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairAggregation {
+    /// The largest term.
+    Max,
+    /// The sum of the terms (equation 7).
+    Sum,
+    /// The sum divided by the number of perfect permutations (PermuRank, section 5.2).
+    #[default]
+    SumPerPerfect,
+}
+
+/// Why permutations cannot be a working set.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PermutationError {
+    /// Not an order of the query's documents.
+    #[error("{found:?} is not an order of the documents 0 to {}", .documents - 1)]
+    NotAPermutation {
+        /// The order given.
+        found: Vec<u32>,
+        /// Documents of the query.
+        documents: usize,
+    },
+    /// An imperfect permutation that is not worse than a perfect one.
+    #[error("measure of an imperfect permutation is {found}, expected a number below {perfect}, the perfect one's")]
+    NotImperfect {
+        /// Its measure.
+        found: f64,
+        /// The measure of the perfect permutations.
+        perfect: f64,
+    },
+}
+
+/// The working sets of one query. A permutation is an order: document indices, best first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PermutationSet {
+    documents: usize,
+    perfect_measure: f64,
+    perfect: Vec<Vec<u32>>,
+    imperfect: Vec<Vec<u32>>,
+    imperfect_measures: Vec<f64>,
+}
+
+impl PermutationSet {
+    /// Empty sets of a query of `documents` documents whose perfect permutations have the measure `perfect_measure` (1 for a
+    /// normalised measure).
+    pub fn new(documents: usize, perfect_measure: f64) -> Self {
+        Self { documents, perfect_measure, perfect: Vec::new(), imperfect: Vec::new(), imperfect_measures: Vec::new() }
+    }
+
+    /// Adds a perfect permutation; false if it was there.
+    pub fn insert_perfect(&mut self, order: Vec<u32>) -> Result<bool, PermutationError> {
+        self.check(&order)?;
+        let new = !self.perfect.contains(&order);
+        if new {
+            self.perfect.push(order);
+        }
+        Ok(new)
+    }
+
+    /// Adds an imperfect permutation of the given measure; false if it was there.
+    pub fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> Result<bool, PermutationError> {
+        self.check(&order)?;
+        if measure.is_nan() || measure >= self.perfect_measure {
+            return Err(PermutationError::NotImperfect { found: measure, perfect: self.perfect_measure });
+        }
+        let new = !self.imperfect.contains(&order);
+        if new {
+            self.imperfect.push(order);
+            self.imperfect_measures.push(measure);
+        }
+        Ok(new)
+    }
+
+    fn check(&self, order: &[u32]) -> Result<(), PermutationError> {
+        let mut seen = vec![false; self.documents];
+        let fresh = |d: &u32| seen.get_mut(*d as usize).is_some_and(|s| !std::mem::replace(s, true));
+        if order.len() == self.documents && order.iter().all(fresh) {
+            return Ok(());
+        }
+        Err(PermutationError::NotAPermutation { found: order.to_vec(), documents: self.documents })
+    }
+
+    /// The perfect permutations, in order of insertion.
+    pub fn perfect(&self) -> &[Vec<u32>] {
+        &self.perfect
+    }
+
+    /// The imperfect permutations, in order of insertion.
+    pub fn imperfect(&self) -> &[Vec<u32>] {
+        &self.imperfect
+    }
+
+    /// The measure lost by each imperfect permutation, `E(p) - E(q) > 0`.
+    pub fn measure_losses(&self) -> impl Iterator<Item = f64> {
+        self.imperfect_measures.iter().map(|measure| self.perfect_measure - measure)
+    }
+
+    /// True when there is no pair to compare.
+    pub fn is_empty(&self) -> bool {
+        self.perfect.is_empty() || self.imperfect.is_empty() || self.documents < 2
+    }
+}
+
+/// Coefficient of each document's score in `F(order)`, indexed by document; zeros for a single document.
+pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
+    let n = order.len() as f64;
+    let mut coefficients = vec![0.0; order.len()];
+    if order.len() > 1 {
+        for (position, &document) in order.iter().enumerate() {
+            coefficients[document as usize] = (n - 1.0 - 2.0 * position as f64) / (n * (n - 1.0));
+        }
+    }
+    coefficients
+}
+
+/// `F` of each permutation.
+///
+/// # Shapes
+/// - `scores`: `[1, documents]`; every order has as many entries
+/// - output: `[orders.len()]`
+pub fn permutation_scores(scores: Tensor<2>, orders: &[Vec<u32>]) -> Tensor<1> {
+    let [_, n] = scores.dims();
+    let coefficients: Vec<f64> = orders.iter().flat_map(|order| score_coefficients(order)).collect();
+    let options = (&scores.device(), scores.dtype());
+    let matrix = Tensor::<2>::from_data(TensorData::new(coefficients, [orders.len(), n]), options);
+    (matrix * scores).sum_dim(1).squeeze_dim(1)
+}
+
+/// A type two bound over given working sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TypeTwoLoss {
+    /// Term of a pair of permutations.
+    pub bound: TypeTwoBound,
+    /// From terms to the query's loss.
+    pub aggregation: PairAggregation,
+}
+
+impl TypeTwoLoss {
+    /// Loss of one query.
+    ///
+    /// # Shapes
+    /// - `scores`: `[1, documents]`, the documents that `sets` orders first; further (padded) places do not matter
+    /// - output: `[1]`
+    pub fn forward(&self, scores: Tensor<2>, sets: &PermutationSet) -> Tensor<1> {
+        let options = (&scores.device(), scores.dtype());
+        if sets.is_empty() {
+            return Tensor::zeros([1], options);
+        }
+        let losses: Vec<f64> = sets.measure_losses().collect();
+        let shape = [1, losses.len()];
+        let d = Tensor::<2>::from_data(TensorData::new(losses, shape), options);
+        let scores = scores.slice([0..1, 0..sets.documents]);
+        let perfect: Tensor<2> = permutation_scores(scores.clone(), &sets.perfect).unsqueeze_dim(1);
+        let imperfect: Tensor<2> = permutation_scores(scores, &sets.imperfect).unsqueeze_dim(0);
+        let m = perfect - imperfect;
+        let terms = match self.bound {
+            TypeTwoBound::Hinge => d * (m.neg() + 1.0).clamp_min(0.0),
+            TypeTwoBound::MarginHinge => (m.neg() + d).clamp_min(0.0),
+            TypeTwoBound::Logistic => d * burn::tensor::activation::softplus(m.neg(), 1.0) / std::f64::consts::LN_2,
+            TypeTwoBound::Exponential => d * m.neg().exp(),
+        };
+        match self.aggregation {
+            PairAggregation::Max => terms.max(),
+            PairAggregation::Sum => terms.sum(),
+            PairAggregation::SumPerPerfect => terms.sum() / sets.perfect.len() as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Device};
+
+    use super::*;
+
+    const BOUNDS: [TypeTwoBound; 4] =
+        [TypeTwoBound::Hinge, TypeTwoBound::MarginHinge, TypeTwoBound::Logistic, TypeTwoBound::Exponential];
+
+    fn scores(values: &[f64], device: &Device) -> Tensor<2> {
+        Tensor::from_data(TensorData::new(values.to_vec(), [1, values.len()]), (device, DType::F64))
+    }
+
+    fn value(tensor: Tensor<1>) -> f64 {
+        tensor.into_data().iter::<f64>().next().unwrap()
+    }
+
+    fn sets() -> PermutationSet {
+        let mut sets = PermutationSet::new(3, 1.0);
+        assert!(sets.insert_perfect(vec![0, 1, 2]).unwrap());
+        assert!(!sets.insert_perfect(vec![0, 1, 2]).unwrap());
+        assert!(sets.insert_imperfect(vec![2, 1, 0], 0.25).unwrap());
+        assert!(sets.insert_imperfect(vec![1, 0, 2], 0.5).unwrap());
+        sets
+    }
+
+    /// `F` by its definition, equation (11).
+    fn by_pairs(s: &[f64], order: &[u32]) -> f64 {
+        let n = s.len();
+        let position = |d: usize| order.iter().position(|&o| o as usize == d).unwrap();
+        let mut sum = 0.0;
+        for k in 0..n {
+            for l in k + 1..n {
+                sum += if position(k) < position(l) { s[k] - s[l] } else { s[l] - s[k] };
+            }
+        }
+        sum / (n * (n - 1)) as f64
+    }
+
+    #[test]
+    fn coefficients_equal_the_sum_over_pairs() {
+        let s = [0.3, -1.2, 2.5, 0.9, -0.4];
+        for order in [[0, 1, 2, 3, 4], [4, 2, 0, 1, 3], [2, 3, 0, 4, 1]] {
+            let linear: f64 = score_coefficients(&order).iter().zip(&s).map(|(c, s)| c * s).sum();
+            assert!((linear - by_pairs(&s, &order)).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn the_sorted_order_has_the_largest_score() {
+        let s = [0.3, -1.2, 2.5];
+        let orders: Vec<Vec<u32>> =
+            vec![vec![2, 0, 1], vec![0, 1, 2], vec![0, 2, 1], vec![1, 0, 2], vec![1, 2, 0], vec![2, 1, 0]];
+        let f = permutation_scores(scores(&s, &Device::flex()), &orders).into_data().to_vec::<f64>().unwrap();
+        assert!(f[1..].iter().all(|&other| other < f[0]), "{f:?}");
+    }
+
+    #[test]
+    fn worked_values() {
+        // s = (1, 0, -2): F(0 1 2) = (1 + 2) 2 / 6 = 1, F(2 1 0) = -1, F(1 0 2) = (2 . 0 + 0 . 1 + 2 . 2) / 6 = 2/3.
+        // So m = (2, 1/3) and d = (3/4, 1/2).
+        let expected = [
+            (TypeTwoBound::Hinge, [0.0, 0.5 * (2.0 / 3.0)]),
+            (TypeTwoBound::MarginHinge, [0.0, 0.5 - 1.0 / 3.0]),
+            (TypeTwoBound::Logistic, [0.75 * (1.0 + (-2f64).exp()).log2(), 0.5 * (1.0 + (-1f64 / 3.0).exp()).log2()]),
+            (TypeTwoBound::Exponential, [0.75 * (-2f64).exp(), 0.5 * (-1f64 / 3.0).exp()]),
+        ];
+        for (bound, terms) in expected {
+            let loss = |aggregation| {
+                let s = scores(&[1.0, 0.0, -2.0, f64::NAN], &Device::flex());
+                value(TypeTwoLoss { bound, aggregation }.forward(s, &sets()))
+            };
+            assert!((loss(PairAggregation::Sum) - (terms[0] + terms[1])).abs() < 1e-12, "{bound:?}");
+            assert!((loss(PairAggregation::Max) - terms[0].max(terms[1])).abs() < 1e-12, "{bound:?}");
+            assert_eq!(loss(PairAggregation::Sum), loss(PairAggregation::SumPerPerfect));
+        }
+    }
+
+    #[test]
+    fn a_second_perfect_permutation_halves_its_weight() {
+        let mut two = PermutationSet::new(2, 1.0);
+        two.insert_perfect(vec![0, 1]).unwrap();
+        two.insert_perfect(vec![1, 0]).unwrap();
+        two.insert_imperfect(vec![1, 0], 0.0).unwrap();
+        let loss = TypeTwoLoss { bound: TypeTwoBound::Hinge, aggregation: PairAggregation::SumPerPerfect };
+        // m = F(p) - F(q) = (s_0 - s_1, 0) = (0.5, 0), so the terms are 0.5 and 1.
+        assert_eq!(value(loss.forward(scores(&[0.5, 0.0], &Device::flex()), &two)), 0.75);
+    }
+
+    #[test]
+    fn every_bound_is_above_the_basic_loss() {
+        // Theorem 2 on all orders of three documents: with the full sets, the loss is at least 1 - E of the sorted order.
+        let measure = |order: &[u32]| if order[0] == 0 { 1.0 } else { 1.0 / (1 + order[1]) as f64 / 2.0 };
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        let mut full = PermutationSet::new(3, 1.0);
+        for order in orders {
+            match measure(&order) {
+                1.0 => full.insert_perfect(order.to_vec()).unwrap(),
+                e => full.insert_imperfect(order.to_vec(), e).unwrap(),
+            };
+        }
+        for s in [[0.1, 0.5, 0.2], [-3.0, 1.0, 2.0], [2.0, 1.0, 0.0], [0.0, 0.01, -0.01]] {
+            let best = orders.iter().max_by(|a, b| by_pairs(&s, *a).total_cmp(&by_pairs(&s, *b))).unwrap();
+            for bound in BOUNDS {
+                let loss = TypeTwoLoss { bound, aggregation: PairAggregation::Max };
+                let bounded = value(loss.forward(scores(&s, &Device::flex()), &full));
+                assert!(bounded >= 1.0 - measure(best), "{bound:?} {s:?}: {bounded}");
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_agree_with_finite_differences() {
+        let device = Device::flex().autodiff();
+        let s = [0.4, 0.1, -0.3];
+        for bound in BOUNDS {
+            let loss = TypeTwoLoss { bound, aggregation: PairAggregation::Sum };
+            let x = scores(&s, &device).require_grad();
+            let gradients = loss.forward(x.clone(), &sets()).backward();
+            let gradient = x.grad(&gradients).unwrap().into_data().to_vec::<f64>().unwrap();
+            for i in 0..3 {
+                let at = |h: f64| {
+                    let mut moved = s;
+                    moved[i] += h;
+                    value(loss.forward(scores(&moved, &Device::flex()), &sets()))
+                };
+                let numeric = (at(1e-6) - at(-1e-6)) / 2e-6;
+                assert!((gradient[i] - numeric).abs() < 1e-8, "{bound:?} {i}: {} {numeric}", gradient[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_to_compare_is_a_loss_of_zero() {
+        let empty = PermutationSet::new(3, 1.0);
+        assert_eq!(value(TypeTwoLoss::default().forward(scores(&[1.0, 2.0, 3.0], &Device::flex()), &empty)), 0.0);
+    }
+
+    #[test]
+    fn what_is_no_order_is_refused() {
+        let mut sets = sets();
+        for order in [vec![0, 1], vec![0, 0, 1], vec![0, 1, 3]] {
+            let refused = sets.insert_perfect(order.clone()).unwrap_err();
+            assert_eq!(refused, PermutationError::NotAPermutation { found: order, documents: 3 });
+        }
+        let refused = sets.insert_imperfect(vec![0, 2, 1], 1.0).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "measure of an imperfect permutation is 1, expected a number below 1, the perfect one's"
+        );
+    }
+
+    #[test]
+    fn type_one_bounds_lie_above_the_basic_loss() {
+        for e in [0.0, 0.3, 1.0] {
+            assert!(TypeOneBound::Exponential.at(e) >= 1.0 - e);
+            assert!(TypeOneBound::Logistic.at(e) >= TypeOneBound::Exponential.at(e) - 1e-15);
+        }
+        assert_eq!((TypeOneBound::Exponential.at(0.0), TypeOneBound::Logistic.at(0.0)), (1.0, 1.0));
+    }
+}

@@ -1,0 +1,355 @@
+//! A completely monotone discount as a positive sum of exponentials, `D(1 + r) = sum_m c_m z_m^r`, `r = 0 .. n - 1`.
+//!
+//! By Bernstein's theorem `1 / log2(2 + r)`, `1 / ln(2 + r)` and `(1 + r)^-beta` are Laplace transforms of positive
+//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares, reweighted
+//! towards the smallest largest error. Non-negative coefficients add up to `D(1)`, so nothing cancels in float32, which an
+//! unconstrained fit does not give. `2^-r` and a constant are one term, exactly.
+//!
+//! Cost: milliseconds a fit, done once for each (discount, power of two above `n`, tolerance) of a process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::measure::Discount;
+use crate::op::ExponentialTerm;
+
+/// Largest number of terms of a fit.
+const MAX_TERMS: usize = 48;
+/// Smallest and largest rate of the grid: `low / n` and `high`, the pairs that are tried.
+const LOWEST_RATES: [f64; 7] = [0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0];
+const HIGHEST_RATES: [f64; 3] = [2.5, 4.0, 6.0];
+/// Reweighting rounds from least squares towards least maximum.
+const REWEIGHTINGS: usize = 6;
+
+/// Why a discount cannot be written as a sum of exponentials.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ExponentialFitError {
+    /// A discount that is not the transform of a positive measure.
+    #[error(
+        "discount {discount} is not completely monotone: expected log2, natural, zipf, exponential or power with exponent >= 0"
+    )]
+    NotCompletelyMonotone {
+        /// The discount, as printed.
+        discount: String,
+    },
+    /// The tolerance was not reached.
+    #[error(
+        "discount {discount}, ranks 1 to {length}: {terms} exponentials leave an error of {found:.1e}, expected at most {tolerance:.1e}"
+    )]
+    Tolerance {
+        /// The discount, as printed.
+        discount: String,
+        /// Ranks fitted.
+        length: usize,
+        /// Number of terms of the best fit.
+        terms: usize,
+        /// Its largest absolute error.
+        found: f64,
+        /// The error asked for.
+        tolerance: f64,
+    },
+}
+
+/// A discount as a sum of exponentials, with its measured errors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExponentialFit {
+    /// Terms with positive coefficients and bases in (0, 1].
+    pub terms: Vec<ExponentialTerm>,
+    /// Ranks `1 ..= length` are fitted.
+    pub length: usize,
+    /// Largest absolute error over these ranks, in float64.
+    pub error_f64: f64,
+    /// The same when powers and sum are accumulated in float32, as a float32 loss does.
+    pub error_f32: f64,
+}
+
+/// The fit of `discount` for lists of up to `n` documents with the fewest terms whose float64 error is at most `tolerance`.
+///
+/// The length is `n` rounded up to a power of two (at least 16). The result is a function of the arguments alone and is
+/// kept for the life of the process.
+pub fn exponential_fit(
+    discount: &Discount,
+    n: usize,
+    tolerance: f64,
+) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
+    type Cache = Mutex<HashMap<(String, usize, u64), Arc<ExponentialFit>>>;
+    static CACHE: OnceLock<Cache> = OnceLock::new();
+    let length = n.max(16).next_power_of_two();
+    let key = (format!("{discount:?}"), length, tolerance.to_bits());
+    let cache = CACHE.get_or_init(Cache::default);
+    if let Some(fit) = cache.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key) {
+        return Ok(fit.clone());
+    }
+    let fit = Arc::new(fit_to(discount, length, tolerance)?);
+    cache.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(key, fit.clone());
+    Ok(fit)
+}
+
+/// True for the discounts that [`exponential_fit`] can fit.
+pub fn is_completely_monotone(discount: &Discount) -> bool {
+    match discount {
+        Discount::Log2 | Discount::Natural | Discount::Zipf | Discount::Exponential => true,
+        Discount::Power { exponent } => exponent.is_finite() && *exponent >= 0.0,
+        Discount::Letor | Discount::Table(_) => false,
+    }
+}
+
+fn fit_to(discount: &Discount, length: usize, tolerance: f64) -> Result<ExponentialFit, ExponentialFitError> {
+    let printed = || format!("{discount:?}");
+    if !is_completely_monotone(discount) {
+        return Err(ExponentialFitError::NotCompletelyMonotone { discount: printed() });
+    }
+    if let Some(term) = single_term(discount) {
+        return Ok(measured(discount, vec![term], length));
+    }
+    // The measure of r^-beta is a gamma density around the rate beta.
+    let scale = if let Discount::Power { exponent } = discount { exponent.max(1.0) } else { 1.0 };
+    let mut best: Option<ExponentialFit> = None;
+    for terms in (8..=MAX_TERMS).step_by(2) {
+        for low in LOWEST_RATES {
+            for high in HIGHEST_RATES {
+                let bases = geometric(low / length as f64, high * scale, terms);
+                let fit = measured(discount, minimax(discount, length, &bases), length);
+                if best.as_ref().is_none_or(|b| fit.error_f64 < b.error_f64) {
+                    best = Some(fit);
+                }
+            }
+        }
+        if best.as_ref().is_some_and(|b| b.error_f64 <= tolerance) {
+            break;
+        }
+    }
+    match best {
+        Some(fit) if fit.error_f64 <= tolerance => Ok(fit),
+        best => Err(ExponentialFitError::Tolerance {
+            discount: printed(),
+            length,
+            terms: best.as_ref().map_or(0, |b| b.terms.len()),
+            found: best.map_or(f64::INFINITY, |b| b.error_f64),
+            tolerance,
+        }),
+    }
+}
+
+fn single_term(discount: &Discount) -> Option<ExponentialTerm> {
+    match discount {
+        Discount::Exponential => Some(ExponentialTerm { coefficient: 0.5, base: 0.5 }),
+        Discount::Power { exponent } if *exponent == 0.0 => Some(ExponentialTerm { coefficient: 1.0, base: 1.0 }),
+        _ => None,
+    }
+}
+
+/// Bases `exp(-t)` for rates in geometric progression, rounded to float32: a base that float32 cannot hold would be off by
+/// one relative error in all of its `n` factors, 1e-5 in the discount for `n = 10^4`.
+fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
+    let ratio = (high / low).ln() / (count - 1) as f64;
+    (0..count).map(|m| f64::from((-low * (ratio * m as f64).exp()).exp() as f32)).collect()
+}
+
+/// Ranks (from 0) at which the fit is made: all the first ones, then a geometric progression; a sum of exponentials this
+/// smooth cannot leave its error between them.
+fn sampled_ranks(length: usize) -> Vec<usize> {
+    let dense = length.min(24);
+    let mut ranks: Vec<usize> = (0..dense).collect();
+    let mut next = dense as f64;
+    while (next as usize) < length - 1 {
+        ranks.push(next as usize);
+        next *= 1.08;
+    }
+    ranks.push(length - 1);
+    ranks.dedup();
+    ranks
+}
+
+/// Non-negative coefficients of the given bases with a small largest error, by iteratively reweighted least squares.
+fn minimax(discount: &Discount, length: usize, bases: &[f64]) -> Vec<ExponentialTerm> {
+    let ranks = sampled_ranks(length);
+    let powers: Vec<Vec<f64>> = bases.iter().map(|z| ranks.iter().map(|&r| z.powi(r as i32)).collect()).collect();
+    let target: Vec<f64> = ranks.iter().map(|&r| discount.at(r + 1)).collect();
+    let mut weights = vec![1.0; ranks.len()];
+    let mut solution = vec![0.0; bases.len()];
+    let mut best = (f64::INFINITY, solution.clone());
+    for _ in 0..=REWEIGHTINGS {
+        let weighted = |values: &[f64]| -> Vec<f64> {
+            values.iter().zip(&weights).map(|(v, w): (&f64, &f64)| v * w.sqrt()).collect()
+        };
+        let columns: Vec<Vec<f64>> = powers.iter().map(|column| weighted(column)).collect();
+        solution = nonnegative_least_squares(&columns, &weighted(&target), solution);
+        let errors: Vec<f64> = residual(&powers, &target, &solution).into_iter().map(f64::abs).collect();
+        let largest = errors.iter().copied().fold(0.0, f64::max);
+        if largest < best.0 {
+            best = (largest, solution.clone());
+        }
+        for (weight, error) in weights.iter_mut().zip(&errors) {
+            *weight *= error / largest.max(f64::MIN_POSITIVE) + 1e-3;
+        }
+        let mean = weights.iter().sum::<f64>() / weights.len() as f64;
+        weights.iter_mut().for_each(|weight| *weight /= mean);
+    }
+    let terms = bases.iter().zip(best.1).map(|(&base, coefficient)| ExponentialTerm { coefficient, base });
+    terms.filter(|term| term.coefficient > 0.0).collect()
+}
+
+/// `terms` with their errors at every rank up to `length`.
+fn measured(discount: &Discount, terms: Vec<ExponentialTerm>, length: usize) -> ExponentialFit {
+    let mut wide: Vec<f64> = terms.iter().map(|t| t.coefficient).collect();
+    let mut narrow = vec![1.0f32; terms.len()];
+    let (mut error_f64, mut error_f32) = (0.0f64, 0.0f64);
+    for rank in 1..=length {
+        let exact = discount.at(rank);
+        error_f64 = error_f64.max((wide.iter().sum::<f64>() - exact).abs());
+        let sum: f32 = terms.iter().zip(&narrow).map(|(t, power)| t.coefficient as f32 * power).sum();
+        error_f32 = error_f32.max((f64::from(sum) - exact).abs());
+        for ((w, p), t) in wide.iter_mut().zip(&mut narrow).zip(&terms) {
+            *w *= t.base;
+            *p *= 1.0 + (t.base - 1.0) as f32;
+        }
+    }
+    ExponentialFit { terms, length, error_f64, error_f32 }
+}
+
+/// `target - columns x`
+fn residual(columns: &[Vec<f64>], target: &[f64], x: &[f64]) -> Vec<f64> {
+    let mut out = target.to_vec();
+    for (column, &c) in columns.iter().zip(x).filter(|(_, c)| **c != 0.0) {
+        out.iter_mut().zip(column).for_each(|(o, v)| *o -= c * v);
+    }
+    out
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// `argmin |columns x - target|`, `x >= 0`: the active set method of Lawson and Hanson (Solving Least Squares Problems,
+/// chapter 23), started from a feasible `x`.
+fn nonnegative_least_squares(columns: &[Vec<f64>], target: &[f64], mut x: Vec<f64>) -> Vec<f64> {
+    const NEGLIGIBLE: f64 = 1e-14;
+    let norms: Vec<f64> = columns.iter().map(|c| dot(c, c).sqrt()).collect();
+    let mut free: Vec<bool> = x.iter().map(|&v| v > 0.0).collect();
+    let mut solve = free.contains(&true);
+    for _ in 0..4 * columns.len() {
+        if !solve {
+            let r = residual(columns, target, &x);
+            let gradient = |j: usize| dot(&columns[j], &r) / norms[j];
+            let Some(entering) =
+                (0..columns.len()).filter(|&j| !free[j]).max_by(|&i, &j| gradient(i).total_cmp(&gradient(j)))
+            else {
+                break;
+            };
+            if gradient(entering) <= NEGLIGIBLE {
+                break;
+            }
+            free[entering] = true;
+        }
+        solve = false;
+        loop {
+            let chosen: Vec<usize> = (0..columns.len()).filter(|&j| free[j]).collect();
+            let z = least_squares(chosen.iter().map(|&j| columns[j].clone()).collect(), target.to_vec());
+            if z.iter().all(|&v| v > 0.0) {
+                chosen.iter().zip(&z).for_each(|(&j, &v)| x[j] = v);
+                break;
+            }
+            let blocking = chosen.iter().zip(&z).filter(|(_, v)| **v <= 0.0);
+            let step = blocking.map(|(&j, &v)| if x[j] > v { x[j] / (x[j] - v) } else { 0.0 }).fold(1.0, f64::min);
+            for (&j, &v) in chosen.iter().zip(&z) {
+                x[j] += step * (v - x[j]);
+                if x[j] <= f64::EPSILON {
+                    x[j] = 0.0;
+                    free[j] = false;
+                }
+            }
+        }
+    }
+    x
+}
+
+/// `argmin |columns x - target|` by Householder's QR factorisation.
+fn least_squares(mut columns: Vec<Vec<f64>>, mut target: Vec<f64>) -> Vec<f64> {
+    let count = columns.len();
+    let mut diagonal = vec![0.0; count];
+    for j in 0..count {
+        let (done, rest) = columns.split_at_mut(j + 1);
+        let reflector = &mut done[j][j..];
+        let norm = dot(reflector, reflector).sqrt();
+        diagonal[j] = if reflector[0] > 0.0 { -norm } else { norm };
+        reflector[0] -= diagonal[j];
+        let squared = dot(reflector, reflector).max(f64::MIN_POSITIVE);
+        for column in rest.iter_mut().map(|c| &mut c[j..]).chain(std::iter::once(&mut target[j..])) {
+            let factor = 2.0 * dot(reflector, column) / squared;
+            column.iter_mut().zip(reflector.iter()).for_each(|(c, v)| *c -= factor * v);
+        }
+    }
+    let mut x = vec![0.0; count];
+    for i in (0..count).rev() {
+        let known: f64 = (i + 1..count).map(|j| columns[j][i] * x[j]).sum();
+        x[i] = if diagonal[i] == 0.0 { 0.0 } else { (target[i] - known) / diagonal[i] };
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn least_squares_solves_a_worked_system() {
+        // Points (0, 1), (1, 3), (2, 4): the line 7/6 + 3/2 t.
+        let x = least_squares(vec![vec![1.0; 3], vec![0.0, 1.0, 2.0]], vec![1.0, 3.0, 4.0]);
+        assert!((x[0] - 7.0 / 6.0).abs() < 1e-12 && (x[1] - 1.5).abs() < 1e-12, "{x:?}");
+    }
+
+    #[test]
+    fn a_negative_coefficient_is_clipped_to_the_constrained_optimum() {
+        // The unconstrained solution is (2, -1); with x >= 0 the best is (0.5, 0).
+        let columns = vec![vec![1.0, 1.0], vec![1.0, 2.0]];
+        let x = nonnegative_least_squares(&columns, &[1.0, 0.0], vec![0.0; 2]);
+        assert!((x[0] - 0.5).abs() < 1e-12 && x[1] == 0.0, "{x:?}");
+    }
+
+    #[test]
+    fn positive_terms_reach_the_stated_errors() {
+        for discount in [Discount::Log2, Discount::Natural, Discount::Zipf, Discount::Power { exponent: 0.5 }] {
+            for (n, most_terms, tolerance) in [(300, 16, 2e-6), (1000, 20, 2e-6), (10_000, 24, 1e-6), (1000, 30, 1e-8)]
+            {
+                let fit = exponential_fit(&discount, n, tolerance).unwrap();
+                assert!(fit.length >= n && fit.error_f64 <= tolerance);
+                assert!(fit.terms.len() <= most_terms, "{discount:?} {n}: {} terms", fit.terms.len());
+                assert!(fit.terms.iter().all(|t| t.coefficient > 0.0 && t.base > 0.0 && t.base < 1.0));
+                let total: f64 = fit.terms.iter().map(|t| t.coefficient).sum();
+                assert!((total - discount.at(1)).abs() <= tolerance, "the coefficients add up to D(1): {total}");
+                assert!(
+                    fit.error_f32 < tolerance + 2e-9 * n as f64,
+                    "{discount:?} {n}: float32 error {}",
+                    fit.error_f32
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn one_term_is_exact_for_a_power_of_two_and_a_constant() {
+        for discount in [Discount::Exponential, Discount::Power { exponent: 0.0 }] {
+            let fit = exponential_fit(&discount, 100, 1e-15).unwrap();
+            assert_eq!((fit.terms.len(), fit.error_f64), (1, 0.0));
+        }
+    }
+
+    #[test]
+    fn steep_and_flat_powers_are_fitted() {
+        for exponent in [0.05, 0.3, 2.0, 5.0, 10.0] {
+            let fit = exponential_fit(&Discount::Power { exponent }, 500, 1e-6).unwrap();
+            assert!(fit.error_f64 <= 1e-6, "{exponent}: {}", fit.error_f64);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_fitted_is_refused() {
+        for discount in [Discount::Letor, Discount::Table(vec![1.0]), Discount::Power { exponent: -1.0 }] {
+            let refused = exponential_fit(&discount, 10, 1e-6).unwrap_err();
+            assert!(matches!(refused, ExponentialFitError::NotCompletelyMonotone { .. }), "{refused}");
+        }
+        let refused = exponential_fit(&Discount::Log2, 10, 0.0).unwrap_err();
+        assert!(matches!(refused, ExponentialFitError::Tolerance { .. }), "{refused}");
+    }
+}
