@@ -127,17 +127,39 @@ pub struct Fitted {
 pub enum LearnerError {
     /// A parameter out of its range.
     #[error("learner.{parameter} = {found}: expected {expected}")]
-    Parameter { parameter: String, found: String, expected: String },
+    Parameter {
+        /// Configuration key, below `learner`.
+        parameter: String,
+        /// The value given.
+        found: String,
+        /// What would have been valid.
+        expected: String,
+    },
     /// Data that this learner cannot learn from.
     #[error("{learner}: {reason}")]
-    Data { learner: &'static str, reason: String },
+    Data {
+        /// Registered name of the learner.
+        learner: &'static str,
+        /// What is wrong with the data, and what to change.
+        reason: String,
+    },
     /// A loss that cannot be built.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
     /// State that cannot be written or read back.
     #[error("{path}: {reason}")]
-    State { path: std::path::PathBuf, reason: String },
+    State {
+        /// The state file.
+        path: std::path::PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
     /// The solver broke down.
     #[error("{learner}: {reason}")]
-    Solver { learner: &'static str, reason: String },
+    Solver {
+        /// Registered name of the learner.
+        learner: &'static str,
+        /// What went wrong, and what to change.
+        reason: String,
+    },
 }

@@ -1,5 +1,7 @@
 //! Learners: everything that fits a scorer, behind one trait.
 
+mod bins;
+pub mod boosted_trees;
 mod checks;
 mod context;
 mod rounds;

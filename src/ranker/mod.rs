@@ -1,5 +1,9 @@
 //! A trained ranker as one saved artefact.
 
+mod tree_ensemble;
+
+pub use tree_ensemble::{LEAF, Node, TreeArrays, TreeEnsemble, TreeError};
+
 use crate::scorer::Scorer;
 
 /// A fitted model: what turns normalised features into scores.
@@ -7,4 +11,6 @@ use crate::scorer::Scorer;
 pub enum Model {
     /// A burn module.
     Scorer(Scorer),
+    /// A sum of regression trees.
+    Trees(TreeEnsemble),
 }

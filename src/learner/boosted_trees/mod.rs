@@ -1,0 +1,3 @@
+//! Gradient boosting of trees.
+
+mod tree;

@@ -1,0 +1,278 @@
+//! `TreeEnsemble`: a sum of regression trees over thresholds of single features.
+//!
+//! All trees lie in five parallel arrays, one entry a node, so that a model is saved as named arrays and scored without
+//! chasing pointers. Cost of a score: the sum of the depths.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Mark of a leaf in [`TreeArrays::feature`].
+pub const LEAF: u32 = u32::MAX;
+
+/// One node of a tree under construction; children are positions in the tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Node {
+    /// Goes to `left` where the feature is at most the threshold, else (NaN included) to `right`.
+    Split {
+        /// Feature, counted from 0.
+        feature: u32,
+        /// Largest value that goes left.
+        threshold: f32,
+        /// Position of the left child.
+        left: u32,
+        /// Position of the right child.
+        right: u32,
+    },
+    /// Adds `value` to the score.
+    Leaf {
+        /// What it adds.
+        value: f64,
+    },
+}
+
+/// The named arrays of a [`TreeEnsemble`]: one entry a node, but `roots`, one a tree.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TreeArrays {
+    /// First node of each tree.
+    pub roots: Vec<u32>,
+    /// Feature of a split, counted from 0; [`LEAF`] at a leaf.
+    pub feature: Vec<u32>,
+    /// Largest value that goes left; 0 at a leaf.
+    pub threshold: Vec<f32>,
+    /// Left child; 0 at a leaf.
+    pub left: Vec<u32>,
+    /// Right child; 0 at a leaf.
+    pub right: Vec<u32>,
+    /// What a leaf adds; 0 at a split.
+    pub value: Vec<f64>,
+}
+
+/// Why arrays are not those of a tree ensemble.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TreeError {
+    /// Arrays that should have one entry a node and do not.
+    #[error("tree ensemble: `{array}` has {found} entries, `feature` has {expected}")]
+    Length {
+        /// Name of the array.
+        array: &'static str,
+        /// Its length.
+        found: usize,
+        /// Length expected.
+        expected: usize,
+    },
+    /// A root, child, feature or number out of its range.
+    #[error("tree ensemble: {array}[{index}] = {found}: expected {expected}")]
+    Entry {
+        /// Name of the array.
+        array: &'static str,
+        /// Position in it.
+        index: usize,
+        /// What was found there.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+}
+
+/// A sum of regression trees.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Saved", into = "Saved")]
+pub struct TreeEnsemble {
+    feature_count: usize,
+    arrays: TreeArrays,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    feature_count: usize,
+    #[serde(flatten)]
+    arrays: TreeArrays,
+}
+
+impl From<TreeEnsemble> for Saved {
+    fn from(trees: TreeEnsemble) -> Self {
+        Self { feature_count: trees.feature_count, arrays: trees.arrays }
+    }
+}
+
+impl TryFrom<Saved> for TreeEnsemble {
+    type Error = TreeError;
+
+    fn try_from(saved: Saved) -> Result<Self, TreeError> {
+        Self::from_arrays(saved.feature_count, saved.arrays)
+    }
+}
+
+impl TreeEnsemble {
+    /// No tree yet: every score is 0.
+    pub fn new(feature_count: usize) -> Self {
+        Self { feature_count, arrays: TreeArrays::default() }
+    }
+
+    /// Takes arrays read from a file.
+    ///
+    /// # Errors
+    /// When lengths differ, a child is not behind its parent in the same ensemble, a feature does not exist, or a number is
+    /// not finite.
+    pub fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, TreeError> {
+        check(feature_count, &arrays)?;
+        Ok(Self { feature_count, arrays })
+    }
+
+    /// The named arrays.
+    pub fn arrays(&self) -> &TreeArrays {
+        &self.arrays
+    }
+
+    /// Number of features of a document.
+    pub fn feature_count(&self) -> usize {
+        self.feature_count
+    }
+
+    /// Number of trees.
+    pub fn trees(&self) -> usize {
+        self.arrays.roots.len()
+    }
+
+    /// Adds a tree, given as its nodes, parents before children.
+    ///
+    /// # Errors
+    /// As [`from_arrays`](Self::from_arrays); the ensemble is then unchanged.
+    pub fn push(&mut self, tree: &[Node]) -> Result<(), TreeError> {
+        let mut added = TreeArrays { roots: vec![0], ..TreeArrays::default() };
+        for node in tree {
+            let (feature, threshold, left, right, value) = match *node {
+                Node::Split { feature, threshold, left, right } => (feature, threshold, left, right, 0.0),
+                Node::Leaf { value } => (LEAF, 0.0, 0, 0, value),
+            };
+            added.feature.push(feature);
+            added.threshold.push(threshold);
+            added.left.push(left);
+            added.right.push(right);
+            added.value.push(value);
+        }
+        check(self.feature_count, &added)?;
+        let first = self.arrays.feature.len() as u32;
+        let moved = |child: &u32| child + first;
+        self.arrays.roots.push(first);
+        self.arrays.left.extend(added.left.iter().map(moved));
+        self.arrays.right.extend(added.right.iter().map(moved));
+        self.arrays.feature.append(&mut added.feature);
+        self.arrays.threshold.append(&mut added.threshold);
+        self.arrays.value.append(&mut added.value);
+        Ok(())
+    }
+
+    /// What one tree gives a document.
+    fn tree_score(&self, root: u32, row: &[f32]) -> f64 {
+        let TreeArrays { feature, threshold, left, right, value, .. } = &self.arrays;
+        let mut node = root as usize;
+        while feature[node] != LEAF {
+            let goes_left = row[feature[node] as usize] <= threshold[node];
+            node = if goes_left { left[node] } else { right[node] } as usize;
+        }
+        value[node]
+    }
+
+    /// Score of one document, from its features.
+    ///
+    /// # Panics
+    /// When `row` has fewer features than the ensemble.
+    pub fn score(&self, row: &[f32]) -> f64 {
+        self.arrays.roots.iter().map(|&root| self.tree_score(root, row)).sum()
+    }
+
+    /// Scores of documents, in parallel.
+    ///
+    /// # Shapes
+    /// - `features`: `[documents x features]`, row-major
+    /// - output: `[documents]`
+    pub fn scores(&self, features: &[f32]) -> Vec<f64> {
+        features.par_chunks_exact(self.feature_count.max(1)).with_min_len(64).map(|row| self.score(row)).collect()
+    }
+}
+
+fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
+    let TreeArrays { roots, feature, threshold, left, right, value } = arrays;
+    let nodes = feature.len();
+    let lengths =
+        [("threshold", threshold.len()), ("left", left.len()), ("right", right.len()), ("value", value.len())];
+    if let Some(&(array, found)) = lengths.iter().find(|(_, length)| *length != nodes) {
+        return Err(TreeError::Length { array, found, expected: nodes });
+    }
+    let entry = |array, index, found: String, expected: String| Err(TreeError::Entry { array, index, found, expected });
+    for (index, &root) in roots.iter().enumerate() {
+        if root as usize >= nodes {
+            return entry("roots", index, root.to_string(), format!("below {nodes}, the number of nodes"));
+        }
+    }
+    for node in 0..nodes {
+        if !value[node].is_finite() {
+            return entry("value", node, value[node].to_string(), "a finite number".into());
+        }
+        if feature[node] == LEAF {
+            continue;
+        }
+        if feature[node] as usize >= feature_count {
+            return entry("feature", node, feature[node].to_string(), format!("below {feature_count}"));
+        }
+        if !threshold[node].is_finite() {
+            return entry("threshold", node, threshold[node].to_string(), "a finite number".into());
+        }
+        for (array, child) in [("left", left[node]), ("right", right[node])] {
+            // A child behind its parent: every walk ends.
+            if child as usize <= node || child as usize >= nodes {
+                return entry(array, node, child.to_string(), format!("above {node} and below {nodes}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stump(feature: u32, threshold: f32, low: f64, high: f64) -> Vec<Node> {
+        vec![
+            Node::Split { feature, threshold, left: 1, right: 2 },
+            Node::Leaf { value: low },
+            Node::Leaf { value: high },
+        ]
+    }
+
+    #[test]
+    fn scores_are_sums_over_trees() {
+        let mut trees = TreeEnsemble::new(2);
+        assert_eq!(trees.scores(&[1.0, 2.0]), [0.0]);
+        trees.push(&stump(0, 0.5, -1.0, 1.0)).unwrap();
+        trees.push(&stump(1, 2.0, 0.25, 4.0)).unwrap();
+        // The threshold itself goes left; NaN goes right.
+        let rows = [0.0, 0.0, 0.5, 2.0, 0.6, 2.1, f32::NAN, 0.0];
+        assert_eq!(trees.scores(&rows), [-0.75, -0.75, 5.0, 1.25]);
+    }
+
+    #[test]
+    fn json_keeps_every_bit() {
+        let mut trees = TreeEnsemble::new(1);
+        trees.push(&stump(0, 0.1, 0.1 + 0.2, -1e-300)).unwrap();
+        let json = serde_json::to_string(&trees).unwrap();
+        assert_eq!(serde_json::from_str::<TreeEnsemble>(&json).unwrap(), trees);
+    }
+
+    #[test]
+    fn a_broken_file_is_an_error_and_never_a_loop() {
+        let mut trees = TreeEnsemble::new(1);
+        trees.push(&stump(0, 0.1, 0.0, 1.0)).unwrap();
+        let broken = |change: fn(&mut TreeArrays)| {
+            let mut arrays = trees.arrays().clone();
+            change(&mut arrays);
+            TreeEnsemble::from_arrays(1, arrays).unwrap_err().to_string()
+        };
+        assert_eq!(broken(|a| a.left[0] = 0), "tree ensemble: left[0] = 0: expected above 0 and below 3");
+        assert_eq!(broken(|a| a.feature[0] = 1), "tree ensemble: feature[0] = 1: expected below 1");
+        assert_eq!(broken(|a| a.value.truncate(2)), "tree ensemble: `value` has 2 entries, `feature` has 3");
+        assert!(broken(|a| a.roots[0] = 3).contains("below 3, the number of nodes"));
+        assert!(broken(|a| a.value[1] = f64::NAN).contains("value[1] = NaN"));
+    }
+}
