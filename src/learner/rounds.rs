@@ -206,7 +206,7 @@ fn fit_hash(
 mod tests {
     use super::*;
     use crate::learner::testing;
-    use crate::scorer::{LinearScorerConfig, Scorer};
+    use crate::scorer::{LinearScorer, Scorer};
 
     fn round(number: usize, validation: f64) -> Round {
         Round { round: number, objective: 0.1, train: None, validation: Some(validation), figures: Vec::new() }
@@ -214,7 +214,7 @@ mod tests {
 
     fn no_model(_: Vec<f64>, _: usize) -> Result<Model, LearnerError> {
         let device = burn::tensor::Device::flex();
-        Ok(Model::Scorer(Scorer::Linear(LinearScorerConfig::new().init(1, &device))))
+        Ok(Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&[0.0], 0.0, &device))))
     }
 
     #[test]

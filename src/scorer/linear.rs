@@ -1,15 +1,20 @@
 //! Linear scorer: `s = w . x + b`.
+//!
+//! The scorer of the papers' tables. O(F) a document; a degenerate case is `w = 0`, where all documents tie.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Tensor};
+use burn::module::{Module, Param};
+use burn::nn::Linear;
+use burn::tensor::{Device, Tensor, TensorData};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::init;
 
 /// Configuration of a [`LinearScorer`].
-#[derive(Config, Debug)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct LinearScorerConfig {
-    /// Add a constant to every score. It never changes an order.
-    #[config(default = false)]
+    /// Add a constant to every score. It never changes an order, but losses on values (MSE) want it.
     pub bias: bool,
 }
 
@@ -20,17 +25,50 @@ pub struct LinearScorer {
 }
 
 impl LinearScorerConfig {
-    /// A scorer of `features` features.
-    pub fn init(&self, features: usize, device: &Device) -> LinearScorer {
-        LinearScorer { linear: LinearConfig::new(features, 1).with_bias(self.bias).init(device) }
+    pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> LinearScorer {
+        LinearScorer { linear: init::linear(features, 1, self.bias, rng, device) }
     }
 }
 
 impl LinearScorer {
+    /// The scorer with these weights, one a feature, and this bias.
+    pub fn from_weights(weights: &[f32], bias: f32, device: &Device) -> Self {
+        let weight = Param::from_data(TensorData::new(weights.to_vec(), [weights.len(), 1]), device);
+        let bias = Some(Param::from_data(TensorData::new(vec![bias], [1]), device));
+        Self { linear: Linear { weight, bias } }
+    }
+
+    /// Weights, one a feature, and bias (0 where there is none), read back from the device.
+    pub fn weights(&self) -> (Vec<f32>, f32) {
+        let read = |data: TensorData| data.iter::<f32>().collect::<Vec<_>>();
+        let bias = self.linear.bias.as_ref().map_or(0.0, |bias| read(bias.val().into_data())[0]);
+        (read(self.linear.weight.val().into_data()), bias)
+    }
+
     /// # Shapes
     /// - `features`: `[batch, documents, features]`
     /// - output: `[batch, documents]`
     pub fn forward(&self, features: Tensor<3>) -> Tensor<2> {
-        self.linear.forward(features).squeeze_dim(2)
+        let [batch, documents, count] = features.dims();
+        // One product of all documents: a batch of narrow products is several times slower.
+        self.linear.forward(features.reshape([batch * documents, count])).reshape([batch, documents])
+    }
+
+    pub(super) fn features(&self) -> usize {
+        self.linear.weight.dims()[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_products_with_the_weights() {
+        let device = Device::flex();
+        let scorer = LinearScorer::from_weights(&[2.0, -1.0], 0.5, &device);
+        let features = Tensor::from_data([[[1.0, 3.0], [0.0, -2.0]]], &device);
+        assert_eq!(scorer.forward(features).into_data().to_vec::<f32>().unwrap(), [-0.5, 2.5]);
+        assert_eq!(scorer.weights(), (vec![2.0, -1.0], 0.5));
     }
 }

@@ -1,30 +1,171 @@
 //! Scorers: burn modules from documents to scores.
+//!
+//! | kind | score of a document | file |
+//! |---|---|---|
+//! | `linear` | `w . x + b` | `linear.rs` |
+//! | `mlp` | layers of neurons, each document alone | `mlp.rs` |
+//! | `attention` | self-attention over the list: each document in the context of the others | `attention.rs` |
+//!
+//! Every scorer is permutation-equivariant over the documents of a list, and a padded document never changes the score
+//! of another, whatever its features hold.
 
+mod activation;
+mod attention;
+mod init;
 mod linear;
+mod mlp;
+mod norm;
 
+pub use activation::Activation;
+pub use attention::{AttentionScorer, AttentionScorerConfig};
 pub use linear::{LinearScorer, LinearScorerConfig};
+pub use mlp::{MlpScorer, MlpScorerConfig};
+pub use norm::{MaskedBatchNorm, NormKind};
 
 use burn::module::Module;
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::{Bool, Device, Tensor};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use serde::{Deserialize, Serialize};
+
+use crate::seed::seed_for;
+use init::Dropout;
+
+/// A parameter of a scorer out of its range.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("scorer.{parameter} = {found}: expected {expected}")]
+pub struct ScorerError {
+    /// Configuration key, below `scorer`.
+    pub parameter: String,
+    /// The value given.
+    pub found: String,
+    /// What would have been valid.
+    pub expected: String,
+}
+
+impl ScorerError {
+    fn new(parameter: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Self {
+        Self { parameter: parameter.into(), found: found.to_string(), expected: expected.into() }
+    }
+}
+
+/// Configuration of any scorer, told apart by `kind`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ScorerConfig {
+    /// [`LinearScorer`]
+    Linear(LinearScorerConfig),
+    /// [`MlpScorer`]
+    Mlp(MlpScorerConfig),
+    /// [`AttentionScorer`]
+    Attention(AttentionScorerConfig),
+}
+
+impl Default for ScorerConfig {
+    fn default() -> Self {
+        Self::Linear(LinearScorerConfig::default())
+    }
+}
+
+impl ScorerConfig {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// [`ScorerError`] names the first parameter out of its range.
+    pub fn check(&self) -> Result<(), ScorerError> {
+        match self {
+            Self::Linear(_) => Ok(()),
+            Self::Mlp(config) => config.check(),
+            Self::Attention(config) => config.check(),
+        }
+    }
+
+    /// A scorer of documents with `features` features, its weights drawn from `seed` alone: the same on every device
+    /// and for any number of threads.
+    ///
+    /// # Errors
+    /// [`ScorerError`] when a parameter is out of its range or `features` is 0.
+    pub fn init(&self, features: usize, seed: u64, device: &Device) -> Result<Scorer, ScorerError> {
+        self.check()?;
+        if features == 0 {
+            return Err(ScorerError::new("features", features, "at least 1"));
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(seed_for(seed, "scorer", 0));
+        Ok(match self {
+            Self::Linear(config) => Scorer::Linear(config.init(features, &mut rng, device)),
+            Self::Mlp(config) => Scorer::Mlp(config.init(features, &mut rng, device)),
+            Self::Attention(config) => Scorer::Attention(config.init(features, &mut rng, device)),
+        })
+    }
+}
 
 /// Any scorer of this crate.
 #[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant)]
 pub enum Scorer {
     /// `s = w . x + b`
     Linear(LinearScorer),
+    /// Each document alone, through layers of neurons.
+    Mlp(MlpScorer),
+    /// Each document in the context of its list.
+    Attention(AttentionScorer),
 }
 
 impl Scorer {
-    /// Scores of a batch.
+    /// Scores of a batch, as in use: no dropout, stored batch statistics.
     ///
     /// # Shapes
-    /// - `features`: `[batch, documents, features]`
+    /// - `features`: `[batch, documents, features]`; padded documents may hold anything
     /// - `mask`: `[batch, documents]`, true for a document
     /// - output: `[batch, documents]`; padded places hold a finite value of no meaning
     pub fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
-        let _ = mask;
+        self.score(clean(features, &mask), mask, &mut Dropout::off())
+    }
+
+    /// Scores of a batch in training: dropout drawn from `seed`, statistics of this batch.
+    ///
+    /// The seed is explicit, rather than the device's, because that one is shared by all threads of the process.
+    ///
+    /// # Shapes
+    /// As [`forward`](Self::forward).
+    pub fn forward_training(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
+        self.score(clean(features, &mask), mask, &mut Dropout::on(seed))
+    }
+
+    /// [`forward`](Self::forward) of a batch whose padded features are 0, as a
+    /// [`RankingBatch`](crate::data::RankingBatch) has them: saves a pass over the features.
+    pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
+        self.score(features, mask, &mut Dropout::off())
+    }
+
+    /// [`forward_training`](Self::forward_training) of a batch whose padded features are 0.
+    pub(crate) fn forward_training_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
+        self.score(features, mask, &mut Dropout::on(seed))
+    }
+
+    fn score(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
         match self {
             Scorer::Linear(scorer) => scorer.forward(features),
+            Scorer::Mlp(scorer) => scorer.forward(features, mask, dropout),
+            Scorer::Attention(scorer) => scorer.forward(features, mask, dropout),
+        }
+    }
+
+    /// Number of features of a document.
+    pub fn features(&self) -> usize {
+        match self {
+            Scorer::Linear(scorer) => scorer.features(),
+            Scorer::Mlp(scorer) => scorer.features(),
+            Scorer::Attention(scorer) => scorer.features(),
         }
     }
 }
+
+/// Features with 0 at every padded document.
+fn clean(features: Tensor<3>, mask: &Tensor<2, Bool>) -> Tensor<3> {
+    let padded = mask.clone().bool_not().unsqueeze_dim::<3>(2).expand(features.shape());
+    features.mask_fill(padded, 0.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! Activation functions by name.
+
+use burn::tensor::{Tensor, activation};
+use serde::{Deserialize, Serialize};
+
+/// An activation function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// `max(0, x)`
+    #[default]
+    Relu,
+    /// `x` above 0, `x / 100` below
+    LeakyRelu,
+    /// `x Phi(x)`, `Phi` the normal distribution function
+    Gelu,
+    /// `x / (1 + exp(-x))`
+    Silu,
+    /// `tanh x`
+    Tanh,
+    /// `1 / (1 + exp(-x))`
+    Sigmoid,
+    /// `x`
+    Identity,
+}
+
+impl Activation {
+    /// Applies the function to each element.
+    pub fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+        match self {
+            Self::Relu => activation::relu(x),
+            Self::LeakyRelu => activation::leaky_relu(x, 0.01),
+            Self::Gelu => activation::gelu(x),
+            Self::Silu => activation::silu(x),
+            Self::Tanh => activation::tanh(x),
+            Self::Sigmoid => activation::sigmoid(x),
+            Self::Identity => x,
+        }
+    }
+}

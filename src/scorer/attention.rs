@@ -1,0 +1,143 @@
+//! Listwise self-attention scorer: a document is scored in the context of the others of its list
+//! (Pobrotyn et al., "Context-Aware Learning to Rank with Self-Attention", 2020).
+//!
+//! `input layer -> blocks -> norm -> output layer`, a block being
+//! `x + dropout(attention(norm x))`, then `x + dropout(feed-forward(norm x))`. Without positional encoding, so that it
+//! is permutation-equivariant. O(n^2 d + n d^2) a list of n documents and width d, O(heads n^2) memory. A list of one
+//! document attends to itself.
+
+use burn::module::Module;
+use burn::nn::{LayerNorm, LayerNormConfig, Linear};
+use burn::tensor::{Bool, Device, Tensor, activation};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::ScorerError;
+use super::init::{self, Dropout};
+
+/// Configuration of an [`AttentionScorer`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AttentionScorerConfig {
+    /// Width of the representation of a document.
+    pub width: usize,
+    /// Attention heads; divides `width`.
+    pub heads: usize,
+    /// Encoder blocks.
+    pub blocks: usize,
+    /// Neurons of the feed-forward layer of a block.
+    pub feed_forward: usize,
+    /// Dropout on attention weights and on the output of each part of a block.
+    pub dropout: f64,
+}
+
+impl Default for AttentionScorerConfig {
+    fn default() -> Self {
+        Self { width: 64, heads: 2, blocks: 2, feed_forward: 128, dropout: 0.1 }
+    }
+}
+
+/// Self-attention over the documents of a list.
+#[derive(Module, Debug)]
+pub struct AttentionScorer {
+    input: Linear,
+    blocks: Vec<Block>,
+    norm: LayerNorm,
+    output: Linear,
+}
+
+/// One encoder block.
+#[derive(Module, Debug)]
+struct Block {
+    attention_norm: LayerNorm,
+    query: Linear,
+    key: Linear,
+    value: Linear,
+    merge: Linear,
+    feed_forward_norm: LayerNorm,
+    expand: Linear,
+    contract: Linear,
+    heads: usize,
+    dropout: f64,
+}
+
+impl AttentionScorerConfig {
+    pub(super) fn check(&self) -> Result<(), ScorerError> {
+        for (name, value) in
+            [("width", self.width), ("heads", self.heads), ("blocks", self.blocks), ("feed_forward", self.feed_forward)]
+        {
+            if value == 0 {
+                return Err(ScorerError::new(name, value, "at least 1"));
+            }
+        }
+        if self.width % self.heads != 0 {
+            return Err(ScorerError::new("heads", self.heads, format!("a divisor of the width {}", self.width)));
+        }
+        init::check_dropout(self.dropout)
+    }
+
+    pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> AttentionScorer {
+        let width = self.width;
+        let norm = || LayerNormConfig::new(width).init(device);
+        let input = init::linear(features, width, true, rng, device);
+        let blocks = (0..self.blocks)
+            .map(|_| Block {
+                attention_norm: norm(),
+                query: init::linear(width, width, true, rng, device),
+                key: init::linear(width, width, true, rng, device),
+                value: init::linear(width, width, true, rng, device),
+                merge: init::linear(width, width, true, rng, device),
+                feed_forward_norm: norm(),
+                expand: init::linear(width, self.feed_forward, true, rng, device),
+                contract: init::linear(self.feed_forward, width, true, rng, device),
+                heads: self.heads,
+                dropout: self.dropout,
+            })
+            .collect();
+        AttentionScorer { input, blocks, norm: norm(), output: init::linear(width, 1, true, rng, device) }
+    }
+}
+
+impl AttentionScorer {
+    /// # Shapes
+    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `mask`, output: `[batch, documents]`
+    pub(super) fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
+        let padded = mask.bool_not();
+        let mut x = self.input.forward(features);
+        for block in &self.blocks {
+            x = block.forward(x, &padded, dropout);
+        }
+        self.output.forward(self.norm.forward(x)).squeeze_dim(2)
+    }
+
+    pub(super) fn features(&self) -> usize {
+        self.input.weight.dims()[0]
+    }
+}
+
+impl Block {
+    fn forward(&self, x: Tensor<3>, padded: &Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<3> {
+        let attended = self.attend(self.attention_norm.forward(x.clone()), padded, dropout);
+        let x = x + dropout.apply(attended, self.dropout);
+        let hidden = activation::relu(self.expand.forward(self.feed_forward_norm.forward(x.clone())));
+        let fed = self.contract.forward(dropout.apply(hidden, self.dropout));
+        x + dropout.apply(fed, self.dropout)
+    }
+
+    /// Multi-head attention of each document over the documents that exist.
+    fn attend(&self, x: Tensor<3>, padded: &Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<3> {
+        let [batch, documents, width] = x.dims();
+        let split = |layer: &Linear| {
+            layer.forward(x.clone()).reshape([batch, documents, self.heads, width / self.heads]).swap_dims(1, 2)
+        };
+        let (query, key, value) = (split(&self.query), split(&self.key), split(&self.value));
+        let scale = ((width / self.heads) as f64).sqrt();
+        let logits = query.matmul(key.swap_dims(2, 3)) / scale;
+        let padded = padded.clone().reshape([batch, 1, 1, documents]).expand([batch, self.heads, documents, documents]);
+        // Finite, so that a list without documents gives no NaN; far enough down for a weight of exactly 0.
+        let weights = activation::softmax(logits.mask_fill(padded, f32::MIN / 2.0), 3);
+        let mixed = dropout.apply(weights, self.dropout).matmul(value);
+        self.merge.forward(mixed.swap_dims(1, 2).reshape([batch, documents, width]))
+    }
+}

@@ -1,0 +1,93 @@
+//! Multi-layer perceptron: each document alone, `linear -> norm -> activation -> dropout` a hidden layer, then one
+//! linear output.
+//!
+//! O(sum of layer products) a document. Without hidden layers it is the linear scorer.
+
+use burn::module::Module;
+use burn::nn::Linear;
+use burn::tensor::{Bool, Device, Tensor};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::init::{self, Dropout};
+use super::norm::{Norm, NormKind};
+use super::{Activation, ScorerError};
+
+/// Configuration of an [`MlpScorer`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MlpScorerConfig {
+    /// Neurons of each hidden layer.
+    pub hidden: Vec<usize>,
+    /// Activation of the hidden layers.
+    pub activation: Activation,
+    /// Probability that a hidden neuron is dropped in training.
+    pub dropout: f64,
+    /// Normalisation between a hidden layer and its activation.
+    pub norm: NormKind,
+}
+
+impl Default for MlpScorerConfig {
+    fn default() -> Self {
+        Self { hidden: vec![64], activation: Activation::Relu, dropout: 0.0, norm: NormKind::None }
+    }
+}
+
+/// Multi-layer perceptron over each document.
+#[derive(Module, Debug)]
+pub struct MlpScorer {
+    hidden: Vec<Linear>,
+    norms: Vec<Norm>,
+    output: Linear,
+    #[module(skip)]
+    activation: Activation,
+    dropout: f64,
+}
+
+impl MlpScorerConfig {
+    pub(super) fn check(&self) -> Result<(), ScorerError> {
+        if let Some(layer) = self.hidden.iter().position(|&neurons| neurons == 0) {
+            return Err(ScorerError::new(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
+        }
+        init::check_dropout(self.dropout)
+    }
+
+    pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> MlpScorer {
+        let mut inputs = features;
+        let mut hidden = Vec::with_capacity(self.hidden.len());
+        for &neurons in &self.hidden {
+            hidden.push(init::linear(inputs, neurons, true, rng, device));
+            inputs = neurons;
+        }
+        MlpScorer {
+            hidden,
+            norms: self.hidden.iter().filter_map(|&neurons| Norm::new(self.norm, neurons, device)).collect(),
+            output: init::linear(inputs, 1, true, rng, device),
+            activation: self.activation,
+            dropout: self.dropout,
+        }
+    }
+}
+
+impl MlpScorer {
+    /// # Shapes
+    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `mask`, output: `[batch, documents]`
+    pub(super) fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
+        let [batch, documents, count] = features.dims();
+        let mask: Tensor<1, Bool> = mask.reshape([batch * documents]);
+        let mut x = features.reshape([batch * documents, count]);
+        for (index, layer) in self.hidden.iter().enumerate() {
+            x = layer.forward(x);
+            if let Some(norm) = self.norms.get(index) {
+                x = norm.forward(x, &mask, dropout.training());
+            }
+            x = dropout.apply(self.activation.apply(x), self.dropout);
+        }
+        self.output.forward(x).reshape([batch, documents])
+    }
+
+    pub(super) fn features(&self) -> usize {
+        self.hidden.first().unwrap_or(&self.output).weight.dims()[0]
+    }
+}

@@ -1,0 +1,121 @@
+//! Normalisation inside a scorer: layer norm, and batch norm over the documents that exist.
+
+use burn::module::{Module, Param, RunningState};
+use burn::nn::{LayerNorm, LayerNormConfig};
+use burn::tensor::{Bool, Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+const EPSILON: f64 = 1e-5;
+const MOMENTUM: f64 = 0.1;
+
+/// Which normalisation follows a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NormKind {
+    /// None.
+    #[default]
+    None,
+    /// Over the neurons of one document.
+    Layer,
+    /// Over the documents of the batch, padding left out.
+    Batch,
+}
+
+/// Batch normalisation over the documents that exist: padding enters neither mean nor variance.
+///
+/// `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`, with mean and (biased) variance of the batch in training and
+/// of their exponential averages (momentum 0.1; the average takes the unbiased variance) in use. A batch without any
+/// document leaves the averages alone.
+#[derive(Module, Debug)]
+pub struct MaskedBatchNorm {
+    gamma: Param<Tensor<1>>,
+    beta: Param<Tensor<1>>,
+    mean: RunningState<Tensor<1>>,
+    variance: RunningState<Tensor<1>>,
+}
+
+impl MaskedBatchNorm {
+    /// A normalisation of `width` neurons.
+    pub fn new(width: usize, device: &Device) -> Self {
+        Self {
+            gamma: Param::from_tensor(Tensor::ones([width], device)),
+            beta: Param::from_tensor(Tensor::zeros([width], device)),
+            mean: RunningState::new(Tensor::zeros([width], device)),
+            variance: RunningState::new(Tensor::ones([width], device)),
+        }
+    }
+
+    /// # Shapes
+    /// - `x`, output: `[documents, neurons]`
+    /// - `mask`: `[documents]`, true for a document; `x` must be finite at padded places
+    pub fn forward(&self, x: Tensor<2>, mask: Tensor<1, Bool>, training: bool) -> Tensor<2> {
+        let (mean, variance) = if training {
+            let weight = mask.float().cast(x.dtype()).unsqueeze_dim::<2>(1);
+            let count = weight.clone().sum();
+            let divisor = count.clone().clamp_min(1.0).unsqueeze_dim::<2>(1);
+            let mean = (x.clone() * weight.clone()).sum_dim(0) / divisor.clone();
+            let centred = (x.clone() - mean.clone()) * weight;
+            let variance = centred.square().sum_dim(0) / divisor;
+            self.observe(mean.clone().detach(), variance.clone().detach(), count.detach());
+            (mean, variance)
+        } else {
+            (self.mean.value_sync().unsqueeze(), self.variance.value_sync().unsqueeze())
+        };
+        let normalised = (x - mean) / (variance + EPSILON).sqrt();
+        normalised * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()
+    }
+
+    /// Moves the running averages towards the statistics of a batch of `count` documents.
+    fn observe(&self, mean: Tensor<2>, variance: Tensor<2>, count: Tensor<1>) {
+        let unbias = count.clone() / (count.clone() - 1.0).clamp_min(1.0);
+        let momentum = count.clamp(0.0, 1.0) * MOMENTUM;
+        let blend = |old: Tensor<1>, new: Tensor<1>| old.clone() + (new - old) * momentum.clone();
+        self.mean.update(blend(self.mean.value_sync(), mean.squeeze_dim(0)));
+        self.variance.update(blend(self.variance.value_sync(), variance.squeeze_dim(0) * unbias));
+    }
+}
+
+/// The normalisation after a layer.
+#[derive(Module, Debug)]
+pub(super) enum Norm {
+    Layer(LayerNorm),
+    Batch(MaskedBatchNorm),
+}
+
+impl Norm {
+    pub(super) fn new(kind: NormKind, width: usize, device: &Device) -> Option<Self> {
+        match kind {
+            NormKind::None => None,
+            NormKind::Layer => Some(Norm::Layer(LayerNormConfig::new(width).init(device))),
+            NormKind::Batch => Some(Norm::Batch(MaskedBatchNorm::new(width, device))),
+        }
+    }
+
+    pub(super) fn forward(&self, x: Tensor<2>, mask: &Tensor<1, Bool>, training: bool) -> Tensor<2> {
+        match self {
+            Norm::Layer(norm) => norm.forward(x),
+            Norm::Batch(norm) => norm.forward(x, mask.clone(), training),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_those_of_the_documents_alone() {
+        let device = Device::flex();
+        let norm = MaskedBatchNorm::new(1, &device);
+        let x = Tensor::<2>::from_data([[1.0], [100.0], [3.0]], &device);
+        let mask = Tensor::<1, Bool>::from_data([true, false, true], &device);
+        let y: Vec<f32> = norm.forward(x.clone(), mask.clone(), true).into_data().to_vec().unwrap();
+        // mean 2, biased variance 1
+        let unit = 1.0 / (1.0f32 + 1e-5).sqrt();
+        assert!((y[0] + unit).abs() < 1e-6 && (y[2] - unit).abs() < 1e-6, "{y:?}");
+        // running mean 0.1 x 2, running variance 0.9 + 0.1 x 2
+        let y: Vec<f32> = norm.forward(x, mask, false).into_data().to_vec().unwrap();
+        let expected = (1.0 - 0.2) / (1.1f32 + 1e-5).sqrt();
+        assert!((y[0] - expected).abs() < 1e-6, "{} {expected}", y[0]);
+    }
+}
