@@ -1,6 +1,11 @@
 //! `Dataset`: documents grouped by query, features flat and row-major. A query is a range, never a column.
 
+use std::collections::HashSet;
 use std::ops::Range;
+
+use sha2::{Digest, Sha256};
+
+use super::DataError;
 
 /// Documents grouped by query.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,6 +25,64 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// A dataset of queries of `sizes` documents each, with numbered queries and no document identifiers.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::check`].
+    pub fn from_groups(
+        features: Vec<f32>,
+        feature_count: usize,
+        labels: Vec<f32>,
+        sizes: &[usize],
+    ) -> Result<Self, DataError> {
+        let mut offsets = vec![0usize];
+        let mut end = 0usize;
+        for size in sizes {
+            end = end.saturating_add(*size);
+            offsets.push(end);
+        }
+        let query_ids = (1..=sizes.len()).map(|number| number.to_string()).collect();
+        let dataset = Self { features, feature_count, labels, offsets, query_ids, document_ids: Vec::new() };
+        dataset.check()?;
+        Ok(dataset)
+    }
+
+    /// Refuses a dataset whose parts contradict each other: lengths that do not fit, offsets that do not ascend from 0
+    /// to the number of documents, an empty query, two queries of one identifier, a label that is negative or not
+    /// finite, a feature that is not finite.
+    pub fn check(&self) -> Result<(), DataError> {
+        let documents = self.labels.len();
+        if Some(self.features.len()) != documents.checked_mul(self.feature_count) {
+            let expected = format!("{documents} documents x {} features", self.feature_count);
+            return Err(inconsistent("number of values", self.features.len(), expected));
+        }
+        if self.offsets.first() != Some(&0) || self.offsets.last() != Some(&documents) {
+            let found = format!("{:?} to {:?}", self.offsets.first(), self.offsets.last());
+            return Err(inconsistent("range of the offsets", found, format!("0 to {documents}, the documents")));
+        }
+        if let Some(pair) = self.offsets.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(inconsistent("an offset", pair[1], format!("more than {}, the one before it", pair[0])));
+        }
+        if self.query_ids.len() != self.queries() {
+            return Err(inconsistent("number of query identifiers", self.query_ids.len(), self.queries()));
+        }
+        if !matches!(self.document_ids.len(), 0) && self.document_ids.len() != documents {
+            let expected = format!("0 or {documents}, the documents");
+            return Err(inconsistent("number of document identifiers", self.document_ids.len(), expected));
+        }
+        let mut seen = HashSet::new();
+        if let Some(id) = self.query_ids.iter().find(|id| !seen.insert(id.as_str())) {
+            return Err(inconsistent("a query identifier", format!("`{id}` again"), "one query of that identifier"));
+        }
+        self.check_labels(|label| label >= 0.0 && label.is_finite(), "a finite number of at least 0")?;
+        if let Some(at) = self.features.iter().position(|value| !value.is_finite()) {
+            let (document, feature) = (at / self.feature_count, at % self.feature_count + 1);
+            let what = format!("feature {feature} of document {} of the set", document + 1);
+            return Err(inconsistent(what, self.features[at], "a finite number"));
+        }
+        Ok(())
+    }
+
     /// Number of queries.
     pub fn queries(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -28,6 +91,11 @@ impl Dataset {
     /// Number of documents.
     pub fn documents(&self) -> usize {
         self.labels.len()
+    }
+
+    /// Number of documents that belong to a query so far, while a dataset is being put together.
+    pub(crate) fn documents_grouped(&self) -> usize {
+        self.offsets.last().copied().unwrap_or(0)
     }
 
     /// The documents of query `q`.
@@ -44,4 +112,129 @@ impl Dataset {
     pub fn row(&self, d: usize) -> &[f32] {
         &self.features[d * self.feature_count..(d + 1) * self.feature_count]
     }
+
+    /// The features of query `q`: `[documents of the query x features]`, row-major.
+    pub fn query_features(&self, q: usize) -> &[f32] {
+        let range = self.range(q);
+        &self.features[range.start * self.feature_count..range.end * self.feature_count]
+    }
+
+    /// Number of documents of the longest query.
+    pub fn longest_query(&self) -> usize {
+        (0..self.queries()).map(|q| self.range(q).len()).max().unwrap_or(0)
+    }
+
+    /// The given queries (indices), in the order given. Panics on an index that is not below [`Dataset::queries`].
+    pub fn select(&self, queries: &[usize]) -> Dataset {
+        let documents = queries.iter().map(|&q| self.range(q).len()).sum();
+        let mut out = Dataset {
+            features: Vec::with_capacity(documents * self.feature_count),
+            feature_count: self.feature_count,
+            labels: Vec::with_capacity(documents),
+            offsets: vec![0],
+            ..Dataset::default()
+        };
+        for &q in queries {
+            out.features.extend_from_slice(self.query_features(q));
+            out.labels.extend_from_slice(self.query_labels(q));
+            out.offsets.push(out.labels.len());
+            out.query_ids.push(self.query_ids[q].clone());
+            if !self.document_ids.is_empty() {
+                out.document_ids.extend_from_slice(&self.document_ids[self.range(q)]);
+            }
+        }
+        out
+    }
+
+    /// All queries of several datasets, in order.
+    ///
+    /// # Errors
+    /// [`DataError::Inconsistent`] if their numbers of features differ or a query identifier occurs twice.
+    pub fn concat(parts: &[&Dataset]) -> Result<Dataset, DataError> {
+        let mut out = Dataset { offsets: vec![0], ..Dataset::default() };
+        out.feature_count = parts.first().map_or(0, |part| part.feature_count);
+        let mut seen = HashSet::new();
+        let has_ids = parts.iter().any(|part| !part.document_ids.is_empty());
+        for part in parts {
+            if part.feature_count != out.feature_count {
+                return Err(inconsistent("number of features of a part", part.feature_count, out.feature_count));
+            }
+            if let Some(id) = part.query_ids.iter().find(|id| !seen.insert(id.as_str())) {
+                return Err(inconsistent(
+                    "a query identifier",
+                    format!("`{id}` again"),
+                    "one query of that identifier",
+                ));
+            }
+            let before = out.labels.len();
+            out.features.extend_from_slice(&part.features);
+            out.labels.extend_from_slice(&part.labels);
+            out.offsets.extend(part.offsets.iter().skip(1).map(|offset| before + offset));
+            out.query_ids.extend_from_slice(&part.query_ids);
+            out.document_ids.extend_from_slice(&part.document_ids);
+            if has_ids {
+                out.document_ids.resize(out.labels.len(), String::new());
+            }
+        }
+        Ok(out)
+    }
+
+    /// Refuses labels that are not integers from 0 to `largest`, as measures and losses with the gain `2^y - 1` do.
+    ///
+    /// # Errors
+    /// [`DataError::Label`] with the first such document.
+    pub fn check_integer_labels(&self, largest: u32) -> Result<(), DataError> {
+        let allowed = |label: f32| label >= 0.0 && label.fract() == 0.0 && f64::from(label) <= f64::from(largest);
+        self.check_labels(allowed, &format!("an integer from 0 to {largest}"))
+    }
+
+    fn check_labels(&self, allowed: impl Fn(f32) -> bool, expected: &str) -> Result<(), DataError> {
+        for q in 0..self.queries() {
+            if let Some(document) = self.query_labels(q).iter().position(|&label| !allowed(label)) {
+                return Err(DataError::Label {
+                    query: self.query_ids[q].clone(),
+                    document: document + 1,
+                    found: self.query_labels(q)[document],
+                    expected: expected.to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// SHA-256 of everything the dataset holds, in hexadecimal. Independent of file names, compression, line ends and
+    /// the way numbers were written.
+    pub fn data_hash(&self) -> String {
+        let mut hash = Sha256::new();
+        let bytes = |values: &[f32], hash: &mut Sha256| {
+            let mut buffer = [0u8; 4096];
+            for chunk in values.chunks(buffer.len() / 4) {
+                for (slot, value) in buffer.chunks_exact_mut(4).zip(chunk) {
+                    slot.copy_from_slice(&value.to_le_bytes());
+                }
+                hash.update(&buffer[..4 * chunk.len()]);
+            }
+        };
+        let text = |text: &str, hash: &mut Sha256| {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        };
+        for number in [self.feature_count, self.queries(), self.documents(), self.document_ids.len()] {
+            hash.update((number as u64).to_le_bytes());
+        }
+        for q in 0..self.queries() {
+            hash.update((self.range(q).len() as u64).to_le_bytes());
+            text(&self.query_ids[q], &mut hash);
+        }
+        bytes(&self.labels, &mut hash);
+        bytes(&self.features, &mut hash);
+        for id in &self.document_ids {
+            text(id, &mut hash);
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn inconsistent(what: impl Into<String>, found: impl ToString, expected: impl ToString) -> DataError {
+    DataError::Inconsistent { what: what.into(), found: found.to_string(), expected: expected.to_string() }
 }

@@ -2,6 +2,9 @@
 
 mod batch;
 mod dataset;
+mod error;
+pub mod letor;
 
 pub use batch::RankingBatch;
 pub use dataset::Dataset;
+pub use error::DataError;

@@ -1,0 +1,150 @@
+//! Why data cannot be read or used.
+
+use std::path::{Path, PathBuf};
+
+/// Why data cannot be read or used. Lines and columns count from 1; columns count bytes.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// A file or folder that cannot be opened, read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system (or the decompressor) said.
+        source: std::io::Error,
+    },
+    /// Text that is not in the format.
+    #[error("{}:{line}:{column}: found {found}, expected {expected}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Byte in the line, from 1.
+        column: usize,
+        /// What stands there.
+        found: String,
+        /// What should stand there.
+        expected: String,
+    },
+    /// A query whose documents are not on consecutive lines of one file.
+    #[error(
+        "{}:{line}:{column}: found query `{query}` again, expected its documents on consecutive lines (it began at {}:{first_line})",
+        path.display(), first_path.display()
+    )]
+    InterleavedQuery {
+        /// The file where the query comes back.
+        path: PathBuf,
+        /// The line where it comes back, from 1.
+        line: usize,
+        /// Byte in the line, from 1.
+        column: usize,
+        /// The query.
+        query: String,
+        /// The file where it began.
+        first_path: PathBuf,
+        /// The line where it began, from 1.
+        first_line: usize,
+    },
+    /// A file without a single document.
+    #[error("{}: found no document, expected lines `label qid:ID index:value ...`", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that would take more memory than its options allow.
+    #[error("{}: found {found}, expected at most {limit} (option `{option}`)", path.display())]
+    Limit {
+        /// The file.
+        path: PathBuf,
+        /// What is too large.
+        found: String,
+        /// The limit, with its unit.
+        limit: String,
+        /// The option that sets it.
+        option: &'static str,
+    },
+    /// Group sizes that do not fit the documents.
+    #[error("{}: the group sizes sum to {sum} documents, {} has {documents}", path.display(), data.display())]
+    GroupSizes {
+        /// The file of group sizes.
+        path: PathBuf,
+        /// Their sum.
+        sum: u64,
+        /// The file of documents.
+        data: PathBuf,
+        /// Its number of documents.
+        documents: usize,
+    },
+    /// A label outside the domain of a measure or loss.
+    #[error("query `{query}`, document {document}: label {found}, expected {expected}")]
+    Label {
+        /// Identifier of the query.
+        query: String,
+        /// Document in the query, from 1.
+        document: usize,
+        /// The label.
+        found: f32,
+        /// The labels that are allowed.
+        expected: String,
+    },
+    /// Parts of a dataset that contradict each other.
+    #[error("dataset: {what} is {found}, expected {expected}")]
+    Inconsistent {
+        /// The part.
+        what: String,
+        /// Its value.
+        found: String,
+        /// The values that fit.
+        expected: String,
+    },
+    /// Data with another number of features than a normaliser or model was fitted on.
+    #[error("found {found} features, expected {expected}")]
+    FeatureCount {
+        /// Number of features of the data.
+        found: usize,
+        /// Number of features fitted on.
+        expected: usize,
+    },
+    /// An option out of its range.
+    #[error("{option} = {found}: expected {expected}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        found: String,
+        /// The values that are allowed.
+        expected: String,
+    },
+    /// A folder that holds no set of folds.
+    #[error("{}: {found}, expected {expected}", path.display())]
+    Folds {
+        /// The folder.
+        path: PathBuf,
+        /// What it holds.
+        found: String,
+        /// What it should hold.
+        expected: String,
+    },
+}
+
+impl DataError {
+    /// Adds the path to an error of the operating system.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> DataError {
+        let path = path.to_path_buf();
+        move |source| DataError::Io { path, source }
+    }
+}
+
+/// A piece of text for a message: quoted, shortened, unprintable bytes replaced.
+pub(crate) fn quoted(text: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let shown: String = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)])
+        .chars()
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect();
+    match shown.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("`{}...`", &shown[..end]),
+        None => format!("`{shown}`"),
+    }
+}

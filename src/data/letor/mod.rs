@@ -1,0 +1,405 @@
+//! LETOR / SVMlight text: `label qid:ID index:value ... # comment`, one document a line.
+//!
+//! * Indices count from 1, ascend, and may be sparse: an absent feature is 0.
+//! * Several files are read as one set; a file may be gzip-compressed (recognised by its first bytes); lines end with
+//!   LF or CRLF; blank lines and comment lines are skipped.
+//! * All documents of a query stand on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
+//!   `FILE` holds the size of each query, one number a line (LightGBM's convention).
+//! * `#docid = NAME ...` names a document; any other comment is kept whole as its identifier.
+//! * Labels are finite and at least 0, not necessarily integers ([`Dataset::check_integer_labels`]); values are finite.
+//!
+//! The text is read in blocks of whole lines, which rayon's threads parse while the next ones are read. Blocks do not
+//! depend on the number of threads, and neither do the result and the first error. Time is linear in the text, memory
+//! is the dataset's plus a few blocks.
+
+mod number;
+mod parse;
+mod query_file;
+mod rows;
+mod source;
+mod write;
+
+pub(crate) use number::parse_f32;
+pub(crate) use source::open;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{DataError, Dataset};
+use parse::{Fault, Parsed, Rules};
+use rows::Rows;
+use source::Source;
+
+/// What a missing value (`NULL`, as in LETOR 3.0's raw files) becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// An error.
+    #[default]
+    Error,
+    /// 0.
+    Zero,
+    /// The smallest value of the feature in the query; 0 where the whole query has none.
+    #[serde(alias = "query_min")]
+    QueryMin,
+}
+
+/// Where the queries come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Groups {
+    /// From `qid:`, or from `FILE.query` where the lines have none.
+    #[default]
+    Auto,
+    /// From `qid:`.
+    Qid,
+    /// From `FILE.query`; identifiers on the lines are ignored.
+    #[serde(alias = "query_file")]
+    QueryFile,
+}
+
+/// How LETOR text is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReadOptions {
+    /// Number of features: a larger index is an error, and the dataset has exactly so many. Default: the largest index.
+    pub features: Option<usize>,
+    /// What a missing value becomes. Default: an error.
+    pub missing: Missing,
+    /// Where the queries come from. Default: `auto`.
+    pub groups: Groups,
+    /// Largest feature index. Default: 1,000,000.
+    pub max_feature_index: usize,
+    /// Most cells (documents x features; 4 bytes each) of the dataset. Default: 16 a byte of text, and at least
+    /// 2^28 (1 GiB), so that a small hostile file cannot ask for a large matrix.
+    pub max_cells: Option<usize>,
+    /// Longest line in bytes. Default: 64 MiB.
+    pub max_line_bytes: usize,
+    /// Most bytes of decompressed text of a compressed file. Default: 64 GiB.
+    pub max_decompressed_bytes: u64,
+    /// Largest ratio of decompressed to compressed bytes of a compressed file, beyond its first 64 MiB of text. LETOR
+    /// text has 5 to 50. Default: 250.
+    pub max_compression_ratio: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            features: None,
+            missing: Missing::default(),
+            groups: Groups::default(),
+            max_feature_index: 1_000_000,
+            max_cells: None,
+            max_line_bytes: 64 << 20,
+            max_decompressed_bytes: 64 << 30,
+            max_compression_ratio: 250,
+        }
+    }
+}
+
+impl ReadOptions {
+    /// Refuses options out of their ranges: every limit is at least 1.
+    pub fn check(&self) -> Result<(), DataError> {
+        let limits = [
+            ("features", self.features.map(|features| features as u64)),
+            ("max_feature_index", Some(self.max_feature_index as u64)),
+            ("max_cells", self.max_cells.map(|cells| cells as u64)),
+            ("max_line_bytes", Some(self.max_line_bytes as u64)),
+            ("max_decompressed_bytes", Some(self.max_decompressed_bytes)),
+            ("max_compression_ratio", Some(self.max_compression_ratio)),
+        ];
+        match limits.into_iter().find(|(_, value)| *value == Some(0)) {
+            Some((option, _)) => {
+                Err(DataError::Option { option, found: "0".to_owned(), expected: "at least 1".to_owned() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Most cells after `bytes` bytes of text.
+    fn most_cells(&self, bytes: u64) -> usize {
+        self.max_cells.unwrap_or_else(|| usize::try_from(bytes.saturating_mul(16)).unwrap_or(usize::MAX).max(1 << 28))
+    }
+
+    fn rules(&self, most_cells: usize) -> Rules {
+        Rules {
+            missing: self.missing,
+            groups: self.groups,
+            largest_index: self.features.unwrap_or(self.max_feature_index),
+            index_is_expected: self.features.is_some(),
+            most_cells,
+        }
+    }
+}
+
+/// Reads files as one dataset, in the order given.
+///
+/// # Errors
+/// The first fault in file order, with path, line and column; see [`DataError`].
+pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, DataError> {
+    options.check()?;
+    let mut assembly = Assembly::new(options);
+    for path in paths {
+        assembly.read_file(path)?;
+    }
+    assembly.finish(paths)
+}
+
+/// A block of text and what it was parsed to; reused from block to block.
+#[derive(Default)]
+struct Slot {
+    text: Vec<u8>,
+    most_cells: usize,
+    parsed: Parsed,
+}
+
+/// The dataset so far.
+struct Assembly<'a> {
+    options: &'a ReadOptions,
+    dataset: Dataset,
+    rows: Rows,
+    /// Number of features that blocks are laid out for: that of the first line.
+    columns: Option<usize>,
+    /// Bytes of text of the files before the current one.
+    bytes: u64,
+    /// File (index into `paths`) and line where each query began.
+    begun: HashMap<String, (usize, usize)>,
+    files: Vec<PathBuf>,
+    missing: bool,
+}
+
+/// The state of the file being read.
+struct FileState {
+    /// Lines in the blocks merged so far.
+    lines: usize,
+    /// Documents of the files before.
+    documents_before: usize,
+    has_queries: Option<bool>,
+}
+
+impl<'a> Assembly<'a> {
+    fn new(options: &'a ReadOptions) -> Self {
+        Self {
+            options,
+            dataset: Dataset { offsets: vec![0], ..Dataset::default() },
+            rows: Rows::default(),
+            columns: options.features,
+            bytes: 0,
+            begun: HashMap::new(),
+            files: Vec::new(),
+            missing: false,
+        }
+    }
+
+    fn read_file(&mut self, path: &Path) -> Result<(), DataError> {
+        self.files.push(path.to_path_buf());
+        let mut source = Source::open(path, self.options)?;
+        let mut state = FileState { lines: 0, documents_before: self.dataset.documents(), has_queries: None };
+        // Half of the slots are filled while the other half is parsed.
+        let width = rayon::current_num_threads();
+        let mut full: Vec<Slot> = (0..width).map(|_| Slot::default()).collect();
+        let mut filling: Vec<Slot> = (0..width).map(|_| Slot::default()).collect();
+        let mut used = fill(&mut source, &mut full, self.bytes, self.options)?;
+        self.lay_out(&full[0].text);
+        while used > 0 {
+            let columns = self.columns.unwrap_or(0);
+            let options = self.options;
+            let bytes = self.bytes;
+            let (filled, ()) = rayon::join(
+                || fill(&mut source, &mut filling, bytes, options),
+                || {
+                    full[..used].par_iter_mut().for_each(|slot| {
+                        parse::parse(&slot.text, &options.rules(slot.most_cells), columns, &mut slot.parsed);
+                    });
+                },
+            );
+            for slot in &mut full[..used] {
+                self.merge(path, slot, &mut state)?;
+            }
+            used = filled?;
+            std::mem::swap(&mut full, &mut filling);
+        }
+        self.bytes += source.bytes;
+        if self.dataset.documents() == state.documents_before {
+            return Err(DataError::Empty { path: path.to_path_buf() });
+        }
+        if state.has_queries != Some(true) {
+            self.groups_from_file(path, state.documents_before)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the number of features to lay blocks out for from the first line.
+    fn lay_out(&mut self, text: &[u8]) {
+        if self.columns.is_none() {
+            let end = memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1);
+            let mut first = Parsed::default();
+            parse::parse(&text[..end], &self.options.rules(self.options.most_cells(0)), 0, &mut first);
+            self.columns = Some(first.rows.count);
+        }
+    }
+
+    /// Appends a parsed block, or returns the first fault in line order.
+    fn merge(&mut self, path: &Path, slot: &mut Slot, state: &mut FileState) -> Result<(), DataError> {
+        let parsed = &mut slot.parsed;
+        if let Some((has_queries, line)) = parsed.has_queries {
+            self.check_queries(path, has_queries, state, state.lines + line + 1)?;
+        }
+        for group in parsed.groups.drain(..) {
+            let continues = self.dataset.documents_grouped() > state.documents_before
+                && self.dataset.query_ids.last() == Some(&group.query);
+            if continues {
+                if let Some(end) = self.dataset.offsets.last_mut() {
+                    *end += group.documents;
+                }
+                continue;
+            }
+            let line = state.lines + group.line + 1;
+            let file = self.files.len() - 1;
+            if let Some(&(first_file, first_line)) = self.begun.get(&group.query) {
+                return Err(DataError::InterleavedQuery {
+                    path: path.to_path_buf(),
+                    line,
+                    column: group.column,
+                    query: group.query,
+                    first_path: self.files[first_file].clone(),
+                    first_line,
+                });
+            }
+            self.begun.insert(group.query.clone(), (file, line));
+            self.dataset.query_ids.push(group.query);
+            self.dataset.offsets.push(self.dataset.documents_grouped() + group.documents);
+        }
+        match parsed.fault.take() {
+            Some(Fault::Syntax { line, column, found, expected }) => {
+                let line = state.lines + line + 1;
+                return Err(DataError::Syntax { path: path.to_path_buf(), line, column, found, expected });
+            }
+            Some(Fault::Cells) => return Err(too_many_cells(path, slot.most_cells)),
+            None => {}
+        }
+        let documents = self.dataset.documents() + parsed.labels.len();
+        let columns = self.rows.count.max(parsed.rows.count);
+        if documents.saturating_mul(columns) > slot.most_cells {
+            return Err(too_many_cells(path, slot.most_cells));
+        }
+        if !parsed.document_ids.is_empty() {
+            self.dataset.document_ids.resize(self.dataset.documents(), String::new());
+            self.dataset.document_ids.append(&mut parsed.document_ids);
+        }
+        if !self.dataset.document_ids.is_empty() {
+            self.dataset.document_ids.resize(documents, String::new());
+        }
+        self.rows.append(&parsed.rows);
+        self.dataset.labels.extend_from_slice(&parsed.labels);
+        self.missing |= parsed.missing;
+        state.lines += parsed.lines;
+        Ok(())
+    }
+
+    /// Whether lines carry `qid:` must not change within a file, and must fit the options.
+    fn check_queries(
+        &self,
+        path: &Path,
+        has_queries: bool,
+        state: &mut FileState,
+        line: usize,
+    ) -> Result<(), DataError> {
+        let fault = |found: &str, expected: &str| {
+            let (found, expected) = (found.to_owned(), expected.to_owned());
+            Err(DataError::Syntax { path: path.to_path_buf(), line, column: 1, found, expected })
+        };
+        let groups = self.options.groups;
+        if groups == Groups::QueryFile {
+            state.has_queries = Some(false);
+            return Ok(());
+        }
+        match state.has_queries {
+            Some(true) if !has_queries => fault("no `qid:ID`", "`qid:ID`, as on the lines before"),
+            Some(false) if has_queries => fault("`qid:ID`", "no `qid:ID`, as on the lines before"),
+            None if !has_queries && groups == Groups::Qid => fault("no `qid:ID`", "`label qid:ID index:value ...`"),
+            None if !has_queries && query_file::find(path).is_none() => {
+                let beside = query_file::name(path);
+                fault("no `qid:ID`", &format!("`qid:ID` on every line, or group sizes in {}", beside.display()))
+            }
+            _ => {
+                state.has_queries = Some(has_queries);
+                Ok(())
+            }
+        }
+    }
+
+    /// Closes the groups of a file whose lines have no `qid:`.
+    fn groups_from_file(&mut self, path: &Path, documents_before: usize) -> Result<(), DataError> {
+        let documents = self.dataset.documents() - documents_before;
+        for size in query_file::read(path, documents)? {
+            // Numbered over all files; an identifier that another file used would make two queries one.
+            let mut number = self.dataset.queries() + 1;
+            while self.begun.contains_key(&number.to_string()) {
+                number += 1;
+            }
+            self.begun.insert(number.to_string(), (self.files.len() - 1, 1));
+            self.dataset.query_ids.push(number.to_string());
+            self.dataset.offsets.push(self.dataset.documents_grouped() + size);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, paths: &[PathBuf]) -> Result<Dataset, DataError> {
+        let features = self.options.features.unwrap_or(self.rows.count);
+        if self.dataset.documents().saturating_mul(features) > self.options.most_cells(self.bytes)
+            && let Some(path) = paths.last()
+        {
+            return Err(too_many_cells(path, self.options.most_cells(self.bytes)));
+        }
+        self.dataset.feature_count = features;
+        self.dataset.features = self.rows.finish(features);
+        if self.missing {
+            fill_missing(&mut self.dataset);
+        }
+        Ok(self.dataset)
+    }
+}
+
+/// Fills slots with blocks; returns how many hold one.
+fn fill(source: &mut Source, slots: &mut [Slot], before: u64, options: &ReadOptions) -> Result<usize, DataError> {
+    for (index, slot) in slots.iter_mut().enumerate() {
+        source.next_block(&mut slot.text)?;
+        if slot.text.is_empty() {
+            return Ok(index);
+        }
+        slot.most_cells = options.most_cells(before + source.bytes);
+    }
+    Ok(slots.len())
+}
+
+fn too_many_cells(path: &Path, most: usize) -> DataError {
+    DataError::Limit {
+        path: path.to_path_buf(),
+        found: format!("more than {most} cells (documents x features)"),
+        limit: format!("{most} cells for a text of this size"),
+        option: "max_cells",
+    }
+}
+
+/// Replaces NaN by the smallest value of its feature in its query, 0 where there is none.
+fn fill_missing(dataset: &mut Dataset) {
+    let width = dataset.feature_count;
+    for q in 0..dataset.queries() {
+        let range = dataset.range(q);
+        let rows = &mut dataset.features[range.start * width..range.end * width];
+        for feature in 0..width {
+            let column = || rows[feature..].iter().step_by(width);
+            if column().any(|value| value.is_nan()) {
+                let smallest = column().copied().fold(f32::INFINITY, f32::min);
+                let smallest = if smallest.is_finite() { smallest } else { 0.0 };
+                for value in rows[feature..].iter_mut().step_by(width).filter(|value| value.is_nan()) {
+                    *value = smallest;
+                }
+            }
+        }
+    }
+}

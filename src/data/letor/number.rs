@@ -1,0 +1,164 @@
+//! Decimal text to the nearest `f32`, several times faster than the standard parser on the numbers of LETOR files.
+
+/// Powers of ten that a double holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// The integers up to here are exact in a double.
+const EXACT: u64 = 1 << 53;
+
+/// Reads a decimal number (`-12`, `.5`, `3.25e-4`) at `start`: its value, rounded to nearest even, and the position
+/// behind it. `None` where no number begins. A number beyond `f32` comes back infinite; `inf` and `nan` are no numbers.
+#[inline]
+pub(crate) fn parse_f32(text: &[u8], start: usize) -> Option<(f32, usize)> {
+    let mut at = start;
+    let negative = byte(text, at) == b'-';
+    if negative || byte(text, at) == b'+' {
+        at += 1;
+    }
+    let mut mantissa = 0u64;
+    let whole = at;
+    loop {
+        let digit = byte(text, at).wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    let mut digits = at - whole;
+    let mut scale = 0;
+    if byte(text, at) == b'.' {
+        let point = at;
+        at += 1;
+        (mantissa, at) = fraction(text, mantissa, at);
+        scale = at - point - 1;
+        digits += scale;
+    }
+    if digits == 0 {
+        return None;
+    }
+    // Nineteen digits cannot have overflowed; an exponent is left to the standard parser.
+    if byte(text, at) | 0x20 != b'e' && digits <= 19 && mantissa <= EXACT && scale < POWERS.len() {
+        // One correctly rounded division: the nearest double. Rounding it again gives the nearest float unless it lies
+        // halfway between two floats, or below the normal floats, where halfway is elsewhere.
+        let double = mantissa as f64 / POWERS[scale];
+        let halfway = double.to_bits() & 0x1fff_ffff == 0x1000_0000;
+        if !halfway && (double >= f64::from(f32::MIN_POSITIVE) || mantissa == 0) {
+            let value = double as f32;
+            return Some((if negative { -value } else { value }, at));
+        }
+    }
+    exact(text, start, at)
+}
+
+/// Continues `mantissa` with the digits at `at`, eight at a time.
+#[inline]
+fn fraction(text: &[u8], mut mantissa: u64, mut at: usize) -> (u64, usize) {
+    const SCALES: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+    while let Some(word) = text.get(at..at + 8) {
+        let word = u64::from_le_bytes(word.try_into().unwrap_or_default()) ^ 0x3030_3030_3030_3030;
+        // The high bit of each byte above 9. A carry can only spoil bytes behind one that is no digit.
+        let other = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
+        let count = (other.trailing_zeros() / 8) as usize;
+        if count == 0 {
+            return (mantissa, at);
+        }
+        let digits = word << (64 - 8 * count);
+        let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+        let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
+        let high = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
+        let value = low.wrapping_add(high) >> 32;
+        mantissa = mantissa.wrapping_mul(SCALES[count]).wrapping_add(value);
+        at += count;
+        if count < 8 {
+            return (mantissa, at);
+        }
+    }
+    while byte(text, at).is_ascii_digit() {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte(text, at) - b'0'));
+        at += 1;
+    }
+    (mantissa, at)
+}
+
+/// The standard parser, for long, tiny, halfway and scientific numbers; `at` stands behind the digits.
+#[cold]
+fn exact(text: &[u8], start: usize, mut at: usize) -> Option<(f32, usize)> {
+    if byte(text, at) | 0x20 == b'e' {
+        let mut behind = at + 1;
+        if matches!(byte(text, behind), b'-' | b'+') {
+            behind += 1;
+        }
+        if !byte(text, behind).is_ascii_digit() {
+            return None;
+        }
+        while byte(text, behind).is_ascii_digit() {
+            behind += 1;
+        }
+        at = behind;
+    }
+    std::str::from_utf8(&text[start..at]).ok()?.parse().ok().map(|value| (value, at))
+}
+
+/// The byte at `at`, a line end behind the text.
+#[inline]
+pub(crate) fn byte(text: &[u8], at: usize) -> u8 {
+    text.get(at).copied().unwrap_or(b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_f32;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Option<(f32, usize)> {
+        parse_f32(text.as_bytes(), 0)
+    }
+
+    #[test]
+    fn numbers_end_where_they_end() {
+        assert_eq!(parse("0.666667 2:1"), Some((0.666_667, 8)));
+        assert_eq!(parse("835 1"), Some((835.0, 3)));
+        assert_eq!(parse("-5.57600000"), Some((-5.576, 11)));
+        assert_eq!(parse("+1."), Some((1.0, 3)));
+        assert_eq!(parse(".5\r"), Some((0.5, 2)));
+        assert_eq!(parse("1e3x"), Some((1000.0, 3)));
+        assert_eq!(parse("2.5E-3 "), Some((0.0025, 6)));
+        assert_eq!(parse("0.1234567890123456789012345678901234567890 "), Some((0.123_456_79, 42)));
+        assert_eq!(parse("1e39"), Some((f32::INFINITY, 4)));
+        assert_eq!(parse("-0").map(|(value, _)| value.to_bits()), Some((-0.0f32).to_bits()));
+        for nothing in ["", ".", "-", "+.", "nan", "inf", "-inf", "e5", "1e", "1e+", "x"] {
+            assert_eq!(parse(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn halfway_cases_round_to_even() {
+        for text in
+            ["16777217", "16777219", "33554434.5", "0.500000029802322387695", "16777216.999999999999999", "1e-46"]
+        {
+            assert_eq!(parse(text).map(|(value, _)| value), text.parse().ok(), "{text}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn agrees_with_the_standard_parser(sign in "[-+]?", whole in "[0-9]{0,12}", rest in "(\\.[0-9]{0,24})?", exponent in "([eE][-+]?[0-9]{1,2})?") {
+            let text = format!("{sign}{whole}{rest}{exponent}");
+            let expected = text.parse::<f32>().ok().map(|value| (value.to_bits(), text.len()));
+            prop_assert_eq!(parse(&text).map(|(value, end)| (value.to_bits(), end)), expected);
+        }
+
+        #[test]
+        fn every_float_comes_back(bits in any::<u32>()) {
+            let value = f32::from_bits(bits);
+            prop_assume!(value.is_finite());
+            let text = format!("{value} ");
+            prop_assert_eq!(parse(&text).map(|(value, _)| value.to_bits()), Some(bits));
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! One block of whole lines to rows, labels and groups.
+
+use std::sync::LazyLock;
+
+use super::number::{byte, parse_f32};
+use super::rows::Rows;
+use super::{Groups, Missing};
+use crate::data::error::quoted;
+
+/// What the parser of a block needs to know.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub missing: Missing,
+    pub groups: Groups,
+    /// Largest feature index, and whether it is the expected feature count.
+    pub largest_index: usize,
+    pub index_is_expected: bool,
+    /// Most cells (documents x features) of the block.
+    pub most_cells: usize,
+}
+
+/// Consecutive documents of one query.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub query: String,
+    pub documents: usize,
+    /// Where its identifier stands first: line of the block from 0, column from 1.
+    pub line: usize,
+    pub column: usize,
+}
+
+/// Why a block could not be parsed.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// Line of the block from 0, column from 1, what was found and what was expected.
+    Syntax { line: usize, column: usize, found: String, expected: String },
+    /// More cells than allowed.
+    Cells,
+}
+
+/// A parsed block.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub rows: Rows,
+    pub labels: Vec<f32>,
+    pub groups: Vec<Group>,
+    /// One a document, or none as long as no document has one.
+    pub document_ids: Vec<String>,
+    /// Whether a value was missing, and is NaN until its query is complete.
+    pub missing: bool,
+    /// Whether the lines carry query identifiers, and the first line with a document (from 0).
+    pub has_queries: Option<(bool, usize)>,
+    /// Number of lines.
+    pub lines: usize,
+    /// The first fault; what precedes it is complete.
+    pub fault: Option<Fault>,
+}
+
+/// `"1:"`, `"2:"`, ...: in a dense file the next index is known before it is read.
+static PREFIXES: LazyLock<Vec<([u8; 4], usize)>> = LazyLock::new(|| {
+    let prefix = |index: usize| {
+        let text = format!("{index}:");
+        let mut bytes = [0; 4];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        (bytes, text.len())
+    };
+    (0..=999).map(prefix).collect()
+});
+
+/// Parses a block of whole lines; the last byte is a line end. `columns` is the number of features to expect.
+pub(super) fn parse(text: &[u8], rules: &Rules, columns: usize, parsed: &mut Parsed) {
+    parsed.rows.reset(columns);
+    parsed.labels.clear();
+    parsed.groups.clear();
+    parsed.document_ids.clear();
+    parsed.missing = false;
+    parsed.has_queries = None;
+    parsed.lines = 0;
+    let mut parser = Parser { text, rules, prefixes: PREFIXES.as_slice(), columns, line_start: 0, parsed };
+    let fault = parser.lines().err();
+    parsed.fault = fault;
+}
+
+struct Parser<'a> {
+    text: &'a [u8],
+    rules: &'a Rules,
+    prefixes: &'a [([u8; 4], usize)],
+    columns: usize,
+    line_start: usize,
+    parsed: &'a mut Parsed,
+}
+
+impl Parser<'_> {
+    fn lines(&mut self) -> Result<(), Fault> {
+        let mut at = 0;
+        while at < self.text.len() {
+            self.line_start = at;
+            at = self.skip_blanks(at);
+            if !self.ends_data(at) {
+                at = self.document(at)?;
+            }
+            // Here stands a line end, or a comment.
+            at = match byte(self.text, at) {
+                b'\n' => at,
+                _ => at + memchr::memchr(b'\n', &self.text[at..]).unwrap_or(self.text.len() - at),
+            };
+            at += 1;
+            self.parsed.lines += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads a document up to its comment or line end.
+    fn document(&mut self, start: usize) -> Result<usize, Fault> {
+        let (label, at) = self.label(start)?;
+        let at = self.query(self.skip_blanks(at))?;
+        let row = self.parsed.rows.add_row();
+        self.check_cells(self.parsed.rows.count.max(self.columns))?;
+        let at = self.features(row, at)?;
+        self.parsed.labels.push(label);
+        self.comment(at);
+        Ok(at)
+    }
+
+    fn label(&self, start: usize) -> Result<(f32, usize), Fault> {
+        let expected = "a label (a number of at least 0)";
+        let Some((label, at)) = parse_f32(self.text, start).filter(|&(_, at)| self.ends_token(at)) else {
+            return Err(self.fault(start, expected));
+        };
+        if !(label >= 0.0 && label.is_finite()) {
+            return Err(self.fault(start, expected));
+        }
+        Ok((label + 0.0, at))
+    }
+
+    /// Reads `qid:ID`, where there is one, and opens a group if the query is a new one.
+    fn query(&mut self, start: usize) -> Result<usize, Fault> {
+        let has_query = self.text[start..].starts_with(b"qid:");
+        let line = self.parsed.lines;
+        let (expects_query, _) = *self.parsed.has_queries.get_or_insert((has_query, line));
+        if self.rules.groups == Groups::QueryFile {
+            return Ok(if has_query { self.token_end(start) } else { start });
+        }
+        match (expects_query, has_query) {
+            (true, false) => return Err(self.fault(start, "`qid:ID`, as on the lines before")),
+            (false, true) => return Err(self.fault(start, "no `qid:ID`, as on the lines before")),
+            (false, false) => return Ok(start),
+            (true, true) => {}
+        }
+        let identifier = start + 4;
+        let end = self.token_end(identifier);
+        let query = &self.text[identifier..end];
+        match self.parsed.groups.last_mut() {
+            Some(group) if group.query.as_bytes() == query => group.documents += 1,
+            _ => {
+                let column = start - self.line_start + 1;
+                let query = match std::str::from_utf8(query) {
+                    Ok(query) if !query.is_empty() => query.to_owned(),
+                    _ => return Err(self.fault(start, "`qid:ID` with an identifier in UTF-8")),
+                };
+                self.parsed.groups.push(Group { query, documents: 1, line, column });
+            }
+        }
+        Ok(self.skip_blanks(end))
+    }
+
+    #[inline]
+    fn features(&mut self, row: usize, mut at: usize) -> Result<usize, Fault> {
+        let mut row = row;
+        let mut last = 0;
+        at = self.skip_blanks(at);
+        while !self.ends_data(at) {
+            let start = at;
+            let index;
+            (index, at) = self.index(start, last)?;
+            let value;
+            (value, at) = self.value(at, index)?;
+            if index > self.parsed.rows.stride {
+                // Only the first lines of a file, and of sparse files the widest, come here.
+                self.check_cells(index)?;
+                self.parsed.rows.widen(index);
+                row = self.parsed.rows.values.len() - self.parsed.rows.stride;
+            }
+            self.parsed.rows.values[row + index - 1] = value;
+            last = index;
+            at = self.skip_blanks(at);
+        }
+        self.parsed.rows.count = self.parsed.rows.count.max(last);
+        Ok(at)
+    }
+
+    /// Reads `index:`, larger than the `last` one.
+    #[inline]
+    fn index(&self, start: usize, last: usize) -> Result<(usize, usize), Fault> {
+        if let (Some((prefix, length)), Some(next)) = (self.prefixes.get(last + 1), self.text.get(start..start + 4)) {
+            let mask = u32::MAX >> (32 - 8 * *length as u32);
+            let next = u32::from_le_bytes([next[0], next[1], next[2], next[3]]) & mask;
+            if next == u32::from_le_bytes(*prefix) && last < self.rules.largest_index {
+                return Ok((last + 1, start + length));
+            }
+        }
+        self.any_index(start, last)
+    }
+
+    fn any_index(&self, start: usize, last: usize) -> Result<(usize, usize), Fault> {
+        let mut at = start;
+        let mut index = 0usize;
+        while byte(self.text, at).is_ascii_digit() {
+            index = index.saturating_mul(10).saturating_add(usize::from(byte(self.text, at) - b'0'));
+            at += 1;
+        }
+        if at == start || byte(self.text, at) != b':' {
+            return Err(self.fault(start, "`index:value`"));
+        }
+        if index == 0 {
+            return Err(self.fault(start, "a feature index from 1"));
+        }
+        if index <= last {
+            return Err(self.fault(start, &format!("a feature index above {last}, the one before it")));
+        }
+        if index > self.rules.largest_index {
+            let option = if self.rules.index_is_expected { "features" } else { "max_feature_index" };
+            let largest = self.rules.largest_index;
+            return Err(self.fault(start, &format!("a feature index of at most {largest} (option `{option}`)")));
+        }
+        Ok((index, at + 1))
+    }
+
+    #[inline]
+    fn value(&mut self, start: usize, index: usize) -> Result<(f32, usize), Fault> {
+        match parse_f32(self.text, start) {
+            Some((value, at)) if value.is_finite() && self.ends_token(at) => Ok((value, at)),
+            _ => self.no_value(start, index),
+        }
+    }
+
+    /// Accepts `NULL` where the options do.
+    #[cold]
+    fn no_value(&mut self, start: usize, index: usize) -> Result<(f32, usize), Fault> {
+        let end = self.token_end(start);
+        let is_null = self.text[start..end].eq_ignore_ascii_case(b"NULL");
+        match self.rules.missing {
+            Missing::Zero if is_null => Ok((0.0, end)),
+            Missing::QueryMin if is_null => {
+                self.parsed.missing = true;
+                Ok((f32::NAN, end))
+            }
+            _ if is_null => Err(self.fault(
+                start,
+                &format!(
+                    "a finite value of feature {index} (option `missing` = \"zero\" or \"query-min\" accepts NULL)"
+                ),
+            )),
+            _ => Err(self.fault(start, &format!("a finite value of feature {index}"))),
+        }
+    }
+
+    /// Keeps the comment at `at` as the identifier of the document just read.
+    fn comment(&mut self, at: usize) {
+        let ids = &mut self.parsed.document_ids;
+        let documents = self.parsed.labels.len();
+        if byte(self.text, at) == b'#' {
+            let end = memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |length| at + length);
+            let id = document_id(&self.text[at + 1..end]);
+            if !id.is_empty() {
+                ids.resize(documents - 1, String::new());
+                ids.push(String::from_utf8_lossy(id).into_owned());
+                return;
+            }
+        }
+        if !ids.is_empty() {
+            ids.push(String::new());
+        }
+    }
+
+    #[inline]
+    fn check_cells(&self, columns: usize) -> Result<(), Fault> {
+        if self.parsed.rows.rows.saturating_mul(columns) > self.rules.most_cells { Err(Fault::Cells) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn skip_blanks(&self, mut at: usize) -> usize {
+        while matches!(byte(self.text, at), b' ' | b'\t') {
+            at += 1;
+        }
+        at
+    }
+
+    /// Whether a comment or the end of the line is at `at`.
+    #[inline]
+    fn ends_data(&self, at: usize) -> bool {
+        match byte(self.text, at) {
+            b'\n' | b'#' => true,
+            b'\r' => byte(self.text, at + 1) == b'\n',
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn ends_token(&self, at: usize) -> bool {
+        matches!(byte(self.text, at), b' ' | b'\t') || self.ends_data(at)
+    }
+
+    fn token_end(&self, mut at: usize) -> usize {
+        while !self.ends_token(at) {
+            at += 1;
+        }
+        at
+    }
+
+    #[cold]
+    fn fault(&self, start: usize, expected: &str) -> Fault {
+        let found = match &self.text[start..self.token_end(start)] {
+            [] => "the end of the line".to_owned(),
+            token => quoted(token),
+        };
+        let column = start - self.line_start + 1;
+        Fault::Syntax { line: self.parsed.lines, column, found, expected: expected.to_owned() }
+    }
+}
+
+/// The identifier in a comment: the name in `docid = NAME ...` (LETOR), else the whole comment.
+pub(super) fn document_id(comment: &[u8]) -> &[u8] {
+    let comment = comment.trim_ascii();
+    let name = || {
+        let (key, rest) = comment.split_at_checked(5)?;
+        let value = rest.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+        let name = value.split(u8::is_ascii_whitespace).next()?;
+        (key.eq_ignore_ascii_case(b"docid") && !name.is_empty()).then_some(name)
+    };
+    name().unwrap_or(comment)
+}

@@ -1,0 +1,88 @@
+//! A dense matrix that grows in rows and in columns.
+
+/// Rows of features whose number is not known yet.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// `[rows x stride]`, row-major; 0 beyond `count`.
+    pub values: Vec<f32>,
+    /// Allocated columns.
+    pub stride: usize,
+    /// Columns in use: the largest index so far.
+    pub count: usize,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl Rows {
+    /// Empties the matrix, keeps its memory, and expects `stride` columns.
+    pub fn reset(&mut self, stride: usize) {
+        self.values.clear();
+        self.stride = stride;
+        self.count = 0;
+        self.rows = 0;
+    }
+
+    /// Adds a row of zeros and returns where it starts.
+    #[inline]
+    pub fn add_row(&mut self) -> usize {
+        let start = self.values.len();
+        self.values.resize(start + self.stride, 0.0);
+        self.rows += 1;
+        start
+    }
+
+    /// Makes room for `count` columns. Grows by half at least, so that a file whose every line has one feature more
+    /// than the line before costs no square.
+    pub fn widen(&mut self, count: usize) {
+        if count > self.stride {
+            self.restride(if self.rows <= 1 { count } else { count.max(self.stride + self.stride / 2) });
+        }
+    }
+
+    fn restride(&mut self, stride: usize) {
+        let kept = self.stride.min(stride);
+        let mut values = vec![0.0; self.rows * stride];
+        if kept > 0 {
+            for (new, old) in values.chunks_exact_mut(stride).zip(self.values.chunks_exact(self.stride)) {
+                new[..kept].copy_from_slice(&old[..kept]);
+            }
+        }
+        self.values = values;
+        self.stride = stride;
+    }
+
+    /// Appends the rows of another matrix.
+    pub fn append(&mut self, other: &Rows) {
+        if self.rows == 0 {
+            self.stride = other.count;
+        }
+        self.widen(other.count);
+        self.count = self.count.max(other.count);
+        if self.stride == other.stride {
+            self.values.extend_from_slice(&other.values);
+        } else if other.stride == 0 {
+            self.values.resize(self.values.len() + other.rows * self.stride, 0.0);
+        } else {
+            for row in other.values.chunks_exact(other.stride) {
+                self.values.extend_from_slice(&row[..other.count]);
+                self.values.resize(self.values.len() + self.stride - other.count, 0.0);
+            }
+        }
+        self.rows += other.rows;
+    }
+
+    /// The matrix with exactly `count` columns, `count` not less than those in use.
+    pub fn finish(mut self, count: usize) -> Vec<f32> {
+        if count > self.stride {
+            self.restride(count);
+        } else if count < self.stride {
+            // In place: a second copy of the largest part of a dataset may not fit.
+            for row in 0..self.rows {
+                let start = row * self.stride;
+                self.values.copy_within(start..start + count, row * count);
+            }
+            self.values.truncate(self.rows * count);
+        }
+        self.values
+    }
+}

@@ -1,0 +1,57 @@
+//! Datasets to LETOR text.
+
+use std::io::{self, Write};
+
+use super::parse::document_id;
+use crate::data::{DataError, Dataset};
+
+impl Dataset {
+    /// Writes LETOR text from which [`letor::read`](crate::data::letor::read) makes the same dataset, bit for bit:
+    /// every feature is written, with the fewest digits that round to it.
+    ///
+    /// # Errors
+    /// [`DataError::Inconsistent`] for an identifier that LETOR text cannot hold (a query with blanks, a document with
+    /// a line end); [`DataError::Io`], with an empty path, for a failed write.
+    pub fn write_letor(&self, output: &mut impl Write) -> Result<(), DataError> {
+        let failed = |source: io::Error| DataError::Io { path: "".into(), source };
+        let mut line = Vec::new();
+        for q in 0..self.queries() {
+            let query = &self.query_ids[q];
+            if query.is_empty() || query.bytes().any(|byte| byte.is_ascii_whitespace() || byte == b'#') {
+                return Err(unwritable("query identifier", query, "text without blanks or `#`"));
+            }
+            for d in self.range(q) {
+                line.clear();
+                write!(line, "{} qid:{query}", self.labels[d]).map_err(failed)?;
+                for (index, value) in self.row(d).iter().enumerate() {
+                    write!(line, " {}:{value}", index + 1).map_err(failed)?;
+                }
+                if let Some(id) = self.document_ids.get(d).filter(|id| !id.is_empty()) {
+                    write_id(&mut line, id)?;
+                }
+                line.push(b'\n');
+                output.write_all(&line).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a document identifier so that it is read back as it is.
+fn write_id(line: &mut Vec<u8>, id: &str) -> Result<(), DataError> {
+    let start = line.len() + 2;
+    line.extend_from_slice(b" #docid = ");
+    line.extend_from_slice(id.as_bytes());
+    if document_id(&line[start..]) != id.as_bytes() {
+        line.truncate(start);
+        line.extend_from_slice(id.as_bytes());
+    }
+    if document_id(&line[start..]) != id.as_bytes() || id.contains('\n') {
+        return Err(unwritable("document identifier", id, "one line without blanks at its ends"));
+    }
+    Ok(())
+}
+
+fn unwritable(what: &str, found: &str, expected: &str) -> DataError {
+    DataError::Inconsistent { what: what.to_owned(), found: format!("{found:?}"), expected: expected.to_owned() }
+}
