@@ -1,6 +1,9 @@
-//! `Lists`: the clean form of a batch, in which no padded value can be seen.
+//! `Lists`: the clean form of a batch, in which no padded value can be seen, and what most losses take from it.
 
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::{Bool, Int, Tensor, TensorData};
+
+use crate::measure::{Discount, Gain};
+use crate::op::{Step, rank, step_sum};
 
 /// Scores, labels and mask of a batch with every padded score and label replaced by 0.
 #[derive(Debug, Clone)]
@@ -31,10 +34,140 @@ impl Lists {
         }
     }
 
+    /// 1 at the relevant documents (label 1 or above), else 0: `[B, N]`.
+    pub fn relevance(&self) -> Tensor<2> {
+        self.labels.clone().greater_equal_elem(1.0).float().cast(self.scores.dtype()) * self.mask.clone()
+    }
+
+    /// Number of documents of each query: `[B]`.
+    pub fn counts(&self) -> Tensor<1> {
+        sum_documents(self.mask.clone())
+    }
+
+    /// Gain of each document, 0 at padded places: `[B, N]`. Labels outside the domain of the gain give no meaningful value;
+    /// see [`check_labels`](super::RankingLoss::check_labels).
+    pub fn gains(&self, gain: &Gain) -> Tensor<2> {
+        let y = self.labels.clone();
+        let exp2 = |y: Tensor<2>| y.full_like(2.0).powf(y);
+        let gains = match gain {
+            Gain::Exp2 => exp2(y) - 1.0,
+            Gain::Exp2Raw => exp2(y),
+            Gain::Linear => y,
+            Gain::Table(table) => table.iter().enumerate().fold(y.zeros_like(), |sum, (label, &g)| {
+                sum + y.clone().equal_elem(label as f64).float().cast(y.dtype()) * g
+            }),
+        };
+        gains * self.mask.clone()
+    }
+
+    /// 1-based ranks by descending score, ties by position: `[B, N]`. Carries no gradient.
+    pub fn ranks(&self) -> Tensor<2> {
+        rank(self.scores.clone(), self.mask.clone())
+    }
+
+    /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations 9 and 10): `[B, N]`.
+    pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
+        // The sum has the term j = i, phi(0) = 1/2.
+        step_sum(self.scores.clone(), self.mask.clone(), alpha, step) + 0.5
+    }
+
+    /// Discounts at integer ranks `[B, N]`, 0 beyond the cut-off and at padded places. Carries no gradient.
+    pub fn discounts_at(&self, ranks: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<2> {
+        let [batch, n] = ranks.dims();
+        let table = discount_table(discount, n, k);
+        let options = (&ranks.device(), ranks.dtype());
+        let table = Tensor::<1>::from_data(TensorData::new(table, [n]), options).unsqueeze::<2>().expand([batch, n]);
+        let index: Tensor<2, Int> = (ranks.detach() - 1.0).int().clamp(0, n as i64 - 1);
+        table.gather(1, index) * self.mask.clone()
+    }
+
+    /// The largest attainable `sum_i G(y_i) D(r_i)` of each query, 1 in place of 0 so that it can divide: `[B]`.
+    pub fn ideal_dcg(&self, gain: &Gain, discount: &Discount, k: Option<usize>) -> Tensor<1> {
+        let gains = self.gains(gain);
+        let ranks = rank(gains.clone(), self.mask.clone());
+        let ideal = sum_documents(gains * self.discounts_at(ranks, discount, k));
+        one_in_place_of_zero(ideal)
+    }
+
     /// True for the queries with two documents of different labels: `[B]`.
     pub fn has_two_labels(&self) -> Tensor<1, Bool> {
         let highest = self.labels.clone().mask_fill(self.padded.clone(), f32::MIN).max_dim(1);
         let lowest = self.labels.clone().mask_fill(self.padded.clone(), f32::MAX).min_dim(1);
         highest.greater(lowest).squeeze_dim(1)
+    }
+
+    /// True for the queries with a relevant and an irrelevant document: `[B]`.
+    pub fn has_both_relevances(&self) -> Tensor<1, Bool> {
+        let relevant = sum_documents(self.relevance());
+        relevant.clone().greater_elem(0.0).bool_and(relevant.lower(self.counts()))
+    }
+}
+
+/// Sums over the documents: `[B, N]` to `[B]`.
+pub fn sum_documents(x: Tensor<2>) -> Tensor<1> {
+    x.sum_dim(1).squeeze_dim(1)
+}
+
+/// `x` with 1 in place of 0, for division.
+pub(super) fn one_in_place_of_zero(x: Tensor<1>) -> Tensor<1> {
+    let zero = x.clone().equal_elem(0.0);
+    x.mask_fill(zero, 1.0)
+}
+
+/// Discounts of the ranks 1 to `n`, 0 beyond the cut-off.
+pub(super) fn discount_table(discount: &Discount, n: usize, k: Option<usize>) -> Vec<f64> {
+    let top = k.unwrap_or(n);
+    (1..=n).map(|r| if r <= top { discount.at(r) } else { 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    /// Two queries: labels 2 0 1 (all documents) and 1 1 with one padded place.
+    fn lists() -> Lists {
+        let device = Device::flex();
+        let scores = Tensor::from_floats([[0.5, 2.0, 1.0], [1.0, 3.0, f32::NAN]], &device);
+        let labels = Tensor::from_floats([[2.0, 0.0, 1.0], [1.0, 1.0, f32::NAN]], &device);
+        let mask = Tensor::<2>::from_floats([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], &device).greater_elem(0.5);
+        Lists::new(scores, labels, mask)
+    }
+
+    fn values<const D: usize>(x: Tensor<D>) -> Vec<f64> {
+        x.into_data().iter::<f64>().collect()
+    }
+
+    #[test]
+    fn padding_is_zero_everywhere() {
+        let lists = lists();
+        assert_eq!(values(lists.relevance()), [1.0, 0.0, 1.0, 1.0, 1.0, 0.0]);
+        assert_eq!(values(lists.counts()), [3.0, 2.0]);
+        assert_eq!(values(lists.gains(&Gain::Exp2)), [3.0, 0.0, 1.0, 1.0, 1.0, 0.0]);
+        assert_eq!(values(lists.gains(&Gain::Exp2Raw)), [4.0, 1.0, 2.0, 2.0, 2.0, 0.0]);
+        assert_eq!(values(lists.gains(&Gain::Table(vec![0.5, 2.0, 7.0]))), [7.0, 0.5, 2.0, 2.0, 2.0, 0.0]);
+        assert_eq!(values(lists.ranks())[..5], [3.0, 1.0, 2.0, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn discounts_stop_at_the_cutoff() {
+        let lists = lists();
+        let discounts = values(lists.discounts_at(lists.ranks(), &Discount::Zipf, Some(2)));
+        assert_eq!(discounts, [0.0, 1.0, 0.5, 0.5, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn ideal_dcg_sorts_by_gain() {
+        // Zipf discounts 1, 1/2, 1/3: 3 + 1/2 and 1 + 1/2.
+        assert_eq!(values(lists().ideal_dcg(&Gain::Exp2, &Discount::Zipf, None)), [3.5, 1.5]);
+        assert_eq!(values(lists().ideal_dcg(&Gain::Exp2, &Discount::Zipf, Some(1))), [3.0, 1.0]);
+        assert_eq!(values(lists().ideal_dcg(&Gain::Table(vec![0.0; 3]), &Discount::Zipf, None)), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn one_label_or_one_relevance_is_told_apart() {
+        assert_eq!(values(lists().has_two_labels().float()), [1.0, 0.0]);
+        assert_eq!(values(lists().has_both_relevances().float()), [1.0, 0.0]);
     }
 }

@@ -3,50 +3,31 @@
 //! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true for a document) and keeps the
 //! promises stated at [`RankingLoss`].
 
+mod approx_ndcg;
 mod bounds;
+mod error;
+mod explain;
 mod exponential_fit;
 mod lists;
+pub mod registry;
 
+pub use approx_ndcg::{ApproxNdcg, ApproxNdcgConfig};
 pub use bounds::{
     PairAggregation, PermutationError, PermutationSet, TypeOneBound, TypeTwoBound, TypeTwoLoss, permutation_scores,
     score_coefficients,
 };
 pub use burn::nn::loss::Reduction;
+pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
+pub use explain::{Explained, explain};
 pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
 pub use lists::Lists;
+pub use registry::{LossEntry, LossSpec, Sharper, Smoothing};
 
 use std::fmt::Debug;
 
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 
 use crate::measure::Gain;
-
-/// Why a loss cannot be built or applied.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum LossError {
-    /// A parameter out of its range.
-    #[error("{loss}.{parameter} = {found}: expected {expected}")]
-    Parameter { loss: &'static str, parameter: &'static str, found: String, expected: &'static str },
-    /// A name that no registered loss has.
-    #[error("unknown loss `{found}`{}", hint(.nearest))]
-    UnknownLoss { found: String, nearest: Option<&'static str> },
-    /// A parameter that the loss does not have.
-    #[error("{loss}: unknown parameter `{found}`{}", hint(.nearest))]
-    UnknownParameter { loss: &'static str, found: String, nearest: Option<String> },
-    /// Tensors of different shapes.
-    #[error("{what} has shape {found:?}, scores have shape {expected:?}")]
-    Shape { what: &'static str, found: [usize; 2], expected: [usize; 2] },
-    /// A label outside the domain of the gain.
-    #[error("query {query}, document {document}: label {found}, expected {expected}")]
-    Label { query: usize, document: usize, found: f64, expected: String },
-    /// A score that is not finite at a document.
-    #[error("query {query}, document {document}: score {found}, expected a finite number")]
-    Score { query: usize, document: usize, found: f64 },
-}
-
-fn hint<S: AsRef<str>>(nearest: &Option<S>) -> String {
-    nearest.as_ref().map(|n| format!("; did you mean `{}`?", n.as_ref())).unwrap_or_default()
-}
 
 /// How the surrogate value and the loss are related.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +44,14 @@ pub enum Orientation {
 ///
 /// # Promises
 /// - padding never matters: value and gradient are bit-equal whatever the padded scores and labels hold (NaN included);
-/// - a query with nothing to learn has loss 0 and gradient 0, and counts in a mean;
-/// - permuting the documents of a query permutes the gradient and keeps the value;
-/// - value and gradient are finite for `|score| <= 1e4`.
+/// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a mean;
+/// - permuting the documents of a query permutes the gradient and keeps the value (up to ties that go by position);
+/// - value and gradient are finite for `|score| <= 1e4`;
+/// - constants take the type of the scores, so that `f64` scores give an `f64` loss.
 ///
 /// `forward*` panic, as burn's own modules do, when shapes differ; values are not read back from the device. Use
-/// [`try_forward`](RankingLoss::try_forward) where the input has not been checked before.
+/// [`try_forward`](RankingLoss::try_forward) where the input has not been checked before, or
+/// [`check_labels`](RankingLoss::check_labels) once for a whole dataset.
 pub trait RankingLoss: Debug + Send + Sync {
     /// Registered name, as in configuration files.
     fn name(&self) -> &'static str;
@@ -79,7 +62,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// Gain whose domain the labels must be in; `None` when any finite label will do.
     fn gain(&self) -> Option<&Gain>;
 
-    /// Loss of each query of clean lists, `[B]`. Degenerate queries are zeroed by the caller.
+    /// Loss of each query of clean lists, `[B]`. Degenerate queries are zeroed by the caller, which also zeroes the gradient
+    /// that comes back: the derivatives at a degenerate query need only be finite.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;
 
     /// Which queries have something to learn, `[B]`: by default those with two documents of different labels.
@@ -106,6 +90,83 @@ pub trait RankingLoss: Debug + Send + Sync {
     fn forward(&self, scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>, reduction: Reduction) -> Tensor<1> {
         reduce(self.forward_no_reduction(scores, labels, mask), reduction)
     }
+
+    /// Reduced loss with a weight for each query: `sum w l` (`Sum`) or `sum w l / sum w` (the means; 0 when all weights are
+    /// 0). Weights carry no gradient.
+    ///
+    /// # Shapes
+    /// - `scores`, `labels`, `mask`: `[batch, documents]`
+    /// - `weights`: `[batch]`, 0 or above
+    /// - output: `[1]`
+    fn forward_weighted(
+        &self,
+        scores: Tensor<2>,
+        labels: Tensor<2>,
+        mask: Tensor<2, Bool>,
+        weights: Tensor<1>,
+        reduction: Reduction,
+    ) -> Tensor<1> {
+        reduce_weighted(self.forward_no_reduction(scores, labels, mask), weights, reduction)
+    }
+
+    /// [`forward`](RankingLoss::forward), or [`forward_weighted`](RankingLoss::forward_weighted) where there are weights, of
+    /// input that is checked first. Reads the tensors back from the device.
+    ///
+    /// # Errors
+    /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the domain of
+    /// the gain; a weight that is negative or not finite. The message names the query and the document.
+    fn try_forward(
+        &self,
+        scores: Tensor<2>,
+        labels: Tensor<2>,
+        mask: Tensor<2, Bool>,
+        weights: Option<Tensor<1>>,
+        reduction: Reduction,
+    ) -> Result<Tensor<1>, LossError> {
+        check_batch(self.gain(), &scores, &labels, &mask)?;
+        match weights {
+            None => Ok(self.forward(scores, labels, mask, reduction)),
+            Some(weights) => {
+                check_weights(&weights, scores.dims()[0])?;
+                Ok(self.forward_weighted(scores, labels, mask, weights, reduction))
+            }
+        }
+    }
+
+    /// Checks the labels of a dataset, query `q` being `labels[offsets[q]..offsets[q + 1]]`, against the domain of the gain.
+    ///
+    /// # Errors
+    /// The first label outside it, or offsets that do not partition the labels.
+    fn check_labels(&self, labels: &[f32], offsets: &[usize]) -> Result<(), LossError> {
+        check_offsets(labels.len(), offsets)?;
+        for (query, range) in offsets.windows(2).enumerate() {
+            for (document, &label) in labels[range[0]..range[1]].iter().enumerate() {
+                check_label(self.gain(), query, document, f64::from(label))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The queries of a dataset that have nothing to learn, in order; `offsets` as in
+    /// [`check_labels`](RankingLoss::check_labels).
+    ///
+    /// # Errors
+    /// Offsets that do not partition the labels.
+    fn degenerate_queries(&self, labels: &[f32], offsets: &[usize]) -> Result<Vec<usize>, LossError> {
+        check_offsets(labels.len(), offsets)?;
+        let device = Device::flex();
+        let learnable = |range: &[usize]| {
+            let list = &labels[range[0]..range[1]];
+            if list.is_empty() {
+                return false;
+            }
+            let shape = [1, list.len()];
+            let labels = Tensor::<2>::from_data(TensorData::new(list.to_vec(), shape), &device);
+            let lists = Lists::new(labels.zeros_like(), labels, Tensor::<2>::ones(shape, &device).greater_elem(0.0));
+            self.learnable(&lists).into_data().iter::<bool>().all(|found| found)
+        };
+        Ok(offsets.windows(2).enumerate().filter(|(_, range)| !learnable(range)).map(|(query, _)| query).collect())
+    }
 }
 
 /// Reduces per-query losses `[B]` to `[1]`.
@@ -114,4 +175,73 @@ pub fn reduce(losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
         Reduction::Sum => losses.sum(),
         Reduction::Mean | Reduction::Auto | Reduction::BatchMean => losses.mean(),
     }
+}
+
+/// Reduces per-query losses `[B]` with weights `[B]` to `[1]`; see [`RankingLoss::forward_weighted`].
+pub fn reduce_weighted(losses: Tensor<1>, weights: Tensor<1>, reduction: Reduction) -> Tensor<1> {
+    let weights = weights.detach().cast(losses.dtype());
+    let sum = (losses * weights.clone()).sum();
+    match reduction {
+        Reduction::Sum => sum,
+        Reduction::Mean | Reduction::Auto | Reduction::BatchMean => {
+            let total = weights.sum();
+            let none = total.clone().equal_elem(0.0);
+            sum / total.mask_fill(none, 1.0)
+        }
+    }
+}
+
+/// Checks shapes, and scores and labels at documents.
+fn check_batch(
+    gain: Option<&Gain>,
+    scores: &Tensor<2>,
+    labels: &Tensor<2>,
+    mask: &Tensor<2, Bool>,
+) -> Result<(), LossError> {
+    let [queries, documents] = scores.dims();
+    let expected = vec![queries, documents];
+    if queries * documents == 0 {
+        let (found, expected) = (expected, vec![queries.max(1), documents.max(1)]);
+        return Err(LossError::Shape { what: "scores", found, expected });
+    }
+    for (what, found) in [("labels", labels.dims()), ("mask", mask.dims())] {
+        if found != [queries, documents] {
+            return Err(LossError::Shape { what, found: found.to_vec(), expected });
+        }
+    }
+    let scores = scores.to_data().convert_dtype(DType::F64);
+    let labels = labels.to_data().convert_dtype(DType::F64);
+    let mask = mask.to_data();
+    let places = scores.iter::<f64>().zip(labels.iter::<f64>()).zip(mask.iter::<bool>());
+    for (i, ((score, label), _)) in places.enumerate().filter(|(_, (_, document))| *document) {
+        let (query, document) = (i / documents, i % documents);
+        if !score.is_finite() {
+            return Err(LossError::Score { query, document, found: score });
+        }
+        check_label(gain, query, document, label)?;
+    }
+    Ok(())
+}
+
+fn check_weights(weights: &Tensor<1>, queries: usize) -> Result<(), LossError> {
+    let [found] = weights.dims();
+    if found != queries {
+        return Err(LossError::Shape { what: "weights", found: vec![found], expected: vec![queries] });
+    }
+    let data = weights.to_data();
+    let bad = data.iter::<f64>().enumerate().find(|(_, weight)| !weight.is_finite() || *weight < 0.0);
+    bad.map_or(Ok(()), |(query, found)| Err(LossError::Weight { query, found }))
+}
+
+fn check_label(gain: Option<&Gain>, query: usize, document: usize, found: f64) -> Result<(), LossError> {
+    error::label_problem(gain, found)
+        .map_or(Ok(()), |expected| Err(LossError::Label { query, document, found, expected }))
+}
+
+fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), LossError> {
+    let ordered = offsets.is_sorted() && offsets.first() == Some(&0) && offsets.last() == Some(&documents);
+    if ordered {
+        return Ok(());
+    }
+    Err(LossError::Shape { what: "offsets", found: offsets.to_vec(), expected: vec![0, documents] })
 }

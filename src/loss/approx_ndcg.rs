@@ -1,0 +1,137 @@
+//! ApproxNDCG: NDCG at approximate positions.
+//!
+//! `sum_i G(y_i) / log2(1 + p_i) / Z`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`; with a cut-off `k`, each term times
+//! `sigmoid(beta (k + 1/2 - p_i))`, and `Z` the ideal DCG at `k` (approximation-framework, equations 9, 10 and 15; the truncation
+//! function is equation 12's). Tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems 3 and 6.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+use burn::tensor::Tensor;
+use burn::tensor::activation::sigmoid;
+
+use super::lists::sum_documents;
+use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use super::{Lists, LossError, Orientation, RankingLoss, error};
+use crate::measure::{Discount, Gain};
+use crate::op::Step;
+
+const NAME: &str = "approx_ndcg";
+
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "NDCG at approximate positions",
+    formula: "1 - 1/Z sum_i G(y_i) / log2(1 + p_i) [sigmoid(beta (k + 1/2 - p_i))], p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
+    cost: "O(n^2)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (9), (10), (15)",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || parameters(&ApproxNdcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ApproxNdcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ApproxNdcg`].
+#[derive(Config, Debug)]
+pub struct ApproxNdcgConfig {
+    /// Steepness of the positions, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+    /// Steepness of the cut-off, above 0; without effect unless `k` is set.
+    #[config(default = 10.0)]
+    pub beta: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Smooth step of the positions.
+    #[config(default = "Step::Logistic")]
+    pub step: Step,
+}
+
+impl ApproxNdcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `alpha` or `beta` not finite or not above 0, `k = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<ApproxNdcg, LossError> {
+        Ok(ApproxNdcg {
+            alpha: error::positive(NAME, "alpha", self.alpha)?,
+            beta: error::positive(NAME, "beta", self.beta)?,
+            k: error::cutoff(NAME, self.k)?,
+            gain: error::gain(NAME, &self.gain)?,
+            step: self.step,
+        })
+    }
+}
+
+/// `1 - 1/Z sum_i G(y_i) / log2(1 + p_i)` at approximate positions `p_i`.
+#[derive(Debug, Clone)]
+pub struct ApproxNdcg {
+    alpha: f64,
+    beta: f64,
+    k: Option<usize>,
+    gain: Gain,
+    step: Step,
+}
+
+impl RankingLoss for ApproxNdcg {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::NormalisedMeasure
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let positions = lists.approximate_positions(self.alpha, self.step);
+        let mut discounts = log2_discount(positions.clone());
+        if let Some(k) = self.k {
+            discounts = discounts * sigmoid((positions.neg() + (k as f64 + 0.5)) * self.beta);
+        }
+        let dcg = sum_documents(lists.gains(&self.gain) * discounts);
+        (dcg / lists.ideal_dcg(&self.gain, &Discount::Log2, self.k)).neg() + 1.0
+    }
+}
+
+/// `1 / log2(1 + p)` at real positions.
+pub(super) fn log2_discount(positions: Tensor<2>) -> Tensor<2> {
+    positions.log1p().recip() * std::f64::consts::LN_2
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ApproxNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Both documents at 1 + 1/2: NDCG = 1 / log2(2.5), for any step.
+        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+            let found = value(ApproxNdcgConfig::new().with_step(step), &[0.0, 0.0], &[1.0, 0.0]);
+            assert!((found - 1.0 / 2.5f64.log2()).abs() < 1e-12, "{step:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // The relevant document is 1 below: p = 1 + sigmoid(2).
+        let position = 1.0 + 1.0 / (1.0 + (-2.0f64).exp());
+        let expected = 1.0 / (1.0 + position).log2();
+        assert!((value(ApproxNdcgConfig::new().with_alpha(2.0), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-12);
+        let kept = 1.0 / (1.0 + (3.0 * (position - 1.5)).exp());
+        let cut = ApproxNdcgConfig::new().with_alpha(2.0).with_beta(3.0).with_k(Some(1));
+        assert!((value(cut, &[0.0, 1.0], &[1.0, 0.0]) - expected * kept).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,79 @@
+//! `explain`: value, loss and gradient of one list, as `burn-rank loss NAME` prints them.
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+use super::{LossError, Orientation, RankingLoss, Reduction};
+
+/// What a loss says about one list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// The surrogate of a measure, or the loss where there is no measure.
+    pub value: f64,
+    /// What is minimised.
+    pub loss: f64,
+    /// Derivative of the loss with respect to each score.
+    pub grad: Vec<f64>,
+}
+
+/// Value, loss and gradient of one list, computed on the Flex backend in `dtype` (`F32` or `F64`).
+///
+/// A query with nothing to learn has loss 0 and gradient 0.
+///
+/// # Errors
+/// As [`RankingLoss::try_forward`]; labels of another number than the scores.
+pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {
+    if labels.len() != scores.len() {
+        let (found, expected) = (vec![labels.len()], vec![scores.len()]);
+        return Err(LossError::Shape { what: "labels", found, expected });
+    }
+    if scores.is_empty() {
+        return Err(LossError::Shape { what: "scores", found: vec![0], expected: vec![1] });
+    }
+    let device = Device::flex().autodiff();
+    let shape = [1, scores.len()];
+    let tensor = |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));
+    let scores = tensor(scores).require_grad();
+    let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
+    let output = loss.try_forward(scores.clone(), tensor(labels), mask, None, Reduction::Sum)?;
+    let value: f64 = output.to_data().iter::<f64>().sum();
+    let gradients = output.backward();
+    let grad = match scores.grad(&gradients) {
+        Some(gradient) => gradient.into_data().iter::<f64>().collect(),
+        None => vec![0.0; shape[1]],
+    };
+    let measure = match loss.orientation() {
+        Orientation::NormalisedMeasure => 1.0 - value,
+        Orientation::Measure => -value,
+        Orientation::Loss => value,
+    };
+    Ok(Explained { value: measure, loss: value, grad })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::ApproxNdcgConfig;
+
+    #[test]
+    fn value_and_loss_add_up_and_the_gradient_pulls_the_relevant_document_up() {
+        let loss = ApproxNdcgConfig::new().init().unwrap();
+        let explained = explain(&loss, &[0.0, 0.1], &[1.0, 0.0], DType::F64).unwrap();
+        assert!((explained.value + explained.loss - 1.0).abs() < 1e-15);
+        assert!(explained.grad[0] < 0.0 && explained.grad[1] > 0.0);
+    }
+
+    #[test]
+    fn input_is_checked() {
+        let loss = ApproxNdcgConfig::new().init().unwrap();
+        let message =
+            |scores: &[f64], labels: &[f64]| explain(&loss, scores, labels, DType::F32).unwrap_err().to_string();
+        assert_eq!(message(&[0.0], &[1.0, 0.0]), "labels has shape [2], expected [1]");
+        assert_eq!(message(&[], &[]), "scores has shape [0], expected [1]");
+        assert_eq!(
+            message(&[0.0, 1.0], &[1.0, 31.0]),
+            "query 0, document 1: label 31, expected a whole number from 0 to 30"
+        );
+        assert_eq!(message(&[0.0, f64::NAN], &[1.0, 0.0]), "query 0, document 1: score NaN, expected a finite number");
+    }
+}
