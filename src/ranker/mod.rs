@@ -1,16 +1,13 @@
 //! A trained ranker as one saved artefact.
+//!
+//! [`Model`] turns normalised features into scores; its [`Parts`] are what is saved of it.
 
+mod file;
+mod model;
+mod parts;
 mod tree_ensemble;
 
+pub use file::{FORMAT, FileError};
+pub use model::Model;
+pub use parts::{Array, Parts, PartsError, Values};
 pub use tree_ensemble::{LEAF, Node, TreeArrays, TreeEnsemble, TreeError};
-
-use crate::scorer::Scorer;
-
-/// A fitted model: what turns normalised features into scores.
-#[derive(Debug, Clone)]
-pub enum Model {
-    /// A burn module.
-    Scorer(Scorer),
-    /// A sum of regression trees.
-    Trees(TreeEnsemble),
-}

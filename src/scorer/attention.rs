@@ -44,6 +44,8 @@ pub struct AttentionScorer {
     blocks: Vec<Block>,
     norm: LayerNorm,
     output: Linear,
+    #[module(skip)]
+    config: AttentionScorerConfig,
 }
 
 /// One encoder block.
@@ -57,8 +59,6 @@ struct Block {
     feed_forward_norm: LayerNorm,
     expand: Linear,
     contract: Linear,
-    heads: usize,
-    dropout: f64,
 }
 
 impl AttentionScorerConfig {
@@ -90,11 +90,10 @@ impl AttentionScorerConfig {
                 feed_forward_norm: norm(),
                 expand: init::linear(width, self.feed_forward, true, rng, device),
                 contract: init::linear(self.feed_forward, width, true, rng, device),
-                heads: self.heads,
-                dropout: self.dropout,
             })
             .collect();
-        AttentionScorer { input, blocks, norm: norm(), output: init::linear(width, 1, true, rng, device) }
+        let output = init::linear(width, 1, true, rng, device);
+        AttentionScorer { input, blocks, norm: norm(), output, config: self.clone() }
     }
 }
 
@@ -106,9 +105,14 @@ impl AttentionScorer {
         let padded = mask.bool_not();
         let mut x = self.input.forward(features);
         for block in &self.blocks {
-            x = block.forward(x, &padded, dropout);
+            x = block.forward(x, &padded, &self.config, dropout);
         }
         self.output.forward(self.norm.forward(x)).squeeze_dim(2)
+    }
+
+    /// What it was built from.
+    pub fn config(&self) -> &AttentionScorerConfig {
+        &self.config
     }
 
     pub(super) fn features(&self) -> usize {
@@ -117,27 +121,37 @@ impl AttentionScorer {
 }
 
 impl Block {
-    fn forward(&self, x: Tensor<3>, padded: &Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<3> {
-        let attended = self.attend(self.attention_norm.forward(x.clone()), padded, dropout);
-        let x = x + dropout.apply(attended, self.dropout);
+    fn forward(
+        &self,
+        x: Tensor<3>,
+        padded: &Tensor<2, Bool>,
+        config: &AttentionScorerConfig,
+        dropout: &mut Dropout,
+    ) -> Tensor<3> {
+        let attended = self.attend(self.attention_norm.forward(x.clone()), padded, config, dropout);
+        let x = x + dropout.apply(attended, config.dropout);
         let hidden = activation::relu(self.expand.forward(self.feed_forward_norm.forward(x.clone())));
-        let fed = self.contract.forward(dropout.apply(hidden, self.dropout));
-        x + dropout.apply(fed, self.dropout)
+        let fed = self.contract.forward(dropout.apply(hidden, config.dropout));
+        x + dropout.apply(fed, config.dropout)
     }
 
     /// Multi-head attention of each document over the documents that exist.
-    fn attend(&self, x: Tensor<3>, padded: &Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<3> {
+    fn attend(
+        &self,
+        x: Tensor<3>,
+        padded: &Tensor<2, Bool>,
+        config: &AttentionScorerConfig,
+        dropout: &mut Dropout,
+    ) -> Tensor<3> {
         let [batch, documents, width] = x.dims();
-        let split = |layer: &Linear| {
-            layer.forward(x.clone()).reshape([batch, documents, self.heads, width / self.heads]).swap_dims(1, 2)
-        };
+        let (heads, size) = (config.heads, width / config.heads);
+        let split = |layer: &Linear| layer.forward(x.clone()).reshape([batch, documents, heads, size]).swap_dims(1, 2);
         let (query, key, value) = (split(&self.query), split(&self.key), split(&self.value));
-        let scale = ((width / self.heads) as f64).sqrt();
-        let logits = query.matmul(key.swap_dims(2, 3)) / scale;
-        let padded = padded.clone().reshape([batch, 1, 1, documents]).expand([batch, self.heads, documents, documents]);
+        let logits = query.matmul(key.swap_dims(2, 3)) / (size as f64).sqrt();
+        let padded = padded.clone().reshape([batch, 1, 1, documents]).expand([batch, heads, documents, documents]);
         // Finite, so that a list without documents gives no NaN; far enough down for a weight of exactly 0.
         let weights = activation::softmax(logits.mask_fill(padded, f32::MIN / 2.0), 3);
-        let mixed = dropout.apply(weights, self.dropout).matmul(value);
+        let mixed = dropout.apply(weights, config.dropout).matmul(value);
         self.merge.forward(mixed.swap_dims(1, 2).reshape([batch, documents, width]))
     }
 }

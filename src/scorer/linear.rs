@@ -54,6 +54,11 @@ impl LinearScorer {
         self.linear.forward(features.reshape([batch * documents, count])).reshape([batch, documents])
     }
 
+    /// What it was built from.
+    pub fn config(&self) -> LinearScorerConfig {
+        LinearScorerConfig { bias: self.linear.bias.is_some() }
+    }
+
     pub(super) fn features(&self) -> usize {
         self.linear.weight.dims()[0]
     }
@@ -68,7 +73,7 @@ mod tests {
         let device = Device::flex();
         let scorer = LinearScorer::from_weights(&[2.0, -1.0], 0.5, &device);
         let features = Tensor::from_data([[[1.0, 3.0], [0.0, -2.0]]], &device);
-        assert_eq!(scorer.forward(features).into_data().to_vec::<f32>().unwrap(), [-0.5, 2.5]);
+        assert_eq!(scorer.forward(features).into_data().try_to_vec::<f32>().unwrap(), [-0.5, 2.5]);
         assert_eq!(scorer.weights(), (vec![2.0, -1.0], 0.5));
     }
 }

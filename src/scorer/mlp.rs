@@ -40,8 +40,7 @@ pub struct MlpScorer {
     norms: Vec<Norm>,
     output: Linear,
     #[module(skip)]
-    activation: Activation,
-    dropout: f64,
+    config: MlpScorerConfig,
 }
 
 impl MlpScorerConfig {
@@ -63,8 +62,7 @@ impl MlpScorerConfig {
             hidden,
             norms: self.hidden.iter().filter_map(|&neurons| Norm::new(self.norm, neurons, device)).collect(),
             output: init::linear(inputs, 1, true, rng, device),
-            activation: self.activation,
-            dropout: self.dropout,
+            config: self.clone(),
         }
     }
 }
@@ -82,9 +80,14 @@ impl MlpScorer {
             if let Some(norm) = self.norms.get(index) {
                 x = norm.forward(x, &mask, dropout.training());
             }
-            x = dropout.apply(self.activation.apply(x), self.dropout);
+            x = dropout.apply(self.config.activation.apply(x), self.config.dropout);
         }
         self.output.forward(x).reshape([batch, documents])
+    }
+
+    /// What it was built from.
+    pub fn config(&self) -> &MlpScorerConfig {
+        &self.config
     }
 
     pub(super) fn features(&self) -> usize {

@@ -151,6 +151,15 @@ impl Scorer {
         }
     }
 
+    /// What it was built from.
+    pub fn config(&self) -> ScorerConfig {
+        match self {
+            Scorer::Linear(scorer) => ScorerConfig::Linear(scorer.config()),
+            Scorer::Mlp(scorer) => ScorerConfig::Mlp(scorer.config().clone()),
+            Scorer::Attention(scorer) => ScorerConfig::Attention(scorer.config().clone()),
+        }
+    }
+
     /// Number of features of a document.
     pub fn features(&self) -> usize {
         match self {

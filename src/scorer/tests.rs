@@ -41,7 +41,7 @@ fn batch(garbage: f32, device: &Device) -> (Tensor<3>, Tensor<2, Bool>) {
 }
 
 fn documents_only(scores: Tensor<2>) -> Vec<f32> {
-    let scores: Vec<f32> = scores.into_data().to_vec().unwrap();
+    let scores: Vec<f32> = scores.into_data().try_to_vec().unwrap();
     assert!(scores.iter().all(|score| score.is_finite()), "{scores:?}");
     LENGTHS.into_iter().enumerate().flat_map(|(q, n)| scores[q * 4..q * 4 + n].to_vec()).collect()
 }
@@ -75,7 +75,7 @@ fn scores_follow_a_permutation_of_the_documents() {
         let scores = documents_only(scorer.forward(features.clone(), mask.clone()));
         let order = Tensor::from_data([2, 0, 3, 1], &device);
         let permuted = scorer.forward(features.slice([0..1]).select(1, order), mask.slice([0..1]));
-        let permuted: Vec<f32> = permuted.into_data().to_vec().unwrap();
+        let permuted: Vec<f32> = permuted.into_data().try_to_vec().unwrap();
         for (place, document) in [2, 0, 3, 1].into_iter().enumerate() {
             assert!((permuted[place] - scores[document]).abs() < 1e-5, "{config:?}");
         }

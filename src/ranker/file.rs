@@ -1,0 +1,211 @@
+//! The file of a ranker: one safetensors file, so that other languages read the arrays, with the rest as JSON in its
+//! header.
+//!
+//! The header's `__metadata__` has one entry, `burn_rank`: the JSON object `{"format", "kind", "config", "metadata",
+//! "sha256"}`. The checksum covers the four other fields and the name, type, shape and bytes of every array, so that a
+//! truncated or altered file is an error, never a wrong score.
+
+use std::collections::HashMap;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::parts::{Array, Parts, Values};
+
+/// Version of the file format that this crate writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+
+const KEY: &str = "burn_rank";
+
+/// Why bytes are not those of a ranker.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum FileError {
+    /// Not a safetensors file, or one of something else.
+    #[error("not a ranker of burn-rank: {0}")]
+    NotARanker(String),
+    /// Written by a newer version.
+    #[error("file format {found}: this version reads up to format {FORMAT}; update burn-rank")]
+    Format {
+        /// Format of the file.
+        found: u32,
+    },
+    /// The contents are not those that were written.
+    #[error("damaged file: its checksum does not match its contents")]
+    Checksum,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    kind: String,
+    config: Value,
+    metadata: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+/// The bytes of a file with a model and its metadata; the same bytes for the same input.
+pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
+    let mut header =
+        Header { format: FORMAT, kind: parts.kind.clone(), config: parts.config.clone(), metadata, sha256: None };
+    let arrays: Vec<(&Array, Dtype, Vec<u8>)> =
+        parts.arrays.iter().map(|array| (array, dtype(&array.values), bytes(&array.values))).collect();
+    let entries =
+        arrays.iter().map(|(array, dtype, bytes)| (array.name.as_str(), *dtype, &array.shape[..], &bytes[..]));
+    header.sha256 = Some(checksum(&header, entries));
+    let views = arrays.iter().map(|(array, dtype, bytes)| {
+        let view = TensorView::new(*dtype, array.shape.clone(), bytes).expect("as many values as the shape says");
+        (array.name.as_str(), view)
+    });
+    let text = serde_json::to_string(&header).expect("a JSON value is serialisable");
+    safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), text)]))).expect("every array is whole")
+}
+
+/// The model and metadata of a file.
+pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
+    let not_a_ranker = |reason: String| FileError::NotARanker(reason);
+    let (_, info) = SafeTensors::read_metadata(bytes).map_err(|error| not_a_ranker(error.to_string()))?;
+    let text = info.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
+    let text = text.ok_or_else(|| not_a_ranker(format!("its header has no `{KEY}`")))?;
+    // The format first: the other fields may look different in a newer one.
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    let Format { format } = serde_json::from_str(text).map_err(|error| not_a_ranker(error.to_string()))?;
+    if format > FORMAT {
+        return Err(FileError::Format { found: format });
+    }
+    let mut header: Header = serde_json::from_str(text).map_err(|error| not_a_ranker(error.to_string()))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|error| not_a_ranker(error.to_string()))?;
+    let views = tensors.tensors();
+    let stated = header.sha256.take();
+    let entries = views.iter().map(|(name, view)| (name.as_str(), view.dtype(), view.shape(), view.data()));
+    if stated != Some(checksum(&header, entries)) {
+        return Err(FileError::Checksum);
+    }
+    let arrays = views
+        .iter()
+        .map(|(name, view)| {
+            let values =
+                values(view).ok_or_else(|| not_a_ranker(format!("array `{name}` is of type {:?}", view.dtype())))?;
+            Ok(Array { name: name.clone(), shape: view.shape().to_vec(), values })
+        })
+        .collect::<Result<_, _>>()?;
+    Ok((Parts { kind: header.kind, config: header.config, arrays }, header.metadata))
+}
+
+/// Checksum of a header (without its own) and arrays, in the order of their names.
+fn checksum<'a>(header: &Header, arrays: impl Iterator<Item = (&'a str, Dtype, &'a [usize], &'a [u8])>) -> String {
+    let mut hash = Sha256::new();
+    hash.update(serde_json::to_vec(header).expect("a JSON value is serialisable"));
+    let mut arrays: Vec<_> = arrays.collect();
+    arrays.sort_by_key(|entry| entry.0);
+    for (name, dtype, shape, bytes) in arrays {
+        hash.update(format!("\n{name} {dtype:?} {shape:?}\n"));
+        hash.update(bytes);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn dtype(values: &Values) -> Dtype {
+    match values {
+        Values::F32(_) => Dtype::F32,
+        Values::F64(_) => Dtype::F64,
+        Values::U32(_) => Dtype::U32,
+    }
+}
+
+fn bytes(values: &Values) -> Vec<u8> {
+    match values {
+        Values::F32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::F64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::U32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    }
+}
+
+fn values(view: &TensorView) -> Option<Values> {
+    let data = view.data();
+    let word = |chunk: &[u8]| [chunk[0], chunk[1], chunk[2], chunk[3]];
+    Some(match view.dtype() {
+        Dtype::F32 => Values::F32(data.chunks_exact(4).map(|chunk| f32::from_le_bytes(word(chunk))).collect()),
+        Dtype::U32 => Values::U32(data.chunks_exact(4).map(|chunk| u32::from_le_bytes(word(chunk))).collect()),
+        Dtype::F64 => Values::F64(
+            data.chunks_exact(8).map(|chunk| f64::from_le_bytes(chunk.try_into().expect("8 bytes"))).collect(),
+        ),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parts() -> Parts {
+        let array = |name: &str, shape: &[usize], values| Array { name: name.into(), shape: shape.into(), values };
+        Parts {
+            kind: "scorer".into(),
+            config: json!({ "features": 2 }),
+            arrays: vec![
+                array("b.weight", &[2, 1], Values::F32(vec![0.1, -2.5])),
+                array("a", &[1], Values::F64(vec![0.1])),
+                array("c", &[0], Values::U32(vec![])),
+            ],
+        }
+    }
+
+    fn sorted(mut parts: Parts) -> Parts {
+        parts.arrays.sort_by(|a, b| a.name.cmp(&b.name));
+        parts
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let metadata = json!({ "seed": u64::MAX, "measures": { "ndcg@10": 0.1 + 0.2 } });
+        let bytes = encode(&parts(), metadata.clone());
+        assert_eq!(bytes, encode(&parts(), metadata.clone()));
+        let (read, again) = decode(&bytes).unwrap();
+        assert_eq!((sorted(read), again), (sorted(parts()), metadata));
+    }
+
+    #[test]
+    fn a_damaged_file_never_gives_another_model() {
+        let bytes = encode(&parts(), json!({ "seed": 1 }));
+        let (whole, metadata) = decode(&bytes).unwrap();
+        for length in 0..bytes.len() {
+            assert!(decode(&bytes[..length]).is_err(), "truncated to {length}");
+        }
+        for position in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[position] ^= 1 << bit;
+                // A flip in the white space that pads the header changes nothing that is read.
+                if let Ok((parts, also)) = decode(&damaged) {
+                    assert_eq!(
+                        (sorted(parts), also),
+                        (sorted(whole.clone()), metadata.clone()),
+                        "bit {bit} of {position}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_files_and_newer_formats_are_told_apart() {
+        assert!(decode(b"hello").unwrap_err().to_string().starts_with("not a ranker of burn-rank: "));
+        let none: [(&str, TensorView); 0] = [];
+        let other = safetensors::serialize(none, None).unwrap();
+        assert!(decode(&other).unwrap_err().to_string().contains("no `burn_rank`"));
+        let none: [(&str, TensorView); 0] = [];
+        let newer = HashMap::from([(KEY.to_string(), r#"{"format": 2, "other": 1}"#.to_string())]);
+        let newer = safetensors::serialize(none, Some(newer)).unwrap();
+        assert_eq!(
+            decode(&newer).unwrap_err().to_string(),
+            "file format 2: this version reads up to format 1; update burn-rank"
+        );
+    }
+}

@@ -1,0 +1,267 @@
+//! `Parts`: a model taken apart into a kind, a JSON configuration and named arrays, as they are saved.
+//!
+//! A new kind of model adds one arm to [`Parts::of`] and one to [`Parts::build`]; the file format does not change.
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{Device, Tensor, TensorData};
+use serde_json::{Value, json};
+
+use super::{Model, TreeArrays, TreeEnsemble};
+use crate::scorer::{Scorer, ScorerConfig};
+
+/// Values of a saved array.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// 32-bit floats.
+    F32(Vec<f32>),
+    /// 64-bit floats.
+    F64(Vec<f64>),
+    /// 32-bit unsigned integers.
+    U32(Vec<u32>),
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Values::F32(values) => values.len(),
+            Values::F64(values) => values.len(),
+            Values::U32(values) => values.len(),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Values::F32(_) => "F32",
+            Values::F64(_) => "F64",
+            Values::U32(_) => "U32",
+        }
+    }
+}
+
+/// A named array, row-major.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Array {
+    /// Name in the file.
+    pub name: String,
+    /// Length of each dimension.
+    pub shape: Vec<usize>,
+    /// As many values as the product of the shape.
+    pub values: Values,
+}
+
+impl Array {
+    fn flat(name: &str, values: Values) -> Self {
+        Self { name: name.into(), shape: vec![values.len()], values }
+    }
+}
+
+/// A model taken apart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parts {
+    /// Kind of model.
+    pub kind: String,
+    /// What, besides the arrays, it is built from.
+    pub config: Value,
+    /// Its arrays.
+    pub arrays: Vec<Array>,
+}
+
+/// Why parts do not make a model.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PartsError {
+    /// A kind of a newer version, or none.
+    #[error("model of kind `{0}`: expected `scorer` or `trees`")]
+    Kind(String),
+    /// A configuration that does not describe a model.
+    #[error("model configuration: {0}")]
+    Config(String),
+    /// An array that the model needs and the file lacks.
+    #[error("array `{0}` is missing")]
+    Missing(String),
+    /// Arrays that the model has no place for.
+    #[error("unexpected arrays: {}", .0.join(", "))]
+    Unexpected(Vec<String>),
+    /// An array of the wrong shape or type.
+    #[error("array `{name}` is {found}, expected {expected}")]
+    Array {
+        /// Its name.
+        name: String,
+        /// Type and shape found.
+        found: String,
+        /// Type and shape expected.
+        expected: String,
+    },
+    /// Trees that are none.
+    #[error(transparent)]
+    Trees(#[from] super::TreeError),
+}
+
+impl Parts {
+    /// Takes a model apart. A scorer is saved with the configuration it was built from.
+    pub fn of(model: &Model) -> Self {
+        match model {
+            Model::Scorer(scorer) => {
+                let mut collector = Collector::default();
+                scorer.visit(&mut collector);
+                let config = json!({ "scorer": scorer.config(), "features": scorer.features() });
+                Self { kind: "scorer".into(), config, arrays: collector.arrays }
+            }
+            Model::Trees(trees) => {
+                let TreeArrays { roots, feature, threshold, left, right, value } = trees.arrays().clone();
+                let arrays = vec![
+                    Array::flat("roots", Values::U32(roots)),
+                    Array::flat("feature", Values::U32(feature)),
+                    Array::flat("threshold", Values::F32(threshold)),
+                    Array::flat("left", Values::U32(left)),
+                    Array::flat("right", Values::U32(right)),
+                    Array::flat("value", Values::F64(value)),
+                ];
+                Self { kind: "trees".into(), config: json!({ "features": trees.feature_count() }), arrays }
+            }
+        }
+    }
+
+    /// Puts a model together on a device.
+    ///
+    /// # Errors
+    /// [`PartsError`] when the kind is unknown, or arrays are missing, surplus or of another shape or type.
+    pub fn build(self, device: &Device) -> Result<Model, PartsError> {
+        let features = self.config["features"].as_u64().unwrap_or(0) as usize;
+        let mut arrays = Arrays(self.arrays);
+        let model = match self.kind.as_str() {
+            "scorer" => {
+                let config: ScorerConfig = serde_json::from_value(self.config["scorer"].clone())
+                    .map_err(|error| PartsError::Config(error.to_string()))?;
+                let scorer = config.init(features, 0, device).map_err(|error| PartsError::Config(error.to_string()))?;
+                let mut loader = Loader { path: Vec::new(), arrays: &mut arrays, error: None };
+                let scorer: Scorer = scorer.map(&mut loader);
+                if let Some(error) = loader.error {
+                    return Err(error);
+                }
+                Model::Scorer(scorer)
+            }
+            "trees" => {
+                let trees = TreeArrays {
+                    roots: arrays.u32s("roots")?,
+                    feature: arrays.u32s("feature")?,
+                    threshold: arrays.f32s("threshold")?,
+                    left: arrays.u32s("left")?,
+                    right: arrays.u32s("right")?,
+                    value: arrays.f64s("value")?,
+                };
+                Model::Trees(TreeEnsemble::from_arrays(features, trees)?)
+            }
+            _ => return Err(PartsError::Kind(self.kind)),
+        };
+        arrays.end()?;
+        Ok(model)
+    }
+}
+
+/// Arrays that are taken out by name.
+struct Arrays(Vec<Array>);
+
+impl Arrays {
+    fn take(&mut self, name: &str) -> Result<Array, PartsError> {
+        let index = self.0.iter().position(|array| array.name == name);
+        index.map(|index| self.0.swap_remove(index)).ok_or_else(|| PartsError::Missing(name.into()))
+    }
+
+    fn u32s(&mut self, name: &str) -> Result<Vec<u32>, PartsError> {
+        match self.take(name)? {
+            Array { values: Values::U32(values), .. } => Ok(values),
+            other => Err(mismatch(&other, "U32")),
+        }
+    }
+
+    fn f32s(&mut self, name: &str) -> Result<Vec<f32>, PartsError> {
+        match self.take(name)? {
+            Array { values: Values::F32(values), .. } => Ok(values),
+            other => Err(mismatch(&other, "F32")),
+        }
+    }
+
+    fn f64s(&mut self, name: &str) -> Result<Vec<f64>, PartsError> {
+        match self.take(name)? {
+            Array { values: Values::F64(values), .. } => Ok(values),
+            other => Err(mismatch(&other, "F64")),
+        }
+    }
+
+    fn end(self) -> Result<(), PartsError> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let mut names: Vec<String> = self.0.into_iter().map(|array| array.name).collect();
+        names.sort();
+        Err(PartsError::Unexpected(names))
+    }
+}
+
+fn mismatch(array: &Array, expected: &str) -> PartsError {
+    let found = format!("{} {:?}", array.values.kind(), array.shape);
+    PartsError::Array { name: array.name.clone(), found, expected: expected.into() }
+}
+
+/// Collects the parameters and running statistics of a module under their paths.
+#[derive(Default)]
+struct Collector {
+    path: Vec<String>,
+    arrays: Vec<Array>,
+}
+
+impl ModuleVisitor for Collector {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let data = param.val().into_data();
+        self.arrays.push(Array {
+            name: self.path.join("."),
+            shape: param.dims().to_vec(),
+            values: Values::F32(data.iter::<f32>().collect()),
+        });
+    }
+}
+
+/// Puts arrays back under their paths.
+struct Loader<'a> {
+    path: Vec<String>,
+    arrays: &'a mut Arrays,
+    error: Option<PartsError>,
+}
+
+impl Loader<'_> {
+    fn find(&mut self, expected: &[usize]) -> Result<Vec<f32>, PartsError> {
+        match self.arrays.take(&self.path.join("."))? {
+            Array { values: Values::F32(values), shape, .. } if shape == expected => Ok(values),
+            other => Err(mismatch(&other, &format!("F32 {expected:?}"))),
+        }
+    }
+}
+
+impl ModuleMapper for Loader<'_> {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let shape = param.val().dims();
+        match self.find(&shape) {
+            Ok(values) => param.map(|old| Tensor::from_data(TensorData::new(values, shape), &old.device())),
+            Err(error) => {
+                self.error.get_or_insert(error);
+                param
+            }
+        }
+    }
+}
