@@ -281,7 +281,7 @@ mod tests {
         let s = [0.3, -1.2, 2.5];
         let orders: Vec<Vec<u32>> =
             vec![vec![2, 0, 1], vec![0, 1, 2], vec![0, 2, 1], vec![1, 0, 2], vec![1, 2, 0], vec![2, 1, 0]];
-        let f = permutation_scores(scores(&s, &Device::flex()), &orders).into_data().to_vec::<f64>().unwrap();
+        let f = permutation_scores(scores(&s, &Device::flex()), &orders).into_data().try_to_vec::<f64>().unwrap();
         assert!(f[1..].iter().all(|&other| other < f[0]), "{f:?}");
     }
 
@@ -347,7 +347,7 @@ mod tests {
             let loss = TypeTwoLoss { bound, aggregation: PairAggregation::Sum };
             let x = scores(&s, &device).require_grad();
             let gradients = loss.forward(x.clone(), &sets()).backward();
-            let gradient = x.grad(&gradients).unwrap().into_data().to_vec::<f64>().unwrap();
+            let gradient = x.grad(&gradients).unwrap().into_data().try_to_vec::<f64>().unwrap();
             for i in 0..3 {
                 let at = |h: f64| {
                     let mut moved = s;

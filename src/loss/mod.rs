@@ -10,6 +10,16 @@ mod explain;
 mod exponential_fit;
 mod lists;
 pub mod registry;
+mod smooth_ap_indicator;
+mod smooth_ap_rank;
+mod smooth_dcg;
+mod smooth_ndcg;
+mod smooth_precision;
+mod smooth_rr;
+mod soft_dcg;
+mod soft_ndcg;
+mod soft_precision;
+mod soft_rank;
 
 pub use approx_ndcg::{ApproxNdcg, ApproxNdcgConfig};
 pub use bounds::{
@@ -22,6 +32,16 @@ pub use explain::{Explained, explain};
 pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
 pub use lists::Lists;
 pub use registry::{LossEntry, LossSpec, Sharper, Smoothing};
+pub use smooth_ap_indicator::{SmoothApIndicator, SmoothApIndicatorConfig};
+pub use smooth_ap_rank::{SmoothApRank, SmoothApRankConfig};
+pub use smooth_dcg::{SmoothDcg, SmoothDcgConfig};
+pub use smooth_ndcg::{SmoothNdcg, SmoothNdcgConfig};
+pub use smooth_precision::{SmoothPrecision, SmoothPrecisionConfig};
+pub use smooth_rr::{SmoothRr, SmoothRrConfig};
+pub use soft_dcg::{SoftDcg, SoftDcgConfig};
+pub use soft_ndcg::{SoftNdcg, SoftNdcgConfig};
+pub use soft_precision::{SoftPrecision, SoftPrecisionConfig};
+pub use soft_rank::{DiscountShape, Evaluation, ExpectedDiscount, rank_distribution};
 
 use std::fmt::Debug;
 

@@ -8,7 +8,18 @@ use serde_json::{Map, Value};
 use super::{LossError, RankingLoss};
 
 /// Every registered loss, by name.
-pub static LOSSES: &[LossEntry] = &[super::approx_ndcg::ENTRY];
+pub static LOSSES: &[LossEntry] = &[
+    super::approx_ndcg::ENTRY,
+    super::smooth_ap_indicator::ENTRY,
+    super::smooth_ap_rank::ENTRY,
+    super::smooth_dcg::ENTRY,
+    super::smooth_ndcg::ENTRY,
+    super::smooth_precision::ENTRY,
+    super::smooth_rr::ENTRY,
+    super::soft_dcg::ENTRY,
+    super::soft_ndcg::ENTRY,
+    super::soft_precision::ENTRY,
+];
 
 /// Which way a temperature goes when the surrogate sharpens towards its measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

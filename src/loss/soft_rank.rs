@@ -1,0 +1,271 @@
+//! The rank distribution of SoftRank and expectations under it (softrank-directness, section III).
+//!
+//! With scores of variance `sigma^2` each, document `k` beats `j` with probability
+//! `pi_kj = (1 + erf((s_k - s_j) / (2 sigma))) / 2`, and the rank of `j`, counted from 0, is taken to be the number of
+//! successes in independent trials of these probabilities: `p_j(r) <- p_j(r - 1) pi_kj + p_j(r) (1 - pi_kj)` over `k != j`.
+//! The expectation of a discount, `E[D(1 + R_j)] = sum_r D(1 + r) p_j(r)`, is evaluated in three ways:
+//!
+//! | evaluation | of | time | memory |
+//! |---|---|---|---|
+//! | recursion | any discount | O(n^3) | O(n^3) with gradient |
+//! | cutoff | a discount that is 0 below rank k | O(k n^2) | O(k n^2) with gradient |
+//! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | that of [`rank_expectation`] |
+
+use std::sync::Arc;
+
+use burn::tensor::{DType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+use super::lists::discount_table;
+use super::{ExponentialFit, ExponentialFitError, Lists, LossError, error, exponential_fit, is_completely_monotone};
+use crate::measure::Discount;
+use crate::op::{differences, rank_expectation};
+
+/// How an expectation over ranks is computed; all that apply agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evaluation {
+    /// The cheapest that applies: `cutoff` when fewer ranks count than there are documents, else `exponentials` for a
+    /// completely monotone discount, else `recursion`.
+    #[default]
+    Auto,
+    /// The whole rank distribution.
+    Recursion,
+    /// The first `k` entries of the rank distribution.
+    Cutoff,
+    /// The discount as a sum of exponentials.
+    Exponentials,
+}
+
+/// The shape of a discount, its exponent apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscountShape {
+    /// `1 / log2(1 + r)`
+    #[default]
+    Log2,
+    /// `1 / ln(1 + r)`
+    Natural,
+    /// `r^-exponent`
+    Power,
+    /// `1 / r`
+    Zipf,
+    /// `2^-r`
+    Exponential,
+    /// 1 at ranks 1 and 2, then `ln 2 / ln r`
+    Letor,
+}
+
+impl DiscountShape {
+    /// The discount; only `Power` looks at the exponent.
+    pub fn with_exponent(self, exponent: f64) -> Discount {
+        match self {
+            DiscountShape::Log2 => Discount::Log2,
+            DiscountShape::Natural => Discount::Natural,
+            DiscountShape::Power => Discount::Power { exponent },
+            DiscountShape::Zipf => Discount::Zipf,
+            DiscountShape::Exponential => Discount::Exponential,
+            DiscountShape::Letor => Discount::Letor,
+        }
+    }
+}
+
+/// Largest error of a discount as a sum of exponentials, for float32 scores (where rounding costs as much) and float64 ones.
+const TOLERANCE_F32: f64 = 2e-6;
+const TOLERANCE_F64: f64 = 1e-8;
+
+/// A discount of the rank, to be averaged over the rank distribution.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectedDiscount {
+    /// Discount of a rank.
+    pub discount: Discount,
+    /// Ranks beyond `k` do not count.
+    pub k: Option<usize>,
+    /// Standard deviation of a score, above 0.
+    pub sigma: f64,
+    /// How the expectation is computed.
+    pub evaluation: Evaluation,
+}
+
+impl ExpectedDiscount {
+    /// Checks the parameters of `loss`.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `k = 0`, an exponent that is negative or not finite, an evaluation by exponentials
+    /// of a discount that is not completely monotone.
+    pub(super) fn checked(self, loss: &'static str) -> Result<Self, LossError> {
+        error::positive(loss, "sigma", self.sigma)?;
+        error::cutoff(loss, self.k)?;
+        if let Discount::Power { exponent } = self.discount {
+            error::not_negative(loss, "exponent", exponent)?;
+        }
+        if self.evaluation == Evaluation::Exponentials && !is_completely_monotone(&self.discount) {
+            let expected = format!("auto, recursion or cutoff: {:?} is not completely monotone", self.discount);
+            return Err(LossError::parameter(loss, "evaluation", "exponentials", expected));
+        }
+        Ok(self)
+    }
+
+    /// The exponentials that stand for the discount in lists of up to `n` documents with scores of the given type, and their
+    /// measured errors.
+    ///
+    /// # Errors
+    /// A discount that is not completely monotone, or too many documents for the tolerance.
+    pub fn fit(&self, n: usize, scores: DType) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
+        let tolerance = if scores == DType::F64 { TOLERANCE_F64 } else { TOLERANCE_F32 };
+        exponential_fit(&self.discount, n, tolerance)
+    }
+
+    /// The evaluation that is used in lists of `n` documents. A discount with a cut-off is never completely monotone.
+    pub fn resolve(&self, n: usize) -> Evaluation {
+        match (self.evaluation, self.k) {
+            (Evaluation::Auto | Evaluation::Exponentials, Some(k)) if k < n => Evaluation::Cutoff,
+            (Evaluation::Auto, _) if is_completely_monotone(&self.discount) => Evaluation::Exponentials,
+            (Evaluation::Auto, _) => Evaluation::Recursion,
+            (chosen, _) => chosen,
+        }
+    }
+
+    /// `E[D(1 + R_j)]` of every document.
+    ///
+    /// # Shapes
+    /// - output: `[batch, documents]`; padded places hold a finite value of no meaning
+    pub fn expectation(&self, lists: &Lists) -> Tensor<2> {
+        let [_, n] = lists.scores.dims();
+        let dtype = lists.scores.dtype();
+        let evaluation = self.resolve(n);
+        // A fit that misses its tolerance is refused: the recursion is exact.
+        if evaluation == Evaluation::Exponentials
+            && let Ok(fit) = self.fit(n, dtype)
+        {
+            return rank_expectation(lists.scores.clone(), lists.mask.clone(), self.sigma, &fit.terms);
+        }
+        let ranks = if evaluation == Evaluation::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
+        let discounts = TensorData::new(discount_table(&self.discount, ranks, self.k), [1, 1, ranks]);
+        let discounts = Tensor::<3>::from_data(discounts, (&lists.scores.device(), dtype));
+        (rank_distribution(lists, self.sigma, ranks) * discounts).sum_dim(2).squeeze_dim(2)
+    }
+}
+
+/// `p_j(r)` for the first `ranks` ranks, by the recursion.
+///
+/// # Shapes
+/// - output: `[batch, documents, ranks]`
+pub fn rank_distribution(lists: &Lists, sigma: f64, ranks: usize) -> Tensor<3> {
+    let [batch, n] = lists.scores.dims();
+    let (device, dtype) = (lists.scores.device(), lists.scores.dtype());
+    // beats[j, k] = pi_kj, 0 for k = j and for padding k: a trial that never succeeds leaves the distribution alone.
+    let others = Tensor::<2>::eye(n, &device).cast(dtype).neg() + 1.0;
+    let beats = ((differences(&lists.scores) / (2.0 * sigma)).erf() + 1.0) * 0.5;
+    let beats = beats * lists.mask.clone().unsqueeze_dim::<3>(1) * others.unsqueeze_dim::<3>(0);
+
+    let first = Tensor::<3>::ones([batch, n, 1], (&device, dtype));
+    let zero = Tensor::<3>::zeros([batch, n, 1], (&device, dtype));
+    let up = |p: &Tensor<3>| match ranks {
+        1 => zero.clone(),
+        _ => Tensor::cat(vec![zero.clone(), p.clone().narrow(2, 0, ranks - 1)], 2),
+    };
+    let mut p = match ranks {
+        1 => first,
+        _ => Tensor::cat(vec![first, Tensor::zeros([batch, n, ranks - 1], (&device, dtype))], 2),
+    };
+    for k in 0..n {
+        p = p.clone() + (up(&p) - p) * beats.clone().narrow(2, k, 1);
+    }
+    p
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Bool, DType, Device};
+
+    use super::*;
+
+    /// One query of float64 scores without padding.
+    fn lists(scores: &[f64]) -> Lists {
+        let device = Device::flex();
+        let shape = [1, scores.len()];
+        let scores = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
+        Lists::new(scores.clone(), scores.zeros_like(), Tensor::<2, Bool>::full(shape, true, &device))
+    }
+
+    fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
+        tensor.into_data().try_to_vec().unwrap()
+    }
+
+    fn expected(discount: Discount, k: Option<usize>, evaluation: Evaluation) -> ExpectedDiscount {
+        ExpectedDiscount { discount, k, sigma: 0.4, evaluation }
+    }
+
+    /// Scores without structure in [-1, 1].
+    fn scattered(n: usize) -> Vec<f64> {
+        (0..n).map(|i| (i as f64 * 12.9898).sin()).collect()
+    }
+
+    #[test]
+    fn equal_scores_have_binomial_ranks() {
+        let p = values(rank_distribution(&lists(&[0.7; 3]), 1.0, 3));
+        assert_eq!(p, [0.25, 0.5, 0.25].repeat(3));
+        assert_eq!(values(rank_distribution(&lists(&[0.7; 3]), 1.0, 1)), [0.25; 3]);
+    }
+
+    #[test]
+    fn two_documents_by_hand() {
+        // pi = (1 + erf(1 / 2)) / 2 = 0.760249938906523...
+        let p = values(rank_distribution(&lists(&[1.0, 0.0]), 1.0, 2));
+        let wins = 0.760_249_938_906_523_3;
+        for (found, expected) in p.iter().zip([wins, 1.0 - wins, 1.0 - wins, wins]) {
+            assert!((found - expected).abs() < 1e-12, "{p:?}");
+        }
+    }
+
+    #[test]
+    fn the_expectation_is_of_the_discount_not_of_the_rank() {
+        let found = values(expected(Discount::Log2, None, Evaluation::Recursion).expectation(&lists(&[0.0; 3])))[0];
+        let of_discount = 0.25 * 1.0 + 0.5 / 3f64.log2() + 0.25 * 0.5;
+        let at_expected_rank = Discount::Log2.at(2);
+        assert!((found - of_discount).abs() < 1e-12);
+        assert!(found - at_expected_rank > 0.05, "Jensen's gap: {found} above {at_expected_rank}");
+    }
+
+    #[test]
+    fn the_three_evaluations_agree() {
+        let discounts = [Discount::Log2, Discount::Natural, Discount::Zipf, Discount::Power { exponent: 0.5 }];
+        for n in [2, 5, 40, 300] {
+            let lists = lists(&scattered(n));
+            for discount in discounts.clone() {
+                let by = |evaluation| values(expected(discount.clone(), None, evaluation).expectation(&lists));
+                let recursion = by(Evaluation::Recursion);
+                for other in [Evaluation::Cutoff, Evaluation::Exponentials] {
+                    for (a, b) in recursion.iter().zip(by(other)) {
+                        assert!((a - b).abs() < 1e-7, "{discount:?}, n = {n}, {other:?}: {a} {b}");
+                    }
+                }
+            }
+            let by = |evaluation| values(expected(Discount::Log2, Some(3), evaluation).expectation(&lists));
+            for (a, b) in by(Evaluation::Recursion).iter().zip(by(Evaluation::Cutoff)) {
+                assert!((a - b).abs() < 1e-12, "cut-off, n = {n}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn auto_takes_the_cheapest_that_applies() {
+        let resolved = |discount, k, n| expected(discount, k, Evaluation::Auto).resolve(n);
+        assert_eq!(resolved(Discount::Log2, None, 100), Evaluation::Exponentials);
+        assert_eq!(resolved(Discount::Log2, Some(10), 100), Evaluation::Cutoff);
+        assert_eq!(resolved(Discount::Log2, Some(100), 100), Evaluation::Exponentials);
+        assert_eq!(resolved(Discount::Letor, None, 100), Evaluation::Recursion);
+        let asked = expected(Discount::Log2, Some(10), Evaluation::Exponentials);
+        assert_eq!(asked.resolve(100), Evaluation::Cutoff);
+    }
+
+    #[test]
+    fn an_evaluation_that_cannot_be_is_refused() {
+        let refused = expected(Discount::Letor, None, Evaluation::Exponentials).checked("soft_ndcg").unwrap_err();
+        let message =
+            "soft_ndcg.evaluation = exponentials: expected auto, recursion or cutoff: Letor is not completely monotone";
+        assert_eq!(refused.to_string(), message);
+        assert!(expected(Discount::Power { exponent: -1.0 }, None, Evaluation::Auto).checked("soft_ndcg").is_err());
+    }
+}
