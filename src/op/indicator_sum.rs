@@ -1,18 +1,84 @@
 //! `indicator_sum`: soft indicators of SmoothRank (smoothrank, section 3), one-dimensional softmax attention.
 
-use burn::tensor::{Tensor, activation::softmax};
+use burn::{
+    backend::{Backend, Dispatch, tensor::FloatTensor},
+    tensor::Tensor,
+};
 
-use super::differences;
+use super::{
+    array::{Array, by_rows},
+    backend::Pairwise,
+    execution::uses_tensor_path,
+};
 
-/// `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, the softmax taken over the documents with `mask = 1`.
+/// `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, the softmax taken over the documents with `mask = 1`; 0 at
+/// padding.
 ///
 /// Differentiable in `x` and `a`.
 ///
 /// # Shapes
 /// - `x`, `a`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 pub fn indicator_sum(x: Tensor<2>, a: Tensor<2>, mask: Tensor<2>, sigma: f64) -> Tensor<2> {
-    let logits = differences(&x).powi_scalar(2) / (-sigma);
-    let padded = mask.lower_elem(0.5).unsqueeze_dim::<3>(1).expand(logits.shape());
-    let h = softmax(logits.mask_fill(padded, f32::NEG_INFINITY), 2);
-    (h * a.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2)
+    let (x, a, mask) = (x.into_dispatch(), a.into_dispatch(), mask.into_dispatch());
+    let (out, _) = if uses_tensor_path() {
+        definition::<Dispatch>(x, a, mask, sigma)
+    } else {
+        Dispatch::indicator_sum(x, a, mask, sigma)
+    };
+    Tensor::from_dispatch(out)
+}
+
+/// `exp(-(x_j - x_i)^2 / sigma)` for the documents `j`: at most 1, and 1 at `j = i`, so that no row of a document
+/// needs its maximum.
+fn kernel<B: Backend>(x: &Array<B>, mask: &Array<B>, rows: (usize, usize), sigma: f64) -> Array<B> {
+    (x.differences(rows).square() / -sigma).exp() * mask.columns()
+}
+
+/// The tensor definition: the sum and the denominator of its softmax.
+pub(super) fn definition<B: Backend>(
+    x: FloatTensor<B>,
+    a: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    sigma: f64,
+) -> (FloatTensor<B>, FloatTensor<B>) {
+    let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
+    let [out, total] = by_rows(&x, |rows| {
+        let kernel = kernel(&x, &mask, rows, sigma);
+        let document = mask.rows(rows);
+        // A padded row has no member of its own: keep its denominator away from 0.
+        let total = kernel.clone().sum(2) - document.clone() + 1.0;
+        [(kernel * a.columns()).sum(2) / total.clone() * document, total]
+    });
+    (out.0, total.0)
+}
+
+/// What the forward pass of [`indicator_sum`] computed.
+pub(super) struct Forward<B: Backend> {
+    pub out: FloatTensor<B>,
+    pub total: FloatTensor<B>,
+}
+
+/// Gradients with respect to `x` and `a`. With `q_i = g_i / total_i` and `k` the kernel, row `k` of the gradient in `x`
+/// is `2 / sigma sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`, in `a` it is `sum_i q_i k_ik`.
+pub(super) fn gradient<B: Backend>(
+    x: FloatTensor<B>,
+    a: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    forward: Forward<B>,
+    gradient: FloatTensor<B>,
+    sigma: f64,
+) -> (FloatTensor<B>, FloatTensor<B>) {
+    let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
+    let out = Array::<B>(forward.out);
+    let q = Array::<B>(gradient) * mask.clone() / Array::<B>(forward.total);
+    let [to_x, to_a] = by_rows(&x, |rows| {
+        let document = mask.rows(rows);
+        let kernel = kernel(&x, &mask, rows, sigma);
+        let pull = kernel.clone() * x.differences(rows);
+        let own = (a.columns() - out.rows(rows).column()) * q.rows(rows).column();
+        let others = (a.rows(rows).column() - out.columns()) * q.columns();
+        let to_x = (pull * (own + others)).sum(2) * document.clone() * (2.0 / sigma);
+        [to_x, (kernel * q.columns()).sum(2) * document]
+    });
+    (to_x.0, to_a.0)
 }

@@ -10,12 +10,17 @@
 //!
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`.
 
+mod array;
+mod autodiff;
+mod backend;
+mod execution;
 mod indicator_sum;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
 mod step_sum;
 
+pub use execution::{DEFAULT_MEMORY_BUDGET, memory_budget, set_memory_budget, set_tensor_path, with_tensor_path};
 pub use indicator_sum::indicator_sum;
 pub use pair_loss::{PairLoss, PairWeight, pair_loss};
 pub use rank::rank;

@@ -1,12 +1,16 @@
 //! `pair_loss`: sums of a convex (or fidelity) loss over the pairs that the labels order.
 
-use burn::tensor::{
-    Tensor,
-    activation::{relu, sigmoid, softplus},
+use burn::{
+    backend::{Backend, Dispatch, ExtensionType, tensor::FloatTensor},
+    tensor::Tensor,
 };
 use serde::{Deserialize, Serialize};
 
-use super::differences;
+use super::{
+    array::{Array, by_rows},
+    backend::Pairwise,
+    execution::uses_tensor_path,
+};
 
 /// The loss `l(t)` of one pair with score difference `t = x_i - x_j`, `i` the more relevant document.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -15,9 +19,15 @@ pub enum PairLoss {
     /// `log(1 + exp(-t))` (RankNet)
     Logistic,
     /// `max(0, margin - t)` (RankSVM)
-    Hinge { margin: f64 },
+    Hinge {
+        /// Difference of scores from which a pair costs nothing.
+        margin: f64,
+    },
     /// `max(0, margin - t)^2`
-    SquaredHinge { margin: f64 },
+    SquaredHinge {
+        /// Difference of scores from which a pair costs nothing.
+        margin: f64,
+    },
     /// `exp(-t)` (RankBoost)
     Exponential,
     /// `1 - sqrt(sigmoid(t))` (FRank)
@@ -54,31 +64,142 @@ pub enum PairWeight {
 /// # Shapes
 /// - `x`, `labels`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &PairWeight, loss: PairLoss) -> Tensor<2> {
-    let t = differences(&x).neg();
-    let ordered = differences(&labels).lower_elem(0.0).float().cast(x.dtype());
-    let valid = mask.clone().unsqueeze_dim::<3>(1) * mask.unsqueeze_dim::<3>(2);
-    let mut w = ordered * valid;
-    match weight {
-        PairWeight::Unit => {}
-        PairWeight::Document(u) => w = w * u.clone().detach().unsqueeze_dim::<3>(2),
-        PairWeight::Lambda { gain, discount, rank, absolute, gap } => {
-            let gains = differences(&gain.clone().detach()).abs();
-            let mut factor = differences(&discount.clone().detach()).abs() * *absolute;
-            if *gap != 0.0 {
-                let distance = differences(&rank.clone().detach()).abs().clamp_min(1.0);
-                let at = |d: Tensor<3>| (d + 1.0).log().recip() * std::f64::consts::LN_2;
-                factor = factor + (at(distance.clone()) - at(distance + 1.0)) * *gap;
+    let tensor = |tensor: &Tensor<2>| tensor.clone().detach().into_dispatch();
+    let weight = match weight {
+        PairWeight::Unit => Weight::Unit,
+        PairWeight::Document(u) => Weight::Document(tensor(u)),
+        PairWeight::Lambda { gain, discount, rank, absolute, gap } => Weight::Lambda {
+            gain: tensor(gain),
+            discount: tensor(discount),
+            rank: tensor(rank),
+            absolute: *absolute,
+            gap: *gap,
+        },
+    };
+    let (x, labels, mask) = (x.into_dispatch(), tensor(&labels), tensor(&mask));
+    Tensor::from_dispatch(if uses_tensor_path() {
+        definition::<Dispatch>(x, labels, mask, weight, loss)
+    } else {
+        Dispatch::pair_loss(x, labels, mask, weight, loss)
+    })
+}
+
+/// [`PairWeight`] in the tensors of one backend.
+#[derive(Debug, Clone, ExtensionType)]
+pub enum Weight<B: Backend> {
+    /// `w_ij = 1`
+    Unit,
+    /// `w_ij = u_i`
+    Document(FloatTensor<B>),
+    /// See [`PairWeight::Lambda`].
+    Lambda {
+        /// Gains.
+        gain: FloatTensor<B>,
+        /// Discounts.
+        discount: FloatTensor<B>,
+        /// Ranks.
+        rank: FloatTensor<B>,
+        /// Weight of the difference of discounts.
+        absolute: f64,
+        /// Weight of the discount step.
+        gap: f64,
+    },
+}
+
+impl<B: Backend> Weight<B> {
+    /// Weights of the pairs of a chunk of rows: with the row the more relevant document, and with the column.
+    fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
+        match self {
+            Weight::Unit => (ordered, reversed),
+            Weight::Document(u) => {
+                let u = Array::<B>(u.clone());
+                (ordered * u.rows(rows).column(), reversed * u.columns())
             }
-            w = w * gains * factor;
+            Weight::Lambda { gain, discount, rank, absolute, gap } => {
+                let distance = |values: &FloatTensor<B>| Array::<B>(values.clone()).differences(rows).abs();
+                let mut factor = distance(discount) * *absolute;
+                if *gap != 0.0 {
+                    let ranks = distance(rank).at_least(1.0);
+                    factor = factor + (inverse_log2(ranks.clone() + 1.0) - inverse_log2(ranks + 2.0)) * *gap;
+                }
+                let factor = factor * distance(gain);
+                (ordered * factor.clone(), reversed * factor)
+            }
         }
     }
-    let value = match loss {
-        PairLoss::Logistic => softplus(t.neg(), 1.0),
-        PairLoss::Hinge { margin } => relu(t.neg() + margin),
-        PairLoss::SquaredHinge { margin } => relu(t.neg() + margin).powi_scalar(2),
-        // Pairs that do not count must not overflow: inf * 0 is NaN.
-        PairLoss::Exponential => (t.neg().mask_fill(w.clone().equal_elem(0.0), 0.0)).exp(),
-        PairLoss::Fidelity => sigmoid(t).sqrt().neg() + 1.0,
-    };
-    (value * w).sum_dim(2).squeeze_dim(2)
+}
+
+fn inverse_log2<B: Backend>(x: Array<B>) -> Array<B> {
+    x.log().recip() * std::f64::consts::LN_2
+}
+
+impl PairLoss {
+    /// `l(t)`; `weight` says which pairs count, so that no other can overflow.
+    fn value<B: Backend>(self, t: Array<B>, weight: &Array<B>) -> Array<B> {
+        match self {
+            PairLoss::Logistic => -t.log_sigmoid(),
+            PairLoss::Hinge { margin } => (-t + margin).relu(),
+            PairLoss::SquaredHinge { margin } => (-t + margin).relu().square(),
+            PairLoss::Exponential => (-weight.clone().select(t)).exp(),
+            // 1 - sqrt(p) without the cancellation at p close to 1, nor the infinite slope at p = 0.
+            PairLoss::Fidelity => (-t.clone()).sigmoid() / ((t.log_sigmoid() * 0.5).exp() + 1.0),
+        }
+    }
+
+    /// `l'(t)`
+    fn slope<B: Backend>(self, t: Array<B>, weight: &Array<B>) -> Array<B> {
+        match self {
+            PairLoss::Logistic => -(-t).sigmoid(),
+            PairLoss::Hinge { margin } => -(-t + margin).above(0.0),
+            PairLoss::SquaredHinge { margin } => (-t + margin).relu() * -2.0,
+            PairLoss::Exponential => -(-weight.clone().select(t)).exp(),
+            PairLoss::Fidelity => (-t.clone()).sigmoid() * (t.log_sigmoid() * 0.5).exp() * -0.5,
+        }
+    }
+}
+
+/// 1 for the pairs of documents that the labels order: with the row the more relevant document, and with the column.
+fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
+    let valid = mask.columns() * mask.rows(rows).column();
+    let d = labels.differences(rows);
+    ((-d.clone()).above(0.0) * valid.clone(), d.above(0.0) * valid)
+}
+
+/// The tensor definition.
+pub(super) fn definition<B: Backend>(
+    x: FloatTensor<B>,
+    labels: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    weight: Weight<B>,
+    loss: PairLoss,
+) -> FloatTensor<B> {
+    let (x, labels, mask) = (Array::<B>(x), Array::<B>(labels), Array::<B>(mask));
+    let [out] = by_rows(&x, |rows| {
+        let (ordered, reversed) = order(&labels, &mask, rows);
+        let (w, _) = weight.of_rows(ordered, reversed, rows);
+        [(loss.value(-x.differences(rows), &w) * w).sum(2)]
+    });
+    out.0
+}
+
+/// Gradient with respect to `x`: row `k` is `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
+pub(super) fn gradient<B: Backend>(
+    x: FloatTensor<B>,
+    labels: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    weight: Weight<B>,
+    gradient: FloatTensor<B>,
+    loss: PairLoss,
+) -> FloatTensor<B> {
+    let (x, labels, mask) = (Array::<B>(x), Array::<B>(labels), Array::<B>(mask));
+    let g = Array::<B>(gradient);
+    let [to_x] = by_rows(&x, |rows| {
+        let (ordered, reversed) = order(&labels, &mask, rows);
+        let (above, below) = weight.of_rows(ordered, reversed, rows);
+        let d = x.differences(rows);
+        let own = (loss.slope(-d.clone(), &above) * above).sum(2) * g.rows(rows);
+        let others = (loss.slope(d, &below) * below * g.columns()).sum(2);
+        [own - others]
+    });
+    to_x.0
 }

@@ -1,22 +1,38 @@
 //! `rank`: ranks by counting comparisons, since GPU backends have no fast sort.
 
-use burn::tensor::Tensor;
+use burn::{
+    backend::{Backend, Dispatch, tensor::FloatTensor},
+    tensor::Tensor,
+};
 
-use super::differences;
+use super::{
+    array::{Array, by_rows},
+    backend::Pairwise,
+    execution::uses_tensor_path,
+};
 
 /// 1-based rank of each document by descending `x`, ties by index; padded documents come last. Carries no gradient.
 ///
 /// # Shapes
 /// - `x`, `mask` (1 for a document, 0 for padding), output (same float type): `[batch, documents]`
 pub fn rank(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
-    let x = x.detach();
-    let mask = mask.detach();
-    let [_, n] = x.dims();
-    let d = differences(&x);
-    let index: Tensor<2> =
-        Tensor::<1, burn::tensor::Int>::arange(0..n as i64, &x.device()).float().cast(x.dtype()).unsqueeze_dim(0);
-    let earlier = differences(&index).lower_elem(0.0).expand(d.shape());
-    let ahead = d.clone().greater_elem(0.0).bool_or(d.equal_elem(0.0).bool_and(earlier));
-    let ahead = ahead.float().cast(x.dtype()) * mask.unsqueeze_dim::<3>(1);
-    ahead.sum_dim(2).squeeze_dim::<2>(2) + 1.0
+    let (x, mask) = (x.detach().into_dispatch(), mask.detach().into_dispatch());
+    Tensor::from_dispatch(if uses_tensor_path() { definition::<Dispatch>(x, mask) } else { Dispatch::rank(x, mask) })
+}
+
+/// The tensor definition.
+pub(super) fn definition<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor<B> {
+    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+    let [_, documents] = x.dims();
+    let index = x.indices(documents);
+    let padding = -mask.clone() + 1.0;
+    let [out] = by_rows(&x, |rows| {
+        let d = x.differences(rows);
+        let earlier = (-index.differences(rows)).above(0.0);
+        let ahead = d.clone().above(0.0) + d.is_zero() * earlier.clone();
+        let document = (ahead * mask.columns()).sum(2);
+        let padded = mask.clone().sum(1).unsqueeze(1) + (earlier * padding.columns()).sum(2);
+        [document * mask.rows(rows) + padded * padding.rows(rows) + 1.0]
+    });
+    out.0
 }

@@ -1,0 +1,157 @@
+//! The primitives under automatic differentiation: one node each, whose backward pass is the analytic gradient of the
+//! backend below.
+
+use burn::backend::{
+    Autodiff, AutodiffBackend, TensorMetadata,
+    autodiff::{
+        checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
+        grads::Gradients,
+        ops::{Backward, Ops, OpsKind},
+    },
+    tensor::FloatTensor,
+};
+
+use super::{ExponentialTerm, PairLoss, Step, backend::Pairwise, pair_loss::Weight};
+
+/// Registers `$operation` on the inputs `$input`, keeping `$state` for its backward pass.
+macro_rules! register {
+    ($operation:expr, [$($input:expr),+], $state:expr, $out:expr) => {
+        match $operation.prepare::<C>([$($input.node()),+]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish($state, $out),
+            OpsKind::UnTracked(prep) => prep.finish($out),
+        }
+    };
+}
+
+#[derive(Debug)]
+struct StepSum;
+
+impl<B: Pairwise> Backward<B, 2> for StepSum {
+    type State = (FloatTensor<B>, FloatTensor<B>, f64, Step);
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (x, v, alpha, step) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        let (to_x, to_v) = B::step_sum_gradient(x, v, gradient, alpha, step);
+        for (parent, gradient) in ops.parents.into_iter().zip([to_x, to_v]) {
+            if let Some(node) = parent {
+                grads.register::<B>(node.id, gradient);
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct RankExpectation;
+
+impl<B: Pairwise> Backward<B, 1> for RankExpectation {
+    type State = (FloatTensor<B>, FloatTensor<B>, FloatTensor<B>, f64, Vec<ExponentialTerm>);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (x, mask, products, sigma, terms) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        if let [Some(node)] = ops.parents {
+            let gradient = B::rank_expectation_gradient(x, mask, products, gradient, sigma, terms);
+            grads.register::<B>(node.id, gradient);
+        }
+    }
+}
+
+/// Inputs `x, a, mask`, outputs `out, total`, then `sigma`.
+type IndicatorState<F> = ([F; 3], [F; 2], f64);
+
+#[derive(Debug)]
+struct IndicatorSum;
+
+impl<B: Pairwise> Backward<B, 2> for IndicatorSum {
+    type State = IndicatorState<FloatTensor<B>>;
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let ([x, a, mask], [out, total], sigma) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        let (to_x, to_a) = B::indicator_sum_gradient(x, a, mask, out, total, gradient, sigma);
+        for (parent, gradient) in ops.parents.into_iter().zip([to_x, to_a]) {
+            if let Some(node) = parent {
+                grads.register::<B>(node.id, gradient);
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct PairLossSum;
+
+impl<B: Pairwise> Backward<B, 1> for PairLossSum {
+    type State = (FloatTensor<B>, FloatTensor<B>, FloatTensor<B>, Weight<B>, PairLoss);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (x, labels, mask, weight, loss) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        if let [Some(node)] = ops.parents {
+            grads.register::<B>(node.id, B::pair_loss_gradient(x, labels, mask, weight, gradient, loss));
+        }
+    }
+}
+
+impl<B: Pairwise, C: CheckpointStrategy> Weight<Autodiff<B, C>> {
+    fn inner(self) -> Weight<B> {
+        let inner = <Autodiff<B, C> as AutodiffBackend>::inner;
+        match self {
+            Weight::Unit => Weight::Unit,
+            Weight::Document(u) => Weight::Document(inner(u)),
+            Weight::Lambda { gain, discount, rank, absolute, gap } => {
+                Weight::Lambda { gain: inner(gain), discount: inner(discount), rank: inner(rank), absolute, gap }
+            }
+        }
+    }
+}
+
+impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
+    fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
+        let (x_in, v_in) = (x.primitive().clone(), v.primitive().clone());
+        let out = B::step_sum(x_in.clone(), v_in.clone(), alpha, step);
+        register!(StepSum, [x, v], (x_in, v_in, alpha, step), out)
+    }
+
+    fn rank_expectation(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+        terms: Vec<ExponentialTerm>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let (x_in, mask) = (x.primitive().clone(), Self::inner(mask));
+        let (out, products) = B::rank_expectation(x_in.clone(), mask.clone(), sigma, terms.clone());
+        let out = register!(RankExpectation, [x], (x_in, mask, products.clone(), sigma, terms), out);
+        (out, Self::from_inner(products))
+    }
+
+    fn indicator_sum(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let inputs = [x.primitive().clone(), a.primitive().clone(), Self::inner(mask)];
+        let [x_in, a_in, mask] = inputs.clone();
+        let (out, total) = B::indicator_sum(x_in, a_in, mask, sigma);
+        let state = (inputs, [out.clone(), total.clone()], sigma);
+        (register!(IndicatorSum, [x, a], state, out), Self::from_inner(total))
+    }
+
+    fn pair_loss(
+        x: FloatTensor<Self>,
+        labels: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        weight: Weight<Self>,
+        loss: PairLoss,
+    ) -> FloatTensor<Self> {
+        let (x_in, labels, mask) = (x.primitive().clone(), Self::inner(labels), Self::inner(mask));
+        let weight = weight.inner();
+        let out = B::pair_loss(x_in.clone(), labels.clone(), mask.clone(), weight.clone(), loss);
+        register!(PairLossSum, [x], (x_in, labels, mask, weight, loss), out)
+    }
+
+    fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        Self::from_inner(B::rank(Self::inner(x), Self::inner(mask)))
+    }
+}

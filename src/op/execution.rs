@@ -1,0 +1,87 @@
+//! How a primitive is computed: fused or by tensor operations, and in how much memory.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+/// Budget a process starts with: 256 MiB.
+pub const DEFAULT_MEMORY_BUDGET: usize = 256 << 20;
+
+/// Temporaries of `[batch, rows, documents]` that a chunk of rows keeps alive at once, at most.
+const LIVE_TEMPORARIES: usize = 8;
+
+static MEMORY_BUDGET: AtomicUsize = AtomicUsize::new(DEFAULT_MEMORY_BUDGET);
+static TENSOR_PATH: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static TENSOR_PATH_HERE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets how many bytes the temporaries of one primitive may take when it is computed by tensor operations, for the
+/// whole process. A list whose single row of pairs exceeds the budget is still computed, one row at a time.
+pub fn set_memory_budget(bytes: usize) {
+    MEMORY_BUDGET.store(bytes, Ordering::Relaxed);
+}
+
+/// The budget in bytes; see [`set_memory_budget`].
+pub fn memory_budget() -> usize {
+    MEMORY_BUDGET.load(Ordering::Relaxed)
+}
+
+/// Makes every primitive of the process use its tensor definition (`true`) or the fastest path of its backend
+/// (`false`, the default).
+pub fn set_tensor_path(tensor_path: bool) {
+    TENSOR_PATH.store(tensor_path, Ordering::Relaxed);
+}
+
+/// Runs `f` with every primitive that this thread calls computed, and differentiated, by its tensor definition.
+pub fn with_tensor_path<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            TENSOR_PATH_HERE.set(self.0);
+        }
+    }
+    let _restore = Restore(TENSOR_PATH_HERE.replace(true));
+    f()
+}
+
+/// Whether a primitive called now uses its tensor definition.
+pub(super) fn uses_tensor_path() -> bool {
+    TENSOR_PATH_HERE.get() || TENSOR_PATH.load(Ordering::Relaxed)
+}
+
+/// Ranges of rows whose `[batch, rows, documents]` temporaries stay within the memory budget.
+pub(super) fn row_chunks(batch: usize, documents: usize, element_bytes: usize) -> impl Iterator<Item = (usize, usize)> {
+    let row_bytes = batch * documents * element_bytes * LIVE_TEMPORARIES;
+    let rows = (memory_budget() / row_bytes.max(1)).clamp(1, documents.max(1));
+    (0..documents).step_by(rows).map(move |start| (start, (start + rows).min(documents)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_cover_every_row_once() {
+        let rows = memory_budget() / (4 * 1000 * 4 * LIVE_TEMPORARIES);
+        let chunks: Vec<_> = row_chunks(4, 1000, 4).collect();
+        assert_eq!(chunks.first(), Some(&(0, rows.min(1000))));
+        assert_eq!(chunks.last().map(|c| c.1), Some(1000));
+        assert!(chunks.windows(2).all(|pair| pair[0].1 == pair[1].0));
+    }
+
+    #[test]
+    fn a_list_beyond_the_budget_is_taken_row_by_row() {
+        assert_eq!(row_chunks(1, 3, usize::MAX >> 16).collect::<Vec<_>>(), [(0, 1), (1, 2), (2, 3)]);
+        assert_eq!(row_chunks(0, 0, 4).count(), 0);
+    }
+
+    #[test]
+    fn the_tensor_path_ends_with_its_scope() {
+        assert!(with_tensor_path(|| with_tensor_path(uses_tensor_path) && uses_tensor_path()));
+        assert!(std::panic::catch_unwind(|| with_tensor_path(|| panic!("unwinds"))).is_err());
+        assert!(!uses_tensor_path());
+    }
+}

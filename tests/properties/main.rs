@@ -1,0 +1,3 @@
+//! Properties over random and adversarial inputs.
+
+mod op_fused;

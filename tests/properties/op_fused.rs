@@ -1,0 +1,206 @@
+//! The default path of every primitive against its tensor definition in f64, value and gradient.
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn_rank::{
+    op::{
+        ExponentialTerm, PairLoss, PairWeight, Step, indicator_sum, pair_loss, rank, rank_expectation, step_sum,
+        with_tensor_path,
+    },
+    seed::seed_for,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Relative to the largest magnitude of the reference.
+const TOLERANCE: f64 = 1e-5;
+
+/// Inputs of one case, row-major `[batch, documents]`.
+struct Case {
+    name: String,
+    shape: [usize; 2],
+    scores: Vec<f32>,
+    labels: Vec<f32>,
+    values: Vec<f32>,
+    gradient: Vec<f32>,
+    mask: Vec<f32>,
+}
+
+/// Lists of 1, 2, 17 and `longest` documents: spread out, crowded, tied, and with spans of 1e4; half of them padded
+/// with finite garbage.
+fn cases(purpose: &str, longest: usize) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for documents in [1, 2, 17, longest] {
+        for (kind, spread) in [("normal", 2.0), ("crowded", 1e-3), ("tied", 0.0), ("wide", 1e4)] {
+            for padding in [0, 5] {
+                let mut random = ChaCha8Rng::seed_from_u64(seed_for(7, purpose, cases.len() as u64));
+                let shape = [2, documents + padding];
+                let cells = shape[0] * shape[1];
+                let mut draw = |f: &mut dyn FnMut(&mut ChaCha8Rng) -> f32| -> Vec<f32> {
+                    (0..cells).map(|_| f(&mut random)).collect()
+                };
+                let scores = draw(&mut |r| match kind {
+                    "tied" => r.random_range(0..3) as f32,
+                    _ => r.random_range(-spread..=spread) as f32,
+                });
+                let labels = draw(&mut |r| r.random_range(0..5) as f32);
+                let mut values = draw(&mut |r| r.random_range(-1.0..2.0));
+                let mut gradient = draw(&mut |r| r.random_range(-1.0..1.0));
+                let mask: Vec<f32> =
+                    (0..cells).map(|cell| if cell % shape[1] < documents { 1.0 } else { 0.0 }).collect();
+                for cell in 0..cells {
+                    values[cell] *= mask[cell];
+                    gradient[cell] *= mask[cell];
+                }
+                let name = format!("{kind}, {documents} documents, {padding} padded");
+                cases.push(Case { name, shape, scores, labels, values, gradient, mask });
+            }
+        }
+    }
+    cases
+}
+
+/// Value and gradients with respect to the differentiable inputs.
+type Outcome = Vec<Vec<f64>>;
+
+/// Runs `primitive` on the scores and values of a case in one type.
+fn run(case: &Case, dtype: DType, primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>) -> Outcome {
+    let device = Device::flex().autodiff();
+    let tensor = |values: &[f32]| {
+        let data = TensorData::new(values.to_vec(), case.shape).convert_dtype(dtype);
+        Tensor::<2>::from_data(data, (&device, dtype))
+    };
+    let x = tensor(&case.scores).require_grad();
+    let v = tensor(&case.values).require_grad();
+    let out = primitive(&[x.clone(), v.clone(), tensor(&case.labels), tensor(&case.mask)]);
+    let read = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<f64>>();
+    let value = read(out.clone());
+    let gradients = (out * tensor(&case.gradient)).sum().backward();
+    let mut outcome = vec![value];
+    for input in [x, v] {
+        if let Some(gradient) = input.grad(&gradients) {
+            outcome.push(gradient.into_data().iter::<f64>().collect());
+        }
+    }
+    // Rows of padding are not promised by the primitives without a mask.
+    for values in &mut outcome {
+        values.iter_mut().zip(&case.mask).for_each(|(value, mask)| *value *= f64::from(*mask));
+    }
+    outcome
+}
+
+/// Compares the default path in f32 and f64 with the definition in f64. `natural` is a magnitude below which the value
+/// and each gradient count as 0.
+fn check(what: &str, purpose: &str, longest: usize, natural: f64, primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>) {
+    for case in cases(purpose, longest) {
+        let reference = with_tensor_path(|| run(&case, DType::F64, &primitive));
+        for dtype in [DType::F64, DType::F32] {
+            let found = run(&case, dtype, &primitive);
+            assert_eq!(found.len(), reference.len(), "{what}: {}: number of gradients", case.name);
+            for (part, (found, expected)) in found.iter().zip(&reference).enumerate() {
+                let scale = expected.iter().fold(natural, |largest, value| largest.max(value.abs()));
+                for (cell, (found, expected)) in found.iter().zip(expected).enumerate() {
+                    let error = (found - expected).abs() / scale;
+                    assert!(
+                        error <= TOLERANCE,
+                        "{what}: {}: {dtype:?}: output {part}, cell {cell}: {found} for {expected}, error {error:e}",
+                        case.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn step_sum_agrees_with_its_definition() {
+    for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+        // The longest lists once: the reference in f64 takes most of the time.
+        let longest = if step == Step::Logistic { 1000 } else { 100 };
+        for alpha in [0.1, 10.0, 1000.0] {
+            check(&format!("{step:?}, alpha {alpha}"), "step_sum", longest, 1e-6 * alpha, |[x, v, ..]| {
+                step_sum(x.clone(), v.clone(), alpha, step)
+            });
+        }
+    }
+}
+
+#[test]
+fn indicator_sum_agrees_with_its_definition() {
+    for sigma in [1e-2, 0.5, 100.0] {
+        check(&format!("sigma {sigma}"), "indicator_sum", 300, 1e-6, |[x, v, _, mask]| {
+            indicator_sum(x.clone(), v.clone(), mask.clone(), sigma)
+        });
+    }
+}
+
+#[test]
+fn rank_expectation_agrees_with_its_definition() {
+    let terms: Vec<ExponentialTerm> = [(0.3, 0.05), (0.2, 0.4), (0.25, 0.9), (-0.05, 0.97), (0.3, 0.999)]
+        .map(|(coefficient, base)| ExponentialTerm { coefficient, base })
+        .into();
+    for sigma in [1e-2, 1.0, 30.0] {
+        check(&format!("sigma {sigma}"), "rank_expectation", 200, 1e-6, |[x, _, _, mask]| {
+            rank_expectation(x.clone(), mask.clone(), sigma, &terms)
+        });
+    }
+}
+
+#[test]
+fn pair_loss_agrees_with_its_definition() {
+    let weights: [(&str, fn(&[Tensor<2>; 4]) -> PairWeight); 4] = [
+        ("unit", |_| PairWeight::Unit),
+        ("document", |[_, v, ..]| PairWeight::Document(v.clone().detach())),
+        ("lambda", |inputs| lambda(inputs, 1.0, 0.0)),
+        ("lambda with gaps", |inputs| lambda(inputs, 0.5, 2.0)),
+    ];
+    for (name, weight) in weights {
+        for loss in [
+            PairLoss::Logistic,
+            PairLoss::Hinge { margin: 1.0 },
+            PairLoss::SquaredHinge { margin: 0.7 },
+            PairLoss::Fidelity,
+        ] {
+            check(&format!("{name}, {loss:?}"), "pair_loss", 100, 1e-6, |inputs| {
+                let [x, _, labels, mask] = inputs;
+                pair_loss(x.clone(), labels.clone(), mask.clone(), &weight(inputs), loss)
+            });
+        }
+        check(&format!("{name}, exponential"), "pair_loss", 100, 1e-6, |inputs| {
+            let [x, _, labels, mask] = inputs;
+            // Differences of 2e4 are beyond any float.
+            let x = x.clone().clamp(-20.0, 20.0);
+            pair_loss(x, labels.clone(), mask.clone(), &weight(inputs), PairLoss::Exponential)
+        });
+    }
+}
+
+/// Weights of LambdaRank and LambdaLoss at the ranks of the scores, with discounts that both types hold exactly.
+fn lambda([x, v, labels, mask]: &[Tensor<2>; 4], absolute: f64, gap: f64) -> PairWeight {
+    let rank = rank(x.clone(), mask.clone());
+    PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank, absolute, gap }
+}
+
+#[test]
+fn rank_agrees_with_its_definition() {
+    for case in cases("rank", 1000) {
+        let of = |dtype| run_rank(&case, dtype);
+        let expected = with_tensor_path(|| of(DType::F64));
+        for dtype in [DType::F32, DType::F64] {
+            assert_eq!(of(dtype), expected, "{}: {dtype:?}", case.name);
+        }
+        let documents = case.shape[1];
+        for list in expected.chunks(documents) {
+            let mut sorted = list.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            assert_eq!(sorted, (1..=documents).map(|rank| rank as f64).collect::<Vec<_>>(), "{}", case.name);
+        }
+    }
+}
+
+fn run_rank(case: &Case, dtype: DType) -> Vec<f64> {
+    let device = Device::flex();
+    let tensor = |values: &[f32]| {
+        Tensor::<2>::from_data(TensorData::new(values.to_vec(), case.shape).convert_dtype(dtype), (&device, dtype))
+    };
+    rank(tensor(&case.scores), tensor(&case.mask)).into_data().iter::<f64>().collect()
+}
