@@ -1,6 +1,18 @@
-//! `RankingBatch`: queries padded to one length, on a device.
+//! Batches of queries padded to one length: `RankingBatch`, and the `Batcher` that decides which queries share one.
+//!
+//! A batch is filled by padded cells (queries x longest list), not by queries, so that its memory is bounded whatever
+//! the list lengths. Queries of similar length share a batch, so that little is padding: lengths fall into buckets
+//! whose bounds grow by a fifth, queries are shuffled within buckets, and batches are shuffled among each other.
 
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::{Bool, Device, Tensor, TensorData};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{DataError, Dataset};
+use crate::seed::seed_for;
 
 /// Queries padded to one length.
 #[derive(Debug, Clone)]
@@ -13,4 +25,255 @@ pub struct RankingBatch {
     pub mask: Tensor<2, Bool>,
     /// Index in the dataset of each query of the batch.
     pub queries: Vec<usize>,
+}
+
+impl RankingBatch {
+    /// Pads the given queries (indices) to the longest of them, in one buffer that is moved to the device once.
+    /// Panics on an index that is not below [`Dataset::queries`].
+    pub fn assemble(dataset: &Dataset, queries: &[usize], device: &Device) -> Self {
+        let width = dataset.feature_count;
+        let longest = queries.iter().map(|&q| dataset.range(q).len()).max().unwrap_or(0);
+        let cells = queries.len() * longest;
+        let mut features = vec![0.0f32; cells * width];
+        let mut labels = vec![0.0f32; cells];
+        let mut mask = vec![false; cells];
+        if cells > 0 {
+            let lists = labels.par_chunks_mut(longest).zip(mask.par_chunks_mut(longest));
+            queries.par_iter().zip(lists).for_each(|(&q, (labels, mask))| {
+                let documents = dataset.range(q).len();
+                labels[..documents].copy_from_slice(dataset.query_labels(q));
+                mask[..documents].fill(true);
+            });
+        }
+        if !features.is_empty() {
+            queries.par_iter().zip(features.par_chunks_mut(longest * width)).for_each(|(&q, list)| {
+                let values = dataset.query_features(q);
+                list[..values.len()].copy_from_slice(values);
+            });
+        }
+        let [count, documents] = [queries.len(), longest];
+        Self {
+            features: Tensor::from_data(TensorData::new(features, [count, documents, width]), device),
+            labels: Tensor::from_data(TensorData::new(labels, [count, documents]), device),
+            mask: Tensor::from_data(TensorData::new(mask, [count, documents]), device),
+            queries: queries.to_vec(),
+        }
+    }
+}
+
+/// Which queries are trained on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// All queries.
+    #[default]
+    All,
+    /// Queries with a relevant document (a label of at least 1).
+    Relevant,
+    /// Queries with two documents of different labels.
+    TwoLabels,
+}
+
+/// How queries are put into batches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BatcherConfig {
+    /// Most padded cells (queries x longest list) of a batch; a longer query is a batch alone. Default: 16,384.
+    pub max_cells: usize,
+    /// Number of queries of a batch (the last one may have fewer), instead of `max_cells`.
+    pub queries: Option<usize>,
+    /// Which queries are kept. Default: all.
+    pub keep: Keep,
+    /// Whether queries of similar length share a batch. Default: true.
+    pub bucket: bool,
+    /// Whether each epoch has an order of its own. Default: true.
+    pub shuffle: bool,
+}
+
+impl Default for BatcherConfig {
+    fn default() -> Self {
+        Self { max_cells: 16_384, queries: None, keep: Keep::All, bucket: true, shuffle: true }
+    }
+}
+
+impl BatcherConfig {
+    /// Every query once, in batches by length: for scoring.
+    pub fn in_order(max_cells: usize) -> Self {
+        Self { max_cells, shuffle: false, ..Self::default() }
+    }
+}
+
+/// Plans the batches of each epoch, from the list lengths alone.
+#[derive(Debug, Clone)]
+pub struct Batcher {
+    config: BatcherConfig,
+    seed: u64,
+    /// Kept queries with their lengths.
+    queries: Vec<(usize, usize)>,
+    dropped: usize,
+}
+
+impl Batcher {
+    /// Plans batches of a dataset.
+    ///
+    /// # Errors
+    /// [`DataError::Option`] for a size of 0.
+    pub fn new(dataset: &Dataset, config: &BatcherConfig, seed: u64) -> Result<Self, DataError> {
+        let refused = |option| DataError::Option { option, found: "0".to_owned(), expected: "at least 1".to_owned() };
+        if config.max_cells == 0 {
+            return Err(refused("max_cells"));
+        }
+        if config.queries == Some(0) {
+            return Err(refused("queries"));
+        }
+        let keep = |q: &usize| match config.keep {
+            Keep::All => true,
+            Keep::Relevant => dataset.has_relevant(*q),
+            Keep::TwoLabels => dataset.has_two_labels(*q),
+        };
+        let queries: Vec<_> = (0..dataset.queries()).filter(keep).map(|q| (q, dataset.range(q).len())).collect();
+        let dropped = dataset.queries() - queries.len();
+        Ok(Self { config: config.clone(), seed, queries, dropped })
+    }
+
+    /// Number of queries that are not kept.
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// Number of queries that are kept.
+    pub fn kept(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// The batches of an epoch, each a list of queries (indices). The same seed and epoch give the same batches.
+    pub fn epoch(&self, epoch: u64) -> Vec<Vec<usize>> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch));
+        let mut queries = self.queries.clone();
+        if self.config.shuffle {
+            queries.shuffle(&mut random);
+        }
+        if self.config.bucket {
+            // Stable: the order within a bucket is the shuffled one.
+            queries.sort_by_key(|&(_, length)| if self.config.shuffle { bucket(length) } else { length });
+        }
+        let mut batches: Vec<Vec<usize>> = Vec::new();
+        let mut longest = 0;
+        for (query, length) in queries {
+            match batches.last_mut() {
+                Some(batch) if self.has_room(batch.len(), longest.max(length)) => {
+                    batch.push(query);
+                    longest = longest.max(length);
+                }
+                _ => {
+                    batches.push(vec![query]);
+                    longest = length;
+                }
+            }
+        }
+        if self.config.shuffle {
+            batches.shuffle(&mut random);
+        }
+        batches
+    }
+
+    /// Whether a batch takes one query more, all padded to `longest`.
+    fn has_room(&self, queries: usize, longest: usize) -> bool {
+        match self.config.queries {
+            Some(most) => queries < most,
+            None => (queries + 1).saturating_mul(longest) <= self.config.max_cells,
+        }
+    }
+}
+
+/// Buckets bounded by 1, 2, 4, 8, ... with three bounds between each two: at most a fifth of a list is padding.
+fn bucket(length: usize) -> usize {
+    let power = length.max(1).ilog2() as usize;
+    let quarter = ((length.max(1) - (1 << power)) << 2) >> power;
+    4 * power + quarter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn dataset(sizes: &[usize]) -> Dataset {
+        let documents: usize = sizes.iter().sum();
+        let features = (0..2 * documents).map(|value| value as f32).collect();
+        let labels = (0..documents).map(|d| (d % 3) as f32).collect();
+        Dataset::from_groups(features, 2, labels, sizes).unwrap()
+    }
+
+    #[test]
+    fn a_batch_is_padded_with_zeros() {
+        let data = dataset(&[1, 3, 2]);
+        let batch = RankingBatch::assemble(&data, &[2, 0], &Device::flex());
+        assert_eq!(batch.features.dims(), [2, 2, 2]);
+        assert_eq!(batch.features.into_data().try_to_vec::<f32>().unwrap(), [8.0, 9.0, 10.0, 11.0, 0.0, 1.0, 0.0, 0.0]);
+        assert_eq!(batch.labels.into_data().try_to_vec::<f32>().unwrap(), [1.0, 2.0, 0.0, 0.0]);
+        assert_eq!(batch.mask.into_data().try_to_vec::<bool>().unwrap(), [true, true, true, false]);
+        assert_eq!(batch.queries, [2, 0]);
+    }
+
+    #[test]
+    fn a_query_beyond_the_budget_is_alone() {
+        let batcher = Batcher::new(&dataset(&[3, 50, 3, 4]), &BatcherConfig { max_cells: 12, ..Default::default() }, 1);
+        let mut batches = batcher.unwrap().epoch(0);
+        batches.iter_mut().for_each(|batch| batch.sort_unstable());
+        batches.sort();
+        assert_eq!(batches, [vec![0, 2, 3], vec![1]]);
+    }
+
+    #[test]
+    fn queries_without_use_are_dropped() {
+        let labels = vec![0.0, 0.0, 2.0, 2.0, 0.0, 1.0, 0.0, 0.5];
+        let data = Dataset::from_groups(vec![0.0; 8], 1, labels, &[2, 2, 2, 2]).unwrap();
+        for (keep, kept) in [(Keep::All, vec![0, 1, 2, 3]), (Keep::Relevant, vec![1, 2]), (Keep::TwoLabels, vec![2, 3])]
+        {
+            let batcher = Batcher::new(&data, &BatcherConfig { keep, ..Default::default() }, 1).unwrap();
+            let mut queries = batcher.epoch(0).concat();
+            queries.sort_unstable();
+            assert_eq!(queries, kept);
+            assert_eq!(batcher.dropped(), 4 - kept.len());
+        }
+    }
+
+    #[test]
+    fn sizes_of_zero_are_refused() {
+        let data = dataset(&[1]);
+        assert!(Batcher::new(&data, &BatcherConfig { max_cells: 0, ..Default::default() }, 1).is_err());
+        assert!(Batcher::new(&data, &BatcherConfig { queries: Some(0), ..Default::default() }, 1).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn every_epoch_has_every_query_once(
+            sizes in prop::collection::vec(1usize..200, 1..80), max_cells in 1usize..2000,
+            queries in prop::option::of(1usize..9), bucket: bool, shuffle: bool, seed: u64,
+        ) {
+            let data = dataset(&sizes);
+            let config = BatcherConfig { max_cells, queries, bucket, shuffle, keep: Keep::All };
+            let batcher = Batcher::new(&data, &config, seed).unwrap();
+            let batches = batcher.epoch(3);
+            prop_assert_eq!(&batches, &batcher.epoch(3));
+            let mut all = batches.concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..sizes.len()).collect::<Vec<_>>());
+            for batch in &batches {
+                let longest = batch.iter().map(|&q| sizes[q]).max().unwrap();
+                match queries {
+                    Some(most) => prop_assert!(batch.len() <= most),
+                    None => prop_assert!(batch.len() == 1 || batch.len() * longest <= max_cells),
+                }
+            }
+        }
+
+        #[test]
+        fn lists_of_one_bucket_differ_by_a_quarter_at_most(length in 1usize..100_000) {
+            prop_assert!(bucket(length) <= bucket(length + 1));
+            let last = (length..).take_while(|&other| bucket(other) == bucket(length)).last().unwrap();
+            prop_assert!(last as f64 <= 1.25 * length as f64);
+        }
+    }
 }

@@ -3,8 +3,14 @@
 mod batch;
 mod dataset;
 mod error;
+pub mod folds;
 pub mod letor;
+mod normaliser;
+mod statistics;
 
-pub use batch::RankingBatch;
+pub use batch::{Batcher, BatcherConfig, Keep, RankingBatch};
 pub use dataset::Dataset;
 pub use error::DataError;
+pub use folds::Fold;
+pub use normaliser::{Normaliser, NormaliserKind};
+pub use statistics::Statistics;

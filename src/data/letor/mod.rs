@@ -19,7 +19,6 @@ mod rows;
 mod source;
 mod write;
 
-pub(crate) use number::parse_f32;
 pub(crate) use source::open;
 
 use std::collections::HashMap;

@@ -1,0 +1,268 @@
+//! Cross-validation folds: five-part rotation, `FoldN` folders, and splits of one dataset.
+//!
+//! With K parts, fold `f` trains on parts `f .. f + K - 3`, validates on part `f + K - 2` and tests on part
+//! `f + K - 1`, counted cyclically from 1: for the five parts of LETOR, fold 1 trains on S1 S2 S3, validates on S4 and
+//! tests on S5. Every query is tested once.
+
+use std::path::{Path, PathBuf};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::{DataError, Dataset};
+use crate::seed::seed_for;
+
+/// The files of one fold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fold {
+    /// Number of the fold, from 1.
+    pub number: usize,
+    /// Files to train on.
+    pub train: Vec<PathBuf>,
+    /// Files to select models on.
+    pub validation: Vec<PathBuf>,
+    /// Files to test on.
+    pub test: Vec<PathBuf>,
+}
+
+/// The queries of one fold of a dataset: indices, ascending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryFold {
+    /// Number of the fold, from 1.
+    pub number: usize,
+    /// Queries to train on.
+    pub train: Vec<usize>,
+    /// Queries to select models on.
+    pub validation: Vec<usize>,
+    /// Queries to test on.
+    pub test: Vec<usize>,
+}
+
+/// Finds the folds in a folder, in this order: folders `Fold1`, `Fold2`, ... each with files `train`, `vali` and
+/// `test`; parts `S1`, `S2`, ..., rotated; or files `train`, `vali` and `test` of a single fold.
+///
+/// File names end in `.txt`, `.txt.gz`, `.gz` or nothing, in that preference; `vali` may be `valid` or `validation`.
+///
+/// # Errors
+/// [`DataError::Folds`] if the folder holds none of these, a number of the sequence is missing, or a file of a fold is.
+pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
+    let names = names(folder)?;
+    let folders = numbered(folder, &names, "Fold", |name| Some(name.strip_prefix("Fold")?.parse().ok()?))?;
+    if !folders.is_empty() {
+        return (1..).zip(folders).map(|(number, path)| named_files(&path, number)).collect();
+    }
+    let parts = numbered(folder, &names, "S", |name| {
+        let stem = name.strip_suffix(".gz").unwrap_or(name);
+        stem.strip_suffix(".txt").unwrap_or(stem).strip_prefix('S')?.parse().ok()
+    })?;
+    if !parts.is_empty() {
+        return rotate(folder, &parts);
+    }
+    if SETS.iter().flat_map(|set| set.iter()).any(|set| file(folder, &[set]).is_some()) {
+        return Ok(vec![named_files(folder, 1)?]);
+    }
+    let found = match names.as_slice() {
+        [] => "an empty folder".to_owned(),
+        [first, ..] => format!("{} entries such as `{first}`", names.len()),
+    };
+    let expected = "folders Fold1, Fold2, ..., or parts S1.txt, S2.txt, ..., or train.txt, vali.txt and test.txt";
+    Err(DataError::Folds { path: folder.to_path_buf(), found, expected: expected.to_owned() })
+}
+
+/// Splits a dataset by queries into `parts` parts of equal size (to one query), shuffled by `seed`, and rotates them.
+///
+/// # Errors
+/// [`DataError::Option`] for fewer than three parts or more parts than queries.
+pub fn split(dataset: &Dataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, DataError> {
+    if parts < 3 || parts > dataset.queries() {
+        let expected = format!("from 3 to {}, the number of queries", dataset.queries());
+        return Err(DataError::Option { option: "folds", found: parts.to_string(), expected });
+    }
+    let mut queries: Vec<usize> = (0..dataset.queries()).collect();
+    queries.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(seed, "folds", 0)));
+    let of_parts = |members: &mut dyn Iterator<Item = usize>| {
+        let mut chosen: Vec<usize> =
+            members.flat_map(|part| queries.iter().copied().skip(part).step_by(parts)).collect();
+        chosen.sort_unstable();
+        chosen
+    };
+    let fold = |first: usize| QueryFold {
+        number: first + 1,
+        train: of_parts(&mut train_parts(first, parts)),
+        validation: of_parts(&mut std::iter::once((first + parts - 2) % parts)),
+        test: of_parts(&mut std::iter::once((first + parts - 1) % parts)),
+    };
+    Ok((0..parts).map(fold).collect())
+}
+
+/// The training parts (from 0) of the fold that begins at `first`.
+fn train_parts(first: usize, parts: usize) -> impl Iterator<Item = usize> {
+    (first..first + parts - 2).map(move |part| part % parts)
+}
+
+fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
+    let count = parts.len();
+    if count < 3 {
+        let found = format!("{count} parts");
+        let expected = "at least three parts S1, S2, S3 (to train, validate and test)".to_owned();
+        return Err(DataError::Folds { path: folder.to_path_buf(), found, expected });
+    }
+    let fold = |first: usize| Fold {
+        number: first + 1,
+        train: train_parts(first, count).map(|part| parts[part].clone()).collect(),
+        validation: vec![parts[(first + count - 2) % count].clone()],
+        test: vec![parts[(first + count - 1) % count].clone()],
+    };
+    Ok((0..count).map(fold).collect())
+}
+
+/// Accepted names of the three sets.
+const SETS: [&[&str]; 3] = [&["train"], &["vali", "valid", "validation"], &["test"]];
+
+fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
+    let set = |names: &[&str]| {
+        file(folder, names).map(|path| vec![path]).ok_or_else(|| DataError::Folds {
+            path: folder.to_path_buf(),
+            found: format!("no {0}.txt and no {0}.txt.gz", names[0]),
+            expected: "train.txt, vali.txt and test.txt, plain or .gz".to_owned(),
+        })
+    };
+    Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
+}
+
+/// The file of one of the names, with the preferred ending.
+fn file(folder: &Path, names: &[&str]) -> Option<PathBuf> {
+    let endings = [".txt", ".txt.gz", ".gz", ""];
+    let mut paths = names.iter().flat_map(|name| endings.map(|ending| folder.join(format!("{name}{ending}"))));
+    paths.find(|path| path.is_file())
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, DataError> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(DataError::io(folder))? {
+        names.push(entry.map_err(DataError::io(folder))?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The entries numbered 1, 2, ... without a gap; of two entries of one number (plain and compressed), the first.
+fn numbered(
+    folder: &Path,
+    names: &[String],
+    prefix: &str,
+    number: impl Fn(&str) -> Option<usize>,
+) -> Result<Vec<PathBuf>, DataError> {
+    let mut entries: Vec<(usize, &String)> = names.iter().filter_map(|name| Some((number(name)?, name))).collect();
+    entries.sort();
+    entries.dedup_by_key(|entry| entry.0);
+    for (expected, (found, name)) in (1..).zip(&entries) {
+        if expected != *found {
+            return Err(DataError::Folds {
+                path: folder.to_path_buf(),
+                found: format!("`{name}` but no {prefix}{expected}"),
+                expected: format!("{prefix}1, {prefix}2, ... without a gap"),
+            });
+        }
+    }
+    Ok(entries.into_iter().map(|(_, name)| folder.join(name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for name in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "0 qid:1 1:1\n").unwrap();
+        }
+        folder
+    }
+
+    fn shown(folder: &Path, paths: &[PathBuf]) -> String {
+        let names: Vec<_> = paths.iter().map(|path| path.strip_prefix(folder).unwrap().to_str().unwrap()).collect();
+        names.join(" ")
+    }
+
+    #[test]
+    fn five_parts_rotate_as_in_letor() {
+        let folder = folder(&["S1.txt", "S2.txt", "S3.txt.gz", "S4.txt", "S5.txt", "S5.txt.gz", "README"]);
+        let folds = discover(folder.path()).unwrap();
+        let rows: Vec<String> = folds
+            .iter()
+            .map(|fold| {
+                let sets = [&fold.train, &fold.validation, &fold.test].map(|set| shown(folder.path(), set));
+                format!("{}: {}", fold.number, sets.join(" | ")).replace(".txt", "").replace(".gz", "")
+            })
+            .collect();
+        let expected = [
+            "1: S1 S2 S3 | S4 | S5",
+            "2: S2 S3 S4 | S5 | S1",
+            "3: S3 S4 S5 | S1 | S2",
+            "4: S4 S5 S1 | S2 | S3",
+            "5: S5 S1 S2 | S3 | S4",
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(folds[0].test, [folder.path().join("S5.txt")]);
+    }
+
+    #[test]
+    fn fold_folders_and_single_folds() {
+        let nested = [
+            "Fold1/train.txt",
+            "Fold1/vali.txt",
+            "Fold1/test.txt.gz",
+            "Fold2/train",
+            "Fold2/valid.txt",
+            "Fold2/test.txt",
+        ];
+        let root = folder(&nested);
+        let folds = discover(root.path()).unwrap();
+        assert_eq!(folds.len(), 2);
+        assert_eq!(shown(root.path(), &folds[0].test), "Fold1/test.txt.gz");
+        assert_eq!(shown(root.path(), &folds[1].validation), "Fold2/valid.txt");
+        let single = folder(&["train.txt", "vali.txt", "test.txt"]);
+        assert_eq!(discover(single.path()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        for (files, expected) in [
+            (vec!["Fold1/train.txt", "Fold1/test.txt"], "found no vali.txt"),
+            (vec!["Fold1/train.txt", "Fold1/vali.txt", "Fold1/test.txt", "Fold3/train.txt"], "`Fold3` but no Fold2"),
+            (vec!["S1.txt", "S2.txt", "S4.txt"], "`S4.txt` but no S3"),
+            (vec!["S1.txt", "S2.txt"], "found 2 parts"),
+            (vec!["notes.md"], "1 entries such as `notes.md`"),
+            (vec![], "found an empty folder"),
+            (vec!["train.txt"], "no vali.txt"),
+        ] {
+            let folder = folder(&files);
+            let message = discover(folder.path()).unwrap_err().to_string();
+            assert!(message.contains(expected.trim_start_matches("found ")), "{message}");
+        }
+        assert!(matches!(discover(Path::new("/nonexistent-folder")), Err(DataError::Io { .. })));
+    }
+
+    #[test]
+    fn a_split_tests_every_query_once() {
+        let sizes = [1, 2, 3, 1, 1, 4, 2];
+        let dataset = Dataset::from_groups(vec![0.0; 14], 1, vec![0.0; 14], &sizes).unwrap();
+        let folds = split(&dataset, 3, 7).unwrap();
+        let mut tested: Vec<usize> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
+        tested.sort_unstable();
+        assert_eq!(tested, (0..7).collect::<Vec<_>>());
+        for fold in &folds {
+            let mut all = [fold.train.clone(), fold.validation.clone(), fold.test.clone()].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..7).collect::<Vec<_>>());
+        }
+        assert_eq!(folds, split(&dataset, 3, 7).unwrap());
+        assert_ne!(folds, split(&dataset, 3, 8).unwrap());
+        assert!(split(&dataset, 2, 7).is_err());
+        assert!(split(&dataset, 8, 7).is_err());
+    }
+}

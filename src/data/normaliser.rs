@@ -1,0 +1,350 @@
+//! Normalisers of features, fitted on training data and kept with the ranker.
+//!
+//! | kind | value of a feature | fitted |
+//! |---|---|---|
+//! | `none` | `x` | nothing |
+//! | `query_min_max` | `(x - min) / (max - min)` over the documents of the query, as LETOR's QueryLevelNorm | nothing |
+//! | `z_score` | `(x - mean) / deviation` over all training documents | mean, deviation |
+//! | `log1p` | `sign(x) ln(1 + abs(x))` | constant features |
+//! | `quantile` | share of training documents with a smaller value, half of the equal ones included, in `[0, 1]` | 257 quantiles |
+//!
+//! A feature that is constant (in the query for `query_min_max`, else in the training data) becomes 0, except under
+//! `none`. Fitting costs O(documents x features), for `quantile` a sort of each feature. Results do not depend on the
+//! number of threads.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{DataError, Dataset};
+
+/// The kinds of normalisers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NormaliserKind {
+    /// Features as they are.
+    #[default]
+    None,
+    /// To `[0, 1]` within each query.
+    QueryMinMax,
+    /// To mean 0 and deviation 1 over the training documents.
+    ZScore,
+    /// `sign(x) ln(1 + abs(x))`
+    Log1p,
+    /// To the quantile in the training documents.
+    Quantile,
+}
+
+/// A fitted normaliser.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Normaliser {
+    features: usize,
+    map: Map,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Map {
+    None,
+    QueryMinMax,
+    /// Mean, and 1 / deviation (0 for a constant feature), of each feature.
+    ZScore {
+        mean: Vec<f64>,
+        scale: Vec<f64>,
+    },
+    /// 1 for a feature, 0 for a constant one.
+    Log1p {
+        scale: Vec<f64>,
+    },
+    /// Ascending values at equally spaced shares from 0 to 1, of each feature; none for a constant feature.
+    Quantile {
+        values: Vec<Vec<f32>>,
+    },
+}
+
+/// Quantiles kept of a feature.
+const QUANTILES: usize = 257;
+
+/// Documents of one task; fixed, so that sums do not depend on the number of threads.
+const DOCUMENTS: usize = 4096;
+
+impl Normaliser {
+    /// Fits a normaliser to training data.
+    pub fn fit(kind: NormaliserKind, train: &Dataset) -> Self {
+        let map = match kind {
+            NormaliserKind::None => Map::None,
+            NormaliserKind::QueryMinMax => Map::QueryMinMax,
+            NormaliserKind::ZScore => fit_z_score(train),
+            NormaliserKind::Log1p => {
+                Map::Log1p { scale: varies(train).map(|varies| f64::from(u8::from(varies))).collect() }
+            }
+            NormaliserKind::Quantile => fit_quantiles(train),
+        };
+        Self { features: train.feature_count, map }
+    }
+
+    /// The kind that was fitted.
+    pub fn kind(&self) -> NormaliserKind {
+        match self.map {
+            Map::None => NormaliserKind::None,
+            Map::QueryMinMax => NormaliserKind::QueryMinMax,
+            Map::ZScore { .. } => NormaliserKind::ZScore,
+            Map::Log1p { .. } => NormaliserKind::Log1p,
+            Map::Quantile { .. } => NormaliserKind::Quantile,
+        }
+    }
+
+    /// Number of features fitted on.
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// Normalises a dataset in place.
+    ///
+    /// # Errors
+    /// [`DataError::FeatureCount`] if the data have another number of features than the normaliser was fitted on.
+    pub fn apply(&self, data: &mut Dataset) -> Result<(), DataError> {
+        if data.feature_count != self.features {
+            return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });
+        }
+        if self.features == 0 {
+            return Ok(());
+        }
+        if !matches!(self.map, Map::QueryMinMax) {
+            let documents = data.features.par_chunks_mut(DOCUMENTS * self.features);
+            documents.for_each(|rows| self.apply_rows(rows));
+            return Ok(());
+        }
+        let mut queries = Vec::with_capacity(data.queries());
+        let mut rest = data.features.as_mut_slice();
+        for pair in data.offsets.windows(2) {
+            let (query, behind) = rest.split_at_mut((pair[1] - pair[0]) * self.features);
+            queries.push(query);
+            rest = behind;
+        }
+        queries.into_par_iter().for_each(|rows| self.apply_rows(rows));
+        Ok(())
+    }
+
+    /// Normalises one query in place: `[documents x features]`, row-major.
+    ///
+    /// # Errors
+    /// [`DataError::FeatureCount`] if the length is no multiple of the number of features.
+    pub fn apply_query(&self, rows: &mut [f32]) -> Result<(), DataError> {
+        if self.features == 0 || rows.len() % self.features != 0 {
+            return match rows.len() {
+                0 => Ok(()),
+                found => Err(DataError::FeatureCount { found, expected: self.features }),
+            };
+        }
+        self.apply_rows(rows);
+        Ok(())
+    }
+
+    fn apply_rows(&self, rows: &mut [f32]) {
+        let documents = rows.chunks_exact_mut(self.features);
+        match &self.map {
+            Map::None => {}
+            Map::QueryMinMax => query_min_max(rows, self.features),
+            Map::ZScore { mean, scale } => documents.for_each(|row| {
+                for ((value, mean), scale) in row.iter_mut().zip(mean).zip(scale) {
+                    *value = ((f64::from(*value) - mean) * scale) as f32;
+                }
+            }),
+            Map::Log1p { scale } => documents.for_each(|row| {
+                for (value, scale) in row.iter_mut().zip(scale) {
+                    let x = f64::from(*value);
+                    *value = (x.abs().ln_1p().copysign(x) * scale) as f32;
+                }
+            }),
+            Map::Quantile { values } => documents.for_each(|row| {
+                for (value, values) in row.iter_mut().zip(values) {
+                    *value = share_below(*value, values);
+                }
+            }),
+        }
+    }
+}
+
+/// `(x - min) / (max - min)` of each column, 0 for a constant one.
+fn query_min_max(rows: &mut [f32], features: usize) {
+    let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); features];
+    for row in rows.chunks_exact(features) {
+        for (range, value) in ranges.iter_mut().zip(row) {
+            *range = (range.0.min(*value), range.1.max(*value));
+        }
+    }
+    for row in rows.chunks_exact_mut(features) {
+        for ((low, high), value) in ranges.iter().zip(row) {
+            // In double precision the difference of two floats cannot overflow.
+            let (low, high) = (f64::from(*low), f64::from(*high));
+            *value = if high > low { ((f64::from(*value) - low) / (high - low)) as f32 } else { 0.0 };
+        }
+    }
+}
+
+fn varies(data: &Dataset) -> impl Iterator<Item = bool> {
+    data.feature_ranges().into_iter().map(|(low, high)| high > low)
+}
+
+fn fit_z_score(train: &Dataset) -> Map {
+    let documents = train.documents() as f64;
+    let mean: Vec<f64> = column_sums(train, |_, x| x).iter().map(|sum| sum / documents).collect();
+    let squares = column_sums(train, |feature, x| (x - mean[feature]) * (x - mean[feature]));
+    let scale =
+        varies(train).zip(squares).map(|(varies, sum)| if varies { 1.0 / (sum / documents).sqrt() } else { 0.0 });
+    // A deviation below the smallest double would make an infinite scale.
+    let scale = scale.map(|scale| if scale.is_finite() { scale } else { 0.0 }).collect();
+    Map::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
+}
+
+/// The sum of `term(feature, value)` over all documents, for each feature; added in the order of the documents.
+fn column_sums(data: &Dataset, term: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
+    let width = data.feature_count;
+    let zeros = || vec![0.0f64; width];
+    if width == 0 {
+        return zeros();
+    }
+    let block = |rows: &[f32]| {
+        let mut sums = zeros();
+        for row in rows.chunks_exact(width) {
+            for (feature, (sum, value)) in sums.iter_mut().zip(row).enumerate() {
+                *sum += term(feature, f64::from(*value));
+            }
+        }
+        sums
+    };
+    let blocks: Vec<Vec<f64>> = data.features.par_chunks(DOCUMENTS * width).map(block).collect();
+    blocks.iter().fold(zeros(), |mut total, sums| {
+        total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+        total
+    })
+}
+
+fn fit_quantiles(train: &Dataset) -> Map {
+    let width = train.feature_count;
+    let quantiles = |feature: usize| {
+        let mut column: Vec<f32> = train.features.iter().copied().skip(feature).step_by(width).collect();
+        column.sort_unstable_by(f32::total_cmp);
+        let last = column.len().saturating_sub(1);
+        if column.first() == column.last() {
+            return Vec::new();
+        }
+        (0..QUANTILES).map(|index| column[(index * last + (QUANTILES - 1) / 2) / (QUANTILES - 1)]).collect()
+    };
+    Map::Quantile { values: (0..width).into_par_iter().map(quantiles).collect() }
+}
+
+/// The share at which `x` stands among ascending `values`, interpolated; the middle of the values equal to it.
+fn share_below(x: f32, values: &[f32]) -> f32 {
+    let Some(last) = values.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let below = values.partition_point(|&value| value < x);
+    let not_above = values.partition_point(|&value| value <= x);
+    let position = if below < not_above {
+        (below + not_above - 1) as f64 / 2.0
+    } else if below == 0 {
+        0.0
+    } else if below > last {
+        last as f64
+    } else {
+        let (low, high) = (f64::from(values[below - 1]), f64::from(values[below]));
+        (below - 1) as f64 + (f64::from(x) - low) / (high - low)
+    };
+    (position / last as f64) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [NormaliserKind; 5] = [
+        NormaliserKind::None,
+        NormaliserKind::QueryMinMax,
+        NormaliserKind::ZScore,
+        NormaliserKind::Log1p,
+        NormaliserKind::Quantile,
+    ];
+
+    /// Two queries of three documents and two; the third feature is constant.
+    fn data() -> Dataset {
+        let features = vec![1.0, -1.0, 7.0, 3.0, 0.0, 7.0, 2.0, 0.0, 7.0, 5.0, 8.0, 7.0, 9.0, 8.0, 7.0];
+        Dataset::from_groups(features, 3, vec![0.0, 1.0, 2.0, 0.0, 1.0], &[3, 2]).unwrap()
+    }
+
+    fn normalised(kind: NormaliserKind) -> Vec<f32> {
+        let mut data = data();
+        Normaliser::fit(kind, &data).apply(&mut data).unwrap();
+        data.features
+    }
+
+    #[test]
+    fn worked_values() {
+        assert_eq!(normalised(NormaliserKind::None), data().features);
+        assert_eq!(
+            normalised(NormaliserKind::QueryMinMax),
+            [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+        );
+        // First feature: mean 4, deviation sqrt(8).
+        let z = normalised(NormaliserKind::ZScore);
+        for (document, expected) in [-3.0f64, -1.0, -2.0, 1.0, 5.0].iter().enumerate() {
+            assert!((f64::from(z[3 * document]) - expected / 8f64.sqrt()).abs() < 1e-6);
+            assert_eq!(z[3 * document + 2], 0.0);
+        }
+        let log = normalised(NormaliserKind::Log1p);
+        assert_eq!((log[0], log[1], log[2]), (2f32.ln(), -(2f32.ln()), 0.0));
+        // First feature: 1 2 3 5 9 stand at shares 0, 1/4, ... within the resolution of 257 quantiles.
+        let quantile = normalised(NormaliserKind::Quantile);
+        for (document, share) in [0.125f32, 0.5, 0.25, 0.75, 0.875].iter().enumerate() {
+            assert!((quantile[3 * document] - share).abs() <= 0.13, "{quantile:?}");
+            assert_eq!(quantile[3 * document + 2], 0.0);
+        }
+        assert!(quantile[0] < quantile[6] && quantile[6] < quantile[3] && quantile[3] < quantile[9]);
+    }
+
+    #[test]
+    fn quantiles_interpolate_and_clamp() {
+        let values = [0.0, 0.0, 0.0, 1.0, 4.0];
+        for (x, share) in [(-1.0, 0.0), (0.0, 0.25), (0.5, 0.625), (1.0, 0.75), (2.5, 0.875), (4.0, 1.0), (9.0, 1.0)] {
+            assert_eq!(share_below(x, &values), share, "{x}");
+        }
+    }
+
+    #[test]
+    fn every_kind_survives_serde_and_extremes() {
+        let mut extreme = data();
+        extreme.features[0] = f32::MAX;
+        extreme.features[3] = f32::MIN;
+        extreme.features[4] = f32::MIN_POSITIVE;
+        for kind in KINDS {
+            let normaliser = Normaliser::fit(kind, &extreme);
+            assert_eq!(normaliser.kind(), kind);
+            let text = serde_json::to_string(&normaliser).unwrap();
+            assert_eq!(serde_json::from_str::<Normaliser>(&text).unwrap(), normaliser);
+            let mut applied = extreme.clone();
+            normaliser.apply(&mut applied).unwrap();
+            assert!(applied.features.iter().all(|value| value.is_finite()), "{kind:?}");
+            let mut query = extreme.query_features(1).to_vec();
+            normaliser.apply_query(&mut query).unwrap();
+            assert_eq!(query, applied.query_features(1), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn another_number_of_features_is_an_error() {
+        let mut other = Dataset::from_groups(vec![0.0; 4], 2, vec![0.0; 2], &[2]).unwrap();
+        let error = Normaliser::fit(NormaliserKind::ZScore, &data()).apply(&mut other).unwrap_err();
+        assert_eq!(error.to_string(), "found 2 features, expected 3");
+    }
+
+    #[test]
+    fn an_empty_training_set_fits() {
+        let empty = Dataset { feature_count: 3, offsets: vec![0], ..Dataset::default() };
+        for kind in KINDS {
+            let mut applied = data();
+            Normaliser::fit(kind, &empty).apply(&mut applied).unwrap();
+            assert!(applied.features.iter().all(|value| value.is_finite()), "{kind:?}");
+        }
+    }
+}

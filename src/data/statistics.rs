@@ -1,0 +1,119 @@
+//! What a dataset looks like, for reports and for choosing a normaliser or a batch size.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::Dataset;
+
+/// Counts of a dataset.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Statistics {
+    /// Number of queries.
+    pub queries: usize,
+    /// Number of documents.
+    pub documents: usize,
+    /// Number of features.
+    pub features: usize,
+    /// Queries without a relevant document (a label of at least 1).
+    pub empty_queries: usize,
+    /// Queries whose documents all have one label: nothing to learn from.
+    pub single_label_queries: usize,
+    /// Documents by label, ascending.
+    pub labels: Vec<(f32, usize)>,
+    /// Queries by number of documents; each entry counts the lengths from it up to twice it, exclusive.
+    pub list_lengths: Vec<(usize, usize)>,
+    /// Documents of the shortest, the median (the lower one of two) and the longest query.
+    pub length_range: (usize, usize, usize),
+}
+
+impl Dataset {
+    /// Counts queries, documents, labels and list lengths.
+    pub fn statistics(&self) -> Statistics {
+        let mut labels: BTreeMap<u32, usize> = BTreeMap::new();
+        for label in &self.labels {
+            // Labels are not negative, so that their bits order as they do.
+            *labels.entry(label.to_bits()).or_default() += 1;
+        }
+        let mut lengths: Vec<usize> = (0..self.queries()).map(|q| self.range(q).len()).collect();
+        lengths.sort_unstable();
+        let mut list_lengths: BTreeMap<usize, usize> = BTreeMap::new();
+        for length in lengths.iter().filter(|&&length| length > 0) {
+            *list_lengths.entry(1 << length.ilog2()).or_default() += 1;
+        }
+        let length = |index: usize| lengths.get(index).copied().unwrap_or(0);
+        Statistics {
+            queries: self.queries(),
+            documents: self.documents(),
+            features: self.feature_count,
+            empty_queries: (0..self.queries()).filter(|&q| !self.has_relevant(q)).count(),
+            single_label_queries: (0..self.queries()).filter(|&q| !self.has_two_labels(q)).count(),
+            labels: labels.into_iter().map(|(bits, count)| (f32::from_bits(bits), count)).collect(),
+            list_lengths: list_lengths.into_iter().collect(),
+            length_range: (
+                length(0),
+                length(lengths.len().saturating_sub(1) / 2),
+                length(lengths.len().saturating_sub(1)),
+            ),
+        }
+    }
+
+    /// Whether query `q` has a relevant document (a label of at least 1).
+    pub fn has_relevant(&self, q: usize) -> bool {
+        self.query_labels(q).iter().any(|&label| label >= 1.0)
+    }
+
+    /// Whether query `q` has two documents of different labels.
+    pub fn has_two_labels(&self, q: usize) -> bool {
+        self.query_labels(q).windows(2).any(|pair| pair[0] != pair[1])
+    }
+
+    /// Smallest and largest value of each feature; (0, 0) without documents.
+    pub fn feature_ranges(&self) -> Vec<(f32, f32)> {
+        let width = self.feature_count;
+        if width == 0 || self.documents() == 0 {
+            return vec![(0.0, 0.0); width];
+        }
+        let join = |mut left: Vec<(f32, f32)>, right: Vec<(f32, f32)>| {
+            for (left, right) in left.iter_mut().zip(right) {
+                *left = (left.0.min(right.0), left.1.max(right.1));
+            }
+            left
+        };
+        let empty = || vec![(f32::INFINITY, f32::NEG_INFINITY); width];
+        let rows = self.features.par_chunks_exact(width);
+        let add = |mut ranges: Vec<(f32, f32)>, row: &[f32]| {
+            for (range, value) in ranges.iter_mut().zip(row) {
+                *range = (range.0.min(*value), range.1.max(*value));
+            }
+            ranges
+        };
+        rows.fold(empty, add).reduce(empty, join)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_a_small_set() {
+        let labels = vec![0.0, 2.0, 0.0, 0.0, 0.5, 1.0, 1.0];
+        let features = vec![1.0, -4.0, 2.0, 5.0, 0.0, 0.0, 3.0];
+        let data = Dataset::from_groups(features, 1, labels, &[2, 2, 1, 2]).unwrap();
+        let statistics = data.statistics();
+        assert_eq!((statistics.queries, statistics.documents, statistics.features), (4, 7, 1));
+        assert_eq!((statistics.empty_queries, statistics.single_label_queries), (2, 3));
+        assert_eq!(statistics.labels, [(0.0, 3), (0.5, 1), (1.0, 2), (2.0, 1)]);
+        assert_eq!(statistics.list_lengths, [(1, 1), (2, 3)]);
+        assert_eq!(statistics.length_range, (1, 2, 2));
+        assert_eq!(data.feature_ranges(), [(-4.0, 5.0)]);
+    }
+
+    #[test]
+    fn an_empty_set_has_zero_counts() {
+        let statistics = Dataset::default().statistics();
+        assert_eq!((statistics.queries, statistics.documents, statistics.length_range), (0, 0, (0, 0, 0)));
+    }
+}
