@@ -1,5 +1,6 @@
 //! `Lists`: the clean form of a batch, in which no padded value can be seen, and what most losses take from it.
 
+use burn::tensor::activation::log_softmax;
 use burn::tensor::{Bool, Int, Tensor, TensorData};
 
 use crate::measure::{Discount, Gain};
@@ -87,6 +88,12 @@ impl Lists {
         let ranks = rank(gains.clone(), self.mask.clone());
         let ideal = sum_documents(gains * self.discounts_at(ranks, discount, k));
         one_in_place_of_zero(ideal)
+    }
+
+    /// Logarithm of the softmax of `x` over the documents of each query, 0 at padded places: `[B, N]`.
+    pub fn log_softmax(&self, x: Tensor<2>) -> Tensor<2> {
+        let x = x.mask_fill(self.padded.clone(), f32::MIN);
+        log_softmax(x, 1).mask_fill(self.padded.clone(), 0.0)
     }
 
     /// True for the queries with two documents of different labels: `[B]`.

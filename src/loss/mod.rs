@@ -3,12 +3,29 @@
 //! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true for a document) and keeps the
 //! promises stated at [`RankingLoss`].
 
+mod approx_ap;
+mod approx_dcg;
+mod approx_kendall_tau;
 mod approx_ndcg;
+mod approx_precision;
+mod approx_rr;
 mod bounds;
 mod error;
 mod explain;
 mod exponential_fit;
+mod fidelity;
+mod gumbel;
+mod lambda_loss;
+mod lambda_ndcg;
+mod list_mle;
+mod list_net;
 mod lists;
+mod mse_gain;
+mod pairs;
+mod pairwise_exponential;
+mod pairwise_hinge;
+mod pairwise_squared_hinge;
+mod rank_net;
 pub mod registry;
 mod smooth_ap_indicator;
 mod smooth_ap_rank;
@@ -20,8 +37,14 @@ mod soft_dcg;
 mod soft_ndcg;
 mod soft_precision;
 mod soft_rank;
+mod softmax_cross_entropy;
 
+pub use approx_ap::{ApproxAp, ApproxApConfig};
+pub use approx_dcg::{ApproxDcg, ApproxDcgConfig};
+pub use approx_kendall_tau::{ApproxKendallTau, ApproxKendallTauConfig};
 pub use approx_ndcg::{ApproxNdcg, ApproxNdcgConfig};
+pub use approx_precision::{ApproxPrecision, ApproxPrecisionConfig};
+pub use approx_rr::{ApproxRr, ApproxRrConfig};
 pub use bounds::{
     PairAggregation, PermutationError, PermutationSet, TypeOneBound, TypeTwoBound, TypeTwoLoss, permutation_scores,
     score_coefficients,
@@ -30,7 +53,17 @@ pub use burn::nn::loss::Reduction;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 pub use explain::{Explained, explain};
 pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
+pub use fidelity::{Fidelity, FidelityConfig};
+pub use lambda_loss::{LambdaLoss, LambdaLossConfig, LambdaLossWeights};
+pub use lambda_ndcg::{LambdaNdcg, LambdaNdcgConfig};
+pub use list_mle::{ListMle, ListMleConfig};
+pub use list_net::{ListNet, ListNetConfig};
 pub use lists::Lists;
+pub use mse_gain::{MseGain, MseGainConfig};
+pub use pairwise_exponential::{PairwiseExponential, PairwiseExponentialConfig};
+pub use pairwise_hinge::{PairwiseHinge, PairwiseHingeConfig};
+pub use pairwise_squared_hinge::{PairwiseSquaredHinge, PairwiseSquaredHingeConfig};
+pub use rank_net::{RankNet, RankNetConfig};
 pub use registry::{LossEntry, LossSpec, Sharper, Smoothing};
 pub use smooth_ap_indicator::{SmoothApIndicator, SmoothApIndicatorConfig};
 pub use smooth_ap_rank::{SmoothApRank, SmoothApRankConfig};
@@ -42,6 +75,7 @@ pub use soft_dcg::{SoftDcg, SoftDcgConfig};
 pub use soft_ndcg::{SoftNdcg, SoftNdcgConfig};
 pub use soft_precision::{SoftPrecision, SoftPrecisionConfig};
 pub use soft_rank::{DiscountShape, Evaluation, ExpectedDiscount, rank_distribution};
+pub use softmax_cross_entropy::{SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig};
 
 use std::fmt::Debug;
 

@@ -9,7 +9,22 @@ use super::{LossError, RankingLoss};
 
 /// Every registered loss, by name.
 pub static LOSSES: &[LossEntry] = &[
+    super::approx_ap::ENTRY,
+    super::approx_dcg::ENTRY,
+    super::approx_kendall_tau::ENTRY,
     super::approx_ndcg::ENTRY,
+    super::approx_precision::ENTRY,
+    super::approx_rr::ENTRY,
+    super::fidelity::ENTRY,
+    super::lambda_loss::ENTRY,
+    super::lambda_ndcg::ENTRY,
+    super::list_mle::ENTRY,
+    super::list_net::ENTRY,
+    super::mse_gain::ENTRY,
+    super::pairwise_exponential::ENTRY,
+    super::pairwise_hinge::ENTRY,
+    super::pairwise_squared_hinge::ENTRY,
+    super::rank_net::ENTRY,
     super::smooth_ap_indicator::ENTRY,
     super::smooth_ap_rank::ENTRY,
     super::smooth_dcg::ENTRY,
@@ -19,6 +34,7 @@ pub static LOSSES: &[LossEntry] = &[
     super::soft_dcg::ENTRY,
     super::soft_ndcg::ENTRY,
     super::soft_precision::ENTRY,
+    super::softmax_cross_entropy::ENTRY,
 ];
 
 /// Which way a temperature goes when the surrogate sharpens towards its measure.

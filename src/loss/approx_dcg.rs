@@ -1,0 +1,105 @@
+//! ApproxDCG: DCG at approximate positions, not normalised.
+//!
+//! `sum_i G(y_i) / log2(1 + p_i)`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations 9 and 10). Unlike
+//! ApproxNDCG it weighs a query by its gains.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+use burn::tensor::Tensor;
+
+use super::lists::sum_documents;
+use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use super::{Lists, LossError, Orientation, RankingLoss, approx_ndcg::log2_discount, error};
+use crate::measure::Gain;
+use crate::op::Step;
+
+const NAME: &str = "approx_dcg";
+
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "DCG at approximate positions",
+    formula: "-sum_i G(y_i) / log2(1 + p_i), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
+    cost: "O(n^2)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (9), (10)",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || parameters(&ApproxDcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ApproxDcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ApproxDcg`].
+#[derive(Config, Debug)]
+pub struct ApproxDcgConfig {
+    /// Steepness of the positions, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Smooth step of the positions.
+    #[config(default = "Step::Logistic")]
+    pub step: Step,
+}
+
+impl ApproxDcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `alpha` not finite or not above 0, a bad table of gains.
+    pub fn init(&self) -> Result<ApproxDcg, LossError> {
+        Ok(ApproxDcg {
+            alpha: error::positive(NAME, "alpha", self.alpha)?,
+            gain: error::gain(NAME, &self.gain)?,
+            step: self.step,
+        })
+    }
+}
+
+/// `-sum_i G(y_i) / log2(1 + p_i)` at approximate positions `p_i`.
+#[derive(Debug, Clone)]
+pub struct ApproxDcg {
+    alpha: f64,
+    gain: Gain,
+    step: Step,
+}
+
+impl RankingLoss for ApproxDcg {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Measure
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let discounts = log2_discount(lists.approximate_positions(self.alpha, self.step));
+        sum_documents(lists.gains(&self.gain) * discounts).neg()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ApproxDcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Three documents at position 1 + 2/2: (3 + 1 + 0) / log2(3).
+        let found = value(ApproxDcgConfig::new(), &[0.0; 3], &[2.0, 1.0, 0.0]);
+        assert!((found - 4.0 / 3f64.log2()).abs() < 1e-12, "{found}");
+        let linear = value(ApproxDcgConfig::new().with_gain(Gain::Linear), &[0.0; 3], &[2.0, 1.0, 0.0]);
+        assert!((linear - 3.0 / 3f64.log2()).abs() < 1e-12, "{linear}");
+    }
+}

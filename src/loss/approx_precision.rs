@@ -1,0 +1,122 @@
+//! Approximate precision at a cut-off.
+//!
+//! `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, section 3.1
+//! with the truncation function of equation 12).
+//!
+//! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
+
+use burn::config::Config;
+use burn::tensor::activation::sigmoid;
+use burn::tensor::{Bool, Tensor};
+
+use super::lists::sum_documents;
+use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use super::{Lists, LossError, Orientation, RankingLoss, error};
+use crate::measure::Gain;
+use crate::op::Step;
+
+const NAME: &str = "approx_precision";
+
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "precision at k at approximate positions",
+    formula: "1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i)), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
+    cost: "O(n^2)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (9), (12)",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || parameters(&ApproxPrecisionConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ApproxPrecisionConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ApproxPrecision`].
+#[derive(Config, Debug)]
+pub struct ApproxPrecisionConfig {
+    /// Steepness of the positions, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+    /// Steepness of the cut-off, above 0.
+    #[config(default = 10.0)]
+    pub beta: f64,
+    /// Cut-off, 1 or more.
+    #[config(default = 5)]
+    pub k: usize,
+    /// Smooth step of the positions.
+    #[config(default = "Step::Logistic")]
+    pub step: Step,
+}
+
+impl ApproxPrecisionConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `alpha` or `beta` not finite or not above 0, `k = 0`.
+    pub fn init(&self) -> Result<ApproxPrecision, LossError> {
+        error::cutoff(NAME, Some(self.k))?;
+        Ok(ApproxPrecision {
+            alpha: error::positive(NAME, "alpha", self.alpha)?,
+            beta: error::positive(NAME, "beta", self.beta)?,
+            k: self.k,
+            step: self.step,
+        })
+    }
+}
+
+/// `1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))` at approximate positions `p_i`.
+#[derive(Debug, Clone)]
+pub struct ApproxPrecision {
+    alpha: f64,
+    beta: f64,
+    k: usize,
+    step: Step,
+}
+
+impl RankingLoss for ApproxPrecision {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::NormalisedMeasure
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        None
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        lists.has_both_relevances()
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let positions = lists.approximate_positions(self.alpha, self.step);
+        let kept = sigmoid((positions.neg() + (self.k as f64 + 0.5)) * self.beta);
+        (sum_documents(lists.relevance() * kept) / self.k as f64).neg() + 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ApproxPrecisionConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Positions 2, 2, 2, cut-off 1: sigmoid(10 (1.5 - 2)) for the relevant document.
+        let found = value(ApproxPrecisionConfig::new().with_k(1), &[0.0; 3], &[1.0, 0.0, 0.0]);
+        assert!((found - 1.0 / (1.0 + 5f64.exp())).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn a_cutoff_beyond_the_list_divides_by_the_cutoff() {
+        let config = ApproxPrecisionConfig::new().with_alpha(100.0).with_beta(100.0).with_k(4);
+        let found = value(config, &[3.0, 2.0, 1.0], &[1.0, 0.0, 1.0]);
+        assert!((found - 0.5).abs() < 1e-9, "{found}");
+    }
+}

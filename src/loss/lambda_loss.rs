@@ -1,0 +1,167 @@
+//! LambdaLoss: bounds of NDCG as weighted logistic losses.
+//!
+//! `sum_{y_i > y_j} w_ij log2(1 + exp(-sigma (s_i - s_j)))`, with gains `G = G(y) / Z`, ranks `r` by score and `D(r) = 1 / log2(1 + r)`:
+//!
+//! | `weights` | `w_ij` |
+//! |---|---|
+//! | `ndcg_loss1` | `G_i D(r_i)` |
+//! | `ndcg_loss2` | `abs(G_i - G_j) (D(d) - D(d + 1))`, `d = abs(r_i - r_j)` |
+//! | `ndcg_loss2_pp` | `abs(G_i - G_j) (mu (D(d) - D(d + 1)) + abs(D(r_i) - D(r_j)))` |
+//!
+//! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D for our D.) The
+//! weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0. Equal scores are ranked by position.
+
+use burn::config::Config;
+use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+
+use super::lists::sum_documents;
+use super::registry::{LossEntry, configure, parameters};
+use super::{Lists, LossError, Orientation, RankingLoss, error, lambda_ndcg::lambda_weight};
+use crate::measure::Gain;
+use crate::op::{PairLoss, PairWeight, pair_loss};
+
+const NAME: &str = "lambda_loss";
+
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "logistic losses weighted to bound NDCG (NDCG-Loss1, 2 and 2++)",
+    formula: "sum_{y_i > y_j} w_ij log2(1 + exp(-sigma (s_i - s_j)))",
+    cost: "O(n^2)",
+    paper: "Wang et al., The LambdaLoss framework for ranking metric optimization, eq. (12)-(16)",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&LambdaLossConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, LambdaLossConfig::new(), params)?.init()?)),
+};
+
+/// Weights of a [`LambdaLoss`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LambdaLossWeights {
+    /// `G_i D(r_i)`
+    #[serde(rename = "ndcg_loss1")]
+    NdcgLoss1,
+    /// `|G_i - G_j| (D(d) - D(d + 1))`, `d = |r_i - r_j|`
+    #[serde(rename = "ndcg_loss2")]
+    NdcgLoss2,
+    /// `|G_i - G_j| (mu (D(d) - D(d + 1)) + |D(r_i) - D(r_j)|)`
+    #[serde(rename = "ndcg_loss2_pp")]
+    NdcgLoss2Pp,
+}
+
+/// Configuration of [`LambdaLoss`].
+#[derive(Config, Debug)]
+pub struct LambdaLossConfig {
+    /// Which weights.
+    #[config(default = "LambdaLossWeights::NdcgLoss2Pp")]
+    pub weights: LambdaLossWeights,
+    /// Weight of the rank distance in `ndcg_loss2_pp`, 0 or above.
+    #[config(default = 10.0)]
+    pub mu: f64,
+    /// Scale of score differences, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+}
+
+impl LambdaLossConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `mu` below 0, `k = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<LambdaLoss, LossError> {
+        Ok(LambdaLoss {
+            weights: self.weights,
+            mu: error::not_negative(NAME, "mu", self.mu)?,
+            sigma: error::positive(NAME, "sigma", self.sigma)?,
+            k: error::cutoff(NAME, self.k)?,
+            gain: error::gain(NAME, &self.gain)?,
+        })
+    }
+}
+
+/// Logistic loss of base 2 over the ordered pairs, with [`LambdaLossWeights`].
+#[derive(Debug, Clone)]
+pub struct LambdaLoss {
+    weights: LambdaLossWeights,
+    mu: f64,
+    sigma: f64,
+    k: Option<usize>,
+    gain: Gain,
+}
+
+impl RankingLoss for LambdaLoss {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let weight = |absolute, gap| lambda_weight(lists, &self.gain, self.k, absolute, gap);
+        let weight = match self.weights {
+            LambdaLossWeights::NdcgLoss1 => match weight(1.0, 0.0) {
+                PairWeight::Lambda { gain, discount, .. } => PairWeight::Document(gain * discount),
+                other => other,
+            },
+            LambdaLossWeights::NdcgLoss2 => weight(0.0, 1.0),
+            LambdaLossWeights::NdcgLoss2Pp => weight(1.0, self.mu),
+        };
+        let (scores, labels, mask) = (lists.scores.clone() * self.sigma, lists.labels.clone(), lists.mask.clone());
+        sum_documents(pair_loss(scores, labels, mask, &weight, PairLoss::Logistic)) / std::f64::consts::LN_2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: LambdaLossConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    fn discount(r: f64) -> f64 {
+        1.0 / (1.0 + r).log2()
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // The relevant document is at rank 2; G = 1, Z = 1, one pair with difference -1.
+        let pair = (1.0 + 1f64.exp()).log2();
+        let step = discount(1.0) - discount(2.0);
+        for (weights, expected) in [
+            (LambdaLossWeights::NdcgLoss1, discount(2.0)),
+            (LambdaLossWeights::NdcgLoss2, step),
+            (LambdaLossWeights::NdcgLoss2Pp, 5.0 * step + step),
+        ] {
+            let config = LambdaLossConfig::new().with_weights(weights).with_mu(5.0);
+            let found = value(config, &[0.0, 1.0], &[1.0, 0.0]);
+            assert!((found - expected * pair).abs() < 1e-12, "{weights:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_distance_of_two_takes_the_second_step() {
+        // Ranks 1, 2, 3 for labels 1, 0, 0: distances 1 and 2.
+        let config = LambdaLossConfig::new().with_weights(LambdaLossWeights::NdcgLoss2);
+        let pair = |t: f64| (1.0 + (-t).exp()).log2();
+        let expected = (discount(1.0) - discount(2.0)) * pair(1.0) + (discount(2.0) - discount(3.0)) * pair(2.0);
+        let found = value(config, &[2.0, 1.0, 0.0], &[1.0, 0.0, 0.0]);
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Exponential loss over the pairs that the labels order: RankBoost's loss.
+//!
+//! `sum_{y_i > y_j} exp(-(s_i - s_j))` (Freund et al., An efficient boosting algorithm for combining preferences, section 3).
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+use burn::tensor::Tensor;
+
+use super::pairs::sum_over_pairs;
+use super::registry::{LossEntry, configure, parameters};
+use super::{Lists, LossError, Orientation, RankingLoss};
+use crate::measure::Gain;
+use crate::op::PairLoss;
+
+const NAME: &str = "pairwise_exponential";
+
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "exponential loss over ordered pairs (RankBoost)",
+    formula: "sum_{y_i > y_j} exp(-(s_i - s_j))",
+    cost: "O(n^2)",
+    paper: "Freund et al., An efficient boosting algorithm for combining preferences, section 3",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&PairwiseExponentialConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, PairwiseExponentialConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`PairwiseExponential`].
+#[derive(Config, Debug)]
+pub struct PairwiseExponentialConfig {
+    /// Divide by the number of pairs.
+    #[config(default = false)]
+    pub mean_over_pairs: bool,
+}
+
+impl PairwiseExponentialConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// None at present: every value is valid.
+    pub fn init(&self) -> Result<PairwiseExponential, LossError> {
+        Ok(PairwiseExponential { mean_over_pairs: self.mean_over_pairs })
+    }
+}
+
+/// `sum_{y_i > y_j} exp(-(s_i - s_j))`
+#[derive(Debug, Clone)]
+pub struct PairwiseExponential {
+    mean_over_pairs: bool,
+}
+
+impl RankingLoss for PairwiseExponential {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        None
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        sum_over_pairs(lists, lists.scores.clone(), PairLoss::Exponential, self.mean_over_pairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: PairwiseExponentialConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn three_documents_are_worked_by_hand() {
+        // Two pairs, with differences 2 and -1.
+        let found = value(PairwiseExponentialConfig::new(), &[1.0, -1.0, 2.0], &[1.0, 0.0, 0.0]);
+        assert!((found - ((-2f64).exp() + 1f64.exp())).abs() < 1e-12, "{found}");
+    }
+}
