@@ -37,13 +37,13 @@ impl ListNetConfig {
     /// # Errors
     /// None at present: every value is valid.
     pub fn init(&self) -> Result<ListNet, LossError> {
-        Ok(ListNet {})
+        Ok(ListNet)
     }
 }
 
 /// `-sum_i softmax(y)_i log softmax(s)_i`
 #[derive(Debug, Clone)]
-pub struct ListNet {}
+pub struct ListNet;
 
 impl RankingLoss for ListNet {
     fn name(&self) -> &'static str {
