@@ -1,1 +1,7 @@
-fn main() {}
+//! The `burn-rank` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    burn_rank::cli::main()
+}

@@ -1,0 +1,63 @@
+//! How a command ends badly: exit code 2 for usage and input, 1 for everything else.
+
+use std::fmt::Display;
+use std::io;
+
+use crate::device::DeviceError;
+use crate::experiment::{ConfigError, OutputError};
+use crate::learner::LearnerError;
+use crate::loss::LossError;
+
+/// The end of a command that did not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad usage or bad input: exit code 2.
+    Input(String),
+    /// The work itself failed: exit code 1.
+    Work(String),
+    /// The reader of our output has gone: nothing to say.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// Bad input, in one message.
+    pub fn input(error: impl Display) -> Self {
+        Failure::Input(error.to_string())
+    }
+
+    /// Failed work, in one message.
+    pub fn work(error: impl Display) -> Self {
+        Failure::Work(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::work(error),
+        }
+    }
+}
+
+/// Errors that are always the input's.
+macro_rules! input_errors {
+    ($($error:ty),+ $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::input(error)
+            }
+        })+
+    };
+}
+
+input_errors!(ConfigError, OutputError, DeviceError, LossError);
+
+impl From<LearnerError> for Failure {
+    fn from(error: LearnerError) -> Self {
+        match error {
+            LearnerError::State { .. } | LearnerError::Solver { .. } => Failure::work(error),
+            LearnerError::Parameter { .. } | LearnerError::Data { .. } | LearnerError::Loss(_) => Failure::input(error),
+        }
+    }
+}
