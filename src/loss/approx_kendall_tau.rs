@@ -8,11 +8,11 @@
 use burn::config::Config;
 use burn::tensor::Tensor;
 
-use super::lists::{one_in_place_of_zero, sum_documents};
+use super::pairs::sum_over_pairs;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
 use crate::measure::Gain;
-use crate::op::differences;
+use crate::op::PairLoss;
 
 const NAME: &str = "approx_kendall_tau";
 
@@ -66,12 +66,9 @@ impl RankingLoss for ApproxKendallTau {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let valid = lists.mask.clone().unsqueeze_dim::<3>(1) * lists.mask.clone().unsqueeze_dim::<3>(2);
-        let ordered = differences(&lists.labels).greater_elem(0.0).float().cast(valid.dtype()) * valid;
-        let sign = (differences(&lists.scores) * (self.alpha / 2.0)).tanh();
-        let concordance = (sign * ordered.clone()).sum_dim(2).squeeze_dim(2);
-        let pairs = sum_documents(ordered.sum_dim(2).squeeze_dim(2));
-        (sum_documents(concordance) / one_in_place_of_zero(pairs)).neg()
+        // tanh(t / 2) = 1 - 2 sigmoid(-t)
+        let misplaced = sum_over_pairs(lists, lists.scores.clone() * self.alpha, PairLoss::SoftZeroOne, true);
+        misplaced * 2.0 - 1.0
     }
 }
 

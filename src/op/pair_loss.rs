@@ -28,11 +28,16 @@ pub enum PairLoss {
         /// Difference of scores from which a pair costs nothing.
         margin: f64,
     },
-    /// `exp(-t)` (RankBoost)
+    /// `exp(-t)` (RankBoost), continued by its tangent below `t = -60`, so that it stays finite in float32
     Exponential,
     /// `1 - sqrt(sigmoid(t))` (FRank)
     Fidelity,
+    /// `sigmoid(-t)`, a smooth count of the pairs in the wrong order
+    SoftZeroOne,
 }
+
+/// `-t` beyond which [`PairLoss::Exponential`] is its tangent.
+pub(super) const EXPONENTIAL_BOUND: f64 = 60.0;
 
 /// The weight `w_ij` of a pair; always 0 unless `y_i > y_j`. Weights carry no gradient.
 #[derive(Debug, Clone)]
@@ -140,9 +145,14 @@ impl PairLoss {
             PairLoss::Logistic => -t.log_sigmoid(),
             PairLoss::Hinge { margin } => (-t + margin).relu(),
             PairLoss::SquaredHinge { margin } => (-t + margin).relu().square(),
-            PairLoss::Exponential => (-weight.clone().select(t)).exp(),
+            PairLoss::Exponential => {
+                let t = weight.clone().select(t);
+                let beyond = (-t.clone() - EXPONENTIAL_BOUND).relu();
+                (-t.at_least(-EXPONENTIAL_BOUND)).exp() * (beyond + 1.0)
+            }
             // 1 - sqrt(p) without the cancellation at p close to 1, nor the infinite slope at p = 0.
             PairLoss::Fidelity => (-t.clone()).sigmoid() / ((t.log_sigmoid() * 0.5).exp() + 1.0),
+            PairLoss::SoftZeroOne => (-t).sigmoid(),
         }
     }
 
@@ -152,8 +162,9 @@ impl PairLoss {
             PairLoss::Logistic => -(-t).sigmoid(),
             PairLoss::Hinge { margin } => -(-t + margin).above(0.0),
             PairLoss::SquaredHinge { margin } => (-t + margin).relu() * -2.0,
-            PairLoss::Exponential => -(-weight.clone().select(t)).exp(),
+            PairLoss::Exponential => -(-weight.clone().select(t).at_least(-EXPONENTIAL_BOUND)).exp(),
             PairLoss::Fidelity => (-t.clone()).sigmoid() * (t.log_sigmoid() * 0.5).exp() * -0.5,
+            PairLoss::SoftZeroOne => -(t.clone().sigmoid() * (-t).sigmoid()),
         }
     }
 }
