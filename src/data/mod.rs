@@ -7,6 +7,7 @@ pub mod folds;
 pub mod letor;
 mod normaliser;
 mod statistics;
+mod synth;
 
 pub use batch::{Batcher, BatcherConfig, Keep, RankingBatch};
 pub use dataset::Dataset;
@@ -14,3 +15,4 @@ pub use error::DataError;
 pub use folds::Fold;
 pub use normaliser::{Normaliser, NormaliserKind};
 pub use statistics::Statistics;
+pub use synth::SynthConfig;

@@ -19,6 +19,7 @@ mod rows;
 mod source;
 mod write;
 
+pub(crate) use number::from_millionths;
 pub(crate) use source::open;
 
 use std::collections::HashMap;

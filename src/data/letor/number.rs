@@ -41,17 +41,37 @@ pub(crate) fn parse_f32(text: &[u8], start: usize) -> Option<(f32, usize)> {
         return None;
     }
     // Nineteen digits cannot have overflowed; an exponent is left to the standard parser.
-    if byte(text, at) | 0x20 != b'e' && digits <= 19 && mantissa <= EXACT && scale < POWERS.len() {
-        // One correctly rounded division: the nearest double. Rounding it again gives the nearest float unless it lies
-        // halfway between two floats, or below the normal floats, where halfway is elsewhere.
-        let double = mantissa as f64 / POWERS[scale];
-        let halfway = double.to_bits() & 0x1fff_ffff == 0x1000_0000;
-        if !halfway && (double >= f64::from(f32::MIN_POSITIVE) || mantissa == 0) {
-            let value = double as f32;
-            return Some((if negative { -value } else { value }, at));
-        }
+    if byte(text, at) | 0x20 != b'e'
+        && digits <= 19
+        && let Some(value) = quotient(mantissa, scale)
+    {
+        return Some((if negative { -value } else { value }, at));
     }
     exact(text, start, at)
+}
+
+/// The float nearest to `mantissa / 10^scale`, unless it takes more than a double to find.
+#[inline]
+fn quotient(mantissa: u64, scale: usize) -> Option<f32> {
+    if mantissa > EXACT {
+        return None;
+    }
+    // One correctly rounded division: the nearest double. Rounding it again gives the nearest float unless it lies
+    // halfway between two floats, or below the normal floats, where halfway is elsewhere.
+    let double = mantissa as f64 / POWERS.get(scale)?;
+    let halfway = double.to_bits() & 0x1fff_ffff == 0x1000_0000;
+    let normal = double >= f64::from(f32::MIN_POSITIVE) || mantissa == 0;
+    (normal && !halfway).then_some(double as f32)
+}
+
+/// The float nearest to `millionths / 1,000,000`: what [`parse_f32`] makes of that number's decimal text.
+pub(crate) fn from_millionths(millionths: i64) -> f32 {
+    let magnitude = millionths.unsigned_abs();
+    let value = quotient(magnitude, 6).unwrap_or_else(|| {
+        let text = format!("{}.{:06}", magnitude / 1_000_000, magnitude % 1_000_000);
+        text.parse().unwrap_or(f32::INFINITY)
+    });
+    if millionths < 0 { -value } else { value }
 }
 
 /// Continues `mantissa` with the digits at `at`, eight at a time.
@@ -113,6 +133,15 @@ pub(crate) fn byte(text: &[u8], at: usize) -> u8 {
 mod tests {
     use super::parse_f32;
     use proptest::prelude::*;
+
+    #[test]
+    fn millionths_are_what_their_text_is() {
+        for millionths in [0, 1, -1, 666_667, -5_576_000, 16_777_217_000_000, 16_777_219_000_000, i64::MAX, i64::MIN] {
+            let text = format!("{}.{:06}", millionths / 1_000_000, millionths.unsigned_abs() % 1_000_000);
+            let text = if millionths == -1 { "-0.000001".to_owned() } else { text };
+            assert_eq!(Some(super::from_millionths(millionths)), text.parse().ok(), "{text}");
+        }
+    }
 
     fn parse(text: &str) -> Option<(f32, usize)> {
         parse_f32(text.as_bytes(), 0)

@@ -1,0 +1,242 @@
+//! Generated data in the shape of MSLR-WEB: for tests, benchmarks and first steps at any scale.
+//!
+//! Every document has hidden traits, partly shared by its query. Its label is a graded threshold of a non-linear scorer
+//! of the traits plus noise, so that a linear ranker beats chance and a non-linear one beats a linear one. Its features
+//! are noisy views of the traits on the scales that web features have (see `traits`), so that normalisers matter.
+//! List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
+//!
+//! Each query has a seed of its own: the same configuration gives the same bytes on any number of threads, and the first
+//! queries of a larger set are those of a smaller one. Features are decimal numbers with at most six places, so that
+//! [`generate`](SynthConfig::generate) equals reading what [`write`](SynthConfig::write) wrote. Bytes may differ between
+//! platforms whose mathematical functions round differently.
+
+mod text;
+mod traits;
+
+use std::io::{self, Write};
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::letor::from_millionths;
+use super::{DataError, Dataset};
+use crate::seed::seed_for;
+use text::LineWriter;
+use traits::{World, bell};
+
+/// What to generate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SynthConfig {
+    /// Number of queries. Default: 1,000.
+    pub queries: usize,
+    /// Number of features. Default: 136.
+    pub features: usize,
+    /// Seed of everything. Default: 1.
+    pub seed: u64,
+    /// Median of the list lengths before they are clipped. Default: 105.
+    pub median_length: f64,
+    /// Standard deviation of the logarithm of the list lengths. Default: 0.5.
+    pub length_deviation: f64,
+    /// Longest list. Default: 1,251, the longest of MSLR-WEB30K.
+    pub max_length: usize,
+    /// Standard deviation of the label noise; the hidden scorer has about 1.6. Default: 0.8.
+    pub noise: f64,
+}
+
+impl Default for SynthConfig {
+    fn default() -> Self {
+        Self {
+            queries: 1_000,
+            features: 136,
+            seed: 1,
+            median_length: 105.0,
+            length_deviation: 0.5,
+            max_length: 1_251,
+            noise: 0.8,
+        }
+    }
+}
+
+/// A generated query: one label a document, features in millionths, row-major.
+struct Query {
+    labels: Vec<u8>,
+    millionths: Vec<i64>,
+}
+
+impl SynthConfig {
+    /// Refuses parameters out of their ranges.
+    ///
+    /// # Errors
+    /// [`DataError::Option`] with the first such parameter.
+    pub fn check(&self) -> Result<(), DataError> {
+        let refused = |option, found: String, expected: &str| {
+            Err(DataError::Option { option, found, expected: expected.to_owned() })
+        };
+        let count = |option, value: usize, most: usize| match value {
+            value if (1..=most).contains(&value) => Ok(()),
+            value => refused(option, value.to_string(), &format!("from 1 to {most}")),
+        };
+        count("queries", self.queries, usize::MAX)?;
+        count("features", self.features, 100_000)?;
+        count("max_length", self.max_length, 1_000_000)?;
+        if !(self.median_length >= 1.0 && self.median_length.is_finite()) {
+            return refused("median_length", self.median_length.to_string(), "a finite number of at least 1");
+        }
+        for (option, value) in [("length_deviation", self.length_deviation), ("noise", self.noise)] {
+            if !(0.0..=100.0).contains(&value) {
+                return refused(option, value.to_string(), "from 0 to 100");
+            }
+        }
+        Ok(())
+    }
+
+    /// Generates a dataset in memory.
+    ///
+    /// # Errors
+    /// Those of [`SynthConfig::check`].
+    pub fn generate(&self) -> Result<Dataset, DataError> {
+        self.check()?;
+        let world = World::new(self.seed, self.features, self.noise);
+        let queries: Vec<(Vec<f32>, Vec<f32>)> = (0..self.queries)
+            .into_par_iter()
+            .map(|q| {
+                let query = self.query(&world, q);
+                let labels = query.labels.iter().map(|&label| f32::from(label)).collect();
+                (query.millionths.iter().map(|&value| from_millionths(value)).collect(), labels)
+            })
+            .collect();
+        let documents: usize = queries.iter().map(|(_, labels)| labels.len()).sum();
+        let mut features = Vec::with_capacity(documents * self.features);
+        let mut labels = Vec::with_capacity(documents);
+        let mut sizes = Vec::with_capacity(self.queries);
+        for (query_features, query_labels) in queries {
+            features.extend(query_features);
+            sizes.push(query_labels.len());
+            labels.extend(query_labels);
+        }
+        Dataset::from_groups(features, self.features, labels, &sizes)
+    }
+
+    /// Writes LETOR text, a few queries at a time; returns the number of bytes. Queries are numbered from 1.
+    ///
+    /// # Errors
+    /// Those of [`SynthConfig::check`], and [`DataError::Io`], with an empty path, for a failed write.
+    pub fn write(&self, output: &mut impl Write) -> Result<u64, DataError> {
+        self.check()?;
+        let failed = |source: io::Error| DataError::Io { path: "".into(), source };
+        let world = World::new(self.seed, self.features, self.noise);
+        let lines = LineWriter::new(self.features);
+        let at_once = 4 * rayon::current_num_threads();
+        let mut texts: Vec<Vec<u8>> = vec![Vec::new(); at_once];
+        let mut bytes = 0;
+        for first in (0..self.queries).step_by(at_once) {
+            let count = at_once.min(self.queries - first);
+            texts[..count].par_iter_mut().enumerate().for_each(|(index, text)| {
+                let query = self.query(&world, first + index);
+                text.clear();
+                for (label, row) in query.labels.iter().zip(query.millionths.chunks_exact(self.features)) {
+                    lines.push(text, *label, first + index + 1, row);
+                }
+            });
+            for text in &texts[..count] {
+                output.write_all(text).map_err(failed)?;
+                bytes += text.len() as u64;
+            }
+        }
+        output.flush().map_err(failed)?;
+        Ok(bytes)
+    }
+
+    fn query(&self, world: &World, q: usize) -> Query {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "synth query", q as u64));
+        let length = self.median_length * (self.length_deviation * bell(&mut random)).exp();
+        let length = (length.round() as usize).clamp(1, self.max_length);
+        let view = world.query(&mut random);
+        let mut labels = Vec::with_capacity(length);
+        let mut millionths = Vec::with_capacity(length * self.features);
+        for _ in 0..length {
+            let document = world.document(&view, &mut random);
+            labels.push(world.label(&document, &mut random));
+            world.features(&view, &document, &mut random, &mut millionths);
+        }
+        Query { labels, millionths }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::letor::{ReadOptions, read};
+
+    fn small() -> SynthConfig {
+        SynthConfig { queries: 30, seed: 5, ..SynthConfig::default() }
+    }
+
+    fn text(config: &SynthConfig) -> Vec<u8> {
+        let mut text = Vec::new();
+        let bytes = config.write(&mut text).unwrap();
+        assert_eq!(bytes, text.len() as u64);
+        text
+    }
+
+    #[test]
+    fn text_and_dataset_are_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("synth.txt");
+        std::fs::write(&path, text(&small())).unwrap();
+        assert_eq!(read(&[path], &ReadOptions::default()).unwrap(), small().generate().unwrap());
+    }
+
+    #[test]
+    fn threads_do_not_change_a_byte() {
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| text(&small()))
+        };
+        assert_eq!(on(1), on(3));
+        let fewer = text(&SynthConfig { queries: 10, ..small() });
+        assert!(text(&small()).starts_with(&fewer));
+        assert_ne!(text(&small()), text(&SynthConfig { seed: 6, ..small() }));
+    }
+
+    #[test]
+    fn labels_and_lengths_are_those_of_mslr() {
+        let data = SynthConfig { queries: 400, features: 10, ..SynthConfig::default() }.generate().unwrap();
+        let statistics = data.statistics();
+        let documents = statistics.documents as f64;
+        for ((label, count), share) in statistics.labels.iter().zip([0.52, 0.23, 0.19, 0.04, 0.02]) {
+            assert!((*count as f64 / documents - share).abs() < 0.03, "label {label}: {count} of {documents}");
+        }
+        let (shortest, median, longest) = statistics.length_range;
+        assert!(shortest >= 1 && (90..120).contains(&median) && longest <= 1_251, "{:?}", statistics.length_range);
+        data.check().unwrap();
+    }
+
+    #[test]
+    fn features_have_the_scales_of_web_features() {
+        let data = small().generate().unwrap();
+        let ranges = data.feature_ranges();
+        assert!(ranges.iter().any(|&(low, _)| low < -5.0));
+        assert!(ranges.iter().any(|&(low, high)| low == 0.0 && high == 1.0));
+        assert!(ranges.iter().any(|&(_, high)| high > 1_000.0));
+        let constant = |q: usize, f: usize| data.range(q).all(|d| data.row(d)[f] == data.row(data.range(q).start)[f]);
+        assert!((0..136).any(|f| (0..30).all(|q| constant(q, f)) && ranges[f].0 < ranges[f].1));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        for config in [
+            SynthConfig { queries: 0, ..small() },
+            SynthConfig { features: 0, ..small() },
+            SynthConfig { max_length: 0, ..small() },
+            SynthConfig { median_length: f64::NAN, ..small() },
+            SynthConfig { length_deviation: -1.0, ..small() },
+            SynthConfig { noise: f64::INFINITY, ..small() },
+        ] {
+            assert!(matches!(config.generate(), Err(DataError::Option { .. })), "{config:?}");
+        }
+    }
+}

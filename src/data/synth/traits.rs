@@ -1,0 +1,186 @@
+//! Hidden traits of documents, the scorer that grades them, and the features that show them.
+//!
+//! Features come in families of five, one for each stream (body, anchor, title, URL, whole document), on the scales of
+//! web features: term counts and ratios, stream lengths, inverse document frequencies (constant in a query), term
+//! frequencies, tf-idf sums, Booleans, cosine similarities, BM25, language-model log-probabilities, click counts.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::seed::seed_for;
+
+/// Number of hidden traits.
+const TRAITS: usize = 8;
+/// Number of streams, and so of features of a family.
+const STREAMS: usize = 5;
+/// Share of a trait's variance that the documents of a query have in common.
+const SHARED: f64 = 0.2;
+/// Documents drawn to place the label thresholds.
+const CALIBRATION: usize = 20_000;
+/// Shares of the labels 0 to 4 in MSLR-WEB.
+const LABEL_SHARES: [f64; 5] = [0.52, 0.23, 0.19, 0.04, 0.02];
+
+/// A bell-shaped variable of mean 0 and deviation 1, within 3.47: the sum of four uniform ones (Irwin-Hall). Cheap, and
+/// its bounded tails keep features printable.
+pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
+    let bits = random.next_u64();
+    let sum = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum::<u64>();
+    // The variance of four uniform variables on [0, 1] is 1/3.
+    (sum as f64 / 65_535.0 - 2.0) * 3f64.sqrt()
+}
+
+/// How a feature shows what it sees.
+#[derive(Debug, Clone, Copy)]
+enum Family {
+    CoveredTerms,
+    CoveredRatio,
+    StreamLength,
+    InverseDocumentFrequency,
+    TermFrequency,
+    NormalisedFrequency,
+    TfIdf,
+    Boolean,
+    Cosine,
+    Bm25,
+    LogProbability,
+    Clicks,
+}
+
+const FAMILIES: [Family; 12] = [
+    Family::CoveredTerms,
+    Family::CoveredRatio,
+    Family::StreamLength,
+    Family::InverseDocumentFrequency,
+    Family::TermFrequency,
+    Family::NormalisedFrequency,
+    Family::TfIdf,
+    Family::Boolean,
+    Family::Cosine,
+    Family::Bm25,
+    Family::LogProbability,
+    Family::Clicks,
+];
+
+/// What a feature sees: two traits and noise, weighted to deviation 1.
+#[derive(Debug, Clone, Copy)]
+struct Lens {
+    family: Family,
+    first: (usize, f64),
+    second: (usize, f64),
+    noise: f64,
+    /// Offset of its stream.
+    level: f64,
+}
+
+/// Everything that is fixed for a seed.
+pub(super) struct World {
+    lenses: Vec<Lens>,
+    thresholds: [f64; 4],
+    noise: f64,
+}
+
+/// What the documents of a query share.
+pub(super) struct QueryView {
+    traits: [f64; TRAITS],
+    terms: f64,
+    /// One inverse document frequency a stream.
+    rarity: [f64; STREAMS],
+}
+
+/// Traits of one document.
+pub(super) type Document = [f64; TRAITS];
+
+impl World {
+    pub fn new(seed: u64, features: usize, noise: f64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "synth features", 0));
+        let lenses = (0..features).map(|feature| Lens::new(feature, &mut random)).collect();
+        let mut world = Self { lenses, thresholds: [0.0; 4], noise };
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "synth thresholds", 0));
+        let mut grades: Vec<f64> = (0..CALIBRATION)
+            .map(|_| {
+                let view = world.query(&mut random);
+                let document = world.document(&view, &mut random);
+                world.grade(&document, &mut random)
+            })
+            .collect();
+        grades.sort_unstable_by(f64::total_cmp);
+        let mut below = 0.0;
+        for (threshold, share) in world.thresholds.iter_mut().zip(LABEL_SHARES) {
+            below += share;
+            *threshold = grades[(below * CALIBRATION as f64) as usize];
+        }
+        world
+    }
+
+    pub fn query(&self, random: &mut ChaCha8Rng) -> QueryView {
+        QueryView {
+            traits: std::array::from_fn(|_| bell(random)),
+            terms: 1.0 + (2.0 + bell(random)).clamp(0.0, 4.0).floor(),
+            rarity: std::array::from_fn(|_| 6.0 + 1.7 * bell(random)),
+        }
+    }
+
+    pub fn document(&self, view: &QueryView, random: &mut ChaCha8Rng) -> Document {
+        view.traits.map(|shared| SHARED.sqrt() * shared + (1.0 - SHARED).sqrt() * bell(random))
+    }
+
+    /// The label: how many thresholds the noisy grade reaches.
+    pub fn label(&self, document: &Document, random: &mut ChaCha8Rng) -> u8 {
+        let grade = self.grade(document, random);
+        self.thresholds.iter().filter(|&&threshold| grade >= threshold).count() as u8
+    }
+
+    /// A linear part, two interactions, and a trait of which the middle is best.
+    fn grade(&self, [a, b, c, d, e, f, g, _]: &Document, random: &mut ChaCha8Rng) -> f64 {
+        let linear = 0.6 * a + 0.5 * b + 0.4 * c;
+        let interactions = 0.8 * a * b + 0.7 * (2.0 * d).tanh() * e;
+        linear + interactions - 0.4 * f * f + 0.3 * g.max(0.0) + self.noise * bell(random)
+    }
+
+    /// Appends the features of a document, in millionths.
+    pub fn features(&self, view: &QueryView, document: &Document, random: &mut ChaCha8Rng, out: &mut Vec<i64>) {
+        out.extend(self.lenses.iter().enumerate().map(|(feature, lens)| {
+            let seen = lens.first.1 * document[lens.first.0] + lens.second.1 * document[lens.second.0];
+            let x = seen + lens.noise * bell(random);
+            (lens.family.value(x, lens.level, feature % STREAMS, view) * 1e6).round() as i64
+        }));
+    }
+}
+
+impl Lens {
+    fn new(feature: usize, random: &mut ChaCha8Rng) -> Self {
+        // The first trait goes round, so that a few features show all of them.
+        let second = (random.next_u32() as usize) % TRAITS;
+        let weights = [1.0 + 0.3 * bell(random), 0.4 * bell(random), 0.8 + 0.2 * bell(random)];
+        let length = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+        Self {
+            family: FAMILIES[feature / STREAMS % FAMILIES.len()],
+            first: (feature % TRAITS, weights[0] / length),
+            second: (second, weights[1] / length),
+            noise: weights[2] / length,
+            level: 0.5 * bell(random),
+        }
+    }
+}
+
+impl Family {
+    /// A feature of this family that sees `x`, of deviation 1.
+    fn value(self, x: f64, level: f64, stream: usize, view: &QueryView) -> f64 {
+        let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
+        let covered = || (view.terms * sigmoid(1.5 * x + level)).round();
+        match self {
+            Family::CoveredTerms => covered(),
+            Family::CoveredRatio => covered() / view.terms,
+            Family::StreamLength => (4.0 + 2.0 * level + x).exp().floor(),
+            Family::InverseDocumentFrequency => view.rarity[stream],
+            Family::TermFrequency => (0.8 + level + x).exp().floor(),
+            Family::NormalisedFrequency => 0.02 * (level + x).exp(),
+            Family::TfIdf => view.rarity[stream] * (0.8 + level + 0.9 * x).exp().floor(),
+            Family::Boolean => f64::from(u8::from(x > 0.4 + level)),
+            Family::Cosine => sigmoid(x + level),
+            Family::Bm25 => (0.5 * view.rarity[stream] * (2.0 + level + x)).max(0.0),
+            Family::LogProbability => -view.rarity[stream] - 4.0 + 2.0 * level + 1.5 * x,
+            Family::Clicks => (3.0 * (x - 0.3 + level)).exp().floor(),
+        }
+    }
+}
