@@ -15,6 +15,16 @@ pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
+/// serde's message about an unknown field or variant, with the nearest known name where one is near.
+pub fn with_nearest(message: &str) -> String {
+    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
+    match names.split_first() {
+        Some((found, known)) if unknown => format!("{message}{}", did_you_mean(&nearest(found, known.iter().copied()))),
+        _ => message.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

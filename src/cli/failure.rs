@@ -57,7 +57,7 @@ impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {
         match error {
             LearnerError::State { .. } | LearnerError::Solver { .. } => Failure::work(error),
-            LearnerError::Parameter { .. } | LearnerError::Data { .. } | LearnerError::Loss(_) => Failure::input(error),
+            _ => Failure::input(error),
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::text::{did_you_mean, nearest};
+use crate::text::with_nearest;
 
 /// A key that cannot be used, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +62,11 @@ impl Document {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
+    /// Name of the file without its extension.
+    pub fn stem(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// Applies one `key=value` override.
     ///
     /// # Errors
@@ -104,7 +109,7 @@ impl Document {
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         serde_path_to_error::deserialize(&self.root).map_err(|error| {
             let path = error.path().to_string();
-            self.refuse(&path, &readable(&error.inner().to_string()))
+            self.refuse(&path, &with_nearest(&error.inner().to_string()))
         })
     }
 
@@ -154,16 +159,6 @@ fn at(path: &Path, text: &str, span: Option<Range<usize>>) -> String {
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
     format!("{}:{line}:{column}", path.display())
-}
-
-/// serde's message, with the nearest known name where one is near.
-fn readable(message: &str) -> String {
-    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
-    match names.split_first() {
-        Some((found, known)) if unknown => format!("{message}{}", did_you_mean(&nearest(found, known.iter().copied()))),
-        _ => message.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -135,6 +135,10 @@ pub enum LearnerError {
         /// What would have been valid.
         expected: String,
     },
+    /// A key that the learner does not have, or a value of another type.
+    #[error("learner.{key}: {message}")]
+    #[allow(missing_docs)]
+    Config { key: String, message: String },
     /// Data that this learner cannot learn from.
     #[error("{learner}: {reason}")]
     Data {

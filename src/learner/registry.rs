@@ -1,0 +1,135 @@
+//! The registry: every learner once. The command line, configuration files and the documentation read it.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{Learner, LearnerError};
+use crate::loss::LossSpec;
+use crate::scorer::ScorerConfig;
+use crate::text::{did_you_mean, nearest, with_nearest};
+
+/// What a configuration gives a learner.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// The parameters of `[learner]`, without `kind`.
+    pub params: &'a Map<String, Value>,
+    /// `[loss]`
+    pub loss: Option<&'a LossSpec>,
+    /// `[scorer]`
+    pub scorer: Option<&'a ScorerConfig>,
+}
+
+/// One registered learner.
+#[derive(Debug)]
+pub struct LearnerEntry {
+    /// `learner.kind` in configuration files.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Source.
+    pub paper: &'static str,
+    /// Whether it minimises `[loss]`.
+    pub takes_loss: bool,
+    /// Whether it fits `[scorer]`.
+    pub takes_scorer: bool,
+    /// Every parameter with its default.
+    pub defaults: fn() -> Map<String, Value>,
+    /// The learner, checked.
+    pub build: fn(Parts<'_>) -> Result<Box<dyn Learner>, LearnerError>,
+}
+
+/// Every registered learner, by name.
+pub static LEARNERS: &[LearnerEntry] = &[];
+
+/// The learner of a `[learner]` table: `kind` and its parameters.
+///
+/// # Errors
+/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a `[loss]` or `[scorer]` that the
+/// learner needs and does not get, or gets and would not read.
+pub fn build(
+    table: &Map<String, Value>,
+    loss: Option<&LossSpec>,
+    scorer: Option<&ScorerConfig>,
+) -> Result<Box<dyn Learner>, LearnerError> {
+    let refuse = |key: &str, message: String| LearnerError::Config { key: key.to_string(), message };
+    let mut params = table.clone();
+    let kind = match params.remove("kind") {
+        Some(Value::String(kind)) => kind,
+        Some(other) => return Err(refuse("kind", format!("found {other}, expected the name of a learner"))),
+        None => return Err(refuse("kind", "missing; expected the name of a learner".to_string())),
+    };
+    let entry = LEARNERS.iter().find(|entry| entry.name == kind).ok_or_else(|| {
+        let names: Vec<&str> = LEARNERS.iter().map(|entry| entry.name).collect();
+        let near = did_you_mean(&nearest(&kind, names.iter().copied()));
+        refuse("kind", format!("unknown learner `{kind}`, expected one of {}{near}", names.join(", ")))
+    })?;
+    for (section, given, read) in
+        [("loss", loss.is_some(), entry.takes_loss), ("scorer", scorer.is_some(), entry.takes_scorer)]
+    {
+        if given && !read {
+            return Err(refuse("kind", format!("`{kind}` does not read the section [{section}]; remove it")));
+        }
+    }
+    (entry.build)(Parts { params: &params, loss, scorer })
+}
+
+/// A learner's configuration from its parameters; what is not given has its default.
+pub(crate) fn decode<C: DeserializeOwned>(parts: Parts<'_>) -> Result<C, LearnerError> {
+    serde_path_to_error::deserialize(Value::Object(parts.params.clone())).map_err(|error| LearnerError::Config {
+        key: error.path().to_string(),
+        message: with_nearest(&error.inner().to_string()),
+    })
+}
+
+/// The loss, where the learner cannot do without.
+pub(crate) fn loss<'a>(parts: Parts<'a>) -> Result<&'a LossSpec, LearnerError> {
+    parts.loss.ok_or_else(|| LearnerError::Config {
+        key: "kind".to_string(),
+        message: "needs a section [loss] with a name".to_string(),
+    })
+}
+
+/// The parameters of a configuration, as a map.
+pub(crate) fn parameters<C: Serialize>(config: &C) -> Map<String, Value> {
+    match serde_json::to_value(config) {
+        Ok(Value::Object(map)) => map,
+        other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(table: Value, loss: Option<LossSpec>) -> String {
+        build(table.as_object().unwrap(), loss.as_ref(), None).err().expect("refused").to_string()
+    }
+
+    #[test]
+    fn names_are_unique_and_defaults_build() {
+        for (i, entry) in LEARNERS.iter().enumerate() {
+            assert!(LEARNERS[..i].iter().all(|other| other.name != entry.name), "{}", entry.name);
+            let params = (entry.defaults)();
+            let loss = LossSpec::new("list_net");
+            let parts = Parts { params: &params, loss: entry.takes_loss.then_some(&loss), scorer: None };
+            let learner = (entry.build)(parts).unwrap();
+            assert_eq!(learner.name(), entry.name);
+        }
+    }
+
+    #[test]
+    fn unknown_kinds_and_keys_are_refused_with_the_nearest() {
+        let message = refused(serde_json::json!({"kind": "ada_rnk"}), None);
+        assert!(message.contains("did you mean `ada_rank`?"), "{message}");
+        let message = refused(serde_json::json!({"kind": "regression", "lamda": 1}), None);
+        assert!(message.starts_with("learner.lamda: unknown field"), "{message}");
+        assert!(message.contains("did you mean `lambda`?"), "{message}");
+    }
+
+    #[test]
+    fn a_section_that_would_not_be_read_is_refused() {
+        let message = refused(serde_json::json!({"kind": "regression"}), Some(LossSpec::new("list_net")));
+        assert!(message.contains("does not read the section [loss]"), "{message}");
+    }
+}
