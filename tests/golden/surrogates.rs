@@ -1,0 +1,68 @@
+//! `golden/surrogates.json`: value and gradient of every surrogate and baseline in float64, from a transcription of the formulas.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::DType;
+use burn_rank::loss::{LossSpec, Orientation, explain, registry};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+#[derive(Deserialize)]
+struct Case {
+    loss: String,
+    params: Map<String, Value>,
+    scores: Vec<f64>,
+    labels: Vec<f64>,
+    value: f64,
+    grad: Vec<f64>,
+}
+
+fn cases() -> Vec<Case> {
+    let Some(path) = crate::common::shared("golden/surrogates.json") else { return Vec::new() };
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Largest deviation of value and gradient from the case, relative where the expected value exceeds 1.
+fn deviation(case: &Case, spec: &LossSpec) -> f64 {
+    let loss = spec.build().unwrap();
+    let found = explain(loss.as_ref(), &case.scores, &case.labels, DType::F64).unwrap();
+    let sign = if loss.orientation() == Orientation::Loss { 1.0 } else { -1.0 };
+    let off = |found: f64, expected: f64| (found - expected).abs() / expected.abs().max(1.0);
+    let gradient = found.grad.iter().zip(&case.grad).map(|(found, expected)| off(sign * found, *expected));
+    gradient.fold(off(found.value, case.value), f64::max)
+}
+
+#[test]
+fn every_case_agrees_in_value_and_gradient() {
+    let mut passed = BTreeMap::<String, usize>::new();
+    for case in cases() {
+        let spec = LossSpec { name: case.loss.clone(), params: case.params.clone() };
+        // The exponentials of a float64 SoftNDCG are fitted to 1e-8; the recursion is exact.
+        let (spec, tolerance) = match case.loss.as_str() {
+            "soft_ndcg" => (spec.with("evaluation", "recursion"), 1e-10),
+            _ => (spec, 1e-10),
+        };
+        let off = deviation(&case, &spec);
+        assert!(off < tolerance, "{} {:?}, n = {}: off by {off:e}", case.loss, case.params, case.scores.len());
+        *passed.entry(case.loss).or_default() += 1;
+    }
+    eprintln!("golden/surrogates.json: {} cases, {passed:?}", passed.values().sum::<usize>());
+}
+
+#[test]
+fn every_evaluation_of_soft_ndcg_agrees() {
+    for case in cases().into_iter().filter(|case| case.loss == "soft_ndcg") {
+        for evaluation in ["auto", "cutoff", "exponentials"] {
+            let spec = LossSpec { name: case.loss.clone(), params: case.params.clone() }.with("evaluation", evaluation);
+            let off = deviation(&case, &spec);
+            assert!(off < 1e-7, "{evaluation} {:?}, n = {}: off by {off:e}", case.params, case.scores.len());
+        }
+    }
+}
+
+#[test]
+fn every_name_of_the_file_is_registered() {
+    for case in cases() {
+        assert!(registry::find(&case.loss).is_ok(), "{} is not registered", case.loss);
+    }
+}
