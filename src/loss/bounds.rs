@@ -18,7 +18,7 @@
 //! Cost: O(n) a permutation and O(1) a pair of permutations. A query without perfect or without imperfect permutation, or
 //! with one document, has loss 0 and gradient 0.
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
 
 /// Bound of `1 - E` by a function of `E` (section 4.1).
@@ -217,13 +217,13 @@ impl TypeTwoLoss {
         let terms = match self.bound {
             TypeTwoBound::Hinge => d * (m.neg() + 1.0).clamp_min(0.0),
             TypeTwoBound::MarginHinge => (m.neg() + d).clamp_min(0.0),
-            TypeTwoBound::Logistic => d * burn::tensor::activation::softplus(m.neg(), 1.0) / std::f64::consts::LN_2,
+            TypeTwoBound::Logistic => d * softplus(m.neg(), 1.0) * std::f64::consts::LOG2_E,
             TypeTwoBound::Exponential => d * m.neg().exp(),
         };
         match self.aggregation {
             PairAggregation::Max => terms.max(),
             PairAggregation::Sum => terms.sum(),
-            PairAggregation::SumPerPerfect => terms.sum() / sets.perfect.len() as f64,
+            PairAggregation::SumPerPerfect => terms.sum() * (1.0 / sets.perfect.len() as f64),
         }
     }
 }

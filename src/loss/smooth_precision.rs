@@ -79,7 +79,7 @@ impl RankingLoss for SmoothPrecision {
         let relevance = indicator_sum(lists.scores.clone(), lists.relevance(), lists.mask.clone(), self.sigma);
         let kept = lists.ranks().lower_equal_elem(self.k as f64).float().cast(lists.scores.dtype());
         let relevant_at_k = sum_documents(relevance * kept * lists.mask.clone());
-        (relevant_at_k / self.k as f64).neg() + 1.0
+        relevant_at_k * (-1.0 / self.k as f64) + 1.0
     }
 }
 

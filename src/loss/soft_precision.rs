@@ -76,7 +76,7 @@ impl RankingLoss for SoftPrecision {
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let [_, n] = lists.scores.dims();
         let in_top = rank_distribution(lists, self.sigma, self.k.min(n)).sum_dim(2).squeeze_dim::<2>(2);
-        (sum_documents(in_top * lists.relevance()) / self.k as f64).neg() + 1.0
+        sum_documents(in_top * lists.relevance()) * (-1.0 / self.k as f64) + 1.0
     }
 }
 

@@ -156,7 +156,8 @@ pub fn rank_distribution(lists: &Lists, sigma: f64, ranks: usize) -> Tensor<3> {
     let (device, dtype) = (lists.scores.device(), lists.scores.dtype());
     // beats[j, k] = pi_kj, 0 for k = j and for padding k: a trial that never succeeds leaves the distribution alone.
     let others = Tensor::<2>::eye(n, &device).cast(dtype).neg() + 1.0;
-    let beats = ((differences(&lists.scores) / (2.0 * sigma)).erf() + 1.0) * 0.5;
+    // A division by a scalar would round its gradient to float32 (burn 0.22).
+    let beats = ((differences(&lists.scores) * (0.5 / sigma)).erf() + 1.0) * 0.5;
     let beats = beats * lists.mask.clone().unsqueeze_dim::<3>(1) * others.unsqueeze_dim::<3>(0);
 
     let first = Tensor::<3>::ones([batch, n, 1], (&device, dtype));
