@@ -7,7 +7,7 @@ use burn::tensor::Device;
 
 use super::{FitContext, Interrupt, NoProgress, Progress, Round, Selection};
 use crate::data::Dataset;
-use crate::measure::{Convention, Discount, EmptyQuery, Gain, Measure, Ties};
+use crate::measure::{Convention, Measure};
 
 /// A dataset of queries, each a list of `(label, features)`.
 pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Dataset {
@@ -28,22 +28,12 @@ pub(crate) fn two_documents() -> Dataset {
     dataset(2, &[&[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]])
 }
 
-fn letor() -> Convention {
-    Convention {
-        name: "letor".into(),
-        gain: Gain::Exp2,
-        discount: Discount::Letor,
-        ties: Ties::FileOrder,
-        empty: EmptyQuery::Value(0.0),
-    }
-}
-
 /// A context that selects by MAP in the `letor` convention.
 pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
     FitContext {
         device: Device::flex(),
         seed: 7,
-        selection: Selection { measure: Measure::Ap(None), convention: letor() },
+        selection: Selection { measure: Measure::Ap(None), convention: Convention::preset("letor").expect("a preset") },
         directory,
         resume: false,
         dashboard: false,

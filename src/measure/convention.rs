@@ -1,71 +1,8 @@
-//! Conventions: gain, discount, ties and empty queries, carried as one value with every result.
+//! Conventions: everything that a measure's value depends on besides scores and labels, as one value.
 
 use serde::{Deserialize, Serialize};
 
-/// Gain of a label.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gain {
-    /// `2^y - 1`
-    #[default]
-    Exp2,
-    /// `2^y` (He and Liu)
-    Exp2Raw,
-    /// `y`
-    Linear,
-    /// `table[y]`
-    Table(Vec<f64>),
-}
-
-impl Gain {
-    /// Gain of label `y >= 0`. A label beyond a table has the gain NaN: check labels first.
-    pub fn of(&self, y: f64) -> f64 {
-        match self {
-            Gain::Exp2 => y.exp2() - 1.0,
-            Gain::Exp2Raw => y.exp2(),
-            Gain::Linear => y,
-            Gain::Table(table) => table.get(y as usize).copied().unwrap_or(f64::NAN),
-        }
-    }
-}
-
-/// Discount of a rank.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Discount {
-    /// `1 / log2(1 + r)`
-    #[default]
-    Log2,
-    /// `1 / ln(1 + r)`
-    Natural,
-    /// 1 at ranks 1 and 2, then `ln 2 / ln r` (LETOR evaluation tool)
-    Letor,
-    /// `r^-exponent`
-    Power { exponent: f64 },
-    /// `1 / r`
-    Zipf,
-    /// `2^-r`
-    Exponential,
-    /// `table[r - 1]`, 0 beyond
-    Table(Vec<f64>),
-}
-
-impl Discount {
-    /// Discount of the 1-based rank `r`.
-    pub fn at(&self, r: usize) -> f64 {
-        let x = r as f64;
-        match self {
-            Discount::Log2 => 1.0 / (1.0 + x).log2(),
-            Discount::Natural => 1.0 / (1.0 + x).ln(),
-            Discount::Letor if r <= 2 => 1.0,
-            Discount::Letor => std::f64::consts::LN_2 / x.ln(),
-            Discount::Power { exponent } => x.powf(-exponent),
-            Discount::Zipf => 1.0 / x,
-            Discount::Exponential => (-x).exp2(),
-            Discount::Table(table) => table.get(r - 1).copied().unwrap_or(0.0),
-        }
-    }
-}
+use super::{Discount, Gain, MeasureError};
 
 /// How documents with equal scores are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -87,21 +24,138 @@ pub enum EmptyQuery {
     /// Left out of the mean, and counted in the report.
     #[default]
     Exclude,
-    /// Counted in the mean with this value.
+    /// Counted in the mean: with this value where the measure would divide by zero (NDCG, AP, recall, R-precision,
+    /// the pairwise measures), with 0, the value of its formula, otherwise.
     Value(f64),
 }
 
+/// What a label below 0 means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NegativeLabel {
+    /// An error that names the document.
+    #[default]
+    Refuse,
+    /// Not relevant: the same as 0.
+    Zero,
+    /// Padding: the document does not exist.
+    Absent,
+}
+
+/// What precision at a cut-off `k` divides by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrecisionDenominator {
+    /// `k`, also where the list is shorter.
+    #[default]
+    Cutoff,
+    /// The documents retrieved among the first `k`.
+    Retrieved,
+}
+
+/// What average precision divides by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AveragePrecisionDenominator {
+    /// All relevant documents of the query.
+    #[default]
+    Relevant,
+    /// The smaller of the cut-off and the number of relevant documents.
+    CutoffOrRelevant,
+}
+
+/// What average precision makes of tied documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AveragePrecisionTies {
+    /// The same as every other measure: the convention's [`Ties`].
+    #[default]
+    AsOrdered,
+    /// All documents of one score are retrieved at once: each has the precision at the end of its group (scikit-learn).
+    GroupEnd,
+}
+
+/// Denominator of Kendall's tau.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KendallTau {
+    /// The pairs with different labels; pairs with equal scores count in the denominator only.
+    #[default]
+    LabelPairs,
+    /// All pairs (tau-a).
+    AllPairs,
+    /// The geometric mean of the pairs with different labels and the pairs with different scores (tau-b).
+    TauB,
+}
+
 /// Everything that a measure's value depends on besides scores and labels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// A preset is [`Convention::preset`]; a convention of one's own is a preset with some fields replaced. It is written
+/// as the name of the preset that it equals, otherwise with all its fields, and read back from either form.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
     /// Preset name, or `custom`.
     pub name: String,
-    /// Gain of a label.
+    /// Gain of a label (NDCG, DCG).
     pub gain: Gain,
-    /// Discount of a rank.
+    /// Discount of a rank (NDCG, DCG).
     pub discount: Discount,
     /// Order of equal scores.
     pub ties: Ties,
     /// Value of a query without relevant document.
     pub empty: EmptyQuery,
+    /// Lowest label of a relevant document, for the binary measures.
+    pub relevant_from: f64,
+    /// Meaning of a label below 0.
+    pub negative_label: NegativeLabel,
+    /// Denominator of precision at a cut-off.
+    pub precision_denominator: PrecisionDenominator,
+    /// Denominator of average precision at a cut-off.
+    pub average_precision_denominator: AveragePrecisionDenominator,
+    /// Tied documents in average precision.
+    pub average_precision_ties: AveragePrecisionTies,
+    /// Denominator of Kendall's tau.
+    pub kendall_tau: KendallTau,
+    /// Label of a perfect document in ERR, where `R = (2^y - 1) / 2^maximum_grade`.
+    pub maximum_grade: f64,
+}
+
+impl Convention {
+    /// Checks every field against its range.
+    pub fn check(&self) -> Result<(), MeasureError> {
+        self.gain.check()?;
+        self.discount.check()?;
+        if let EmptyQuery::Value(value) = self.empty
+            && !value.is_finite()
+        {
+            return Err(MeasureError::convention("empty.value", value, "a finite number"));
+        }
+        if !(self.relevant_from.is_finite() && self.relevant_from > 0.0) {
+            return Err(MeasureError::convention("relevant_from", self.relevant_from, "a finite number above 0"));
+        }
+        if !(self.maximum_grade > 0.0 && self.maximum_grade <= 60.0) {
+            return Err(MeasureError::convention("maximum_grade", self.maximum_grade, "a number above 0, up to 60"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_out_of_range_are_refused() {
+        let refused = |change: fn(&mut Convention)| {
+            let mut convention = Convention::default();
+            change(&mut convention);
+            convention.check().unwrap_err().to_string()
+        };
+        assert!(Convention::default().check().is_ok());
+        assert!(refused(|c| c.empty = EmptyQuery::Value(f64::NAN)).contains("empty.value"));
+        assert!(refused(|c| c.relevant_from = 0.0).contains("relevant_from"));
+        assert!(refused(|c| c.maximum_grade = f64::INFINITY).contains("maximum_grade"));
+        assert!(refused(|c| c.gain = Gain::Table(vec![])).contains("gain.table"));
+        assert!(refused(|c| c.discount = Discount::Power { exponent: -1.0 }).contains("exponent"));
+    }
 }

@@ -1,14 +1,133 @@
 //! Exact measures of a ranked list, and the conventions that give them a meaning. No burn below this point.
+//!
+//! A value means nothing without its [`Convention`]: the same ranking has as many NDCGs as there are tools. Here the
+//! convention is one value, chosen by name ([`Convention::PRESETS`]), carried and printed with every result.
+//!
+//! ```
+//! use burn_rank::measure::{Convention, Rankings, evaluate};
+//!
+//! // Two queries of three and two documents.
+//! let rankings = Rankings {
+//!     scores: &[0.3, 0.2, 0.1, 1.5, 1.5],
+//!     labels: &[0.0, 2.0, 1.0, 0.0, 1.0],
+//!     offsets: &[0, 3, 5],
+//!     document_ids: &[],
+//! };
+//! let measures = ["ndcg@10".parse()?, "map".parse()?];
+//! let evaluation = evaluate(&rankings, &measures, &Convention::preset("standard")?)?;
+//! let (_, map) = evaluation.means[1];
+//! // The tied query is worth the mean of its two orders, 1 and 1/2.
+//! assert!((map - ((1.0 / 2.0 + 2.0 / 3.0) / 2.0 + 3.0 / 4.0) / 2.0).abs() < 1e-12);
+//! # Ok::<(), burn_rank::measure::MeasureError>(())
+//! ```
 
+mod average_precision;
 mod convention;
+mod dcg;
+mod discount;
+mod error;
+mod evaluate;
+mod expected_reciprocal_rank;
+mod first_relevant;
+mod gain;
+mod name;
+mod pairs;
+mod precision;
+mod preset;
+mod rank_biased_precision;
+mod ranking;
+#[cfg(test)]
+mod testing;
 
-pub use convention::{Convention, Discount, EmptyQuery, Gain, Ties};
+pub use convention::{
+    AveragePrecisionDenominator, AveragePrecisionTies, Convention, EmptyQuery, KendallTau, NegativeLabel,
+    PrecisionDenominator, Ties,
+};
+pub use discount::Discount;
+pub use error::MeasureError;
+pub use evaluate::{Evaluation, Evaluator, Rankings, evaluate, mean};
+pub use gain::Gain;
+pub use name::MeasureFamily;
+pub use preset::Preset;
+pub use ranking::Ranking;
 
-/// A measure of one ranked list, with its cut-off.
+use ranking::RankedList;
+
+/// A measure of one ranked list, with its cut-off or persistence.
+///
+/// Written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `ndcg@10`, `map`, `rbp@p=0.8`: see [`Measure::FAMILIES`].
+/// Without a cut-off all retrieved documents count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// Normalised discounted cumulative gain, over the first `k` documents if given.
+    /// Normalised discounted cumulative gain.
     Ndcg(Option<usize>),
+    /// Discounted cumulative gain.
+    Dcg(Option<usize>),
     /// Average precision.
     Ap(Option<usize>),
+    /// Precision.
+    Precision(Option<usize>),
+    /// Recall.
+    Recall(Option<usize>),
+    /// Reciprocal rank of the first relevant document.
+    ReciprocalRank(Option<usize>),
+    /// Winner takes all: whether the first document is relevant.
+    Wta,
+    /// Whether a relevant document is retrieved within the cut-off.
+    Success(Option<usize>),
+    /// Precision at the number of relevant documents.
+    RPrecision,
+    /// Expected reciprocal rank.
+    Err(Option<usize>),
+    /// Rank-biased precision.
+    Rbp {
+        /// Probability of going on to the next document, in 0..1.
+        persistence: f64,
+    },
+    /// Kendall's rank correlation of scores and labels.
+    KendallTau,
+    /// Ordered pair accuracy.
+    PairAccuracy,
+}
+
+impl Measure {
+    /// Whether it looks at graded labels rather than at relevance alone.
+    fn is_graded(&self) -> bool {
+        matches!(
+            self,
+            Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) | Measure::KendallTau | Measure::PairAccuracy
+        )
+    }
+}
+
+/// A measure of one ranked list; `None` if the convention excludes the query. `query` (from 1) appears in errors only.
+fn value(
+    measure: &Measure,
+    list: &RankedList,
+    convention: &Convention,
+    query: usize,
+) -> Result<Option<f64>, MeasureError> {
+    let value = match *measure {
+        Measure::Ndcg(k) => dcg::ndcg(list, k, convention),
+        Measure::Dcg(k) => Some(dcg::dcg(list, k, convention)),
+        Measure::Ap(k) => average_precision::average_precision(list, k, convention),
+        Measure::Precision(k) => precision::precision(list, k, convention),
+        Measure::Recall(k) => precision::recall(list, k),
+        Measure::RPrecision => precision::r_precision(list),
+        Measure::ReciprocalRank(k) => Some(first_relevant::reciprocal_rank(list, k)),
+        Measure::Success(k) => Some(first_relevant::success(list, k)),
+        Measure::Wta => Some(first_relevant::success(list, Some(1))),
+        Measure::Err(k) => {
+            expected_reciprocal_rank::check_grades(list, convention, query)?;
+            Some(expected_reciprocal_rank::expected_reciprocal_rank(list, k, convention))
+        }
+        Measure::Rbp { persistence } => Some(rank_biased_precision::rank_biased_precision(list, persistence)),
+        Measure::KendallTau => pairs::kendall_tau(list, convention),
+        Measure::PairAccuracy => pairs::pair_accuracy(list, convention),
+    };
+    let nothing_to_find = if measure.is_graded() { !list.any_positive } else { list.relevant == 0 };
+    Ok(match convention.empty {
+        EmptyQuery::Exclude => value.filter(|_| !nothing_to_find),
+        EmptyQuery::Value(empty) => Some(value.unwrap_or(empty)),
+    })
 }

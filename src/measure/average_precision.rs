@@ -1,0 +1,92 @@
+//! Average precision; its mean over queries is MAP.
+//!
+//! `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`, R = relevant documents (or `min(k, R)`, by convention).
+//!
+//! In a group of m tied documents, c of them relevant, with a documents and H relevant ones before it, position j is
+//! relevant with probability c/m and then has (j - 1)(c - 1)/(m - 1) relevant ones before it in the group, so that the
+//! expectation is `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. O(n). Without a relevant document it is 0/0.
+
+use super::convention::{AveragePrecisionDenominator, AveragePrecisionTies, Convention};
+use super::ranking::{Group, RankedList};
+
+/// Average precision of the first `k` documents, in 0..=1.
+pub(super) fn average_precision(list: &RankedList, k: Option<usize>, convention: &Convention) -> Option<f64> {
+    if list.relevant == 0 {
+        return None;
+    }
+    let (groups, precisions): (_, fn(&Group, usize, usize) -> f64) = match convention.average_precision_ties {
+        AveragePrecisionTies::AsOrdered => (list.groups, expected_precisions),
+        AveragePrecisionTies::GroupEnd => (list.equal_scores, precisions_at_end),
+    };
+    let cutoff = k.unwrap_or(usize::MAX);
+    let mut before = 0;
+    let mut sum = 0.0;
+    for group in groups.iter().take_while(|group| group.start < cutoff) {
+        if group.relevant > 0 {
+            sum += precisions(group, before, group.within(cutoff));
+            before += group.relevant;
+        }
+    }
+    let denominator = match convention.average_precision_denominator {
+        AveragePrecisionDenominator::Relevant => list.relevant,
+        AveragePrecisionDenominator::CutoffOrRelevant => list.relevant.min(cutoff),
+    };
+    Some(sum / denominator as f64)
+}
+
+/// Expected sum of the precisions at the relevant ones of the first `inside` documents of a group.
+fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
+    let others = match group.len() {
+        1 => 0.0,
+        documents => (group.relevant - 1) as f64 / (documents - 1) as f64,
+    };
+    let precision = |j: usize| (before as f64 + 1.0 + j as f64 * others) / (group.start + j + 1) as f64;
+    group.relevant_share() * (0..inside).map(precision).sum::<f64>()
+}
+
+/// The same where the whole group is retrieved at once.
+fn precisions_at_end(group: &Group, before: usize, inside: usize) -> f64 {
+    let precision = (before + group.relevant) as f64 / group.end as f64;
+    group.relevant_share() * inside as f64 * precision
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::measure::testing::{assert_close, assert_expectation_is_the_mean_of_all_orders, value};
+    use crate::measure::{AveragePrecisionDenominator, AveragePrecisionTies, Convention, Measure};
+
+    const SCORES: [f32; 5] = [5.0, 4.0, 3.0, 2.0, 1.0];
+    const LABELS: [f32; 5] = [1.0, 0.0, 1.0, 0.0, 2.0];
+
+    #[test]
+    fn worked_values() {
+        let ap = |k| value(Measure::Ap(k), &Convention::default(), &SCORES, &LABELS);
+        assert_close(ap(None), (1.0 + 2.0 / 3.0 + 3.0 / 5.0) / 3.0);
+        assert_close(ap(Some(4)), (1.0 + 2.0 / 3.0) / 3.0);
+        assert_close(ap(Some(1)), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn the_denominator_is_the_conventions() {
+        let convention = Convention {
+            average_precision_denominator: AveragePrecisionDenominator::CutoffOrRelevant,
+            ..Convention::default()
+        };
+        assert_close(value(Measure::Ap(Some(2)), &convention, &SCORES, &LABELS), 1.0 / 2.0);
+        assert_close(value(Measure::Ap(Some(9)), &convention, &SCORES, &LABELS), (1.0 + 2.0 / 3.0 + 0.6) / 3.0);
+    }
+
+    #[test]
+    fn a_group_at_once_has_the_precision_at_its_end() {
+        let convention = Convention { average_precision_ties: AveragePrecisionTies::GroupEnd, ..Convention::default() };
+        let found = value(Measure::Ap(None), &convention, &[2.0, 1.0, 1.0, 0.0], &[1.0, 1.0, 0.0, 1.0]);
+        assert_close(found, (1.0 + 2.0 / 3.0 + 3.0 / 4.0) / 3.0);
+    }
+
+    #[test]
+    fn ties_are_averaged_exactly() {
+        for k in [None, Some(1), Some(2), Some(4), Some(9)] {
+            assert_expectation_is_the_mean_of_all_orders(Measure::Ap(k));
+        }
+    }
+}

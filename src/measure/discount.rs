@@ -1,0 +1,118 @@
+//! Discount of a rank, the weight of a position in the discounted measures.
+
+use std::f64::consts::LN_2;
+
+use serde::{Deserialize, Serialize};
+
+use super::MeasureError;
+
+/// Discount of a rank.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Discount {
+    /// `1 / log2(1 + r)`
+    #[default]
+    Log2,
+    /// `1 / ln(1 + r)`
+    Natural,
+    /// 1 at ranks 1 and 2, then `ln 2 / ln r` (LETOR evaluation tool)
+    Letor,
+    /// `r^-exponent`
+    Power {
+        /// The exponent, 0 or above.
+        exponent: f64,
+    },
+    /// `1 / r`
+    Zipf,
+    /// `2^-r`
+    Exponential,
+    /// `table[r - 1]`, 0 beyond
+    Table(Vec<f64>),
+}
+
+impl Discount {
+    /// Discount of the 1-based rank `r`.
+    pub fn at(&self, r: usize) -> f64 {
+        let x = r as f64;
+        match self {
+            Discount::Log2 => 1.0 / (1.0 + x).log2(),
+            Discount::Natural => 1.0 / (1.0 + x).ln(),
+            Discount::Letor if r <= 2 => 1.0,
+            Discount::Letor => LN_2 / x.ln(),
+            Discount::Power { exponent } => x.powf(-exponent),
+            Discount::Zipf => 1.0 / x,
+            Discount::Exponential => (-x).exp2(),
+            Discount::Table(table) => r.checked_sub(1).and_then(|at| table.get(at)).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// An exponent must be finite and 0 or above, a table hold finite numbers that are 0 or above and never rise.
+    pub(super) fn check(&self) -> Result<(), MeasureError> {
+        match self {
+            Discount::Power { exponent } if !(exponent.is_finite() && *exponent >= 0.0) => {
+                Err(MeasureError::convention("discount.power.exponent", exponent, "a finite number, 0 or above"))
+            }
+            Discount::Table(table) => {
+                let falls = table.windows(2).all(|pair| pair[0] >= pair[1]);
+                if !table.is_empty() && falls && table.iter().all(|d| d.is_finite() && *d >= 0.0) && table[0] > 0.0 {
+                    return Ok(());
+                }
+                let expected = "finite discounts, 0 or above, that start above 0 and never rise";
+                Err(MeasureError::convention("discount.table", format!("{table:?}"), expected))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The discounts of the first ranks, computed once.
+#[derive(Debug, Clone)]
+pub(super) struct Discounts {
+    discount: Discount,
+    first: Vec<f64>,
+}
+
+impl Discounts {
+    pub(super) fn new(discount: &Discount, ranks: usize) -> Self {
+        Self { discount: discount.clone(), first: (1..=ranks).map(|r| discount.at(r)).collect() }
+    }
+
+    /// Discount of the 0-based position `at`.
+    pub(super) fn at_position(&self, at: usize) -> f64 {
+        self.first.get(at).copied().unwrap_or_else(|| self.discount.at(at + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn discounts_of_the_first_ranks() {
+        let at = |discount: &Discount, r| discount.at(r);
+        assert_eq!([1, 3, 7].map(|r| at(&Discount::Log2, r)), [1.0, 0.5, 1.0 / 3.0]);
+        assert_eq!([1, 2, 4, 16].map(|r| at(&Discount::Letor, r)), [1.0, 1.0, 0.5, 0.25]);
+        assert_eq!([1, 2, 4].map(|r| at(&Discount::Zipf, r)), [1.0, 0.5, 0.25]);
+        assert_eq!([1, 2, 4].map(|r| at(&Discount::Power { exponent: 0.5 }, r)), [1.0, 0.5f64.sqrt(), 0.5]);
+        assert_eq!([1, 2, 3].map(|r| at(&Discount::Exponential, r)), [0.5, 0.25, 0.125]);
+        assert_eq!([1, 2, 3].map(|r| at(&Discount::Table(vec![1.0, 0.3]), r)), [1.0, 0.3, 0.0]);
+        assert!((Discount::Natural.at(1) * LN_2 - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn remembered_and_computed_discounts_are_the_same() {
+        let discounts = Discounts::new(&Discount::Log2, 4);
+        for at in 0..10 {
+            assert_eq!(discounts.at_position(at), Discount::Log2.at(at + 1));
+        }
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        assert!(Discount::Power { exponent: -1.0 }.check().is_err());
+        assert!(Discount::Power { exponent: f64::NAN }.check().is_err());
+        assert!(Discount::Table(vec![]).check().is_err());
+        assert!(Discount::Table(vec![0.5, 1.0]).check().is_err());
+        assert!(Discount::Table(vec![1.0, 1.0, 0.0]).check().is_ok());
+    }
+}

@@ -1,0 +1,124 @@
+//! What can be wrong with a measure, a convention, or the rankings that are measured.
+
+use std::fmt::Display;
+
+use crate::text::did_you_mean;
+
+/// Why a measure could not be named or computed. Queries and documents are counted from 1.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum MeasureError {
+    /// A name that no measure has.
+    #[error("unknown measure `{found}`: expected one of {known}{}", did_you_mean(nearest))]
+    UnknownMeasure {
+        /// The name as found.
+        found: String,
+        /// All names.
+        known: String,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+    /// A cut-off or persistence that is missing, superfluous, or out of range.
+    #[error("measure `{found}`: expected {expected}")]
+    MeasureParameter {
+        /// The measure as found.
+        found: String,
+        /// What it should look like.
+        expected: String,
+    },
+    /// A name that no preset has.
+    #[error("unknown convention `{found}`: expected one of {known}{}", did_you_mean(nearest))]
+    UnknownPreset {
+        /// The name as found.
+        found: String,
+        /// All names.
+        known: String,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+    /// A field of a convention that is out of range.
+    #[error("convention.{field} = {found}: expected {expected}")]
+    Convention {
+        /// The field.
+        field: &'static str,
+        /// Its value as found.
+        found: String,
+        /// What is valid.
+        expected: &'static str,
+    },
+    /// A score that cannot be ranked.
+    #[error(
+        "document {document} of query {query} has the score {found}: expected a number, or -inf for a document that was not retrieved"
+    )]
+    Score {
+        /// Query, counted from 1.
+        query: usize,
+        /// Document in the query, counted from 1.
+        document: usize,
+        /// The score.
+        found: f32,
+    },
+    /// A label that the convention gives no meaning.
+    #[error("document {document} of query {query} has the label {found}: expected {expected}")]
+    Label {
+        /// Query, counted from 1.
+        query: usize,
+        /// Document in the query, counted from 1.
+        document: usize,
+        /// The label.
+        found: f32,
+        /// What is valid.
+        expected: String,
+    },
+    /// A label above the maximum grade of ERR.
+    #[error("query {query} has the label {found}: ERR expects labels up to the convention's maximum_grade = {maximum}")]
+    Grade {
+        /// Query, counted from 1.
+        query: usize,
+        /// The label.
+        found: f64,
+        /// The maximum grade.
+        maximum: f64,
+    },
+    /// Two arrays that should be of one length.
+    #[error("found {found} {what} for {expected} documents")]
+    Length {
+        /// What there is a wrong number of.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many documents there are.
+        expected: usize,
+    },
+    /// Offsets that do not cut the documents into queries.
+    #[error("query offsets {found}: expected them to start at 0, never to fall, and to end at {documents} documents")]
+    Offsets {
+        /// What was found.
+        found: String,
+        /// Number of documents.
+        documents: usize,
+    },
+    /// A convention that orders equal scores by document identifier, without identifiers.
+    #[error("convention `{convention}` orders equal scores by document identifier, and the documents have none")]
+    NoDocumentIds {
+        /// Name of the convention.
+        convention: String,
+    },
+    /// A mean over no query at all.
+    #[error(
+        "{measure} has no mean: convention `{convention}` excludes all {queries} queries, none of which has a relevant document"
+    )]
+    NoQueries {
+        /// The measure.
+        measure: String,
+        /// Name of the convention.
+        convention: String,
+        /// Number of queries.
+        queries: usize,
+    },
+}
+
+impl MeasureError {
+    pub(super) fn convention(field: &'static str, found: impl Display, expected: &'static str) -> Self {
+        MeasureError::Convention { field, found: found.to_string(), expected }
+    }
+}

@@ -1,0 +1,223 @@
+//! Measures of many queries: each list is sorted once for all measures, queries run in parallel, and means are summed in
+//! the order of the queries, so that the number of threads changes no bit.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::convention::Convention;
+use super::discount::Discounts;
+use super::error::MeasureError;
+use super::ranking::{Ranking, Workspace};
+use super::{Measure, value};
+
+/// Queries that one task ranks with one workspace.
+const QUERIES_A_TASK: usize = 32;
+/// Ranks whose discounts are computed beforehand.
+const REMEMBERED_RANKS: usize = 2048;
+
+/// The scored documents of many queries, flat.
+#[derive(Debug, Clone, Copy)]
+pub struct Rankings<'a> {
+    /// One score a document; higher is better, -inf is not retrieved.
+    pub scores: &'a [f32],
+    /// One label a document.
+    pub labels: &'a [f32],
+    /// `queries + 1` offsets into the documents; query `q` is `offsets[q]..offsets[q + 1]`.
+    pub offsets: &'a [usize],
+    /// One identifier a document, or empty where the source has none.
+    pub document_ids: &'a [String],
+}
+
+impl<'a> Rankings<'a> {
+    /// Number of queries.
+    pub fn queries(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    fn range(&self, query: usize) -> Range<usize> {
+        self.offsets[query]..self.offsets[query + 1]
+    }
+
+    fn ranking(&self, query: usize) -> Ranking<'a> {
+        let range = self.range(query);
+        Ranking {
+            scores: &self.scores[range.clone()],
+            labels: &self.labels[range.clone()],
+            ids: (!self.document_ids.is_empty()).then(|| &self.document_ids[range]),
+        }
+    }
+
+    fn check(&self) -> Result<(), MeasureError> {
+        let documents = self.labels.len();
+        let lengths = [("scores", self.scores.len(), false), ("document identifiers", self.document_ids.len(), true)];
+        for (what, found, may_be_absent) in lengths {
+            if found != documents && !(may_be_absent && found == 0) {
+                return Err(MeasureError::Length { what, found, expected: documents });
+            }
+        }
+        let offsets = |found: String| Err(MeasureError::Offsets { found, documents });
+        match (self.offsets.first(), self.offsets.last()) {
+            (None, _) | (_, None) => return offsets("are absent".to_string()),
+            (Some(&first), _) if first != 0 => return offsets(format!("start at {first}")),
+            (_, Some(&last)) if last != documents => return offsets(format!("end at {last}")),
+            _ => {}
+        }
+        match self.offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+            Some(query) => offsets(format!("fall from {} to {}", self.offsets[query], self.offsets[query + 1])),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The measures of a set of queries, with the convention they are taken in.
+///
+/// Written as `{"convention", "queries", "empty_queries", "measures": {"ndcg@10": ..}}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The convention.
+    pub convention: Convention,
+    /// Number of queries, empty ones included.
+    pub queries: usize,
+    /// Queries without a relevant document.
+    pub empty_queries: usize,
+    /// Mean of every measure, in the order asked for.
+    pub means: Vec<(Measure, f64)>,
+    /// `per_query[measure][query]`, in the same order; `None` where the convention excludes the query.
+    pub per_query: Vec<Vec<Option<f64>>>,
+}
+
+impl Serialize for Evaluation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Means<'a>(&'a [(Measure, f64)]);
+        impl Serialize for Means<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|(measure, mean)| (measure, mean)))
+            }
+        }
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("convention", &self.convention)?;
+        map.serialize_entry("queries", &self.queries)?;
+        map.serialize_entry("empty_queries", &self.empty_queries)?;
+        map.serialize_entry("measures", &Means(&self.means))?;
+        map.end()
+    }
+}
+
+/// Measures in one convention, checked once and used on many rankings.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    measures: Vec<Measure>,
+    convention: Convention,
+    discounts: Discounts,
+}
+
+impl Evaluator {
+    /// Checks the convention.
+    pub fn new(measures: &[Measure], convention: &Convention) -> Result<Self, MeasureError> {
+        convention.check()?;
+        Ok(Self {
+            measures: measures.to_vec(),
+            convention: convention.clone(),
+            discounts: Discounts::new(&convention.discount, REMEMBERED_RANKS),
+        })
+    }
+
+    /// All measures of all queries, in parallel.
+    pub fn evaluate(&self, rankings: &Rankings) -> Result<Evaluation, MeasureError> {
+        let (values, empty_queries) = self.values(rankings)?;
+        let count = self.measures.len();
+        let per_query: Vec<Vec<Option<f64>>> =
+            (0..count).map(|m| values.iter().skip(m).step_by(count).copied().collect()).collect();
+        let means = self.measures.iter().zip(&per_query);
+        Ok(Evaluation {
+            means: means
+                .map(|(measure, values)| Ok((*measure, self.mean_of(measure, values)?)))
+                .collect::<Result<_, _>>()?,
+            convention: self.convention.clone(),
+            queries: rankings.queries(),
+            empty_queries,
+            per_query,
+        })
+    }
+
+    /// The values of the first measure for every query, in order.
+    pub fn first_measure(&self, rankings: &Rankings) -> Result<Vec<Option<f64>>, MeasureError> {
+        let (values, _) = self.values(rankings)?;
+        Ok(values.into_iter().step_by(self.measures.len().max(1)).collect())
+    }
+
+    /// `values[query * measures + measure]`, and the number of empty queries.
+    fn values(&self, rankings: &Rankings) -> Result<(Vec<Option<f64>>, usize), MeasureError> {
+        rankings.check()?;
+        let queries = rankings.queries();
+        let tasks: Vec<_> = (0..queries.div_ceil(QUERIES_A_TASK))
+            .into_par_iter()
+            .map_init(Workspace::default, |workspace, task| {
+                let first = task * QUERIES_A_TASK;
+                let mut values = Vec::with_capacity(QUERIES_A_TASK * self.measures.len());
+                let mut empty = 0;
+                for query in first..(first + QUERIES_A_TASK).min(queries) {
+                    let ranking = rankings.ranking(query);
+                    let list = workspace.rank(&ranking, &self.convention, &self.discounts, query + 1)?;
+                    empty += usize::from(list.relevant == 0);
+                    for measure in &self.measures {
+                        values.push(value(measure, &list, &self.convention, query + 1)?);
+                    }
+                }
+                Ok((values, empty))
+            })
+            .collect();
+        let mut values = Vec::with_capacity(queries * self.measures.len());
+        let mut empty_queries = 0;
+        // The first error in query order, whichever thread met one first.
+        for task in tasks {
+            let (of_task, empty) = task?;
+            values.extend(of_task);
+            empty_queries += empty;
+        }
+        Ok((values, empty_queries))
+    }
+
+    fn mean_of(&self, measure: &Measure, values: &[Option<f64>]) -> Result<f64, MeasureError> {
+        mean(values).ok_or_else(|| MeasureError::NoQueries {
+            measure: measure.to_string(),
+            convention: self.convention.name.clone(),
+            queries: values.len(),
+        })
+    }
+}
+
+/// Mean of the queries that count; `None` if none does.
+pub fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let counted = values.iter().flatten().count();
+    (counted > 0).then(|| values.iter().flatten().sum::<f64>() / counted as f64)
+}
+
+/// All `measures` of all queries in `convention`, in parallel.
+pub fn evaluate(
+    rankings: &Rankings,
+    measures: &[Measure],
+    convention: &Convention,
+) -> Result<Evaluation, MeasureError> {
+    Evaluator::new(measures, convention)?.evaluate(rankings)
+}
+
+impl Measure {
+    /// This measure of one query; `None` where the convention excludes it because no document is relevant.
+    pub fn query(&self, convention: &Convention, ranking: &Ranking) -> Result<Option<f64>, MeasureError> {
+        convention.check()?;
+        let discounts = Discounts::new(&convention.discount, 0);
+        let mut workspace = Workspace::default();
+        let list = workspace.rank(ranking, convention, &discounts, 1)?;
+        value(self, &list, convention, 1)
+    }
+
+    /// The mean of this measure over all queries, in parallel: what selects models and drives boosting.
+    pub fn mean(&self, convention: &Convention, rankings: &Rankings) -> Result<f64, MeasureError> {
+        let evaluator = Evaluator::new(&[*self], convention)?;
+        evaluator.mean_of(self, &evaluator.first_measure(rankings)?)
+    }
+}

@@ -1,0 +1,101 @@
+//! Expected reciprocal rank of the document at which a cascading user stops.
+//!
+//! `ERR@k = sum_{r <= k} (1/r) R_r prod_{t < r} (1 - R_t)`, `R = (2^y - 1) / 2^g`, g the maximum grade of the convention
+//! (Chapelle, Metzler, Zhang and Grinspan 2009).
+//!
+//! For a tied group put q = 1 - R and E_j = the mean of the product of q over all j-subsets; the expected chance to stop
+//! at place j is E_(j-1) - E_j. `E_j` of i documents is `(i - j)/i E_j + j/i q_i E_(j-1)` of i - 1 documents: convex
+//! combinations, so that nothing cancels. O(n) without ties, O(m min(m, k)) for a group of m. All labels 0 give 0.
+
+use super::convention::Convention;
+use super::error::MeasureError;
+use super::ranking::RankedList;
+
+/// ERR of the first `k` documents, in 0..1.
+pub(super) fn expected_reciprocal_rank(list: &RankedList, k: Option<usize>, convention: &Convention) -> f64 {
+    let scale = (-convention.maximum_grade).exp2();
+    let passes = |label: f64| 1.0 - (label.exp2() - 1.0) * scale;
+    let mut reaches = 1.0;
+    let mut value = 0.0;
+    let mut means = Vec::new();
+    for group in list.groups_within(k) {
+        let labels = &list.labels[group.start..group.end];
+        if let [label] = labels {
+            let pass = passes(*label);
+            value += reaches * (1.0 - pass) / group.end as f64;
+            reaches *= pass;
+            continue;
+        }
+        let inside = group.within(k.unwrap_or(usize::MAX));
+        subset_means(labels.iter().map(|&label| passes(label)), inside, &mut means);
+        for place in 1..=inside {
+            value += reaches * (means[place - 1] - means[place]) / (group.start + place) as f64;
+        }
+        reaches *= means[inside];
+    }
+    value
+}
+
+/// Fills `means[j]`, j up to `largest`, with the mean over all j-subsets of the product of their factors.
+fn subset_means(factors: impl Iterator<Item = f64>, largest: usize, means: &mut Vec<f64>) {
+    means.clear();
+    means.resize(largest + 1, 0.0);
+    means[0] = 1.0;
+    for (seen, factor) in factors.enumerate() {
+        let documents = (seen + 1) as f64;
+        for j in (1..=largest.min(seen + 1)).rev() {
+            let with = j as f64 / documents;
+            means[j] = (1.0 - with) * means[j] + with * factor * means[j - 1];
+        }
+    }
+}
+
+/// A label above the maximum grade would be a stopping probability above 1.
+pub(super) fn check_grades(list: &RankedList, convention: &Convention, query: usize) -> Result<(), MeasureError> {
+    match list.all_labels().find(|label| *label > convention.maximum_grade) {
+        None => Ok(()),
+        Some(label) => Err(MeasureError::Grade { query, found: label, maximum: convention.maximum_grade }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subset_means;
+    use crate::measure::testing::{assert_close, assert_expectation_is_the_mean_of_all_orders, value};
+    use crate::measure::{Convention, Measure, Ranking};
+
+    #[test]
+    fn worked_values() {
+        let err = |labels: &[f32]| {
+            let scores: Vec<f32> = (0..labels.len()).map(|at| -(at as f32)).collect();
+            value(Measure::Err(Some(3)), &Convention::default(), &scores, labels)
+        };
+        assert_close(err(&[1.0]), 1.0 / 16.0);
+        assert_close(err(&[3.0]), 7.0 / 16.0);
+        assert_close(err(&[2.0, 4.0]), 3.0 / 16.0 + 13.0 / 16.0 * 15.0 / 16.0 / 2.0);
+    }
+
+    #[test]
+    fn means_over_subsets() {
+        let mut means = Vec::new();
+        subset_means([0.5, 0.25, 1.0].into_iter(), 3, &mut means);
+        let expected = [1.0, 1.75 / 3.0, (0.125 + 0.5 + 0.25) / 3.0, 0.125];
+        for (found, expected) in means.iter().zip(expected) {
+            assert_close(*found, expected);
+        }
+    }
+
+    #[test]
+    fn a_label_above_the_maximum_grade_is_refused() {
+        let query = Ranking { scores: &[0.0], labels: &[5.0], ids: None };
+        let message = Measure::Err(None).query(&Convention::default(), &query).unwrap_err().to_string();
+        assert!(message.contains("label 5") && message.contains("maximum_grade"), "{message}");
+    }
+
+    #[test]
+    fn ties_are_averaged_exactly() {
+        for k in [None, Some(1), Some(2), Some(4), Some(9)] {
+            assert_expectation_is_the_mean_of_all_orders(Measure::Err(k));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Gain of a label, the numerator of the discounted measures.
+
+use serde::{Deserialize, Serialize};
+
+use super::MeasureError;
+
+/// Largest label of an exponential gain: beyond it the sum of a list could leave the range of a `f64`.
+const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
+
+/// Gain of a label.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gain {
+    /// `2^y - 1`
+    #[default]
+    Exp2,
+    /// `2^y` (He and Liu)
+    Exp2Raw,
+    /// `y`
+    Linear,
+    /// `table[y]`
+    Table(Vec<f64>),
+}
+
+impl Gain {
+    /// Gain of label `y >= 0`. A label beyond a table has the gain NaN: check labels first.
+    pub fn of(&self, y: f64) -> f64 {
+        match self {
+            Gain::Exp2 => y.exp2() - 1.0,
+            Gain::Exp2Raw => y.exp2(),
+            Gain::Linear => y,
+            Gain::Table(table) => table.get(y as usize).copied().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// What a label must be for [`Gain::of`] to be finite; `None` if `y >= 0` is one.
+    pub(super) fn expected_label(&self, y: f64) -> Option<String> {
+        match self {
+            Gain::Linear => (!y.is_finite()).then(|| "a finite number, 0 or above".to_string()),
+            Gain::Exp2 | Gain::Exp2Raw => {
+                (y.is_nan() || y > MAX_EXPONENTIAL_LABEL).then(|| format!("a number from 0 to {MAX_EXPONENTIAL_LABEL}"))
+            }
+            Gain::Table(table) => (y.fract() != 0.0 || y >= table.len() as f64)
+                .then(|| format!("a whole number from 0 to {}, as in the gain table", table.len().saturating_sub(1))),
+        }
+    }
+
+    /// A table must hold finite numbers, 0 or above.
+    pub(super) fn check(&self) -> Result<(), MeasureError> {
+        match self {
+            Gain::Table(table) if table.is_empty() => {
+                Err(MeasureError::convention("gain.table", "no entry", "one gain a label"))
+            }
+            Gain::Table(table) => match table.iter().find(|gain| !(gain.is_finite() && **gain >= 0.0)) {
+                Some(gain) => Err(MeasureError::convention("gain.table", gain, "finite gains, 0 or above")),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gains_of_the_first_labels() {
+        let gains = |gain: Gain| [0.0, 1.0, 2.0, 3.0].map(|y| gain.of(y));
+        assert_eq!(gains(Gain::Exp2), [0.0, 1.0, 3.0, 7.0]);
+        assert_eq!(gains(Gain::Exp2Raw), [1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(gains(Gain::Linear), [0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(gains(Gain::Table(vec![0.0, 2.0, 5.0, 5.5])), [0.0, 2.0, 5.0, 5.5]);
+    }
+
+    #[test]
+    fn labels_without_a_finite_gain_are_named() {
+        assert_eq!(Gain::Exp2.expected_label(2.5), None);
+        assert!(Gain::Exp2.expected_label(961.0).is_some());
+        assert!(Gain::Linear.expected_label(f64::INFINITY).is_some());
+        let table = Gain::Table(vec![0.0, 1.0]);
+        assert_eq!(table.expected_label(1.0), None);
+        assert!(table.expected_label(0.5).is_some());
+        assert_eq!(table.expected_label(2.0).unwrap(), "a whole number from 0 to 1, as in the gain table");
+    }
+
+    #[test]
+    fn tables_are_checked() {
+        assert!(Gain::Table(vec![]).check().is_err());
+        assert!(Gain::Table(vec![0.0, -1.0]).check().is_err());
+        assert!(Gain::Table(vec![0.0, f64::NAN]).check().is_err());
+        assert!(Gain::Table(vec![0.0, 4.0, 1.0]).check().is_ok());
+    }
+}

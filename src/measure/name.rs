@@ -1,0 +1,295 @@
+//! How measures are named: `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Measure, MeasureError};
+use crate::text::nearest;
+
+/// The persistence of `rbp` where none is given.
+const PERSISTENCE: f64 = 0.8;
+
+/// What may follow the name of a measure.
+#[derive(Debug, Clone, Copy)]
+enum Parameter {
+    /// Nothing.
+    None(Measure),
+    /// Optionally `@k`, k = 1, 2, ...
+    Cutoff(fn(Option<usize>) -> Measure),
+    /// Optionally `@p=persistence`, 0 < p < 1.
+    Persistence,
+}
+
+/// A family of measures: one name, any parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct MeasureFamily {
+    /// The name as printed.
+    pub name: &'static str,
+    /// Other names that are read.
+    pub aliases: &'static [&'static str],
+    /// What it measures, in one line.
+    pub description: &'static str,
+    parameter: Parameter,
+}
+
+impl MeasureFamily {
+    /// How a measure of the family is written, such as `ndcg[@k]`.
+    pub fn form(&self) -> String {
+        match self.parameter {
+            Parameter::None(_) => self.name.to_string(),
+            Parameter::Cutoff(_) => format!("{}[@k]", self.name),
+            Parameter::Persistence => format!("{}[@p=persistence]", self.name),
+        }
+    }
+
+    /// The measure with this text after the `@`.
+    fn with(&self, parameter: Option<&str>) -> Option<Measure> {
+        match (self.parameter, parameter) {
+            (Parameter::None(measure), None) => Some(measure),
+            (Parameter::None(_), Some(_)) => None,
+            (Parameter::Cutoff(measure), None) => Some(measure(None)),
+            (Parameter::Cutoff(measure), Some(k)) => {
+                k.parse().ok().filter(|&k: &usize| k > 0).map(|k| measure(Some(k)))
+            }
+            (Parameter::Persistence, None) => Some(Measure::Rbp { persistence: PERSISTENCE }),
+            (Parameter::Persistence, Some(p)) => {
+                let persistence = p.strip_prefix("p=").unwrap_or(p).parse().ok()?;
+                (persistence > 0.0 && persistence < 1.0).then_some(Measure::Rbp { persistence })
+            }
+        }
+    }
+}
+
+impl Measure {
+    /// Every family of measures, once.
+    pub const FAMILIES: &'static [MeasureFamily] = &[
+        MeasureFamily {
+            name: "ndcg",
+            aliases: &[],
+            description: "normalised discounted cumulative gain",
+            parameter: Parameter::Cutoff(Measure::Ndcg),
+        },
+        MeasureFamily {
+            name: "dcg",
+            aliases: &[],
+            description: "discounted cumulative gain",
+            parameter: Parameter::Cutoff(Measure::Dcg),
+        },
+        MeasureFamily {
+            name: "map",
+            aliases: &["ap"],
+            description: "average precision; its mean is MAP",
+            parameter: Parameter::Cutoff(Measure::Ap),
+        },
+        MeasureFamily {
+            name: "p",
+            aliases: &["precision"],
+            description: "precision",
+            parameter: Parameter::Cutoff(Measure::Precision),
+        },
+        MeasureFamily {
+            name: "recall",
+            aliases: &[],
+            description: "recall",
+            parameter: Parameter::Cutoff(Measure::Recall),
+        },
+        MeasureFamily {
+            name: "mrr",
+            aliases: &["rr"],
+            description: "reciprocal rank of the first relevant document; its mean is MRR",
+            parameter: Parameter::Cutoff(Measure::ReciprocalRank),
+        },
+        MeasureFamily {
+            name: "wta",
+            aliases: &[],
+            description: "winner takes all: whether the first document is relevant",
+            parameter: Parameter::None(Measure::Wta),
+        },
+        MeasureFamily {
+            name: "success",
+            aliases: &["hits"],
+            description: "whether a relevant document is among the first",
+            parameter: Parameter::Cutoff(Measure::Success),
+        },
+        MeasureFamily {
+            name: "r_precision",
+            aliases: &["rprec"],
+            description: "precision at the number of relevant documents",
+            parameter: Parameter::None(Measure::RPrecision),
+        },
+        MeasureFamily {
+            name: "err",
+            aliases: &[],
+            description: "expected reciprocal rank",
+            parameter: Parameter::Cutoff(Measure::Err),
+        },
+        MeasureFamily {
+            name: "rbp",
+            aliases: &[],
+            description: "rank-biased precision, persistence 0.8 if not given",
+            parameter: Parameter::Persistence,
+        },
+        MeasureFamily {
+            name: "kendall_tau",
+            aliases: &["tau"],
+            description: "Kendall's rank correlation of scores and labels",
+            parameter: Parameter::None(Measure::KendallTau),
+        },
+        MeasureFamily {
+            name: "pair_accuracy",
+            aliases: &["opa"],
+            description: "ordered pair accuracy: share of the pairs with different labels in the right order",
+            parameter: Parameter::None(Measure::PairAccuracy),
+        },
+    ];
+
+    /// Its name in [`Measure::FAMILIES`].
+    pub fn family(&self) -> &'static str {
+        match self {
+            Measure::Ndcg(_) => "ndcg",
+            Measure::Dcg(_) => "dcg",
+            Measure::Ap(_) => "map",
+            Measure::Precision(_) => "p",
+            Measure::Recall(_) => "recall",
+            Measure::ReciprocalRank(_) => "mrr",
+            Measure::Wta => "wta",
+            Measure::Success(_) => "success",
+            Measure::RPrecision => "r_precision",
+            Measure::Err(_) => "err",
+            Measure::Rbp { .. } => "rbp",
+            Measure::KendallTau => "kendall_tau",
+            Measure::PairAccuracy => "pair_accuracy",
+        }
+    }
+
+    /// The cut-off, where it has one.
+    pub fn cutoff(&self) -> Option<usize> {
+        match *self {
+            Measure::Ndcg(k)
+            | Measure::Dcg(k)
+            | Measure::Ap(k)
+            | Measure::Precision(k)
+            | Measure::Recall(k)
+            | Measure::ReciprocalRank(k)
+            | Measure::Success(k)
+            | Measure::Err(k) => k,
+            Measure::Wta => Some(1),
+            Measure::RPrecision | Measure::Rbp { .. } | Measure::KendallTau | Measure::PairAccuracy => None,
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str(self.family())?;
+        match self {
+            Measure::Rbp { persistence } => write!(formatter, "@p={persistence}"),
+            Measure::Wta => Ok(()),
+            _ => self.cutoff().map_or(Ok(()), |k| write!(formatter, "@{k}")),
+        }
+    }
+}
+
+impl FromStr for Measure {
+    type Err = MeasureError;
+
+    fn from_str(found: &str) -> Result<Self, MeasureError> {
+        let written = found.trim().to_lowercase();
+        let (name, parameter) = match written.split_once('@') {
+            Some((name, parameter)) => (name, Some(parameter)),
+            None => (written.as_str(), None),
+        };
+        let name = name.replace('-', "_");
+        let family = Self::FAMILIES
+            .iter()
+            .find(|family| family.name == name || family.aliases.contains(&name.as_str()))
+            .ok_or_else(|| unknown(found, &name))?;
+        family
+            .with(parameter)
+            .ok_or_else(|| MeasureError::MeasureParameter { found: found.to_string(), expected: expected(family) })
+    }
+}
+
+fn unknown(found: &str, name: &str) -> MeasureError {
+    let known: Vec<String> = Measure::FAMILIES.iter().map(MeasureFamily::form).collect();
+    let names = Measure::FAMILIES.iter().flat_map(|family| family.aliases.iter().chain([&family.name]).copied());
+    MeasureError::UnknownMeasure { found: found.to_string(), known: known.join(", "), nearest: nearest(name, names) }
+}
+
+fn expected(family: &MeasureFamily) -> String {
+    let name = family.name;
+    match family.parameter {
+        Parameter::None(_) => format!("`{name}`, which takes no cut-off"),
+        Parameter::Cutoff(_) => format!("`{name}` or `{name}@k` with a cut-off k of 1 or more"),
+        Parameter::Persistence => format!("`{name}` or `{name}@p=x` with a persistence 0 < x < 1"),
+    }
+}
+
+impl Serialize for Measure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Measure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str) -> Measure {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn names_are_read_and_printed() {
+        assert_eq!(parse("ndcg@10"), Measure::Ndcg(Some(10)));
+        assert_eq!(parse("dcg"), Measure::Dcg(None));
+        assert_eq!(parse("AP@100"), Measure::Ap(Some(100)));
+        assert_eq!(parse("rr@10"), Measure::ReciprocalRank(Some(10)));
+        assert_eq!(parse("kendall-tau"), Measure::KendallTau);
+        assert_eq!(parse("rbp"), Measure::Rbp { persistence: 0.8 });
+        assert_eq!(parse("rbp@p=0.95"), Measure::Rbp { persistence: 0.95 });
+        let canonical =
+            "ndcg@10 dcg@5 map map@100 p@5 recall@20 mrr mrr@10 wta err@10 kendall_tau rbp@p=0.8 r_precision success@1";
+        for name in canonical.split(' ') {
+            assert_eq!(parse(name).to_string(), name);
+        }
+    }
+
+    #[test]
+    fn every_family_reads_its_own_names() {
+        for family in Measure::FAMILIES {
+            for name in family.aliases.iter().chain([&family.name]) {
+                assert_eq!(parse(name).family(), family.name);
+            }
+            assert!(family.form().starts_with(family.name));
+        }
+    }
+
+    #[test]
+    fn wrong_names_and_parameters_say_what_is_right() {
+        let message = |name: &str| name.parse::<Measure>().unwrap_err().to_string();
+        assert!(message("ndgc@10").contains("did you mean `ndcg`?"));
+        assert!(message("recal@3").contains("did you mean `recall`?"));
+        assert!(message("ndcg@0").contains("cut-off k of 1 or more"));
+        assert!(message("ndcg@ten").contains("cut-off k of 1 or more"));
+        assert!(message("wta@3").contains("takes no cut-off"));
+        assert!(message("rbp@1.5").contains("0 < x < 1"));
+        assert!(message("").contains("unknown measure"));
+    }
+
+    #[test]
+    fn measures_are_written_as_strings() {
+        assert_eq!(serde_json::to_string(&Measure::Ndcg(Some(10))).unwrap(), "\"ndcg@10\"");
+        assert_eq!(serde_json::from_str::<Vec<Measure>>(r#"["p@5", "map"]"#).unwrap()[1], Measure::Ap(None));
+        assert!(serde_json::from_str::<Measure>("\"ndgc\"").is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! Precision, recall and R-precision: the relevant documents among the first ones.
+//!
+//! With h the relevant documents among the first k: `P@k = h / k` (or h / min(k, retrieved), by convention),
+//! `Recall@k = h / R`, `R-precision = P@R`, where R counts the relevant documents, retrieved or not.
+//!
+//! A tied group of which t of m positions lie within the cut-off contributes t c / m, c its relevant documents: the mean
+//! of the hypergeometric distribution. O(n). Without a relevant document recall and R-precision are 0/0, precision is 0.
+
+use super::convention::{Convention, PrecisionDenominator};
+use super::ranking::RankedList;
+
+/// Precision of the first `k` documents, in 0..=1; 0/0 for an empty list.
+pub(super) fn precision(list: &RankedList, k: Option<usize>, convention: &Convention) -> Option<f64> {
+    let retrieved = list.labels.len();
+    let denominator = match (k, convention.precision_denominator) {
+        (Some(k), PrecisionDenominator::Cutoff) => k,
+        (Some(k), PrecisionDenominator::Retrieved) => retrieved.min(k),
+        (None, _) => retrieved,
+    };
+    (denominator > 0).then(|| list.expected_hits(k) / denominator as f64)
+}
+
+/// Recall of the first `k` documents, in 0..=1.
+pub(super) fn recall(list: &RankedList, k: Option<usize>) -> Option<f64> {
+    (list.relevant > 0).then(|| list.expected_hits(k) / list.relevant as f64)
+}
+
+/// Precision of the first R documents, in 0..=1, always divided by R.
+pub(super) fn r_precision(list: &RankedList) -> Option<f64> {
+    recall(list, Some(list.relevant))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::measure::testing::{assert_close, assert_expectation_is_the_mean_of_all_orders, value};
+    use crate::measure::{Convention, Measure};
+
+    const SCORES: [f32; 4] = [4.0, 3.0, 2.0, 1.0];
+    const LABELS: [f32; 4] = [1.0, 0.0, 2.0, 1.0];
+
+    #[test]
+    fn worked_values() {
+        let value = |measure| value(measure, &Convention::default(), &SCORES, &LABELS);
+        assert_close(value(Measure::Precision(Some(3))), 2.0 / 3.0);
+        assert_close(value(Measure::Precision(None)), 3.0 / 4.0);
+        assert_close(value(Measure::Precision(Some(10))), 3.0 / 10.0);
+        assert_close(value(Measure::Recall(Some(1))), 1.0 / 3.0);
+        assert_close(value(Measure::Recall(None)), 1.0);
+        assert_close(value(Measure::RPrecision), 2.0 / 3.0);
+    }
+
+    #[test]
+    fn a_short_list_divides_by_its_length_where_the_convention_says_so() {
+        let convention = Convention::preset("tfranking").unwrap();
+        assert_close(value(Measure::Precision(Some(10)), &convention, &SCORES, &LABELS), 3.0 / 4.0);
+    }
+
+    #[test]
+    fn relevance_starts_at_the_conventions_label() {
+        let convention = Convention { relevant_from: 2.0, ..Convention::default() };
+        assert_close(value(Measure::Precision(None), &convention, &SCORES, &LABELS), 1.0 / 4.0);
+    }
+
+    #[test]
+    fn documents_that_were_not_retrieved_count_in_recall_only() {
+        let convention = Convention::preset("rax").unwrap();
+        let (scores, labels) = ([f32::NEG_INFINITY, 5.0, 2.0], [1.0, 0.0, 1.0]);
+        assert_close(value(Measure::Recall(None), &convention, &scores, &labels), 0.5);
+        assert_close(value(Measure::Precision(None), &convention, &scores, &labels), 0.5);
+    }
+
+    #[test]
+    fn ties_are_averaged_exactly() {
+        for k in [None, Some(1), Some(2), Some(4), Some(9)] {
+            assert_expectation_is_the_mean_of_all_orders(Measure::Precision(k));
+            assert_expectation_is_the_mean_of_all_orders(Measure::Recall(k));
+        }
+        assert_expectation_is_the_mean_of_all_orders(Measure::RPrecision);
+    }
+}

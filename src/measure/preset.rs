@@ -1,0 +1,286 @@
+//! The named conventions, and how a convention is written and read.
+
+use std::fmt::Formatter;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::convention::{
+    AveragePrecisionDenominator, AveragePrecisionTies, Convention, EmptyQuery, KendallTau, NegativeLabel,
+    PrecisionDenominator, Ties,
+};
+use super::{Discount, Gain, MeasureError};
+use crate::text::nearest;
+
+/// A named convention.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// Name on the command line and in files.
+    pub name: &'static str,
+    /// What it stands for, in one line.
+    pub description: &'static str,
+    change: fn(&mut Convention),
+}
+
+fn file_order_zero(convention: &mut Convention) {
+    convention.ties = Ties::FileOrder;
+    convention.empty = EmptyQuery::Value(0.0);
+}
+
+fn file_order_one(convention: &mut Convention) {
+    convention.ties = Ties::FileOrder;
+    convention.empty = EmptyQuery::Value(1.0);
+}
+
+impl Convention {
+    /// Every preset: each states what differs from the first.
+    pub const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "standard",
+            description: "gain 2^y - 1, discount 1/log2(1+r), expectation over tied orders, queries without relevant document excluded and counted",
+            change: |_| {},
+        },
+        Preset {
+            name: "letor",
+            description: "the LETOR evaluation tool: discount 1, 1, then ln 2/ln r; ties in file order; empty queries 0",
+            change: |c| {
+                file_order_zero(c);
+                c.discount = Discount::Letor;
+            },
+        },
+        Preset {
+            name: "trec_eval",
+            description: "trec_eval 10: gain y; ties by descending document id; labels below 0 not relevant; empty queries 0",
+            change: |c| {
+                c.gain = Gain::Linear;
+                c.ties = Ties::DocumentIdDescending;
+                c.empty = EmptyQuery::Value(0.0);
+                c.negative_label = NegativeLabel::Zero;
+            },
+        },
+        Preset {
+            name: "sklearn",
+            description: "scikit-learn: gain y; tied orders averaged, but AP takes a group of equal scores at once; tau-b as in SciPy; empty queries 0",
+            change: |c| {
+                c.gain = Gain::Linear;
+                c.empty = EmptyQuery::Value(0.0);
+                c.average_precision_ties = AveragePrecisionTies::GroupEnd;
+                c.kendall_tau = KendallTau::TauB;
+            },
+        },
+        Preset {
+            name: "lightgbm",
+            description: "LightGBM: ties in file order; AP@k divides by min(k, relevant); empty queries 1 in NDCG and AP",
+            change: |c| {
+                file_order_one(c);
+                c.average_precision_denominator = AveragePrecisionDenominator::CutoffOrRelevant;
+            },
+        },
+        Preset {
+            name: "xgboost",
+            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant); empty queries 1 in NDCG and AP",
+            change: |c| {
+                file_order_one(c);
+                c.average_precision_denominator = AveragePrecisionDenominator::CutoffOrRelevant;
+            },
+        },
+        Preset {
+            name: "rax",
+            description: "google/rax: ties in file order; P@k divides by the documents retrieved; score -inf is not retrieved; empty queries 0",
+            change: |c| {
+                file_order_zero(c);
+                c.precision_denominator = PrecisionDenominator::Retrieved;
+            },
+        },
+        Preset {
+            name: "tfranking",
+            description: "TensorFlow Ranking: as rax, and a label below 0 is padding",
+            change: |c| {
+                file_order_zero(c);
+                c.precision_denominator = PrecisionDenominator::Retrieved;
+                c.negative_label = NegativeLabel::Absent;
+            },
+        },
+    ];
+
+    /// The preset of this name.
+    pub fn preset(name: &str) -> Result<Self, MeasureError> {
+        let preset = Self::PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::PRESETS.iter().map(|preset| preset.name).collect();
+            MeasureError::UnknownPreset {
+                found: name.to_string(),
+                known: names.join(", "),
+                nearest: nearest(name, names.iter().copied()),
+            }
+        })?;
+        Ok(preset.convention())
+    }
+}
+
+impl Preset {
+    /// The convention of this name.
+    pub fn convention(&self) -> Convention {
+        let mut convention = Convention { name: self.name.to_string(), ..Convention::default() };
+        (self.change)(&mut convention);
+        convention
+    }
+}
+
+impl Default for Convention {
+    /// `standard`.
+    fn default() -> Self {
+        Self {
+            name: "standard".to_string(),
+            gain: Gain::Exp2,
+            discount: Discount::Log2,
+            ties: Ties::Average,
+            empty: EmptyQuery::Exclude,
+            relevant_from: 1.0,
+            negative_label: NegativeLabel::Refuse,
+            precision_denominator: PrecisionDenominator::Cutoff,
+            average_precision_denominator: AveragePrecisionDenominator::Relevant,
+            average_precision_ties: AveragePrecisionTies::AsOrdered,
+            kendall_tau: KendallTau::LabelPairs,
+            maximum_grade: 4.0,
+        }
+    }
+}
+
+/// Generates the written form once, so that a field cannot be written and not read.
+macro_rules! written_fields {
+    ($($field:ident: $type:ty),* $(,)?) => {
+        /// A convention in full, or as the fields in which it differs from a preset.
+        #[derive(Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Fields {
+            /// The preset to start from; `standard` if absent.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            preset: Option<String>,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            name: Option<String>,
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] $field: Option<$type>,)*
+        }
+
+        impl Fields {
+            fn of(convention: &Convention) -> Self {
+                // A preset with changed fields must not pass for the preset.
+                let changed = Convention::preset(&convention.name).is_ok();
+                Self {
+                    preset: None,
+                    name: Some(if changed { "custom".to_string() } else { convention.name.clone() }),
+                    $($field: Some(convention.$field.clone()),)*
+                }
+            }
+
+            fn resolve(self) -> Result<Convention, MeasureError> {
+                let mut convention = match &self.preset {
+                    Some(name) => Convention::preset(name)?,
+                    None => Convention::default(),
+                };
+                let base = convention.clone();
+                $(if let Some(value) = self.$field { convention.$field = value; })*
+                if convention != base {
+                    convention.name = self.name.unwrap_or_else(|| "custom".to_string());
+                }
+                convention.check()?;
+                Ok(convention)
+            }
+        }
+    };
+}
+
+written_fields! {
+    gain: Gain,
+    discount: Discount,
+    ties: Ties,
+    empty: EmptyQuery,
+    relevant_from: f64,
+    negative_label: NegativeLabel,
+    precision_denominator: PrecisionDenominator,
+    average_precision_denominator: AveragePrecisionDenominator,
+    average_precision_ties: AveragePrecisionTies,
+    kendall_tau: KendallTau,
+    maximum_grade: f64,
+}
+
+impl Serialize for Convention {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match Convention::preset(&self.name) {
+            Ok(preset) if preset == *self => serializer.serialize_str(&self.name),
+            _ => Fields::of(self).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Convention {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WrittenConvention)
+    }
+}
+
+/// Accepts the name of a preset or a map of fields.
+struct WrittenConvention;
+
+impl<'de> Visitor<'de> for WrittenConvention {
+    type Value = Convention;
+
+    fn expecting(&self, formatter: &mut Formatter) -> std::fmt::Result {
+        formatter.write_str("the name of a convention, or its fields")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Convention, E> {
+        Convention::preset(name).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Convention, A::Error> {
+        Fields::deserialize(MapAccessDeserializer::new(map))?.resolve().map_err(A::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_valid_and_is_written_as_its_name() {
+        for preset in Convention::PRESETS {
+            let convention = preset.convention();
+            convention.check().unwrap();
+            let json = serde_json::to_string(&convention).unwrap();
+            assert_eq!(json, format!("\"{}\"", preset.name));
+            assert_eq!(serde_json::from_str::<Convention>(&json).unwrap(), convention);
+        }
+        assert_eq!(Convention::PRESETS[0].convention(), Convention::default());
+    }
+
+    #[test]
+    fn a_convention_of_ones_own_survives_writing() {
+        let mut convention = Convention::preset("letor").unwrap();
+        convention.name = "mine".into();
+        convention.gain = Gain::Table(vec![0.0, 1.0, 9.0]);
+        convention.discount = Discount::Power { exponent: 0.5 };
+        let json = serde_json::to_string(&convention).unwrap();
+        assert_eq!(serde_json::from_str::<Convention>(&json).unwrap(), convention);
+    }
+
+    #[test]
+    fn overrides_start_from_a_preset() {
+        let convention: Convention = serde_json::from_str(r#"{"preset": "letor", "gain": "linear"}"#).unwrap();
+        assert_eq!(convention.name, "custom");
+        assert_eq!(convention.gain, Gain::Linear);
+        assert_eq!(convention.discount, Discount::Letor);
+        let unchanged: Convention = serde_json::from_str(r#"{"preset": "letor", "ties": "file_order"}"#).unwrap();
+        assert_eq!(unchanged, Convention::preset("letor").unwrap());
+    }
+
+    #[test]
+    fn misspelt_names_give_the_nearest() {
+        let message = Convention::preset("leter").unwrap_err().to_string();
+        assert!(message.contains("did you mean `letor`?"), "{message}");
+        assert!(message.contains("trec_eval"), "{message}");
+        let message = serde_json::from_str::<Convention>(r#"{"gian": "linear"}"#).unwrap_err().to_string();
+        assert!(message.contains("unknown field `gian`"), "{message}");
+        assert!(serde_json::from_str::<Convention>(r#"{"relevant_from": -1.0}"#).is_err());
+    }
+}
