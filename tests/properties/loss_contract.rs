@@ -1,0 +1,389 @@
+//! What every registered loss promises (`RankingLoss`), for its defaults and for the variants below.
+
+use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
+use burn_rank::loss::{LossEntry, LossError, LossSpec, RankingLoss, Reduction, Sharper, registry};
+use burn_rank::measure::Gain;
+use burn_rank::seed::seed_for;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::json;
+
+/// One query: scores and labels.
+type Query = (Vec<f64>, Vec<f64>);
+
+/// A loss under test.
+struct Subject {
+    name: String,
+    entry: &'static LossEntry,
+    spec: LossSpec,
+    loss: Box<dyn RankingLoss>,
+}
+
+impl Subject {
+    fn new(params: serde_json::Value, name: &str) -> Self {
+        let params = params.as_object().expect("an object").clone();
+        let spec = LossSpec { name: name.into(), params };
+        let loss = spec.build().unwrap_or_else(|error| panic!("{error}"));
+        let entry = registry::find(name).unwrap();
+        Self { name: serde_json::to_string(&spec).unwrap(), entry, spec, loss }
+    }
+}
+
+/// Every registered loss with its defaults, and with parameters that take other paths.
+fn subjects() -> Vec<Subject> {
+    let table = json!({"table": [0.0, 1.0, 2.5, 7.0, 7.0, 30.0]});
+    let variants = [
+        ("approx_ndcg", json!({"k": 3, "beta": 2.0})),
+        ("approx_ndcg", json!({"step": "tanh", "gain": "linear"})),
+        ("approx_ndcg", json!({"step": "erf", "alpha": 1.0, "gain": table})),
+        ("approx_ndcg", json!({"step": "arctan", "gain": "exp2_raw"})),
+        ("approx_ap", json!({"alpha": 2.0, "beta": 1.0})),
+        ("approx_precision", json!({"k": 1})),
+        ("rank_net", json!({"sigma": 0.5, "mean_over_pairs": true})),
+        ("pairwise_hinge", json!({"margin": 0.3, "mean_over_pairs": true})),
+        ("lambda_ndcg", json!({"k": 2, "gain": "linear"})),
+        ("lambda_loss", json!({"weights": "ndcg_loss1"})),
+        ("lambda_loss", json!({"weights": "ndcg_loss2", "k": 3})),
+        ("list_mle", json!({"k": 2})),
+        ("mse_gain", json!({"balanced": true, "gain": "linear"})),
+        ("softmax_cross_entropy", json!({"normalise": true, "temperature": 0.5})),
+        ("softmax_cross_entropy", json!({"gumbel_samples": 3, "seed": 5})),
+        ("soft_ndcg", json!({"evaluation": "recursion", "sigma": 0.3})),
+        ("soft_ndcg", json!({"k": 2, "gain": "exp2_raw"})),
+        ("soft_ndcg", json!({"discount": "power", "exponent": 0.5})),
+        ("smooth_ndcg", json!({"k": 2, "sigma": 0.3})),
+        ("smooth_rr", json!({"linear": true})),
+        ("smooth_ap_rank", json!({"diagonal": 0.5})),
+    ];
+    let defaults = registry::LOSSES.iter().map(|entry| Subject::new(json!({}), entry.name));
+    defaults.chain(variants.into_iter().map(|(name, params)| Subject::new(params, name))).collect()
+}
+
+/// Queries of 2 to 17 documents with graded labels and distinct scores.
+fn queries() -> Vec<Query> {
+    [2, 5, 9, 17]
+        .map(|n| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed_for(3, "contract", n as u64));
+            let scores = (0..n).map(|_| f64::from(random.random_range(-2.0f32..2.0))).collect();
+            let mut labels: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(0..5u8))).collect();
+            (labels[0], labels[n - 1]) = (0.0, 2.0);
+            (scores, labels)
+        })
+        .to_vec()
+}
+
+/// Queries with nothing to learn: no document, no relevant one, one only, one label only.
+fn degenerate() -> Vec<Query> {
+    let labels = [vec![], vec![0.0; 3], vec![2.0], vec![3.0; 4], vec![0.0]];
+    labels.map(|labels| (labels.iter().enumerate().map(|(i, _)| i as f64 * 0.7 - 1.0).collect(), labels)).to_vec()
+}
+
+/// Losses of queries and the gradient of their sum, padded places included.
+#[derive(Debug, Clone, PartialEq)]
+struct Outcome {
+    losses: Vec<f64>,
+    gradients: Vec<Vec<f64>>,
+}
+
+/// A batch padded to `width`, with `filler` as score and label of the padding.
+fn tensors(queries: &[Query], width: usize, filler: f64, dtype: DType) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
+    let device = Device::flex().autodiff();
+    let shape = [queries.len(), width];
+    let matrix = |of: &dyn Fn(&Query) -> Vec<f64>, filler: f64| {
+        let rows = queries.iter().flat_map(|query| {
+            let mut row = of(query);
+            row.resize(width, filler);
+            row
+        });
+        Tensor::<2>::from_data(TensorData::new(rows.collect::<Vec<f64>>(), shape), (&device, dtype))
+    };
+    let scores = matrix(&|(scores, _)| scores.clone(), filler);
+    let labels = matrix(&|(_, labels)| labels.clone(), filler);
+    let mask = matrix(&|(scores, _)| vec![1.0; scores.len()], 0.0).greater_elem(0.5);
+    (scores, labels, mask)
+}
+
+fn longest(queries: &[Query]) -> usize {
+    queries.iter().map(|(scores, _)| scores.len()).max().unwrap_or(0)
+}
+
+fn values(tensor: Tensor<1>) -> Vec<f64> {
+    tensor.into_data().iter::<f64>().collect()
+}
+
+fn evaluate(loss: &dyn RankingLoss, queries: &[Query], width: usize, filler: f64, dtype: DType) -> Outcome {
+    let (scores, labels, mask) = tensors(queries, width, filler, dtype);
+    let scores = scores.require_grad();
+    let losses = loss.forward_no_reduction(scores.clone(), labels, mask);
+    assert_eq!(losses.dims(), [queries.len()]);
+    assert_eq!(losses.dtype(), dtype, "{} changes the type", loss.name());
+    let gradients = losses.clone().sum().backward();
+    let gradient: Vec<f64> = match scores.grad(&gradients) {
+        Some(gradient) => gradient.into_data().iter::<f64>().collect(),
+        None => vec![0.0; queries.len() * width],
+    };
+    Outcome { losses: values(losses), gradients: gradient.chunks(width).map(<[f64]>::to_vec).collect() }
+}
+
+fn close(found: f64, expected: f64, tolerance: f64) -> bool {
+    (found - expected).abs() <= tolerance * (1.0 + expected.abs())
+}
+
+/// Compares losses and the gradients of the documents.
+fn assert_close(name: &str, found: &Outcome, expected: &Outcome, queries: &[Query], tolerance: f64) {
+    for (q, (scores, _)) in queries.iter().enumerate() {
+        assert!(close(found.losses[q], expected.losses[q], tolerance), "{name}: query {q}: {found:?} {expected:?}");
+        for d in 0..scores.len() {
+            let (found, expected) = (found.gradients[q][d], expected.gradients[q][d]);
+            assert!(close(found, expected, tolerance), "{name}: query {q}, document {d}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn padding_never_matters() {
+    let queries = [queries(), degenerate()].concat();
+    let width = longest(&queries) + 3;
+    for Subject { name, loss, .. } in subjects() {
+        let clean = evaluate(&*loss, &queries, width, 0.0, DType::F32);
+        for filler in [f64::NAN, 1e30, f64::NEG_INFINITY] {
+            let garbage = evaluate(&*loss, &queries, width, filler, DType::F32);
+            assert_eq!(garbage, clean, "{name}: padded with {filler}");
+        }
+        for (q, (scores, _)) in queries.iter().enumerate() {
+            assert!(clean.gradients[q][scores.len()..].iter().all(|g| *g == 0.0), "{name}: gradient at padding");
+        }
+        let tight = evaluate(&*loss, &queries, longest(&queries), 0.0, DType::F32);
+        assert_close(&name, &tight, &clean, &queries, 1e-6);
+    }
+}
+
+#[test]
+fn a_batch_is_a_loop_over_its_queries() {
+    let queries = queries();
+    for Subject { name, loss, entry, .. } in subjects() {
+        // SoftRank fits its discount to 1e-8, up to the longest list of the batch.
+        let tolerance = if entry.name.starts_with("soft_") { 1e-7 } else { 1e-9 };
+        let batch = evaluate(&*loss, &queries, longest(&queries), 0.0, DType::F64);
+        for (q, query) in queries.iter().enumerate() {
+            let one = std::slice::from_ref(query);
+            let alone = evaluate(&*loss, one, longest(one), 0.0, DType::F64);
+            let row = Outcome { losses: vec![batch.losses[q]], gradients: vec![batch.gradients[q].clone()] };
+            assert_close(&name, &row, &alone, one, tolerance);
+        }
+    }
+}
+
+#[test]
+fn other_queries_do_not_matter() {
+    let queries = queries();
+    let mut changed = queries.clone();
+    changed[1] = (vec![1e4, -1e4, 0.0, 0.0, 3.0], vec![0.0, 4.0, 1.0, 1.0, 0.0]);
+    changed[3].0.reverse();
+    for Subject { name, loss, .. } in subjects() {
+        let of = |queries: &[Query]| evaluate(&*loss, queries, 17, 0.0, DType::F32);
+        let (before, after) = (of(&queries), of(&changed));
+        for q in [0, 2] {
+            assert_eq!(before.losses[q], after.losses[q], "{name}: query {q}");
+            assert_eq!(before.gradients[q], after.gradients[q], "{name}: query {q}");
+        }
+    }
+}
+
+#[test]
+fn the_order_of_documents_does_not_matter() {
+    for Subject { name, loss, spec, .. } in subjects() {
+        // Gumbel noise goes by place, and ListMLE orders equal labels by place.
+        if spec.params.contains_key("gumbel_samples") {
+            continue;
+        }
+        let labels = if spec.name == "list_mle" { [0.0, 3.0, 1.0, 4.0, 2.0] } else { [0.0, 3.0, 0.0, 2.0, 2.0] };
+        let scores = [0.3, -1.2, 2.0, 0.9, -0.4];
+        let order = [3, 0, 4, 2, 1];
+        let permuted = (order.map(|d| scores[d]).to_vec(), order.map(|d| labels[d]).to_vec());
+        let of = |query: Query| evaluate(&*loss, &[query], 5, 0.0, DType::F64);
+        let (before, after) = (of((scores.to_vec(), labels.to_vec())), of(permuted));
+        assert!(close(after.losses[0], before.losses[0], 1e-12), "{name}");
+        for (place, &d) in order.iter().enumerate() {
+            assert!(close(after.gradients[0][place], before.gradients[0][d], 1e-9), "{name}: document {d}");
+        }
+    }
+}
+
+#[test]
+fn nothing_to_learn_is_zero_and_counted() {
+    let (nothing, something) = (degenerate(), queries());
+    let all = [nothing.clone(), something].concat();
+    let labels: Vec<f32> = all.iter().flat_map(|(_, labels)| labels.iter().map(|y| *y as f32)).collect();
+    let mut offsets = vec![0];
+    offsets.extend(all.iter().scan(0, |end, (scores, _)| {
+        *end += scores.len();
+        Some(*end)
+    }));
+    for Subject { name, loss, .. } in subjects() {
+        for dtype in [DType::F32, DType::F64] {
+            let outcome = evaluate(&*loss, &all, longest(&all), 0.0, dtype);
+            for q in 0..nothing.len() {
+                assert_eq!(outcome.losses[q], 0.0, "{name}: query {q}");
+                assert!(outcome.gradients[q].iter().all(|g| *g == 0.0), "{name}: query {q}");
+            }
+        }
+        let found = loss.degenerate_queries(&labels, &offsets).unwrap();
+        assert_eq!(found, (0..nothing.len()).collect::<Vec<_>>(), "{name}");
+        assert_eq!(loss.check_labels(&labels, &offsets), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn gradients_agree_with_finite_differences() {
+    let step = 1e-5;
+    for Subject { name, loss, .. } in subjects() {
+        for query in &queries()[..3] {
+            let n = query.0.len();
+            let exact = evaluate(&*loss, std::slice::from_ref(query), n, 0.0, DType::F64);
+            // One row for each document and direction.
+            let moved: Vec<Query> = (0..n)
+                .flat_map(|d| {
+                    [step, -step].map(|by| {
+                        let mut moved = query.clone();
+                        moved.0[d] += by;
+                        moved
+                    })
+                })
+                .collect();
+            let losses = evaluate(&*loss, &moved, n, 0.0, DType::F64).losses;
+            for d in 0..n {
+                let numeric = (losses[2 * d] - losses[2 * d + 1]) / (2.0 * step);
+                let found = exact.gradients[0][d];
+                assert!(close(found, numeric, 2e-6), "{name}: {n} documents, document {d}: {found} {numeric}");
+            }
+        }
+    }
+}
+
+#[test]
+fn extreme_scores_and_temperatures_stay_finite() {
+    let labels = vec![0.0, 2.0, 4.0, 1.0, 0.0, 30.0];
+    let small_labels = vec![0.0, 2.0, 4.0, 1.0, 0.0, 3.0];
+    let scores = [
+        vec![1e4, -1e4, 5e3, 9.999e3, 1e4, -1e4],
+        vec![-1e4, 1e4, 1e4, 1e4, -1e4, 1e4],
+        vec![0.5; 6],
+        vec![1e4; 6],
+        vec![0.0, 1e-6, 2e-6, -1e-6, 1e-3, 0.0],
+    ];
+    for subject in subjects() {
+        let mut losses = vec![(subject.name.clone(), subject.loss)];
+        if let Some(smoothing) = subject.entry.smoothing {
+            let extremes = match smoothing.sharper {
+                Sharper::Larger => [300.0, 1e-2],
+                Sharper::Smaller => [2f64.powi(-6), 2f64.powi(6)],
+            };
+            for extreme in extremes {
+                let loss = subject.spec.with(smoothing.parameter, extreme).build().unwrap();
+                losses.push((format!("{} at {extreme}", subject.name), loss));
+            }
+        }
+        for (name, loss) in losses {
+            let labels = if matches!(loss.gain(), Some(Gain::Table(_))) { &small_labels } else { &labels };
+            let queries: Vec<Query> = scores.iter().map(|scores| (scores.clone(), labels.clone())).collect();
+            for dtype in [DType::F32, DType::F64] {
+                let outcome = evaluate(&*loss, &queries, 8, f64::NAN, dtype);
+                assert!(outcome.losses.iter().all(|loss| loss.is_finite()), "{name}: {dtype:?}: {outcome:?}");
+                let finite = outcome.gradients.iter().flatten().all(|gradient| gradient.is_finite());
+                assert!(finite, "{name}: {dtype:?}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shift_of_all_scores_changes_what_the_entry_says() {
+    let queries = queries();
+    let shifted: Vec<Query> = queries.iter().map(|(s, y)| (s.iter().map(|s| s + 3.25).collect(), y.clone())).collect();
+    for Subject { name, loss, entry, .. } in subjects() {
+        let of = |queries: &[Query]| evaluate(&*loss, queries, 17, 0.0, DType::F64);
+        let (before, after) = (of(&queries), of(&shifted));
+        let same = before.losses.iter().zip(&after.losses).all(|(b, a)| close(*a, *b, 1e-9));
+        assert_eq!(same, entry.shift_invariant, "{name}");
+        if entry.shift_invariant {
+            for gradient in &before.gradients {
+                let size: f64 = gradient.iter().map(|g| g.abs()).sum();
+                assert!(gradient.iter().sum::<f64>().abs() <= 1e-9 * (1.0 + size), "{name}: {gradient:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn reductions_and_weights_are_sums_and_means() {
+    let queries = [queries(), degenerate()].concat();
+    let weights: Vec<f64> = (0..queries.len()).map(|q| q as f64 * 0.5).collect();
+    let total: f64 = weights.iter().sum();
+    for Subject { name, loss, .. } in subjects() {
+        let (scores, labels, mask) = tensors(&queries, 17, 0.0, DType::F64);
+        let losses = values(loss.forward_no_reduction(scores.clone(), labels.clone(), mask.clone()));
+        let sum: f64 = losses.iter().sum();
+        let weighted: f64 = losses.iter().zip(&weights).map(|(loss, weight)| loss * weight).sum();
+        let of = |reduction| values(loss.forward(scores.clone(), labels.clone(), mask.clone(), reduction))[0];
+        let tensor = |weights: &[f64]| {
+            let data = TensorData::new(weights.to_vec(), [weights.len()]);
+            Tensor::<1>::from_data(data, (&scores.device(), DType::F32))
+        };
+        let with = |weights: &[f64], reduction| {
+            let checked =
+                loss.try_forward(scores.clone(), labels.clone(), mask.clone(), Some(tensor(weights)), reduction);
+            values(checked.unwrap())[0]
+        };
+        for (found, expected) in [
+            (of(Reduction::Sum), sum),
+            (of(Reduction::Mean), sum / queries.len() as f64),
+            (of(Reduction::Auto), sum / queries.len() as f64),
+            (with(&weights, Reduction::Sum), weighted),
+            (with(&weights, Reduction::Mean), weighted / total),
+            (with(&vec![2.0; queries.len()], Reduction::Mean), sum / queries.len() as f64),
+            (with(&vec![0.0; queries.len()], Reduction::Mean), 0.0),
+        ] {
+            assert!(close(found, expected, 1e-12), "{name}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let queries: Vec<Query> = vec![(vec![0.0, 1.0], vec![1.0, 0.0]), (vec![2.0, 1.0, 0.5], vec![0.0, 0.0, 1.0])];
+    for Subject { name, loss, .. } in subjects() {
+        let attempt = |change: &dyn Fn(&mut Vec<Query>), weights: Option<Vec<f64>>| {
+            let mut queries = queries.clone();
+            change(&mut queries);
+            let (scores, labels, mask) = tensors(&queries, 4, f64::NAN, DType::F32);
+            let device = scores.device();
+            let weights = weights.map(|w| Tensor::<1>::from_data(TensorData::new(w.clone(), [w.len()]), &device));
+            loss.try_forward(scores, labels, mask, weights, Reduction::Mean).map(values)
+        };
+        assert!(attempt(&|_| {}, None).is_ok(), "{name}: padding may hold anything");
+        let score = attempt(&|q| q[1].0[2] = f64::INFINITY, None).unwrap_err();
+        assert_eq!(score, LossError::Score { query: 1, document: 2, found: f64::INFINITY }, "{name}");
+        let label = attempt(&|q| q[1].1[1] = f64::NAN, None).unwrap_err();
+        assert!(matches!(label, LossError::Label { query: 1, document: 1, .. }), "{name}: {label}");
+        if matches!(loss.gain(), Some(Gain::Exp2 | Gain::Exp2Raw | Gain::Table(_))) {
+            for bad in [-1.0, 0.5, 31.0] {
+                let label = attempt(&|q| q[0].1[1] = bad, None).unwrap_err();
+                assert!(matches!(label, LossError::Label { query: 0, document: 1, .. }), "{name}: {label}");
+                let dataset = loss.check_labels(&[0.0, bad as f32], &[0, 2]).unwrap_err();
+                assert!(matches!(dataset, LossError::Label { query: 0, document: 1, .. }), "{name}: {dataset}");
+            }
+        }
+        let weight = attempt(&|_| {}, Some(vec![1.0, -1.0])).unwrap_err();
+        assert_eq!(weight, LossError::Weight { query: 1, found: -1.0 }, "{name}");
+        let weights = attempt(&|_| {}, Some(vec![1.0])).unwrap_err();
+        assert_eq!(weights.to_string(), "weights has shape [1], expected [2]", "{name}");
+        let offsets = loss.check_labels(&[0.0, 1.0], &[0, 3]).unwrap_err();
+        assert!(matches!(offsets, LossError::Shape { what: "offsets", .. }), "{name}: {offsets}");
+
+        let (scores, labels, mask) = tensors(&queries, 4, 0.0, DType::F32);
+        let narrow = labels.clone().narrow(1, 0, 3);
+        let shape = loss.try_forward(scores, narrow, mask, None, Reduction::Mean).unwrap_err();
+        assert_eq!(shape.to_string(), "labels has shape [2, 3], expected [2, 4]", "{name}");
+    }
+}
