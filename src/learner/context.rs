@@ -150,6 +150,9 @@ pub enum LearnerError {
     /// A loss that cannot be built.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
+    /// A scorer that cannot be built.
+    #[error(transparent)]
+    Scorer(#[from] crate::scorer::ScorerError),
     /// State that cannot be written or read back.
     #[error("{path}: {reason}")]
     State {

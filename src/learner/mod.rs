@@ -4,6 +4,7 @@ mod bins;
 pub mod boosted_trees;
 mod checks;
 mod context;
+pub mod gradient;
 pub mod registry;
 mod rounds;
 #[cfg(test)]

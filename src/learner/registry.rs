@@ -40,7 +40,7 @@ pub struct LearnerEntry {
 }
 
 /// Every registered learner, by name.
-pub static LEARNERS: &[LearnerEntry] = &[];
+pub static LEARNERS: &[LearnerEntry] = &[super::gradient::ENTRY];
 
 /// The learner of a `[learner]` table: `kind` and its parameters.
 ///

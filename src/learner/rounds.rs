@@ -124,9 +124,14 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
         improved
     }
 
-    /// Saves the state if the last time is more than a second ago.
+    /// Whether there is a directory to save in and the last time is more than a second ago.
+    pub(crate) fn due(&self) -> bool {
+        self.path.is_some() && self.saved.elapsed() >= SAVE_EVERY
+    }
+
+    /// Saves the state if it is due.
     pub(crate) fn save_when_due(&mut self) -> Result<(), LearnerError> {
-        if self.saved.elapsed() >= SAVE_EVERY { self.save() } else { Ok(()) }
+        if self.due() { self.save() } else { Ok(()) }
     }
 
     fn save(&mut self) -> Result<(), LearnerError> {

@@ -120,7 +120,7 @@ impl RankingLoss for LambdaLoss {
             LambdaLossWeights::NdcgLoss2Pp => weight(1.0, self.mu),
         };
         let (scores, labels, mask) = (lists.scores.clone() * self.sigma, lists.labels.clone(), lists.mask.clone());
-        sum_documents(pair_loss(scores, labels, mask, &weight, PairLoss::Logistic)) * std::f64::consts::LOG2_E
+        sum_documents(pair_loss(scores, labels, mask, &weight, PairLoss::Logistic)) / std::f64::consts::LN_2
     }
 }
 

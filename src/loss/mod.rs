@@ -101,8 +101,7 @@ pub enum Orientation {
 /// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a mean;
 /// - permuting the documents of a query permutes the gradient and keeps the value (up to ties that go by position);
 /// - value and gradient are finite for `|score| <= 1e4`;
-/// - constants take the type of the scores, so that `f64` scores give an `f64` loss (multiply by a reciprocal: burn's gradient
-///   of a division by a scalar rounds it to `f32`).
+/// - constants take the type of the scores, so that `f64` scores give an `f64` loss.
 ///
 /// `forward*` panic, as burn's own modules do, when shapes differ; values are not read back from the device. Use
 /// [`try_forward`](RankingLoss::try_forward) where the input has not been checked before, or

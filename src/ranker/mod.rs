@@ -1,13 +1,18 @@
 //! A trained ranker as one saved artefact.
 //!
-//! [`Model`] turns normalised features into scores; its [`Parts`] are what is saved of it.
+//! [`Ranker`] = normaliser + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
+//! readable from Python's `safetensors`, and everything else as JSON in the header, under a checksum.
 
+mod artefact;
+mod card;
 mod file;
 mod model;
 mod parts;
 mod tree_ensemble;
 
+pub use artefact::{Metadata, Ranker, RankerError, Versions};
 pub use file::{FORMAT, FileError};
 pub use model::Model;
+pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};
 pub use tree_ensemble::{LEAF, Node, TreeArrays, TreeEnsemble, TreeError};

@@ -37,16 +37,45 @@ impl Model {
         match self {
             Model::Scorer(scorer) => {
                 let scorer = scorer.clone().to_device(device);
-                let mut scores = vec![0.0; data.documents()];
-                for chunk in chunks(data, &scorer) {
-                    let (features, mask) = chunk.inputs(data, device);
-                    chunk.scatter(scorer.forward_clean(features, mask), &mut scores);
-                }
-                scores
+                score(&scorer, data, chunks(data, &scorer).into_iter().map(|chunk| chunk.with_inputs(data, device)))
             }
             Model::Trees(trees) => trees.scores(&data.features).into_iter().map(|score| score as f32).collect(),
         }
     }
+}
+
+/// Data that are scored again and again, kept on the device.
+pub(crate) struct Prepared<'a> {
+    data: &'a Dataset,
+    chunks: Vec<(Chunk, Inputs)>,
+}
+
+type Inputs = (Tensor<3>, Tensor<2, Bool>);
+
+impl<'a> Prepared<'a> {
+    /// Puts (normalised) data on a device, for scorers of the kind given.
+    pub(crate) fn new(data: &'a Dataset, scorer: &Scorer, device: &Device) -> Self {
+        let chunks = chunks(data, scorer).into_iter().map(|chunk| chunk.with_inputs(data, device)).collect();
+        Self { data, chunks }
+    }
+
+    /// The data.
+    pub(crate) fn data(&self) -> &'a Dataset {
+        self.data
+    }
+
+    /// One score a document, in the order of the data.
+    pub(crate) fn scores(&self, scorer: &Scorer) -> Vec<f32> {
+        score(scorer, self.data, self.chunks.iter().cloned())
+    }
+}
+
+fn score(scorer: &Scorer, data: &Dataset, chunks: impl Iterator<Item = (Chunk, Inputs)>) -> Vec<f32> {
+    let mut scores = vec![0.0; data.documents()];
+    for (chunk, (features, mask)) in chunks {
+        chunk.scatter(scorer.forward_clean(features, mask), &mut scores);
+    }
+    scores
 }
 
 /// Places of a chunk in all: bounds the memory of the widest layer.
@@ -103,7 +132,7 @@ impl Chunk {
     /// # Shapes
     /// - features: `[rows, width, features]`
     /// - mask: `[rows, width]`
-    fn inputs(&self, data: &Dataset, device: &Device) -> (Tensor<3>, Tensor<2, Bool>) {
+    fn with_inputs(self, data: &Dataset, device: &Device) -> (Self, Inputs) {
         let count = data.feature_count;
         let mut features = Vec::with_capacity(self.rows.len() * self.width * count);
         let mut mask = Vec::with_capacity(self.rows.len() * self.width);
@@ -114,10 +143,8 @@ impl Chunk {
             mask.resize((row + 1) * self.width, false);
         }
         let shape = [self.rows.len(), self.width];
-        (
-            Tensor::from_data(TensorData::new(features, [shape[0], shape[1], count]), device),
-            Tensor::from_data(TensorData::new(mask, shape), device),
-        )
+        let features = Tensor::from_data(TensorData::new(features, [shape[0], shape[1], count]), device);
+        (self, (features, Tensor::from_data(TensorData::new(mask, shape), device)))
     }
 
     /// Writes the scores `[rows, width]` of the documents to their places in `out`, one place a document of the data.

@@ -1,0 +1,125 @@
+//! The steps of an epoch: which queries make a step, and how a step is cut into parts that are computed at once.
+//!
+//! The queries of a step depend on seed and epoch only. Lists of a step are sorted by length and cut where padding or
+//! memory asks for it; since the gradients of the parts are added, the cut changes no result but for rounding.
+
+use std::cell::OnceCell;
+
+use burn::tensor::Device;
+
+use super::config::GradientConfig;
+use crate::data::{Batcher, BatcherConfig, DataError, Dataset, Keep, RankingBatch};
+
+/// A part is cut where lists get this much shorter than its first, once it has [`ENOUGH`] places.
+const SHORTER: f64 = 0.7;
+/// Places from which on the fixed cost of another part is below that of padding.
+const ENOUGH: usize = 4096;
+
+/// The steps of every epoch.
+pub(super) struct Batches<'a> {
+    data: &'a Dataset,
+    device: Device,
+    batcher: Batcher,
+    cells: usize,
+    per_epoch: usize,
+    /// The only step's parts, where one step takes all queries.
+    whole: OnceCell<Vec<RankingBatch>>,
+}
+
+impl<'a> Batches<'a> {
+    pub(super) fn new(
+        data: &'a Dataset,
+        config: &GradientConfig,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self, DataError> {
+        let config_of_steps = BatcherConfig {
+            queries: Some(config.batch_queries),
+            keep: Keep::All,
+            bucket: false,
+            shuffle: config.batch_queries < data.queries(),
+            ..BatcherConfig::default()
+        };
+        Ok(Self {
+            data,
+            device: device.clone(),
+            batcher: Batcher::new(data, &config_of_steps, seed)?,
+            cells: config.batch_cells,
+            per_epoch: data.queries().div_ceil(config.batch_queries),
+            whole: OnceCell::new(),
+        })
+    }
+
+    /// Steps of an epoch.
+    pub(super) fn per_epoch(&self) -> usize {
+        self.per_epoch
+    }
+
+    /// The queries of each step of an epoch.
+    pub(super) fn epoch(&self, epoch: usize) -> Vec<Vec<usize>> {
+        self.batcher.epoch(epoch as u64)
+    }
+
+    /// The parts of a step, on the device.
+    pub(super) fn parts(&self, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
+        let whole = (self.per_epoch == 1).then(|| self.whole.get_or_init(|| self.assemble(queries).collect()).clone());
+        let streamed = whole.is_none().then(|| self.assemble(queries));
+        whole.into_iter().flatten().chain(streamed.into_iter().flatten())
+    }
+
+    fn assemble(&self, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
+        let (data, device) = (self.data, self.device.clone());
+        let parts = cut(queries, |query| data.range(query).len(), self.cells);
+        parts.into_iter().map(move |part| RankingBatch::assemble(data, &part, &device))
+    }
+}
+
+/// Cuts the queries of a step into parts of at most `cells` padded places, a longer list alone.
+fn cut(queries: &[usize], length: impl Fn(usize) -> usize, cells: usize) -> Vec<Vec<usize>> {
+    let mut sorted: Vec<usize> = queries.iter().copied().filter(|&query| length(query) > 0).collect();
+    sorted.sort_by_key(|&query| (std::cmp::Reverse(length(query)), query));
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut width = 0;
+    for query in sorted {
+        let fits = |part: &Vec<usize>| {
+            let padded = (length(query) as f64) < SHORTER * width as f64 && part.len() * width >= ENOUGH;
+            (part.len() + 1) * width <= cells && !padded
+        };
+        match parts.last_mut().filter(|part| fits(part)) {
+            Some(part) => part.push(query),
+            None => {
+                width = length(query);
+                parts.push(vec![query]);
+            }
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing;
+
+    #[test]
+    fn a_step_is_cut_by_memory_and_by_padding() {
+        let lengths = [10, 100, 90, 0, 20];
+        let length = |query: usize| lengths[query];
+        let all = [0, 1, 2, 3, 4];
+        assert_eq!(cut(&all, length, 10_000), [vec![1, 2, 4, 0]]);
+        assert_eq!(cut(&all, length, 200), [vec![1, 2], vec![4, 0]]);
+        assert_eq!(cut(&all, length, 50), [vec![1], vec![2], vec![4, 0]]);
+        let long = |query: usize| 50 * lengths[query];
+        assert_eq!(cut(&all, long, 1 << 20), [vec![1, 2], vec![4, 0]]);
+    }
+
+    #[test]
+    fn one_step_of_all_queries_keeps_its_parts() {
+        let data = testing::two_documents();
+        let config = GradientConfig::default();
+        let batches = Batches::new(&data, &config, 1, &Device::flex()).unwrap();
+        assert_eq!((batches.per_epoch(), batches.epoch(1)), (1, vec![vec![0]]));
+        assert_eq!(batches.parts(&[0]).count(), 1);
+        assert_eq!(batches.whole.get().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,147 @@
+//! Configuration of the gradient learner.
+
+use serde::{Deserialize, Serialize};
+
+use super::anneal::AnnealConfig;
+use super::optimizer::{ClipConfig, OptimizerConfig};
+use super::schedule::ScheduleConfig;
+use crate::learner::LearnerError;
+use crate::learner::checks::{at_least, positive};
+
+/// Configuration of [`Gradient`](super::Gradient). Every key has a default.
+///
+/// Algorithm 1 of approximation-framework (one query a step, 200 epochs, eta 0.01, the best of the epochs on validation)
+/// is [`GradientConfig::one_query_a_step`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GradientConfig {
+    /// Passes over the training queries.
+    pub epochs: usize,
+    /// Queries of one optimiser step.
+    pub batch_queries: usize,
+    /// Most padded places (queries x longest list) computed at once. A step with more is computed in parts whose
+    /// gradients are added: it bounds memory and changes nothing else.
+    pub batch_cells: usize,
+    /// Learning rate; the peak of the schedule.
+    pub learning_rate: f64,
+    /// What turns gradients into steps.
+    pub optimizer: OptimizerConfig,
+    /// How the learning rate moves over the epochs.
+    pub schedule: ScheduleConfig,
+    /// Bound on the gradient of each parameter tensor.
+    pub clip: Option<ClipConfig>,
+    /// How a parameter of the loss moves over the epochs.
+    pub anneal: Option<AnnealConfig>,
+    /// Epochs without a better selection measure after which the fit stops; absent: never.
+    pub patience: Option<usize>,
+    /// Measure the training data every so many epochs; 0: only where nothing else selects.
+    pub evaluate_train_every: usize,
+}
+
+impl Default for GradientConfig {
+    fn default() -> Self {
+        Self {
+            epochs: 100,
+            batch_queries: 32,
+            batch_cells: 1 << 16,
+            learning_rate: 0.01,
+            optimizer: OptimizerConfig::default(),
+            schedule: ScheduleConfig::default(),
+            clip: None,
+            anneal: None,
+            patience: None,
+            evaluate_train_every: 0,
+        }
+    }
+}
+
+impl GradientConfig {
+    /// Algorithm 1 of approximation-framework: plain gradient descent, one query a step, T = 200, eta = 0.01.
+    pub fn one_query_a_step() -> Self {
+        Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`LearnerError::Parameter`] names the key.
+    pub fn check(&self) -> Result<(), LearnerError> {
+        at_least("epochs", self.epochs, 1)?;
+        at_least("batch_queries", self.batch_queries, 1)?;
+        at_least("batch_cells", self.batch_cells, 1)?;
+        positive("learning_rate", self.learning_rate)?;
+        if let Some(patience) = self.patience {
+            at_least("patience", patience, 1)?;
+        }
+        self.optimizer.check()?;
+        self.schedule.check()?;
+        if let Some(clip) = &self.clip {
+            clip.check()?;
+        }
+        if let Some(anneal) = &self.anneal {
+            anneal.check()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<GradientConfig, String> {
+        let config: GradientConfig = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        config.check().map_err(|error| error.to_string())?;
+        Ok(config)
+    }
+
+    #[test]
+    fn every_key_has_a_default_and_what_is_written_is_read_back() {
+        assert_eq!(read("{}").unwrap(), GradientConfig::default());
+        let full = r#"{
+            "epochs": 7, "learning_rate": 2.0, "patience": 3,
+            "optimizer": {"kind": "sgd", "momentum": 0.9, "nesterov": true},
+            "schedule": {"kind": "cosine", "floor": 0.1},
+            "clip": {"norm": 1.0},
+            "anneal": {"kind": "geometric", "from": 1.0, "to": 100.0}
+        }"#;
+        let config = read(full).unwrap();
+        let again = serde_json::to_string(&config).unwrap();
+        assert_eq!(read(&again).unwrap(), config);
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_at_every_level() {
+        for text in [
+            r#"{"epoch": 3}"#,
+            r#"{"optimizer": {"kind": "adam", "beta1": 0.9}}"#,
+            r#"{"optimizer": {"kind": "adan_w"}}"#,
+            r#"{"schedule": {"kind": "cosine", "flor": 0.1}}"#,
+            r#"{"clip": {"norms": 1.0}}"#,
+            r#"{"anneal": {"kind": "geometric", "from": 1.0, "to": 2.0, "by": 2}}"#,
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains("unknown"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_name_their_key() {
+        for (text, message) in [
+            (r#"{"epochs": 0}"#, "learner.epochs = 0: expected at least 1"),
+            (r#"{"learning_rate": -1.0}"#, "learner.learning_rate = -1: expected a finite number above 0"),
+            (r#"{"patience": 0}"#, "learner.patience = 0: expected at least 1"),
+            (
+                r#"{"optimizer": {"kind": "adam", "beta_2": 1.0}}"#,
+                "learner.optimizer.beta_2 = 1: expected at least 0 and below 1",
+            ),
+            (r#"{"clip": {"value": 0.0}}"#, "learner.clip.value = 0: expected a finite number above 0"),
+            (
+                r#"{"schedule": {"kind": "exponential", "factor": 1.5}}"#,
+                "learner.schedule.factor = 1.5: expected a number above 0, at most 1",
+            ),
+        ] {
+            assert_eq!(read(text).unwrap_err(), message);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The terminal dashboard: burn-train's `SupervisedTraining` around our own loop.
+//!
+//! `SupervisedTraining` runs on a thread of its own with a custom strategy that hands its event processor over to the
+//! fit and waits until it comes back; the fit keeps training on the caller's thread and reports what happens. So the
+//! dashboard, its metrics and its interruption by key are burn's, while the loop stays free to borrow.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use burn::data::dataloader::{DataLoaderBuilder, Progress};
+use burn::data::dataset::InMemDataset;
+use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::tensor::{Device, Tensor};
+use burn::train::logger::InMemoryMetricLogger;
+use burn::train::metric::{LearningRateMetric, LossMetric};
+use burn::train::renderer::MetricsRenderer;
+use burn::train::{
+    EventProcessorTraining, Interrupter, Learner, LearnerEvent, SupervisedLearningStrategy, SupervisedTraining,
+    SupervisedTrainingEventProcessor, TrainLoader, TrainingComponents, TrainingItem, TrainingStrategy, ValidLoader,
+};
+
+use super::NAME;
+use super::metric::{RankingInput, RankingMetric};
+use super::model::{RankingBatcher, RankingModel, RankingOutput};
+use super::optimizer::OptimizerConfig;
+use crate::data::Dataset;
+use crate::learner::{LearnerError, Selection};
+
+type Processor = SupervisedTrainingEventProcessor<RankingModel>;
+
+/// A running dashboard.
+pub(super) struct Dashboard {
+    processor: Processor,
+    give_back: Sender<Processor>,
+    thread: JoinHandle<()>,
+    interrupter: Interrupter,
+    device: Device,
+    epochs: usize,
+}
+
+/// An epoch as it is shown.
+pub(super) struct Shown<'a> {
+    /// Counted from 1.
+    pub(super) epoch: usize,
+    /// Optimiser steps of the epoch.
+    pub(super) steps: usize,
+    /// Mean training loss.
+    pub(super) loss: f64,
+    /// Learning rate of the last step.
+    pub(super) learning_rate: f64,
+    /// Selection measure of each training query, where it was computed.
+    pub(super) train: Option<&'a [f64]>,
+    /// Selection measure of each validation query.
+    pub(super) validation: Option<&'a [f64]>,
+}
+
+impl Dashboard {
+    /// Starts a dashboard of a fit of `epochs` epochs, drawn by `renderer`, from the epoch `first` on.
+    pub(super) fn start(
+        model: RankingModel,
+        selection: &Selection,
+        epochs: usize,
+        first: usize,
+        renderer: Box<dyn MetricsRenderer>,
+        interrupter: Interrupter,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
+        let (send, receive) = channel();
+        let (give_back, come_back) = channel();
+        let measure = RankingMetric::new(selection.measure, &selection.convention)
+            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        let stop = interrupter.clone();
+        let run = move || {
+            let training = SupervisedTraining::new(std::env::temp_dir(), no_data(), no_data())
+                .metric_train_numeric(LossMetric::new())
+                .metric_train_numeric(measure.clone())
+                .metric_train_numeric(LearningRateMetric::new())
+                .metric_valid_numeric(measure)
+                .num_epochs(epochs)
+                // Neither files nor a log of its own: both would write outside the directory of the fit.
+                .with_metric_logger(InMemoryMetricLogger::default())
+                .with_application_logger(None)
+                .with_interrupter(stop)
+                .renderer(renderer)
+                .with_training_strategy(TrainingStrategy::Custom(Arc::new(Handover {
+                    out: Mutex::new(send),
+                    back: Mutex::new(come_back),
+                })))
+                .label(NAME);
+            let training = if first > 1 { training.checkpoint(first - 1) } else { training };
+            let learner = Learner::new(model, OptimizerConfig::default().build(None), ModuleLrScheduler::new(1.0));
+            training.launch(learner);
+        };
+        let thread = std::thread::Builder::new()
+            .name("dashboard".into())
+            .spawn(run)
+            .map_err(|error| broken(error.to_string()))?;
+        let processor = receive.recv().map_err(|_| broken("it did not start".into()))?;
+        Ok(Self { processor, give_back, thread, interrupter, device: device.clone(), epochs })
+    }
+
+    /// Whether the user asked for a stop at the dashboard.
+    pub(super) fn stop_requested(&self) -> bool {
+        self.interrupter.should_stop()
+    }
+
+    /// Shows an epoch.
+    pub(super) fn show(&mut self, shown: Shown) -> Result<(), LearnerError> {
+        let item = |loss: f64, values: Option<&[f64]>| {
+            let output = RankingOutput {
+                losses: Tensor::from_data([loss as f32], &self.device),
+                ranked: RankingInput::Values(values.unwrap_or_default().to_vec()),
+            };
+            let progress = Progress::new(shown.epoch, self.epochs, Some("epochs".to_string()));
+            TrainingItem::new(output, progress, Some(shown.steps), Some(shown.learning_rate.into()))
+        };
+        let start = || LearnerEvent::StartSplit { epoch_number: shown.epoch, total_items: 1 };
+        let train = item(shown.loss, shown.train);
+        let validation = shown.validation.map(|values| item(shown.loss, Some(values)));
+        let processor = &mut self.processor;
+        let mut events = vec![
+            processor.process_train(start()),
+            processor.process_train(LearnerEvent::ProcessedItem(train)),
+            processor.process_train(LearnerEvent::EndSplit(shown.epoch)),
+        ];
+        if let Some(validation) = validation {
+            events.push(processor.process_valid(start()));
+            events.push(processor.process_valid(LearnerEvent::ProcessedItem(validation)));
+            events.push(processor.process_valid(LearnerEvent::EndSplit(shown.epoch)));
+        }
+        events.push(processor.process_train(LearnerEvent::EndEpoch(shown.epoch)));
+        events.into_iter().try_for_each(|event| event.map_err(|error| broken(error.to_string())))
+    }
+
+    /// Closes the dashboard.
+    pub(super) fn end(self) -> Result<(), LearnerError> {
+        // Without a receiver the thread has ended already, which the join tells.
+        let _ = self.give_back.send(self.processor);
+        self.thread.join().map_err(|_| broken("its thread panicked".into()))
+    }
+}
+
+fn broken(reason: String) -> LearnerError {
+    LearnerError::Solver { learner: NAME, reason: format!("the dashboard broke: {reason}") }
+}
+
+/// A loader for a strategy that loads nothing.
+fn no_data() -> TrainLoader<RankingModel> {
+    DataLoaderBuilder::new(RankingBatcher::new(Arc::new(Dataset::default()), 0))
+        .build(InMemDataset::<usize>::new(Vec::new()))
+}
+
+/// A strategy that lends its event processor.
+struct Handover {
+    out: Mutex<Sender<Processor>>,
+    back: Mutex<Receiver<Processor>>,
+}
+
+impl SupervisedLearningStrategy<RankingModel> for Handover {
+    fn fit(
+        &self,
+        components: TrainingComponents<RankingModel>,
+        learner: Learner<RankingModel>,
+        _: TrainLoader<RankingModel>,
+        _: ValidLoader<RankingModel>,
+        _: usize,
+    ) -> (RankingModel, Processor) {
+        let lent = "the fit waits for the processor, and returns it";
+        self.out.lock().expect(lent).send(components.event_processor).expect(lent);
+        let processor = self.back.lock().expect(lent).recv().expect(lent);
+        (learner.model(), processor)
+    }
+}

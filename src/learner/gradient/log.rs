@@ -1,0 +1,40 @@
+//! The metrics of a fit, one JSON object an epoch.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::atomic_file;
+use crate::learner::{LearnerError, Round};
+
+/// Name of the log in the directory of a fit.
+pub(super) const LOG_FILE: &str = "metrics.jsonl";
+
+/// The log, if the fit has a directory.
+pub(super) struct MetricsLog(Option<(PathBuf, File)>);
+
+impl MetricsLog {
+    /// Opens the log with the rounds so far: those behind a state that a kill left are written again.
+    pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
+        let Some(directory) = directory else { return Ok(Self(None)) };
+        let path = directory.join(LOG_FILE);
+        let opened = atomic_file::write_with(&path, |file| history.iter().try_for_each(|round| line(file, round)))
+            .and_then(|()| File::options().append(true).open(&path));
+        match opened {
+            Ok(file) => Ok(Self(Some((path, file)))),
+            Err(error) => Err(LearnerError::State { path, reason: error.to_string() }),
+        }
+    }
+
+    /// Adds a round.
+    pub(super) fn write(&mut self, round: &Round) -> Result<(), LearnerError> {
+        let Some((path, file)) = &mut self.0 else { return Ok(()) };
+        line(file, round).map_err(|error| LearnerError::State { path: path.clone(), reason: error.to_string() })
+    }
+}
+
+fn line(file: &mut dyn Write, round: &Round) -> std::io::Result<()> {
+    let mut text = serde_json::to_vec(round)?;
+    text.push(b'\n');
+    file.write_all(&text)
+}

@@ -1,0 +1,188 @@
+//! Gradient training: any scorer, any registered loss, any optimiser and schedule of burn.
+//!
+//! Mini-batches of queries, annealing of the loss's temperature, early stopping and the best epoch by a validation
+//! measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_a_step`]. An epoch costs one forward
+//! and backward pass over the training data and one forward pass over the validation data.
+//!
+//! The objective of a round is the mean training loss over the epoch's queries, each at the weights it was met with.
+//! A query with nothing to learn has loss 0 and counts in the mean.
+//!
+//! # Determinism
+//! The queries of a step, dropout and initial weights follow from the seed alone; a killed fit resumes from its last
+//! saved epoch and ends in the same bytes.
+//!
+//! # burn-train
+//! [`RankingModel`], [`RankingBatcher`] and [`RankingMetric`] plug into burn's `SupervisedTraining` as they are. The
+//! learner itself runs its own loop, and `SupervisedTraining` only around the dashboard.
+
+mod anneal;
+mod batches;
+mod config;
+mod dashboard;
+mod log;
+mod metric;
+mod model;
+mod optimizer;
+mod schedule;
+mod session;
+
+pub use anneal::AnnealConfig;
+pub use config::GradientConfig;
+pub use metric::{RankingInput, RankingMetric};
+pub use model::{RankingBatcher, RankingModel, RankingOutput, TrainingBatch};
+pub use optimizer::{ClipConfig, OptimizerConfig};
+pub use schedule::ScheduleConfig;
+
+use std::io::IsTerminal;
+
+use burn::train::Interrupter;
+use burn::train::renderer::tui::TuiMetricsRendererWrapper;
+use serde::{Deserialize, Serialize};
+
+use self::dashboard::{Dashboard, Shown};
+use self::log::MetricsLog;
+use self::session::{SavedSession, Session};
+use super::checks::trainable;
+use super::registry::{LearnerEntry, decode, loss, parameters};
+use super::rounds::Rounds;
+use super::{FitContext, Fitted, Learner, LearnerError, Round, StopReason};
+use crate::data::Dataset;
+use crate::loss::LossSpec;
+use crate::ranker::Model;
+use crate::scorer::ScorerConfig;
+
+const NAME: &str = "gradient";
+
+/// Trains a scorer by gradient descent on a differentiable loss.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gradient {
+    config: GradientConfig,
+    scorer: ScorerConfig,
+    loss: LossSpec,
+}
+
+/// Entry of the registry.
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "gradient descent of any scorer on any loss",
+    paper: "approximation-framework, Algorithm 1, as one query a step",
+    takes_loss: true,
+    takes_scorer: true,
+    defaults: || parameters(&GradientConfig::default()),
+    build: |parts| {
+        let scorer = parts.scorer.cloned().unwrap_or_default();
+        Ok(Box::new(Gradient::new(decode(parts)?, scorer, loss(parts)?.clone())?))
+    },
+};
+
+/// What a fit is resumed from; absent until it is first saved.
+#[derive(Default, Serialize, Deserialize)]
+struct State(Option<SavedSession>);
+
+impl Gradient {
+    /// A checked learner.
+    ///
+    /// # Errors
+    /// The first invalid parameter of learner, scorer or loss, by its key.
+    pub fn new(config: GradientConfig, scorer: ScorerConfig, loss: LossSpec) -> Result<Self, LearnerError> {
+        config.check()?;
+        scorer.check()?;
+        loss.build()?;
+        if let Some(anneal) = &config.anneal {
+            let parameter = anneal.parameter(&loss)?;
+            for end in anneal.ends() {
+                loss.with(&parameter, end).build()?;
+            }
+        }
+        Ok(Self { config, scorer, loss })
+    }
+
+    /// Draws burn's dashboard where one is wanted and there is a terminal to draw on.
+    fn dashboard(
+        &self,
+        session: &Session,
+        context: &FitContext,
+        first: usize,
+    ) -> Result<Option<Dashboard>, LearnerError> {
+        if !context.dashboard || !std::io::stdout().is_terminal() {
+            return Ok(None);
+        }
+        let interrupter = Interrupter::new();
+        let renderer = TuiMetricsRendererWrapper::new(interrupter.clone(), (first > 1).then_some(first - 1));
+        let (model, epochs) = (session.model(), self.config.epochs);
+        Dashboard::start(model, &context.selection, epochs, first, Box::new(renderer), interrupter, &context.device)
+            .map(Some)
+    }
+
+    /// Whether the training data are measured in an epoch: on request, and wherever nothing else selects.
+    fn measures_train(&self, epoch: usize, validation: bool) -> bool {
+        !validation || (self.config.evaluate_train_every > 0 && epoch % self.config.evaluate_train_every == 0)
+    }
+}
+
+impl Learner for Gradient {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        trainable(NAME, train, validation, context.progress)?;
+        let mut session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
+        let limit = Some(self.config.epochs);
+        let mut rounds = Rounds::start(NAME, self, train, validation, limit, context, State::default)?;
+        if let Some(saved) = rounds.state.0.take() {
+            session.restore(saved)?;
+        }
+        let mut log = MetricsLog::open(context.directory, rounds.history())?;
+        let mut dashboard = self.dashboard(&session, context, rounds.next())?;
+        let stop = loop {
+            if let Some(stop) = rounds.stop() {
+                break stop;
+            }
+            let stale = rounds.next() - 1 - rounds.best_round();
+            if self.config.patience.is_some_and(|patience| stale >= patience) {
+                break StopReason::EarlyStopped;
+            }
+            if dashboard.as_ref().is_some_and(Dashboard::stop_requested) {
+                break StopReason::Interrupted;
+            }
+            let epoch = rounds.next();
+            let outcome = session.epoch(epoch)?;
+            let measured_train =
+                self.measures_train(epoch, validation.is_some()).then(|| session.measure_train(epoch)).transpose()?;
+            let measured = session.measure_validation(epoch)?;
+            let round = Round {
+                round: epoch,
+                objective: outcome.loss,
+                train: measured_train.as_ref().map(|measured| measured.mean),
+                validation: measured.as_ref().map(|measured| measured.mean),
+                figures: outcome.figures.clone(),
+            };
+            log.write(&round)?;
+            let improved = rounds.record(round);
+            session.close_epoch(improved);
+            if let Some(dashboard) = &mut dashboard {
+                dashboard.show(Shown {
+                    epoch,
+                    steps: outcome.steps,
+                    loss: outcome.loss,
+                    learning_rate: outcome.learning_rate,
+                    train: measured_train.as_ref().map(|measured| &measured.queries[..]),
+                    validation: measured.as_ref().map(|measured| &measured.queries[..]),
+                })?;
+            }
+            if rounds.due() {
+                rounds.state = State(Some(session.save()?));
+                rounds.save_when_due()?;
+            }
+        };
+        if let Some(dashboard) = dashboard {
+            dashboard.end()?;
+        }
+        rounds.state = State(Some(session.save()?));
+        rounds.finish(stop, |_, _| Ok(Model::Scorer(session.into_best())))
+    }
+}
+
+#[cfg(test)]
+mod tests;

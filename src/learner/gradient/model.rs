@@ -1,0 +1,135 @@
+//! `RankingModel`: a scorer with its loss, as burn-train's `Learner` and `SupervisedTraining` take it.
+
+use std::sync::Arc;
+
+use burn::backend::ExecutionError;
+use burn::data::dataloader::batcher::Batcher;
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor};
+use burn::train::metric::{Adaptor, ItemLazy, LossInput};
+use burn::train::{InferenceStep, TrainOutput, TrainStep};
+
+use super::metric::RankingInput;
+use crate::data::{Dataset, RankingBatch};
+use crate::loss::RankingLoss;
+use crate::scorer::Scorer;
+use crate::seed::seed_for;
+
+/// A scorer and the loss it is trained with.
+#[derive(Module, Debug)]
+pub struct RankingModel {
+    /// What is trained.
+    pub scorer: Scorer,
+    #[module(skip)]
+    loss: Arc<dyn RankingLoss>,
+}
+
+impl RankingModel {
+    /// A scorer to be trained with a loss.
+    pub fn new(scorer: Scorer, loss: Arc<dyn RankingLoss>) -> Self {
+        Self { scorer, loss }
+    }
+
+    /// The same scorer with another loss, as annealing wants it.
+    pub fn with_loss(self, loss: Arc<dyn RankingLoss>) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// Training loss of each query, `[queries]`, and the scores, `[queries, documents]`.
+    fn losses(&self, item: &TrainingBatch) -> (Tensor<1>, Tensor<2>) {
+        let RankingBatch { features, labels, mask, .. } = item.batch.clone();
+        let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed);
+        (self.loss.forward_no_reduction(scores.clone(), labels, mask), scores)
+    }
+
+    /// Sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the gradients of their
+    /// share in the mean of the step.
+    pub(super) fn part(&self, item: &TrainingBatch, queries: usize) -> (Tensor<1>, GradientsParams) {
+        let sum = self.losses(item).0.sum();
+        let grads = GradientsParams::from_grads((sum.clone() / queries as f64).backward(), self);
+        (sum.without_autodiff(), grads)
+    }
+}
+
+/// A batch, and the seed of its dropout.
+#[derive(Debug, Clone)]
+pub struct TrainingBatch {
+    /// Queries padded to one length.
+    pub batch: RankingBatch,
+    /// Seed of the dropout masks.
+    pub seed: u64,
+}
+
+/// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`.
+#[derive(Debug, Clone)]
+pub struct RankingBatcher {
+    data: Arc<Dataset>,
+    seed: u64,
+}
+
+impl RankingBatcher {
+    /// Batches of (normalised) data, with dropout drawn from `seed`.
+    pub fn new(data: Arc<Dataset>, seed: u64) -> Self {
+        Self { data, seed }
+    }
+}
+
+impl Batcher<usize, TrainingBatch> for RankingBatcher {
+    fn batch(&self, queries: Vec<usize>, device: &Device) -> TrainingBatch {
+        let seed = seed_for(self.seed, "dropout", queries.first().copied().unwrap_or(0) as u64);
+        TrainingBatch { batch: RankingBatch::assemble(&self.data, &queries, device), seed }
+    }
+}
+
+/// What a pass over a batch gives to metrics.
+#[derive(Debug, Clone)]
+pub struct RankingOutput {
+    /// Losses, `[queries]`.
+    pub losses: Tensor<1>,
+    /// What measures are computed from.
+    pub ranked: RankingInput,
+}
+
+impl ItemLazy for RankingOutput {
+    fn sync(self) -> Result<Self, ExecutionError> {
+        self.losses.device().flush()?;
+        Ok(Self { losses: self.losses.without_autodiff(), ranked: self.ranked.without_autodiff() })
+    }
+}
+
+impl Adaptor<LossInput> for RankingOutput {
+    fn adapt(&self) -> LossInput {
+        LossInput::new(self.losses.clone())
+    }
+}
+
+impl Adaptor<RankingInput> for RankingOutput {
+    fn adapt(&self) -> RankingInput {
+        self.ranked.clone()
+    }
+}
+
+impl TrainStep for RankingModel {
+    type Input = TrainingBatch;
+    type Output = RankingOutput;
+
+    fn step(&self, item: TrainingBatch) -> TrainOutput<RankingOutput> {
+        let (losses, scores) = self.losses(&item);
+        let grads = losses.clone().mean().backward();
+        let RankingBatch { labels, mask, .. } = item.batch;
+        TrainOutput::new(self, grads, RankingOutput { losses, ranked: RankingInput::Lists { scores, labels, mask } })
+    }
+}
+
+impl InferenceStep for RankingModel {
+    type Input = TrainingBatch;
+    type Output = RankingOutput;
+
+    fn step(&self, item: TrainingBatch) -> RankingOutput {
+        let RankingBatch { features, labels, mask, .. } = item.batch;
+        let scores = self.scorer.forward_clean(features, mask.clone());
+        let losses = self.loss.forward_no_reduction(scores.clone(), labels.clone(), mask.clone());
+        RankingOutput { losses, ranked: RankingInput::Lists { scores, labels, mask } }
+    }
+}

@@ -1,0 +1,256 @@
+//! Optimisers and gradient clipping by configuration: burn's own, under their usual names.
+
+use burn::grad_clipping::GradientClipping;
+use burn::optim::decay::WeightDecayConfig;
+use burn::optim::momentum::MomentumConfig;
+use burn::optim::{
+    AdaGradConfig, AdamConfig, AdamWConfig, AdanConfig, LambConfig, LionConfig, ModuleOptimizer, RmsPropConfig,
+    SgdConfig,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::learner::LearnerError;
+use crate::learner::checks::{not_negative, parameter, positive};
+
+/// An optimiser of burn, told apart by `kind`, with the defaults of its paper.
+///
+/// `weight_decay` is decoupled from the gradient for `adamw`, `lion`, `adan` and `lamb`, and an L2 penalty for the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[allow(missing_docs)]
+pub enum OptimizerConfig {
+    /// Adam (Kingma and Ba, 2015).
+    Adam {
+        #[serde(default = "beta_1")]
+        beta_1: f32,
+        #[serde(default = "beta_2")]
+        beta_2: f32,
+        #[serde(default = "epsilon")]
+        epsilon: f32,
+        #[serde(default)]
+        amsgrad: bool,
+        #[serde(default)]
+        weight_decay: f32,
+    },
+    /// AdamW (Loshchilov and Hutter, 2019).
+    AdamW {
+        #[serde(default = "beta_1")]
+        beta_1: f32,
+        #[serde(default = "beta_2")]
+        beta_2: f32,
+        #[serde(default = "epsilon")]
+        epsilon: f32,
+        #[serde(default)]
+        amsgrad: bool,
+        #[serde(default = "adam_w_decay")]
+        weight_decay: f32,
+    },
+    /// Gradient descent, with momentum if given.
+    Sgd {
+        #[serde(default)]
+        momentum: f64,
+        #[serde(default)]
+        nesterov: bool,
+        #[serde(default)]
+        weight_decay: f32,
+    },
+    /// RMSprop (Tieleman and Hinton, 2012).
+    RmsProp {
+        #[serde(default = "rms_alpha")]
+        alpha: f32,
+        #[serde(default)]
+        momentum: f32,
+        #[serde(default = "epsilon")]
+        epsilon: f32,
+        #[serde(default)]
+        centered: bool,
+        #[serde(default)]
+        weight_decay: f32,
+    },
+    /// AdaGrad (Duchi et al., 2011).
+    AdaGrad {
+        #[serde(default = "epsilon")]
+        epsilon: f32,
+        #[serde(default)]
+        lr_decay: f64,
+        #[serde(default)]
+        weight_decay: f32,
+    },
+    /// Lion (Chen et al., 2023).
+    Lion {
+        #[serde(default = "beta_1")]
+        beta_1: f32,
+        #[serde(default = "lion_beta_2")]
+        beta_2: f32,
+        #[serde(default)]
+        weight_decay: f32,
+    },
+    /// Adan (Xie et al., 2022), with its own defaults.
+    Adan {
+        #[serde(default)]
+        weight_decay: f32,
+    },
+    /// LAMB (You et al., 2020), with its own defaults.
+    Lamb {
+        #[serde(default)]
+        weight_decay: f32,
+    },
+}
+
+fn beta_1() -> f32 {
+    0.9
+}
+fn beta_2() -> f32 {
+    0.999
+}
+fn epsilon() -> f32 {
+    1e-8
+}
+fn adam_w_decay() -> f32 {
+    0.01
+}
+fn rms_alpha() -> f32 {
+    0.99
+}
+fn lion_beta_2() -> f32 {
+    0.99
+}
+
+impl Default for OptimizerConfig {
+    fn default() -> Self {
+        Self::Adam { beta_1: beta_1(), beta_2: beta_2(), epsilon: epsilon(), amsgrad: false, weight_decay: 0.0 }
+    }
+}
+
+impl OptimizerConfig {
+    /// Gradient descent without momentum or decay.
+    pub fn plain_sgd() -> Self {
+        Self::Sgd { momentum: 0.0, nesterov: false, weight_decay: 0.0 }
+    }
+
+    pub(super) fn check(&self) -> Result<(), LearnerError> {
+        match *self {
+            Self::Adam { beta_1, beta_2, epsilon, weight_decay, .. }
+            | Self::AdamW { beta_1, beta_2, epsilon, weight_decay, .. } => {
+                rate("beta_1", beta_1)?;
+                rate("beta_2", beta_2)?;
+                above_zero("epsilon", epsilon)?;
+                decay(weight_decay)
+            }
+            Self::Sgd { momentum, nesterov, weight_decay } => {
+                rate("momentum", momentum)?;
+                if nesterov && momentum == 0.0 {
+                    return Err(parameter("optimizer.nesterov", nesterov, "false where momentum is 0"));
+                }
+                decay(weight_decay)
+            }
+            Self::RmsProp { alpha, momentum, epsilon, weight_decay, .. } => {
+                rate("alpha", alpha)?;
+                rate("momentum", momentum)?;
+                above_zero("epsilon", epsilon)?;
+                decay(weight_decay)
+            }
+            Self::AdaGrad { epsilon, lr_decay, weight_decay } => {
+                above_zero("epsilon", epsilon)?;
+                not_negative("optimizer.lr_decay", lr_decay)?;
+                decay(weight_decay)
+            }
+            Self::Lion { beta_1, beta_2, weight_decay } => {
+                rate("beta_1", beta_1)?;
+                rate("beta_2", beta_2)?;
+                decay(weight_decay)
+            }
+            Self::Adan { weight_decay } | Self::Lamb { weight_decay } => decay(weight_decay),
+        }
+    }
+
+    /// The optimiser, with gradients clipped before it sees them.
+    pub(super) fn build(&self, clip: Option<&ClipConfig>) -> ModuleOptimizer {
+        let penalty = |decay: f32| (decay > 0.0).then(|| WeightDecayConfig::new(decay));
+        let optimizer = match *self {
+            Self::Adam { beta_1, beta_2, epsilon, amsgrad, weight_decay } => AdamConfig::new()
+                .with_beta_1(beta_1)
+                .with_beta_2(beta_2)
+                .with_epsilon(epsilon)
+                .with_amsgrad(amsgrad)
+                .with_weight_decay(penalty(weight_decay))
+                .init(),
+            Self::AdamW { beta_1, beta_2, epsilon, amsgrad, weight_decay } => AdamWConfig::new()
+                .with_beta_1(beta_1)
+                .with_beta_2(beta_2)
+                .with_epsilon(epsilon)
+                .with_amsgrad(amsgrad)
+                .with_weight_decay(weight_decay)
+                .init(),
+            Self::Sgd { momentum, nesterov, weight_decay } => {
+                let momentum = (momentum > 0.0)
+                    .then(|| MomentumConfig::new().with_momentum(momentum).with_dampening(0.0).with_nesterov(nesterov));
+                SgdConfig::new().with_momentum(momentum).with_weight_decay(penalty(weight_decay)).init()
+            }
+            Self::RmsProp { alpha, momentum, epsilon, centered, weight_decay } => RmsPropConfig::new()
+                .with_alpha(alpha)
+                .with_momentum(momentum)
+                .with_epsilon(epsilon)
+                .with_centered(centered)
+                .with_weight_decay(penalty(weight_decay))
+                .init(),
+            Self::AdaGrad { epsilon, lr_decay, weight_decay } => AdaGradConfig::new()
+                .with_epsilon(epsilon)
+                .with_lr_decay(lr_decay)
+                .with_weight_decay(penalty(weight_decay))
+                .init(),
+            Self::Lion { beta_1, beta_2, weight_decay } => {
+                LionConfig::new().with_beta_1(beta_1).with_beta_2(beta_2).with_weight_decay(weight_decay).init()
+            }
+            Self::Adan { weight_decay } => AdanConfig::new().with_weight_decay(weight_decay).init(),
+            Self::Lamb { weight_decay } => LambConfig::new().with_weight_decay(weight_decay).init(),
+        };
+        match clip {
+            Some(clip) => optimizer.with_grad_clipping(clip.build()),
+            None => optimizer,
+        }
+    }
+}
+
+/// Bound on the gradient of each parameter tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClipConfig {
+    /// Each element into `[-value, value]`.
+    Value(f32),
+    /// Each tensor scaled down to this Euclidean norm.
+    Norm(f32),
+}
+
+impl ClipConfig {
+    pub(super) fn check(&self) -> Result<(), LearnerError> {
+        match *self {
+            Self::Value(bound) => positive("clip.value", bound.into()).map(drop),
+            Self::Norm(bound) => positive("clip.norm", bound.into()).map(drop),
+        }
+    }
+
+    fn build(self) -> GradientClipping {
+        match self {
+            Self::Value(bound) => GradientClipping::Value(bound),
+            Self::Norm(bound) => GradientClipping::Norm(bound),
+        }
+    }
+}
+
+fn rate(key: &str, value: impl Into<f64>) -> Result<(), LearnerError> {
+    let value = value.into();
+    if (0.0..1.0).contains(&value) {
+        Ok(())
+    } else {
+        Err(parameter(&format!("optimizer.{key}"), value, "at least 0 and below 1"))
+    }
+}
+
+fn above_zero(key: &str, value: f32) -> Result<(), LearnerError> {
+    positive(&format!("optimizer.{key}"), value.into()).map(drop)
+}
+
+fn decay(value: f32) -> Result<(), LearnerError> {
+    not_negative("optimizer.weight_decay", value.into()).map(drop)
+}

@@ -1,0 +1,115 @@
+//! Learning-rate schedules: burn's own, as factors of the learning rate, with lengths in epochs.
+
+use burn::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
+use burn::lr_scheduler::exponential::ExponentialLrSchedulerConfig;
+use burn::lr_scheduler::linear::LinearLrSchedulerConfig;
+use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::lr_scheduler::noam::NoamLrSchedulerConfig;
+use burn::lr_scheduler::step::StepLrSchedulerConfig;
+use serde::{Deserialize, Serialize};
+
+use crate::learner::LearnerError;
+use crate::learner::checks::{at_least, parameter, share};
+
+/// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in epochs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ScheduleConfig {
+    /// Stays.
+    #[default]
+    Constant,
+    /// Falls along a cosine to `floor` times the learning rate at the last epoch.
+    Cosine {
+        /// Factor at the end.
+        #[serde(default)]
+        floor: f64,
+    },
+    /// Falls along a line to `floor` times the learning rate at the last epoch.
+    Linear {
+        /// Factor at the end.
+        #[serde(default)]
+        floor: f64,
+    },
+    /// Multiplied by `factor` over each epoch.
+    Exponential {
+        /// Factor of one epoch.
+        factor: f64,
+    },
+    /// Multiplied by `factor` after every `epochs` epochs.
+    Step {
+        /// Epochs between two falls.
+        epochs: usize,
+        /// Factor of a fall.
+        factor: f64,
+    },
+    /// Rises along a line for `warmup` epochs, then falls as one over the square root of the step.
+    Noam {
+        /// Epochs of the rise.
+        warmup: usize,
+    },
+}
+
+impl ScheduleConfig {
+    pub(super) fn check(&self) -> Result<(), LearnerError> {
+        match *self {
+            Self::Constant => Ok(()),
+            Self::Cosine { floor } | Self::Linear { floor } if (0.0..1.0).contains(&floor) => Ok(()),
+            Self::Cosine { floor } | Self::Linear { floor } => {
+                Err(parameter("schedule.floor", floor, "at least 0 and below 1"))
+            }
+            Self::Exponential { factor } => share("schedule.factor", factor).map(drop),
+            Self::Step { epochs, factor } => {
+                at_least("schedule.epochs", epochs, 1)?;
+                share("schedule.factor", factor).map(drop)
+            }
+            Self::Noam { warmup } => at_least("schedule.warmup", warmup, 1).map(drop),
+        }
+    }
+
+    /// A scheduler of factors for `epochs` epochs of `steps` steps each.
+    pub(super) fn build(&self, epochs: usize, steps: usize) -> Result<ModuleLrScheduler, LearnerError> {
+        let total = epochs * steps;
+        let scheduler = match *self {
+            Self::Constant => Ok(ModuleLrScheduler::new(1.0)),
+            Self::Cosine { floor } => CosineAnnealingLrSchedulerConfig::new(1.0, total).with_min_lr(floor).init(),
+            // Burn's line must end above 0.
+            Self::Linear { floor } => LinearLrSchedulerConfig::new(1.0, floor.max(f64::MIN_POSITIVE), total).init(),
+            Self::Exponential { factor } => {
+                ExponentialLrSchedulerConfig::new(1.0, factor.powf(1.0 / steps as f64)).init()
+            }
+            Self::Step { epochs, factor } => StepLrSchedulerConfig::new(1.0, epochs * steps).with_gamma(factor).init(),
+            Self::Noam { warmup } => {
+                let warmup = warmup * steps;
+                // Burn's factor is that of step 1 at an embedding of width 1; the peak comes at the end of the rise.
+                NoamLrSchedulerConfig::new((warmup as f64).sqrt()).with_warmup_steps(warmup).with_model_size(1).init()
+            }
+        };
+        scheduler.map_err(|reason| parameter("schedule", format!("{self:?}"), reason))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn factors(config: ScheduleConfig, epochs: usize, steps: usize) -> Vec<f64> {
+        let mut scheduler = config.build(epochs, steps).unwrap();
+        (0..epochs * steps).map(|_| scheduler.step().base()).collect()
+    }
+
+    #[test]
+    fn factors_are_those_of_the_formulas() {
+        let close = |found: Vec<f64>, expected: &[f64]| {
+            assert_eq!(found.len(), expected.len());
+            for (f, e) in found.iter().zip(expected) {
+                assert!((f - e).abs() < 1e-12, "{found:?} {expected:?}");
+            }
+        };
+        close(factors(ScheduleConfig::Constant, 2, 1), &[1.0, 1.0]);
+        close(factors(ScheduleConfig::Cosine { floor: 0.0 }, 2, 1), &[1.0, 0.5]);
+        close(factors(ScheduleConfig::Linear { floor: 0.0 }, 2, 2), &[1.0, 0.75, 0.5, 0.25]);
+        close(factors(ScheduleConfig::Exponential { factor: 0.25 }, 2, 2), &[1.0, 0.5, 0.25, 0.125]);
+        close(factors(ScheduleConfig::Step { epochs: 1, factor: 0.5 }, 2, 2), &[1.0, 1.0, 0.5, 0.5]);
+        close(factors(ScheduleConfig::Noam { warmup: 1 }, 2, 2), &[0.5, 1.0, (2f64 / 3.0).sqrt(), 0.5f64.sqrt()]);
+    }
+}

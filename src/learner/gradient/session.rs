@@ -1,0 +1,251 @@
+//! A fit under way: model, optimiser, schedule and annealing, one epoch at a time, saved and restored whole.
+
+use std::sync::Arc;
+
+use burn::lr_scheduler::LrSchedulerRecord;
+use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::module::Module;
+use burn::optim::{GradientsAccumulator, GradientsParams, ModuleOptimizer};
+use burn::store::{ModuleRecord, RecordError};
+use burn::tensor::{Bytes, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::NAME;
+use super::anneal::AnnealState;
+use super::batches::Batches;
+use super::config::GradientConfig;
+use super::metric::{Measured, measure};
+use super::model::{RankingModel, TrainingBatch};
+use crate::data::Dataset;
+use crate::learner::{FitContext, LearnerError, Selection};
+use crate::loss::{LossSpec, RankingLoss};
+use crate::ranker::Prepared;
+use crate::scorer::{Scorer, ScorerConfig};
+use crate::seed::seed_for;
+
+/// Everything that a fit is continued from, as burn's records in hexadecimal.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SavedSession {
+    model: String,
+    best: String,
+    optimizer: String,
+    scheduler: String,
+    anneal: AnnealState,
+}
+
+/// What an epoch came to.
+pub(super) struct Outcome {
+    /// Mean loss of the training queries, each at the weights it was met with.
+    pub(super) loss: f64,
+    /// Optimiser steps.
+    pub(super) steps: usize,
+    /// Learning rate of the last step.
+    pub(super) learning_rate: f64,
+    /// Learning rate and annealed parameter.
+    pub(super) figures: Vec<(String, f64)>,
+}
+
+pub(super) struct Session<'a> {
+    config: &'a GradientConfig,
+    loss: &'a LossSpec,
+    /// Name of the annealed parameter.
+    annealed: Option<String>,
+    anneal: AnnealState,
+    selection: &'a Selection,
+    seed: u64,
+    batches: Batches<'a>,
+    train: Prepared<'a>,
+    validation: Option<Prepared<'a>>,
+    model: RankingModel,
+    optimizer: ModuleOptimizer,
+    scheduler: ModuleLrScheduler,
+    /// The scorer of the best epoch, for use; of the start before the first.
+    best: Scorer,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn start(
+        config: &'a GradientConfig,
+        scorer: &ScorerConfig,
+        loss: &'a LossSpec,
+        train: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        context: &'a FitContext,
+    ) -> Result<Self, LearnerError> {
+        let built = loss.build()?;
+        built.check_labels(&train.labels, &train.offsets)?;
+        let idle = built.degenerate_queries(&train.labels, &train.offsets)?.len();
+        if idle > 0 {
+            context.progress.warn(&format!(
+                "{NAME}: {idle} of {} training queries have nothing to learn for {}",
+                train.queries(),
+                loss.name
+            ));
+        }
+        let device = context.device.clone().autodiff();
+        let scorer = scorer.init(train.feature_count, context.seed, &device)?;
+        let batches = Batches::new(train, config, context.seed, &device)
+            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        let best = scorer.valid();
+        Ok(Self {
+            annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
+            anneal: AnnealState::default(),
+            selection: &context.selection,
+            seed: context.seed,
+            train: Prepared::new(train, &best, &context.device),
+            validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
+            optimizer: config.optimizer.build(config.clip.as_ref()),
+            scheduler: config.schedule.build(config.epochs, batches.per_epoch())?,
+            model: RankingModel::new(scorer, built.into()),
+            config,
+            loss,
+            batches,
+            best,
+        })
+    }
+
+    /// The model as it stands.
+    pub(super) fn model(&self) -> RankingModel {
+        self.model.clone()
+    }
+
+    /// Trains one epoch, counted from 1.
+    pub(super) fn epoch(&mut self, epoch: usize) -> Result<Outcome, LearnerError> {
+        let mut figures = Vec::new();
+        if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
+            let value = self.anneal.value(anneal, epoch, self.config.epochs);
+            let loss: Arc<dyn RankingLoss> = self.loss.with(parameter, value).build()?.into();
+            self.model = self.model.clone().with_loss(loss);
+            figures.push((parameter.clone(), value));
+        }
+        let steps = self.batches.epoch(epoch);
+        let dropout = seed_for(self.seed, "dropout", epoch as u64);
+        let mut losses = Vec::with_capacity(steps.len());
+        let mut learning_rate = 0.0;
+        for (index, queries) in steps.iter().enumerate() {
+            let (loss, grads) = self.gradients(queries, seed_for(dropout, "step", index as u64));
+            losses.push(loss);
+            learning_rate = self.config.learning_rate * self.scheduler.step().base();
+            self.model = self.optimizer.step(learning_rate, self.model.clone(), grads);
+        }
+        // Read back once an epoch: a device works on while the host prepares the next step.
+        let losses: Vec<f64> = Tensor::cat(losses, 0).into_data().iter::<f64>().collect();
+        if let Some(step) = losses.iter().position(|loss| !loss.is_finite()) {
+            return Err(self.diverged(format!("epoch {epoch}, step {}: the loss is {}", step + 1, losses[step])));
+        }
+        figures.insert(0, ("learning_rate".to_string(), learning_rate));
+        let queries: usize = steps.iter().map(Vec::len).sum();
+        Ok(Outcome { loss: losses.iter().sum::<f64>() / queries as f64, steps: steps.len(), learning_rate, figures })
+    }
+
+    /// Sum of the losses of a step, and the gradients of their mean.
+    fn gradients(&self, queries: &[usize], seed: u64) -> (Tensor<1>, GradientsParams) {
+        let mut parts = self.batches.parts(queries).enumerate().map(|(part, batch)| {
+            let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64) };
+            self.model.part(&item, queries.len())
+        });
+        let Some((mut loss, mut grads)) = parts.next() else {
+            let zero = Tensor::zeros([1], &self.model.devices()[0].clone().inner());
+            return (zero, GradientsParams::new());
+        };
+        if let Some((next_loss, next_grads)) = parts.next() {
+            let mut sum = GradientsAccumulator::new();
+            sum.accumulate(&self.model, grads);
+            sum.accumulate(&self.model, next_grads);
+            loss = loss + next_loss;
+            for (next_loss, next_grads) in parts {
+                sum.accumulate(&self.model, next_grads);
+                loss = loss + next_loss;
+            }
+            grads = sum.grads();
+        }
+        (loss, grads)
+    }
+
+    /// The selection measure on the training data.
+    pub(super) fn measure_train(&self, epoch: usize) -> Result<Measured, LearnerError> {
+        self.measure(&self.train, epoch, "training")
+    }
+
+    /// The selection measure on the validation data, where there are any.
+    pub(super) fn measure_validation(&self, epoch: usize) -> Result<Option<Measured>, LearnerError> {
+        self.validation.as_ref().map(|data| self.measure(data, epoch, "validation")).transpose()
+    }
+
+    fn measure(&self, data: &Prepared, epoch: usize, name: &str) -> Result<Measured, LearnerError> {
+        let scores = data.scores(&self.model.scorer.valid());
+        if !scores.iter().all(|score| score.is_finite()) {
+            return Err(self.diverged(format!("after epoch {epoch} the scores of the {name} data are not finite")));
+        }
+        measure(self.selection, data.data(), &scores)
+    }
+
+    fn diverged(&self, what: String) -> LearnerError {
+        let clip = if self.config.clip.is_some() { "lower learner.clip" } else { "set learner.clip = { norm = 1.0 }" };
+        let reason = format!(
+            "{what}; lower learner.learning_rate ({:?}), {clip}, normalise the features, or make the loss `{}` smoother",
+            self.config.learning_rate, self.loss.name
+        );
+        LearnerError::Solver { learner: NAME, reason }
+    }
+
+    /// Takes note of whether the epoch was the best so far.
+    pub(super) fn close_epoch(&mut self, improved: bool) {
+        if improved {
+            self.best = self.model.scorer.valid();
+        }
+        if let Some(anneal) = &self.config.anneal {
+            self.anneal.observe(anneal, improved);
+        }
+    }
+
+    /// The scorer of the best epoch.
+    pub(super) fn into_best(self) -> Scorer {
+        self.best
+    }
+
+    /// All that the fit is continued from.
+    pub(super) fn save(&self) -> Result<SavedSession, LearnerError> {
+        let saved = || -> Result<SavedSession, RecordError> {
+            Ok(SavedSession {
+                // `valid` brings running statistics up to date.
+                model: hex(&self.model.scorer.valid().into_record().into_bytes()?),
+                best: hex(&self.best.clone().into_record().into_bytes()?),
+                optimizer: hex(&self.optimizer.into_bytes()?),
+                scheduler: hex(&self.scheduler.to_record().into_bytes()?),
+                anneal: self.anneal,
+            })
+        };
+        saved().map_err(unreadable)
+    }
+
+    /// Continues from a saved state.
+    pub(super) fn restore(&mut self, saved: SavedSession) -> Result<(), LearnerError> {
+        let load =
+            |scorer: &Scorer, text: &str| scorer.clone().try_load_record(ModuleRecord::from_bytes(bytes(text)?)?);
+        let mut restored = || -> Result<(), RecordError> {
+            self.model.scorer = load(&self.model.scorer, &saved.model)?;
+            self.best = load(&self.best, &saved.best)?;
+            self.optimizer = self.optimizer.clone().from_bytes(bytes(&saved.optimizer)?)?;
+            let scheduler = LrSchedulerRecord::from_bytes(bytes(&saved.scheduler)?)?;
+            self.scheduler = self.scheduler.clone().load_record(scheduler);
+            self.anneal = saved.anneal;
+            Ok(())
+        };
+        restored().map_err(unreadable)
+    }
+}
+
+fn unreadable(error: RecordError) -> LearnerError {
+    LearnerError::Solver { learner: NAME, reason: format!("saved state: {error}") }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(text: &str) -> Result<Bytes, RecordError> {
+    let digits = |start: usize| text.get(start..start + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(digits).collect();
+    bytes.map(Bytes::from_bytes_vec).ok_or_else(|| RecordError::Io("not hexadecimal".into()))
+}

@@ -1,0 +1,302 @@
+//! What a fit promises, on small generated data.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
+use burn::train::metric::MetricDefinition;
+use burn::train::renderer::{
+    EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
+};
+use serde_json::json;
+
+use super::*;
+use crate::data::{Normaliser, NormaliserKind, SynthConfig};
+use crate::learner::testing::{self, StopAfter};
+use crate::learner::{Interrupt, NoProgress, Selection};
+use crate::measure::{Convention, Measure};
+use crate::ranker::Parts;
+
+/// Training and validation data: lists of 2 to 40 documents, 6 features.
+fn data() -> (Dataset, Dataset) {
+    let config = SynthConfig {
+        queries: 60,
+        features: 6,
+        seed: 3,
+        median_length: 12.0,
+        max_length: 40,
+        ..SynthConfig::default()
+    };
+    let mut all = config.generate().unwrap();
+    Normaliser::fit(NormaliserKind::ZScore, &all).apply(&mut all).unwrap();
+    (all.select(&(0..40).collect::<Vec<_>>()), all.select(&(40..60).collect::<Vec<_>>()))
+}
+
+fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn crate::learner::Progress) -> FitContext<'a> {
+    FitContext {
+        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default() },
+        progress,
+        ..testing::context(directory)
+    }
+}
+
+fn learner(config: serde_json::Value, scorer: serde_json::Value, loss: &str) -> Gradient {
+    Gradient::new(serde_json::from_value(config).unwrap(), serde_json::from_value(scorer).unwrap(), LossSpec::new(loss))
+        .unwrap()
+}
+
+/// Dropout, batch statistics, momentum, a schedule and a plateau: everything that has a state.
+fn stateful() -> Gradient {
+    learner(
+        json!({
+            "epochs": 8, "batch_queries": 12, "batch_cells": 200,
+            "optimizer": {"kind": "adam"},
+            "schedule": {"kind": "exponential", "factor": 0.9},
+            "anneal": {"kind": "plateau", "from": 1.0, "to": 50.0, "factor": 2.0, "patience": 1},
+            "clip": {"norm": 1.0},
+        }),
+        json!({"kind": "mlp", "hidden": [8, 4], "dropout": 0.2, "norm": "batch"}),
+        "approx_ndcg",
+    )
+}
+
+#[test]
+fn every_scorer_learns_more_than_a_random_order() {
+    let (train, validation) = data();
+    let constant = vec![0.0; validation.documents()];
+    let context = context(None, &NoProgress);
+    let random = metric::measure(&context.selection, &validation, &constant).unwrap().mean;
+    for scorer in [
+        json!({"kind": "linear"}),
+        json!({"kind": "mlp", "hidden": [16], "norm": "layer"}),
+        json!({"kind": "attention", "width": 8, "heads": 2, "blocks": 1, "feed_forward": 8, "dropout": 0.0}),
+    ] {
+        let learner = learner(json!({"epochs": 12, "batch_queries": 10, "learning_rate": 0.02}), scorer, "list_net");
+        let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
+        let history = &fitted.history;
+        assert_eq!((history.len(), fitted.stop), (12, StopReason::Completed));
+        assert!(history[11].objective < history[0].objective, "{learner:?}: {history:?}");
+        let best = history[fitted.best_round - 1].validation.unwrap();
+        assert!(best > random + 0.1, "{learner:?}: {best} and at random {random}");
+        let scores = fitted.model.predict(&validation, &context.device);
+        assert_eq!(metric::measure(&context.selection, &validation, &scores).unwrap().mean, best);
+    }
+}
+
+#[test]
+fn every_optimiser_and_schedule_lowers_the_loss() {
+    let (train, _) = data();
+    let constant = json!({"kind": "constant"});
+    for (optimizer, rate, schedule) in [
+        (json!({"kind": "sgd"}), 0.3, json!({"kind": "cosine"})),
+        (json!({"kind": "sgd", "momentum": 0.9, "nesterov": true}), 0.1, json!({"kind": "linear", "floor": 0.1})),
+        (json!({"kind": "adamw"}), 0.05, json!({"kind": "noam", "warmup": 2})),
+        (json!({"kind": "rmsprop"}), 0.02, json!({"kind": "step", "epochs": 2, "factor": 0.5})),
+        (json!({"kind": "adagrad"}), 0.1, constant.clone()),
+        (json!({"kind": "lion"}), 0.02, constant.clone()),
+        (json!({"kind": "adan"}), 0.02, constant.clone()),
+        (json!({"kind": "lamb"}), 0.1, constant.clone()),
+    ] {
+        let config = json!({
+            "epochs": 5, "learning_rate": rate, "optimizer": optimizer, "schedule": schedule, "clip": {"value": 1.0}
+        });
+        let fitted = learner(config, json!({"kind": "linear"}), "list_net")
+            .fit(&train, None, &context(None, &NoProgress))
+            .unwrap();
+        let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
+        assert!(objectives[4] < objectives[0], "{optimizer} {schedule}: {objectives:?}");
+        assert!(fitted.history.iter().all(|round| round.train.is_some()), "selected on the training data");
+    }
+}
+
+#[test]
+fn a_resumed_fit_ends_in_the_bytes_of_an_uninterrupted_one() {
+    let (train, validation) = data();
+    let whole = stateful().fit(&train, Some(&validation), &context(None, &NoProgress)).unwrap();
+    assert_eq!(whole.history.len(), 8);
+    for rounds in 1..8 {
+        let folder = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::default();
+        let stop = StopAfter { rounds, interrupt: interrupt.clone() };
+        let first = FitContext { interrupt, ..context(Some(folder.path()), &stop) };
+        let part = stateful().fit(&train, Some(&validation), &first).unwrap();
+        assert_eq!((part.stop, part.history.len()), (StopReason::Interrupted, rounds));
+        let second = FitContext { resume: true, ..context(Some(folder.path()), &NoProgress) };
+        let resumed = stateful().fit(&train, Some(&validation), &second).unwrap();
+        assert_eq!(resumed.history, whole.history, "after {rounds}");
+        assert_eq!(resumed.best_round, whole.best_round);
+        assert_eq!(Parts::of(&resumed.model), Parts::of(&whole.model), "after {rounds}");
+        let lines = std::fs::read_to_string(folder.path().join(log::LOG_FILE)).unwrap();
+        let logged: Vec<Round> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(logged, whole.history);
+    }
+}
+
+#[test]
+fn one_thread_and_two_give_the_same_bytes() {
+    let (train, validation) = data();
+    let fit = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| stateful().fit(&train, Some(&validation), &context(None, &NoProgress)).unwrap())
+    };
+    let (one, two) = (fit(1), fit(2));
+    assert_eq!(one.history, two.history);
+    assert_eq!(Parts::of(&one.model), Parts::of(&two.model));
+}
+
+#[test]
+fn a_step_in_parts_is_the_step_as_a_whole() {
+    let (train, _) = data();
+    let fit = |cells: usize| {
+        let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
+        learner(config, json!({"kind": "linear"}), "approx_ndcg")
+            .fit(&train, None, &context(None, &NoProgress))
+            .unwrap()
+    };
+    let (whole, parts) = (fit(1 << 20), fit(50));
+    for (a, b) in whole.history.iter().zip(&parts.history) {
+        assert!((a.objective - b.objective).abs() < 1e-5, "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn patience_ends_the_fit_and_the_best_epoch_is_kept() {
+    let (train, validation) = data();
+    let config = json!({"epochs": 200, "batch_queries": 40, "learning_rate": 0.1, "patience": 4});
+    let context = context(None, &NoProgress);
+    let fitted =
+        learner(config, json!({"kind": "linear"}), "list_net").fit(&train, Some(&validation), &context).unwrap();
+    assert_eq!(fitted.stop, StopReason::EarlyStopped);
+    assert_eq!(fitted.history.len(), fitted.best_round + 4);
+    let best = fitted.history.iter().map(|round| round.validation.unwrap()).fold(0.0, f64::max);
+    assert_eq!(fitted.history[fitted.best_round - 1].validation, Some(best));
+    let scores = fitted.model.predict(&validation, &context.device);
+    assert_eq!(metric::measure(&context.selection, &validation, &scores).unwrap().mean, best);
+}
+
+#[test]
+fn a_diverging_fit_says_where_and_what_to_change() {
+    let (train, _) = data();
+    let config = json!({"epochs": 50, "batch_queries": 10, "learning_rate": 1e30, "optimizer": {"kind": "sgd"}});
+    let scorer = json!({"kind": "mlp", "hidden": [4], "activation": "identity"});
+    let error = learner(config, scorer, "mse_gain").fit(&train, None, &context(None, &NoProgress)).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("gradient: "), "{message}");
+    for part in ["epoch ", "learner.learning_rate (1e30)", "learner.clip", "`mse_gain`"] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn annealing_sets_the_parameter_of_each_epoch() {
+    let (train, _) = data();
+    let config = json!({"epochs": 3, "anneal": {"kind": "geometric", "from": 1.0, "to": 100.0}});
+    let learner = learner(config, json!({"kind": "linear"}), "approx_ndcg");
+    let fitted = learner.fit(&train, None, &context(None, &NoProgress)).unwrap();
+    let alphas: Vec<f64> = fitted.history.iter().map(|round| round.figures[1].1).collect();
+    assert_eq!(fitted.history[0].figures[1].0, "alpha");
+    assert!(alphas.iter().zip([1.0, 10.0, 100.0]).all(|(a, e)| (a - e).abs() < 1e-9), "{alphas:?}");
+    let wrong: GradientConfig =
+        serde_json::from_value(json!({"anneal": {"kind": "linear", "from": 1.0, "to": 2.0}})).unwrap();
+    let error = Gradient::new(wrong, ScorerConfig::default(), LossSpec::new("list_net")).unwrap_err();
+    assert!(error.to_string().contains("`list_net`, which has no temperature"), "{error}");
+}
+
+#[test]
+fn one_query_a_step_is_algorithm_1() {
+    let config = GradientConfig::one_query_a_step();
+    assert_eq!((config.epochs, config.learning_rate), (200, 0.01));
+    let (train, validation) = data();
+    let config = GradientConfig { epochs: 2, ..config };
+    let learner = Gradient::new(config, ScorerConfig::default(), LossSpec::new("approx_ndcg")).unwrap();
+    let context = context(None, &NoProgress);
+    let (config, scorer, loss) = (&learner.config, &learner.scorer, &learner.loss);
+    let mut session = Session::start(config, scorer, loss, &train, Some(&validation), &context).unwrap();
+    assert_eq!(session.epoch(1).unwrap().steps, train.queries());
+}
+
+/// Counts what a dashboard is given.
+struct Recorder(Arc<Mutex<Vec<String>>>);
+
+impl Recorder {
+    fn note(&self, text: String) {
+        self.0.lock().unwrap().push(text);
+    }
+
+    fn numeric(&self, split: &str, state: MetricState) {
+        if let MetricState::Numeric(_, Some(entry)) = state {
+            self.note(format!("{split} {:.4}", entry.current()));
+        }
+    }
+}
+
+impl MetricsRendererTraining for Recorder {
+    fn update_train(&mut self, state: MetricState) {
+        self.numeric("train", state);
+    }
+    fn update_valid(&mut self, state: MetricState) {
+        self.numeric("valid", state);
+    }
+}
+
+impl MetricsRendererEvaluation for Recorder {
+    fn update_test(&mut self, _: EvaluationName, _: MetricState) {}
+}
+
+impl TrainingProgressLogger for Recorder {
+    fn start(&mut self, epochs: usize, first: usize, _: Option<usize>, label: Option<&str>) {
+        self.note(format!("{} {first}/{epochs}", label.unwrap_or_default()));
+    }
+    fn update_epoch(&mut self, _: usize) {}
+    fn start_split(&mut self, _: &str, _: usize) {}
+    fn update_split(&mut self, _: usize) {}
+    fn end_split(&mut self) {}
+    fn end(&mut self) {
+        self.note("end".into());
+    }
+    fn log_event_training(&mut self, _: String) {}
+}
+
+impl EvaluationProgressLogger for Recorder {
+    fn start_global_progress(&mut self, _: usize) {}
+    fn start_test(&mut self, _: &str, _: usize) {}
+    fn update_test_progress(&mut self, _: usize) {}
+    fn end_test(&mut self) {}
+    fn end_global_progress(&mut self) {}
+    fn log_event_evaluation(&mut self, _: String) {}
+}
+
+impl MetricsRenderer for Recorder {
+    fn manual_close(&mut self) {}
+    fn register_metric(&mut self, _: MetricDefinition) {}
+}
+
+#[test]
+fn the_dashboard_shows_loss_and_measures_of_each_epoch() {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let context = context(None, &NoProgress);
+    let (train, _) = data();
+    let learner = learner(json!({}), json!({"kind": "linear"}), "list_net");
+    let session = Session::start(&learner.config, &learner.scorer, &learner.loss, &train, None, &context).unwrap();
+    let interrupter = Interrupter::new();
+    let renderer = Box::new(Recorder(notes.clone()));
+    let mut dashboard =
+        Dashboard::start(session.model(), &context.selection, 7, 3, renderer, interrupter.clone(), &context.device)
+            .unwrap();
+    for epoch in 3..5 {
+        let shown =
+            Shown { epoch, steps: 2, loss: 1.5, learning_rate: 0.125, train: None, validation: Some(&[0.25, 0.75]) };
+        dashboard.show(shown).unwrap();
+    }
+    assert!(!dashboard.stop_requested());
+    interrupter.stop(None);
+    assert!(dashboard.stop_requested());
+    dashboard.end().unwrap();
+    let notes = notes.lock().unwrap().clone();
+    assert_eq!(notes[0], "gradient 3/7");
+    assert_eq!(notes.last().unwrap(), "end");
+    for expected in ["train 1.5000", "train 0.1250", "valid 0.5000"] {
+        assert_eq!(notes.iter().filter(|note| *note == expected).count() % 2, 0, "{expected}: {notes:?}");
+        assert!(notes.iter().any(|note| note == expected), "{expected}: {notes:?}");
+    }
+}

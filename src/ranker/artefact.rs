@@ -1,0 +1,233 @@
+//! `Ranker`: a trained ranker with all that is needed to use it and to know what it is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::file::{self, FORMAT, FileError};
+use super::{Model, Parts, PartsError};
+use crate::atomic_file;
+use crate::data::{DataError, Dataset, Normaliser};
+use crate::measure::Convention;
+
+/// Version of burn that this crate is built on.
+const BURN: &str = "0.22.1";
+
+/// Why a ranker cannot be read, written or used.
+#[derive(Debug, thiserror::Error)]
+pub enum RankerError {
+    /// A file that cannot be read or written.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// A file that is no ranker, is damaged, or is newer than this version.
+    #[error("{path}: {source}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: FileError,
+    },
+    /// Metadata that do not describe a ranker.
+    #[error("{path}: metadata: {reason}")]
+    Metadata {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Arrays that do not make the model that the file announces.
+    #[error("{path}: {source}")]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: PartsError,
+    },
+    /// Parts of a ranker that do not fit together.
+    #[error("the {what} has {found} features, the model {expected}")]
+    Mismatch {
+        /// Which part.
+        what: &'static str,
+        /// Features of the part.
+        found: usize,
+        /// Features of the model.
+        expected: usize,
+    },
+    /// Data with features that the model does not know.
+    #[error(
+        "the data have feature {found}, the ranker was trained on features 1 to {expected}: \
+         use data of the same feature set, or train a ranker on these"
+    )]
+    Features {
+        /// Largest feature of the data.
+        found: usize,
+        /// Features of the model.
+        expected: usize,
+    },
+    /// Data that the normaliser refuses.
+    #[error(transparent)]
+    Data(#[from] DataError),
+}
+
+/// Versions that a ranker was made with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// This crate.
+    pub burn_rank: String,
+    /// burn.
+    pub burn: String,
+    /// The file format.
+    pub format: u32,
+}
+
+impl Versions {
+    /// The versions of this build.
+    pub fn current() -> Self {
+        Self { burn_rank: env!("CARGO_PKG_VERSION").into(), burn: BURN.into(), format: FORMAT }
+    }
+}
+
+/// What is known of a ranker besides its model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metadata {
+    /// Name of each feature, if the data had names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature_names: Option<Vec<String>>,
+    /// The resolved configuration of its training.
+    pub config: Value,
+    /// Convention of the measures.
+    pub convention: Convention,
+    /// Measures at training, by data set and measure, as in `validation ndcg@10`.
+    pub measures: BTreeMap<String, f64>,
+    /// Hash of the training data.
+    pub data_hash: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Versions that made it.
+    pub versions: Versions,
+}
+
+/// A trained ranker: normaliser, model, and what is known of them.
+///
+/// Saved as one safetensors file with a checksum; see the [module](super).
+#[derive(Debug, Clone)]
+pub struct Ranker {
+    normaliser: Normaliser,
+    model: Model,
+    metadata: Metadata,
+}
+
+/// What the header of the file holds besides the model.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Saved {
+    normaliser: Normaliser,
+    about: Metadata,
+}
+
+impl Ranker {
+    /// Puts a ranker together.
+    ///
+    /// # Errors
+    /// [`RankerError::Mismatch`] when normaliser or feature names are those of another number of features.
+    pub fn new(normaliser: Normaliser, model: Model, metadata: Metadata) -> Result<Self, RankerError> {
+        let expected = model.features();
+        let names = metadata.feature_names.as_ref().map_or(expected, Vec::len);
+        for (what, found) in [("normaliser", normaliser.features()), ("list of feature names", names)] {
+            if found != expected {
+                return Err(RankerError::Mismatch { what, found, expected });
+            }
+        }
+        Ok(Self { normaliser, model, metadata })
+    }
+
+    /// The model, which takes normalised features.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The normaliser, fitted to the training data.
+    pub fn normaliser(&self) -> &Normaliser {
+        &self.normaliser
+    }
+
+    /// What is known of it.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// One score a document, in the order of the data, which are raw: the ranker normalises them itself.
+    ///
+    /// Data with fewer features than the model are taken as having 0 in the others, since SVMlight files leave zeros
+    /// out, at the end too.
+    ///
+    /// # Errors
+    /// [`RankerError::Features`] when the data have a feature beyond the model's.
+    pub fn predict(&self, data: &Dataset, device: &Device) -> Result<Vec<f32>, RankerError> {
+        let (found, expected) = (data.feature_count, self.model.features());
+        if found > expected {
+            return Err(RankerError::Features { found, expected });
+        }
+        let mut normalised = if found == expected { data.clone() } else { widened(data, expected) };
+        self.normaliser.apply(&mut normalised)?;
+        Ok(self.model.predict(&normalised, device))
+    }
+
+    /// The bytes of the file; the same for the same ranker.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let saved = Saved { normaliser: self.normaliser.clone(), about: self.metadata.clone() };
+        file::encode(&Parts::of(&self.model), serde_json::to_value(saved).expect("plain values"))
+    }
+
+    /// Writes the file whole: under a temporary name, synced, renamed.
+    ///
+    /// # Errors
+    /// [`RankerError::File`]; a file that was there before is then untouched.
+    pub fn save(&self, path: &Path) -> Result<(), RankerError> {
+        atomic_file::write(path, &self.to_bytes())
+            .map_err(|error| RankerError::File { path: path.into(), reason: error.to_string() })
+    }
+
+    /// Reads a file onto a device.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no ranker, is damaged or newer than this version, or does not hold what it
+    /// announces; never a ranker with other scores than the one saved.
+    pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
+        let bytes =
+            std::fs::read(path).map_err(|error| RankerError::File { path: path.into(), reason: error.to_string() })?;
+        let (parts, saved) =
+            file::decode(&bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
+        let metadata = |reason: String| RankerError::Metadata { path: path.into(), reason };
+        let Saved { normaliser, about } = serde_json::from_value(saved).map_err(|error| metadata(error.to_string()))?;
+        let model = parts.build(device).map_err(|source| RankerError::Model { path: path.into(), source })?;
+        Self::new(normaliser, model, about).map_err(|error| metadata(error.to_string()))
+    }
+}
+
+/// The data with features of 0 added at the end of each document.
+fn widened(data: &Dataset, features: usize) -> Dataset {
+    let mut wide = vec![0.0; data.documents() * features];
+    if data.feature_count > 0 {
+        for (to, from) in wide.chunks_exact_mut(features).zip(data.features.chunks_exact(data.feature_count)) {
+            to[..from.len()].copy_from_slice(from);
+        }
+    }
+    Dataset {
+        features: wide,
+        feature_count: features,
+        labels: data.labels.clone(),
+        offsets: data.offsets.clone(),
+        query_ids: data.query_ids.clone(),
+        document_ids: data.document_ids.clone(),
+    }
+}

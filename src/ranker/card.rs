@@ -1,0 +1,62 @@
+//! Model cards: what a ranker is, for people, as Markdown.
+
+use std::fmt::Write;
+
+use super::{Model, Ranker};
+use crate::scorer::Scorer;
+
+impl Ranker {
+    /// A model card in Markdown: model, training, measures with their convention, versions, limits.
+    pub fn card(&self, name: &str) -> String {
+        let metadata = self.metadata();
+        let mut card = format!("# {name}\n\n{}\n", describe(self.model()));
+        let mut row = |key: &str, value: String| {
+            let _ = write!(card, "\n| {key} | {value} |");
+        };
+        row("property", "value".into());
+        row("---", "---".into());
+        row("features", self.model().features().to_string());
+        row("normaliser", format!("`{}`", word(&self.normaliser().kind())));
+        row("convention of the measures", format!("`{}`", metadata.convention.name));
+        for (measure, value) in &metadata.measures {
+            row(measure, format!("{value:.4}"));
+        }
+        row("training data (SHA-256)", format!("`{}`", metadata.data_hash));
+        row("seed", metadata.seed.to_string());
+        let versions = &metadata.versions;
+        row(
+            "made with",
+            format!("burn-rank {}, burn {}, file format {}", versions.burn_rank, versions.burn, versions.format),
+        );
+        let config = serde_json::to_string_pretty(&metadata.config).unwrap_or_default();
+        let _ = write!(
+            card,
+            "\n\nScores order the documents of one query; they are not comparable between queries, nor probabilities. \
+             Data must have the features it was trained on, in the same order and scale, not normalised.\n\n\
+             ## Configuration\n\n```json\n{config}\n```\n"
+        );
+        card
+    }
+}
+
+fn describe(model: &Model) -> String {
+    match model {
+        Model::Scorer(Scorer::Linear(_)) => "A linear ranker.".into(),
+        Model::Scorer(Scorer::Mlp(scorer)) => {
+            format!("A multi-layer perceptron with hidden layers of {:?} neurons.", scorer.config().hidden)
+        }
+        Model::Scorer(Scorer::Attention(scorer)) => {
+            let config = scorer.config();
+            format!("Self-attention over the list: {} blocks of width {}.", config.blocks, config.width)
+        }
+        Model::Trees(trees) => format!("A sum of {} regression trees.", trees.trees()),
+    }
+}
+
+/// The name of a plain enum value in configuration files.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        other => format!("{other:?}"),
+    }
+}
