@@ -21,6 +21,7 @@ pub static LOSSES: &[LossEntry] = &[
     super::list_mle::ENTRY,
     super::list_net::ENTRY,
     super::mse_gain::ENTRY,
+    super::neural_ndcg::ENTRY,
     super::pairwise_exponential::ENTRY,
     super::pairwise_hinge::ENTRY,
     super::pairwise_squared_hinge::ENTRY,
