@@ -49,16 +49,17 @@ pub(crate) fn trainable(
             validation.feature_count, train.feature_count
         ));
     }
-    if !(0..train.queries()).any(|query| train.query_labels(query).windows(2).any(|pair| pair[0] != pair[1])) {
+    if !(0..train.queries()).any(|query| train.has_two_labels(query)) {
         return refuse(format!(
             "all labels are equal in each of the {} training queries, so no order can be learned: \
              check the label column and the query identifiers",
             train.queries()
         ));
     }
-    let constant: Vec<String> = (0..train.feature_count)
-        .filter(|&feature| (1..train.documents()).all(|d| train.row(d)[feature] == train.row(0)[feature]))
-        .map(|feature| (feature + 1).to_string())
+    let constant: Vec<String> = (0..)
+        .zip(train.feature_ranges())
+        .filter(|(_, (smallest, largest))| smallest == largest)
+        .map(|(feature, _): (usize, _)| (feature + 1).to_string())
         .collect();
     if !constant.is_empty() {
         progress.warn(&format!(

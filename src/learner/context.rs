@@ -153,6 +153,9 @@ pub enum LearnerError {
     /// A scorer that cannot be built.
     #[error(transparent)]
     Scorer(#[from] crate::scorer::ScorerError),
+    /// A measure that cannot be taken: its convention or the labels do not allow it.
+    #[error(transparent)]
+    Measure(#[from] crate::measure::MeasureError),
     /// State that cannot be written or read back.
     #[error("{path}: {reason}")]
     State {

@@ -1,16 +1,24 @@
 //! Learners: everything that fits a scorer, behind one trait.
 
+pub mod ada_rank;
 mod bins;
 pub mod boosted_trees;
 mod checks;
 mod context;
 pub mod gradient;
+mod grid;
+mod judge;
+mod linear;
+pub mod rank_boost;
 pub mod registry;
+pub mod regression;
 mod rounds;
 #[cfg(test)]
 mod testing;
 
 pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progress, Round, Selection, StopReason};
+
+pub use grid::Grid;
 
 use crate::data::Dataset;
 

@@ -108,6 +108,11 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
         }
     }
 
+    /// Whether the last `patience` rounds brought no better one.
+    pub(crate) fn stalled(&self, patience: Option<usize>) -> bool {
+        patience.is_some_and(|patience| self.history.len() - self.best_round >= patience)
+    }
+
     /// Adds a round. True when it is the best so far: by the selection measure on validation data, else on training
     /// data, else by the smallest objective; the earliest of equals.
     pub(crate) fn record(&mut self, round: Round) -> bool {
@@ -200,9 +205,7 @@ fn fit_hash(
     hash.update(serde_json::to_vec(params).unwrap_or_default());
     hash.update(seed.to_le_bytes());
     for data in [Some(train), validation].into_iter().flatten() {
-        hash.update((data.feature_count as u64).to_le_bytes());
-        data.offsets.iter().for_each(|&offset| hash.update((offset as u64).to_le_bytes()));
-        data.labels.iter().chain(&data.features).for_each(|value| hash.update(value.to_le_bytes()));
+        hash.update(data.data_hash());
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -8,6 +8,8 @@ use burn::tensor::Device;
 use super::{FitContext, Interrupt, NoProgress, Progress, Round, Selection};
 use crate::data::Dataset;
 use crate::measure::{Convention, Measure};
+use crate::ranker::Model;
+use crate::scorer::Scorer;
 
 /// A dataset of queries, each a list of `(label, features)`.
 pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Dataset {
@@ -39,6 +41,14 @@ pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
         dashboard: false,
         progress: &NoProgress,
         interrupt: Interrupt::default(),
+    }
+}
+
+/// Weights and bias of a linear model.
+pub(crate) fn linear_weights(model: &Model) -> (Vec<f32>, f32) {
+    match model {
+        Model::Scorer(Scorer::Linear(scorer)) => scorer.weights(),
+        other => panic!("a linear scorer, not {other:?}"),
     }
 }
 

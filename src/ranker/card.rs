@@ -50,6 +50,7 @@ fn describe(model: &Model) -> String {
             format!("Self-attention over the list: {} blocks of width {}.", config.blocks, config.width)
         }
         Model::Trees(trees) => format!("A sum of {} regression trees.", trees.trees()),
+        Model::Ensemble(members) => format!("A weighted sum of {} scorers.", members.len()),
     }
 }
 

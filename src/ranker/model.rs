@@ -15,6 +15,8 @@ pub enum Model {
     Scorer(Scorer),
     /// A sum of regression trees.
     Trees(TreeEnsemble),
+    /// A weighted sum of burn modules.
+    Ensemble(Vec<(f64, Scorer)>),
 }
 
 impl Model {
@@ -23,6 +25,7 @@ impl Model {
         match self {
             Model::Scorer(scorer) => scorer.features(),
             Model::Trees(trees) => trees.feature_count(),
+            Model::Ensemble(members) => members.first().map_or(0, |(_, scorer)| scorer.features()),
         }
     }
 
@@ -35,13 +38,24 @@ impl Model {
     pub fn predict(&self, data: &Dataset, device: &Device) -> Vec<f32> {
         assert_eq!(data.feature_count, self.features(), "feature counts of the data and of the model");
         match self {
-            Model::Scorer(scorer) => {
-                let scorer = scorer.clone().to_device(device);
-                score(&scorer, data, chunks(data, &scorer).into_iter().map(|chunk| chunk.with_inputs(data, device)))
-            }
+            Model::Scorer(scorer) => scorer_scores(scorer, data, device),
             Model::Trees(trees) => trees.scores(&data.features).into_iter().map(|score| score as f32).collect(),
+            Model::Ensemble(members) => {
+                let mut sums = vec![0.0; data.documents()];
+                for (weight, scorer) in members {
+                    let added = scorer_scores(scorer, data, device);
+                    sums.iter_mut().zip(added).for_each(|(sum, score)| *sum += weight * f64::from(score));
+                }
+                sums.into_iter().map(|sum| sum as f32).collect()
+            }
         }
     }
+}
+
+/// Scores of a scorer, brought to the device.
+fn scorer_scores(scorer: &Scorer, data: &Dataset, device: &Device) -> Vec<f32> {
+    let scorer = scorer.clone().to_device(device);
+    score(&scorer, data, chunks(data, &scorer).into_iter().map(|chunk| chunk.with_inputs(data, device)))
 }
 
 /// Data that are scored again and again, kept on the device.

@@ -4,13 +4,14 @@
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Model, TreeArrays, TreeEnsemble};
 use crate::scorer::{Scorer, ScorerConfig};
 
 /// Values of a saved array.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Values {
     /// 32-bit floats.
     F32(Vec<f32>),
@@ -39,7 +40,7 @@ impl Values {
 }
 
 /// A named array, row-major.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Array {
     /// Name in the file.
     pub name: String,
@@ -56,7 +57,7 @@ impl Array {
 }
 
 /// A model taken apart.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parts {
     /// Kind of model.
     pub kind: String,
@@ -70,7 +71,7 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PartsError {
     /// A kind of a newer version, or none.
-    #[error("model of kind `{0}`: expected `scorer` or `trees`")]
+    #[error("model of kind `{0}`: expected `scorer`, `ensemble` or `trees`")]
     Kind(String),
     /// A configuration that does not describe a model.
     #[error("model configuration: {0}")]
@@ -106,6 +107,19 @@ impl Parts {
                 let config = json!({ "scorer": scorer.config(), "features": scorer.features() });
                 Self { kind: "scorer".into(), config, arrays: collector.arrays }
             }
+            Model::Ensemble(members) => {
+                let mut collector = Collector::default();
+                for (number, (_, scorer)) in members.iter().enumerate() {
+                    collector.path = vec![number.to_string()];
+                    scorer.visit(&mut collector);
+                }
+                let members: Vec<Value> = members
+                    .iter()
+                    .map(|(weight, scorer)| json!({ "weight": weight, "scorer": scorer.config() }))
+                    .collect();
+                let config = json!({ "members": members, "features": model.features() });
+                Self { kind: "ensemble".into(), config, arrays: collector.arrays }
+            }
             Model::Trees(trees) => {
                 let TreeArrays { roots, feature, threshold, left, right, value } = trees.arrays().clone();
                 let arrays = vec![
@@ -129,16 +143,17 @@ impl Parts {
         let features = self.config["features"].as_u64().unwrap_or(0) as usize;
         let mut arrays = Arrays(self.arrays);
         let model = match self.kind.as_str() {
-            "scorer" => {
-                let config: ScorerConfig = serde_json::from_value(self.config["scorer"].clone())
+            "scorer" => Model::Scorer(build_scorer(&self.config["scorer"], features, None, &mut arrays, device)?),
+            "ensemble" => {
+                let members: Vec<Value> = serde_json::from_value(self.config["members"].clone())
                     .map_err(|error| PartsError::Config(error.to_string()))?;
-                let scorer = config.init(features, 0, device).map_err(|error| PartsError::Config(error.to_string()))?;
-                let mut loader = Loader { path: Vec::new(), arrays: &mut arrays, error: None };
-                let scorer: Scorer = scorer.map(&mut loader);
-                if let Some(error) = loader.error {
-                    return Err(error);
-                }
-                Model::Scorer(scorer)
+                let build = |(number, member): (usize, &Value)| {
+                    let weight =
+                        member["weight"].as_f64().ok_or(PartsError::Config("a member has no weight".into()))?;
+                    let path = Some(number.to_string());
+                    Ok((weight, build_scorer(&member["scorer"], features, path, &mut arrays, device)?))
+                };
+                Model::Ensemble(members.iter().enumerate().map(build).collect::<Result<_, PartsError>>()?)
             }
             "trees" => {
                 let trees = TreeArrays {
@@ -156,6 +171,22 @@ impl Parts {
         arrays.end()?;
         Ok(model)
     }
+}
+
+/// A scorer of a saved configuration, with the arrays below `path`.
+fn build_scorer(
+    config: &Value,
+    features: usize,
+    path: Option<String>,
+    arrays: &mut Arrays,
+    device: &Device,
+) -> Result<Scorer, PartsError> {
+    let config: ScorerConfig =
+        serde_json::from_value(config.clone()).map_err(|error| PartsError::Config(error.to_string()))?;
+    let scorer = config.init(features, 0, device).map_err(|error| PartsError::Config(error.to_string()))?;
+    let mut loader = Loader { path: path.into_iter().collect(), arrays, error: None };
+    let scorer = scorer.map(&mut loader);
+    loader.error.map_or(Ok(scorer), Err)
 }
 
 /// Arrays that are taken out by name.

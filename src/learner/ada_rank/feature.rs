@@ -1,0 +1,101 @@
+//! Single features as weak rankers.
+
+use burn::tensor::Device;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{AdaRankConfig, Directions, Member, WeakRankers, measured};
+use crate::data::Dataset;
+use crate::learner::judge::Judge;
+use crate::learner::{LearnerError, linear};
+use crate::ranker::Model;
+
+/// A feature, ranking by its value or against it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct FeatureRanker {
+    /// Counted from 0.
+    pub feature: usize,
+    /// 1: largest value first; -1: smallest value first.
+    pub direction: f64,
+}
+
+/// All features with `E(feature, query)`.
+pub(super) struct FeatureRankers {
+    feature_count: usize,
+    reuse: bool,
+    /// Features that are not constant, ascending; of one feature, descending first.
+    rankers: Vec<FeatureRanker>,
+    /// `E` of each ranker on each query that counts.
+    values: Vec<Vec<f64>>,
+    device: Device,
+}
+
+impl FeatureRankers {
+    pub(super) fn new(
+        config: &AdaRankConfig,
+        judge: &Judge,
+        train: &Dataset,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
+        let directions: &[f64] = match config.directions {
+            Directions::Both => &[1.0, -1.0],
+            Directions::Descending => &[1.0],
+            Directions::Ascending => &[-1.0],
+        };
+        let rankers: Vec<FeatureRanker> = (0..)
+            .zip(train.feature_ranges())
+            .filter(|(_, (smallest, largest))| smallest < largest)
+            .flat_map(|(feature, _)| directions.iter().map(move |&direction| FeatureRanker { feature, direction }))
+            .collect();
+        let values: Vec<Vec<f64>> = rankers
+            .par_iter()
+            .map(|ranker| measured(judge, train, &scores(ranker, train)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { feature_count: train.feature_count, reuse: config.reuse, rankers, values, device: device.clone() })
+    }
+}
+
+fn scores(ranker: &FeatureRanker, data: &Dataset) -> Vec<f64> {
+    let column = data.features.iter().skip(ranker.feature).step_by(data.feature_count);
+    column.map(|&x| ranker.direction * f64::from(x)).collect()
+}
+
+impl WeakRankers for FeatureRankers {
+    type Ranker = FeatureRanker;
+
+    fn choose(
+        &self,
+        distribution: &[f64],
+        _round: usize,
+        members: &[Member<FeatureRanker>],
+    ) -> Result<Option<FeatureRanker>, LearnerError> {
+        let used = |ranker: &FeatureRanker| members.iter().any(|member| member.ranker.feature == ranker.feature);
+        let mut best: Option<(f64, FeatureRanker)> = None;
+        for (ranker, values) in self.rankers.iter().zip(&self.values) {
+            if !self.reuse && used(ranker) {
+                continue;
+            }
+            let phi: f64 = distribution.iter().zip(values).map(|(weight, value)| weight * value).sum();
+            if best.is_none_or(|(best, _)| phi > best) {
+                best = Some((phi, *ranker));
+            }
+        }
+        Ok(best.map(|(_, ranker)| ranker))
+    }
+
+    fn scores(&self, ranker: &FeatureRanker, data: &Dataset) -> Result<Vec<f64>, LearnerError> {
+        Ok(scores(ranker, data))
+    }
+
+    fn figures(&self, ranker: &FeatureRanker) -> Vec<(String, f64)> {
+        vec![("feature".into(), (ranker.feature + 1) as f64), ("direction".into(), ranker.direction)]
+    }
+
+    fn model(&self, members: Vec<Member<FeatureRanker>>) -> Result<Model, LearnerError> {
+        let mut weights = vec![0.0; self.feature_count];
+        for Member { alpha, ranker } in members {
+            weights[ranker.feature] += alpha * ranker.direction;
+        }
+        Ok(linear::model(&weights, 0.0, &self.device))
+    }
+}

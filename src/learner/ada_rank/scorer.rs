@@ -1,0 +1,197 @@
+//! Burn scorers as weak rankers: each round trains a new one on the queries weighted, or sampled, by `P_t`.
+//!
+//! Scores of different scorers have no common scale, while `alpha` presumes one: a weak ranker is the scorer divided by the
+//! standard deviation of its scores on the training data. Linear scorers add up to one linear scorer; others are kept
+//! as an ensemble.
+
+use burn::module::Module;
+use burn::nn::loss::Reduction;
+use burn::optim::{AdamConfig, GradientsParams};
+use burn::tensor::{Device, Tensor, TensorData};
+use rand::SeedableRng;
+use rand::distr::weighted::WeightedIndex;
+use rand::prelude::Distribution;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{AdaRankConfig, Member, NAME, WeakRankers};
+use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
+use crate::learner::judge::Judge;
+use crate::learner::{FitContext, LearnerError, linear};
+use crate::loss::{LossSpec, RankingLoss};
+use crate::ranker::{Model, Parts};
+use crate::scorer::{Scorer, ScorerConfig};
+use crate::seed::seed_for;
+
+/// How `P_t` enters the training of a weak ranker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Emphasis {
+    /// The loss of a query has the weight `P_t`.
+    #[default]
+    Weighted,
+    /// As many queries as there are, drawn with replacement by `P_t`.
+    Sampled,
+}
+
+/// The scorers that are trained, and the loss that trains them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WeakScorer {
+    /// The scorer of a round.
+    pub scorer: ScorerConfig,
+    /// The loss that it is trained by.
+    pub loss: LossSpec,
+}
+
+/// A trained scorer, and what its scores are multiplied by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ScorerRanker {
+    parts: Parts,
+    scale: f64,
+}
+
+/// What trains the scorer of a round.
+pub(super) struct ScorerRankers<'a> {
+    config: &'a AdaRankConfig,
+    scorer: &'a ScorerConfig,
+    loss: Box<dyn RankingLoss>,
+    train: &'a Dataset,
+    /// Queries that count, in the order of the distribution.
+    queries: Vec<usize>,
+    batcher: Batcher,
+    seed: u64,
+    device: Device,
+}
+
+impl<'a> ScorerRankers<'a> {
+    pub(super) fn new(
+        config: &'a AdaRankConfig,
+        weak: &'a WeakScorer,
+        judge: &Judge,
+        train: &'a Dataset,
+        context: &FitContext,
+    ) -> Result<Self, LearnerError> {
+        let loss = weak.loss.build()?;
+        loss.check_labels(&train.labels, &train.offsets)?;
+        let values = judge.values(train, &vec![0.0; train.documents()])?;
+        let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
+        let batcher = Batcher::new(train, &BatcherConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
+            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        Ok(Self {
+            config,
+            scorer: &weak.scorer,
+            loss,
+            train,
+            queries,
+            batcher,
+            seed: context.seed,
+            device: context.device.clone(),
+        })
+    }
+
+    /// A weight for each query of the training data.
+    fn query_weights(&self, distribution: &[f64], round: usize) -> Result<Vec<f32>, LearnerError> {
+        let mut weights = vec![0.0; self.train.queries()];
+        match self.config.emphasis {
+            Emphasis::Weighted => {
+                for (&query, &weight) in self.queries.iter().zip(distribution) {
+                    weights[query] = (weight * self.queries.len() as f64) as f32;
+                }
+            }
+            Emphasis::Sampled => {
+                let mut rng = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "ada_rank sample", round as u64));
+                let index = WeightedIndex::new(distribution)
+                    .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
+                for _ in 0..self.queries.len() {
+                    weights[self.queries[index.sample(&mut rng)]] += 1.0;
+                }
+            }
+        }
+        Ok(weights)
+    }
+
+    fn train(&self, weights: &[f32], round: usize) -> Result<Scorer, LearnerError> {
+        let device = self.device.clone().autodiff();
+        let seed = seed_for(self.seed, "ada_rank scorer", round as u64);
+        let mut scorer = self.scorer.init(self.train.feature_count, seed, &device)?;
+        let mut optimiser = AdamConfig::new().init();
+        for epoch in 0..self.config.epochs as u64 {
+            for (step, queries) in self.batcher.epoch(epoch).into_iter().enumerate() {
+                let batch = RankingBatch::assemble(self.train, &queries, &device);
+                let weights: Vec<f32> = queries.iter().map(|&query| weights[query]).collect();
+                let weights = Tensor::<1>::from_data(TensorData::new(weights, [queries.len()]), &device);
+                let dropout = seed_for(seed, "dropout", epoch << 32 | step as u64);
+                let scores = scorer.forward_training(batch.features, batch.mask.clone(), dropout);
+                let loss = self.loss.forward_weighted(scores, batch.labels, batch.mask, weights, Reduction::Sum);
+                let gradients = (loss / queries.len() as f64).backward();
+                let gradients = GradientsParams::from_grads(gradients, &scorer);
+                scorer = optimiser.step(self.config.learning_rate, scorer, gradients);
+            }
+        }
+        Ok(scorer.valid())
+    }
+
+    fn build(&self, ranker: &ScorerRanker) -> Result<Scorer, LearnerError> {
+        match ranker.parts.clone().build(&self.device) {
+            Ok(Model::Scorer(scorer)) => Ok(scorer),
+            Ok(_) => Err(LearnerError::Solver { learner: NAME, reason: "a weak ranker that is no scorer".into() }),
+            Err(error) => Err(LearnerError::Solver { learner: NAME, reason: error.to_string() }),
+        }
+    }
+}
+
+impl WeakRankers for ScorerRankers<'_> {
+    type Ranker = ScorerRanker;
+
+    fn choose(
+        &self,
+        distribution: &[f64],
+        round: usize,
+        _members: &[Member<ScorerRanker>],
+    ) -> Result<Option<ScorerRanker>, LearnerError> {
+        let scorer = self.train(&self.query_weights(distribution, round)?, round)?;
+        let model = Model::Scorer(scorer);
+        let scores = model.predict(self.train, &self.device);
+        let deviation = standard_deviation(&scores);
+        if !deviation.is_finite() {
+            let reason = format!("the scorer of round {round} diverged: lower learner.learning_rate");
+            return Err(LearnerError::Solver { learner: NAME, reason });
+        }
+        let scale = if deviation > 0.0 { deviation.recip() } else { 1.0 };
+        Ok(Some(ScorerRanker { parts: Parts::of(&model), scale }))
+    }
+
+    fn scores(&self, ranker: &ScorerRanker, data: &Dataset) -> Result<Vec<f64>, LearnerError> {
+        let scores = Model::Scorer(self.build(ranker)?).predict(data, &self.device);
+        Ok(scores.into_iter().map(|score| f64::from(score) * ranker.scale).collect())
+    }
+
+    fn figures(&self, _: &ScorerRanker) -> Vec<(String, f64)> {
+        Vec::new()
+    }
+
+    fn model(&self, members: Vec<Member<ScorerRanker>>) -> Result<Model, LearnerError> {
+        let weighted =
+            |member: &Member<ScorerRanker>| Ok((member.alpha * member.ranker.scale, self.build(&member.ranker)?));
+        let weighted: Vec<(f64, Scorer)> = members.iter().map(weighted).collect::<Result<_, LearnerError>>()?;
+        Ok(linear_sum(&weighted, self.train.feature_count, &self.device).unwrap_or(Model::Ensemble(weighted)))
+    }
+}
+
+/// The one linear scorer that linear scorers add up to.
+fn linear_sum(members: &[(f64, Scorer)], features: usize, device: &Device) -> Option<Model> {
+    let (mut weights, mut bias) = (vec![0.0; features], 0.0);
+    for (alpha, scorer) in members {
+        let Scorer::Linear(scorer) = scorer else { return None };
+        let (added, added_bias) = scorer.weights();
+        weights.iter_mut().zip(added).for_each(|(weight, w)| *weight += alpha * f64::from(w));
+        bias += alpha * f64::from(added_bias);
+    }
+    Some(linear::model(&weights, bias, device))
+}
+
+fn standard_deviation(scores: &[f32]) -> f64 {
+    let count = scores.len() as f64;
+    let mean = scores.iter().map(|&score| f64::from(score)).sum::<f64>() / count;
+    (scores.iter().map(|&score| (f64::from(score) - mean).powi(2)).sum::<f64>() / count).sqrt()
+}

@@ -1,0 +1,59 @@
+//! A parameter given as one value or as a list to choose from on validation data.
+
+use serde::{Deserialize, Serialize};
+
+use super::{LearnerError, checks};
+
+/// One value, or the values to choose from on validation data: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Grid {
+    /// One value.
+    One(f64),
+    /// Several, in the order they are tried.
+    Many(Vec<f64>),
+}
+
+impl Grid {
+    /// The values, in order.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Grid::One(value) => std::slice::from_ref(value),
+            Grid::Many(values) => values,
+        }
+    }
+
+    /// Powers of ten, both ends included.
+    pub(crate) fn powers_of_ten(from: i32, to: i32) -> Self {
+        // Parsed, not computed: 1e-6 is then the very number that a configuration file says.
+        let power = |exponent: i32| format!("1e{exponent}").parse().expect("a number");
+        Grid::Many((from..=to).map(power).collect())
+    }
+
+    /// The values, if there is at least one and all are finite and above 0.
+    pub(crate) fn positive(&self, name: &str) -> Result<Vec<f64>, LearnerError> {
+        if self.values().is_empty() {
+            return Err(checks::parameter(name, "[]", "one value or more"));
+        }
+        self.values().iter().map(|&value| checks::positive(name, value)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read() {
+        let read = |text: &str| serde_json::from_str::<Grid>(text).unwrap().positive("lambda");
+        assert_eq!(read("0.5").unwrap(), [0.5]);
+        assert_eq!(read("[1, 2.5]").unwrap(), [1.0, 2.5]);
+        assert_eq!(read("[1, 0]").unwrap_err().to_string(), "learner.lambda = 0: expected a finite number above 0");
+        assert_eq!(read("[]").unwrap_err().to_string(), "learner.lambda = []: expected one value or more");
+    }
+
+    #[test]
+    fn powers_of_ten_are_the_numbers_one_would_write() {
+        assert_eq!(Grid::powers_of_ten(-3, 1).values(), [0.001, 0.01, 0.1, 1.0, 10.0]);
+    }
+}

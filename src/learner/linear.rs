@@ -1,0 +1,35 @@
+//! Linear models as the learners hold them, in `f64`, and as they hand them back, a burn scorer.
+
+use burn::tensor::Device;
+use rayon::prelude::*;
+
+use crate::data::Dataset;
+use crate::ranker::Model;
+use crate::scorer::{LinearScorer, Scorer};
+
+/// `w . x` of every document, in parallel.
+pub(crate) fn scores(data: &Dataset, weights: &[f64]) -> Vec<f64> {
+    data.features
+        .par_chunks_exact(data.feature_count.max(1))
+        .with_min_len(256)
+        .map(|row| row.iter().zip(weights).map(|(&x, w)| f64::from(x) * w).sum())
+        .collect()
+}
+
+/// The linear scorer with these weights, one a feature, and this bias.
+pub(crate) fn model(weights: &[f64], bias: f64, device: &Device) -> Model {
+    let weights: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
+    Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&weights, bias as f32, device)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing::dataset;
+
+    #[test]
+    fn scores_are_products_with_the_weights() {
+        let data = dataset(2, &[&[(0.0, &[1.0, 2.0]), (0.0, &[-3.0, 0.5])]]);
+        assert_eq!(scores(&data, &[2.0, 0.25]), [2.5, -5.875]);
+    }
+}
