@@ -3,4 +3,12 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod measure_letor;
+mod measure_lists;
+mod measure_peers;
+mod measure_rax;
+#[cfg(feature = "cli")]
+mod measure_significance;
+mod measure_tfr;
+mod measure_trec_eval;
 mod surrogates;
