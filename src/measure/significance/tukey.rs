@@ -97,8 +97,9 @@ mod tests {
 
     #[test]
     fn systems_that_only_differ_in_their_mean() {
-        let pairs = tukey_hsd(&[vec![0.0, 0.5], vec![0.25, 0.75], vec![0.0, 0.5]]).unwrap();
-        assert_eq!(pairs.iter().map(|pair| pair.p_value).collect::<Vec<_>>(), [0.0, 1.0, 0.0]);
+        let (low, high) = (vec![0.0, 0.5], vec![0.25, 0.75]);
+        let pairs = tukey_hsd(&[low.clone(), high.clone(), low, high]).unwrap();
+        assert_eq!(pairs.iter().map(|pair| pair.p_value).collect::<Vec<_>>(), [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]

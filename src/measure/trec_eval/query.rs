@@ -148,7 +148,8 @@ impl TrecEvaluator {
             TrecMeasure::Success(k) => shared(Measure::Success(Some(k)))?,
             TrecMeasure::RelativeP(k) => ratio(hits(k), k.min(list.relevant)),
             TrecMeasure::RprecMult(multiple) => {
-                let k = (multiple * list.relevant as f64).round() as usize;
+                // trec_eval rounds so, up from a tenth.
+                let k = (multiple * list.relevant as f64 + 0.9) as usize;
                 ratio(hits(k), k)
             }
             TrecMeasure::Bpref | TrecMeasure::GmBpref => self.bpref(query),
