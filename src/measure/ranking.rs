@@ -78,7 +78,8 @@ impl RankedList<'_> {
             inside if inside == group.len() => group.relevant as f64,
             inside => inside as f64 * group.relevant_share(),
         };
-        self.groups_within(k).map(hits).sum()
+        // From 0, because an empty sum of floats is -0.
+        self.groups_within(k).map(hits).fold(0.0, |sum, hits| sum + hits)
     }
 }
 
