@@ -11,4 +11,5 @@ mod measure_rax;
 mod measure_significance;
 mod measure_tfr;
 mod measure_trec_eval;
+mod neural_sort;
 mod surrogates;
