@@ -210,13 +210,10 @@ impl ExperimentConfig {
         Ok(Selection { measure: self.measure.select, convention: self.convention()? })
     }
 
-    /// The measures to report, the selecting one among them.
+    /// The measures to report, the selecting one first.
     pub fn measures(&self) -> Vec<Measure> {
-        let mut measures = self.measure.report.clone();
-        if !measures.contains(&self.measure.select) {
-            measures.insert(0, self.measure.select);
-        }
-        measures
+        let select = self.measure.select;
+        [select].into_iter().chain(self.measure.report.iter().copied().filter(|measure| *measure != select)).collect()
     }
 }
 
