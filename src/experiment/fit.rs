@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::Device;
-use serde::Serialize;
+use serde_json::json;
 
 use super::ExperimentConfig;
 use super::splits::Split;
 use crate::data::{DataError, Dataset, Normaliser};
 use crate::learner::{FitContext, Interrupt, LearnerError, Progress, Round, StopReason};
 use crate::measure::{Evaluation, MeasureError, Rankings, evaluate};
-use crate::ranker::{Metadata, Ranker, RankerError};
+use crate::ranker::{Metadata, Model, Ranker, RankerError, Versions};
+use crate::scorer::Scorer;
 
 /// Measures on each set of queries, by the name of the set.
 pub type Evaluations = BTreeMap<&'static str, Evaluation>;
@@ -115,7 +116,29 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
         };
         evaluations.insert(name, evaluate(&rankings, &measures, &convention)?);
     }
-    let metadata = Metadata::new(config, split, seed, &evaluations);
+    let metadata = Metadata {
+        feature_names: None,
+        config: json!(config),
+        convention,
+        measures: named(&evaluations),
+        data_hash: split.train.data_hash(),
+        seed,
+        versions: Versions::current(),
+    };
     let ranker = Ranker::new(normaliser, fitted.model, metadata)?;
     Ok(Fit { ranker, history: fitted.history, best_round: fitted.best_round, stop: fitted.stop, evaluations })
+}
+
+/// Means by `set measure`, as in `validation ndcg@10`.
+fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
+    let means = evaluations.iter().flat_map(|(set, evaluation)| evaluation.means.iter().map(move |mean| (set, mean)));
+    means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
+}
+
+/// The weight of each feature of a linear ranker, on normalised features.
+pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
+    match ranker.model() {
+        Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),
+        _ => None,
+    }
 }

@@ -6,27 +6,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::fit::{Evaluations, Fit};
+use super::fit::{Evaluations, Fit, linear_weights};
 use super::splits::Split;
 use super::{ConfigError, Document, ExperimentConfig};
 use crate::data::Dataset;
 use crate::learner::{Round, StopReason};
-
-/// Versions that a result depends on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Versions {
-    /// This crate.
-    #[serde(rename = "burn-rank")]
-    pub burn_rank: &'static str,
-    /// burn.
-    pub burn: &'static str,
-}
-
-impl Default for Versions {
-    fn default() -> Self {
-        Self { burn_rank: env!("CARGO_PKG_VERSION"), burn: "0.22.1" }
-    }
-}
+use crate::ranker::Versions;
 
 /// One set of queries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -86,9 +71,9 @@ impl TrainReport {
             best_round: fit.best_round,
             stop: fit.stop,
             measures: fit.evaluations.clone(),
-            weights: fit.ranker.linear_weights(),
+            weights: linear_weights(&fit.ranker),
             history: fit.history.clone(),
-            versions: Versions::default(),
+            versions: Versions::current(),
         }
     }
 }
