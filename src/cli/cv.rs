@@ -90,7 +90,11 @@ impl CvArgs {
         } else {
             write!(out, "{}", render(&result))?;
         }
-        if result.interrupted { Err(Failure::work("interrupted; finished fits are kept, --resume continues")) } else { Ok(()) }
+        if result.interrupted {
+            Err(Failure::work("interrupted; finished fits are kept, --resume continues"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -104,9 +108,14 @@ fn render(result: &CrossValidation) -> String {
         result.seeds.len()
     );
     let names: Vec<&String> = result.measures.keys().collect();
-    let mut table = Table::new(["fold".to_string(), "validation".to_string()].into_iter().chain(names.iter().map(|n| n.to_string())));
+    let mut table = Table::new(
+        ["fold".to_string(), "validation".to_string()].into_iter().chain(names.iter().map(|n| n.to_string())),
+    );
     let cells = |measures: &Measures| -> Vec<String> {
-        names.iter().map(|name| measures[*name].as_f64().map_or("-".to_string(), |value| format!("{value:.4}"))).collect()
+        names
+            .iter()
+            .map(|name| measures[*name].as_f64().map_or("-".to_string(), |value| format!("{value:.4}")))
+            .collect()
     };
     for fold in &result.folds {
         table.row([fold.fold.to_string(), format!("{:.4}", fold.validation)].into_iter().chain(cells(&fold.measures)));

@@ -1,4 +1,4 @@
-//! `burn-rank eval`: exact measures of a ranker, of a file of scores, or of a TREC run.
+//! `burn-rank eval`: exact measures of a ranker or of a file of scores.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,19 +15,13 @@ use crate::ranker::Ranker;
 /// Arguments of `eval`.
 #[derive(Debug, Args)]
 pub struct EvalArgs {
-    /// MODEL and DATA files; only DATA files with --scores; none with --qrels and --run
+    /// MODEL and DATA files; only DATA files with --scores
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
     /// One score a line, in the order of the documents of DATA
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["qrels", "run"])]
+    #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
-    /// TREC judgements
-    #[arg(long, value_name = "FILE", requires = "run")]
-    qrels: Option<PathBuf>,
-    /// TREC run
-    #[arg(long, value_name = "FILE", requires = "qrels")]
-    run: Option<PathBuf>,
-    /// Convention: standard, letor, trec_eval, ... [default: the model's; trec_eval for runs; else standard]
+    /// Convention: standard, letor, trec_eval, ... [default: the model's; else standard]
     #[arg(short, long)]
     convention: Option<String>,
     /// Measures, comma-separated
@@ -45,15 +39,6 @@ pub struct EvalArgs {
     /// One JSON object
     #[arg(long)]
     json: bool,
-    /// Average over all queries of the qrels, those missing from the run counting 0 (trec_eval -c)
-    #[arg(long, requires = "qrels")]
-    complete: bool,
-    /// Lowest judgement that counts as relevant (trec_eval -l)
-    #[arg(short = 'l', long, default_value_t = 1, requires = "qrels")]
-    level: i64,
-    /// Only the first documents of each ranking (trec_eval -M)
-    #[arg(short = 'M', long, requires = "qrels")]
-    max_documents: Option<usize>,
     #[command(flatten)]
     reading: input::ReadArgs,
     /// Device of the scorer
@@ -78,9 +63,6 @@ struct Scored {
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let measures = self.measures.iter().map(|name| name.parse()).collect::<Result<Vec<Measure>, _>>()?;
-        if let (Some(qrels), Some(run)) = (&self.qrels, &self.run) {
-            return super::eval_trec::run(&self.trec_options(qrels, run), &measures, out);
-        }
         let scored = self.score()?;
         let rankings = Rankings {
             scores: &scored.scores,
@@ -101,20 +83,6 @@ impl EvalArgs {
         Ok(())
     }
 
-    fn trec_options<'a>(&'a self, qrels: &'a PathBuf, run: &'a PathBuf) -> super::eval_trec::TrecOptions<'a> {
-        super::eval_trec::TrecOptions {
-            qrels,
-            run,
-            per_query: self.per_query,
-            complete: self.complete,
-            level: self.level,
-            max_documents: self.max_documents,
-            json: self.json,
-            table: self.format == Format::Table,
-            convention: self.convention.as_deref(),
-        }
-    }
-
     fn score(&self) -> Result<Scored, Failure> {
         match (&self.scores, self.files.as_slice()) {
             (Some(_), []) => Err(Failure::input("expected DATA after --scores FILE")),
@@ -130,12 +98,13 @@ impl EvalArgs {
                 let scores = ranker.predict(&data, &device)?;
                 Ok(Scored { data, scores, convention: Some(ranker.metadata().convention.name.clone()) })
             }
-            (None, _) => Err(Failure::input("expected MODEL DATA, or --scores FILE DATA, or --qrels FILE --run FILE")),
+            (None, _) => Err(Failure::input("expected MODEL DATA, or --scores FILE DATA")),
         }
     }
 
     fn compare(&self, rankings: &Rankings, measures: &[Measure], out: &mut dyn Write) -> Result<(), Failure> {
-        let mut table = Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
+        let mut table =
+            Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
         for preset in Convention::PRESETS {
             match evaluate(rankings, measures, &preset.convention()) {
                 Ok(evaluation) if self.json => writeln!(out, "{}", json!(evaluation))?,
@@ -144,7 +113,9 @@ impl EvalArgs {
                     table.row([preset.name.to_string()].into_iter().chain(means));
                 }
                 // A convention may not apply, say identifiers are absent: the others still do.
-                Err(error) if self.json => writeln!(out, "{}", json!({"convention": {"name": preset.name}, "error": error.to_string()}))?,
+                Err(error) if self.json => {
+                    writeln!(out, "{}", json!({"convention": {"name": preset.name}, "error": error.to_string()}))?
+                }
                 Err(error) => table.row([preset.name.to_string(), format!("not defined here: {error}")]),
             }
         }

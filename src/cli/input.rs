@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::Failure;
-use crate::data::letor::{self, Missing};
-use crate::data::{Dataset, ReadOptions};
+use crate::data::Dataset;
+use crate::data::letor::{self, Missing, ReadOptions};
 
 /// How LETOR files are read.
 #[derive(Debug, Args)]
@@ -54,7 +54,10 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f32>, Failure> {
         scores.push(score);
     }
     if scores.len() != documents {
-        return Err(refuse(String::new(), format!("found {} scores, expected {documents}, one a document", scores.len())));
+        return Err(refuse(
+            String::new(),
+            format!("found {} scores, expected {documents}, one a document", scores.len()),
+        ));
     }
     Ok(scores)
 }

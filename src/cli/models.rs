@@ -106,7 +106,11 @@ impl ModelsArgs {
         let mut table = Table::new(["measure", "what"]);
         for family in Measure::FAMILIES {
             if self.json {
-                writeln!(out, "{}", json!({"measure": family.form(), "aliases": family.aliases, "what": family.description}))?;
+                writeln!(
+                    out,
+                    "{}",
+                    json!({"measure": family.form(), "aliases": family.aliases, "what": family.description})
+                )?;
             }
             table.row([family.form(), family.description.to_string()]);
         }
@@ -127,7 +131,11 @@ impl ModelsArgs {
         let ranker = Ranker::load(path, &Device::flex())?;
         let weights = linear_weights(&ranker);
         if self.json {
-            writeln!(out, "{}", json!({"metadata": ranker.metadata(), "features": ranker.model().features(), "weights": weights}))?;
+            writeln!(
+                out,
+                "{}",
+                json!({"metadata": ranker.metadata(), "features": ranker.model().features(), "weights": weights})
+            )?;
             return Ok(());
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy();

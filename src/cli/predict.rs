@@ -59,7 +59,13 @@ fn write_run(data: &Dataset, scores: &[f32], tag: &str, out: &mut dyn Write) -> 
             // Without identifiers the position in the query names a document.
             let name = data.document_ids.get(d).filter(|name| !name.is_empty()).cloned();
             let name = name.unwrap_or_else(|| format!("{}", d - data.range(q).start + 1));
-            writeln!(out, "{} Q0 {} {rank} {} {tag}", data.query_ids[q], name.replace(char::is_whitespace, "_"), scores[d])?;
+            writeln!(
+                out,
+                "{} Q0 {} {rank} {} {tag}",
+                data.query_ids[q],
+                name.replace(char::is_whitespace, "_"),
+                scores[d]
+            )?;
         }
     }
     Ok(())

@@ -48,8 +48,10 @@ impl SynthArgs {
                 config.write(&mut BufWriter::new(out))?;
                 Ok(())
             }
-            Some(path) => atomic_file::write_with(path, |file| config.write(&mut BufWriter::new(file)).map(drop).map_err(io::Error::other))
-                .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display()))),
+            Some(path) => atomic_file::write_with(path, |file| {
+                config.write(&mut BufWriter::new(file)).map(drop).map_err(io::Error::other)
+            })
+            .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display()))),
         }
     }
 }

@@ -19,7 +19,9 @@ impl Table {
 
     /// The text, every line ended; columns of figures, right-aligned after the first.
     pub fn render(&self) -> String {
-        self.aligned(|column, cell, width| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") })
+        self.aligned(
+            |column, cell, width| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") },
+        )
     }
 
     /// The text, every line ended; columns of words, left-aligned.
@@ -30,7 +32,8 @@ impl Table {
     fn aligned(&self, align: impl Fn(usize, &str, usize) -> String) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let cells = |c: usize| self.rows.iter().filter_map(move |row| row.get(c));
-        let widths: Vec<usize> = (0..columns).map(|c| cells(c).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> =
+            (0..columns).map(|c| cells(c).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
         let line = |row: &Vec<String>| {
             let cells: Vec<String> = row.iter().enumerate().map(|(c, cell)| align(c, cell, widths[c])).collect();
             format!("{}\n", cells.join("  ").trim_end())

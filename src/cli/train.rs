@@ -11,7 +11,8 @@ use super::progress::{Bar, interrupt_on_signal};
 use super::{Failure, Table};
 use crate::device;
 use crate::experiment::{
-    Document, Evaluations, ExperimentConfig, FitOptions, OutputError, OutputFolder, RunRecord, TrainReport, fit, resolved_toml,
+    Document, Evaluations, ExperimentConfig, FitOptions, OutputError, OutputFolder, RunRecord, TrainReport, fit,
+    resolved_toml,
 };
 use crate::learner::StopReason;
 
@@ -62,7 +63,8 @@ impl TrainArgs {
         check_resumable(&folder, &resolved, self.resume)?;
         folder.write(CONFIG, resolved.as_bytes())?;
 
-        let dashboard = !self.no_tui && !self.json && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        let dashboard =
+            !self.no_tui && !self.json && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
         let bar = Bar::new(dashboard);
         let interrupt = interrupt_on_signal()?;
         let fitting = Instant::now();
@@ -102,7 +104,9 @@ impl TrainArgs {
             write!(out, "{}", table(&fit.evaluations))?;
         }
         match fit.stop {
-            StopReason::Interrupted => Err(Failure::work("interrupted; the best model so far is saved, --resume continues")),
+            StopReason::Interrupted => {
+                Err(Failure::work("interrupted; the best model so far is saved, --resume continues"))
+            }
             _ => Ok(()),
         }
     }
@@ -110,12 +114,15 @@ impl TrainArgs {
 
 /// Refuses to overwrite the results of another configuration, and to resume them.
 fn check_resumable(folder: &OutputFolder, resolved: &str, resume: bool) -> Result<(), OutputError> {
-    let occupied = |reason: &str| OutputError::Occupied { path: folder.path().to_path_buf(), reason: reason.to_string() };
+    let occupied =
+        |reason: &str| OutputError::Occupied { path: folder.path().to_path_buf(), reason: reason.to_string() };
     let Ok(there) = std::fs::read_to_string(folder.file(CONFIG)) else {
         return Ok(());
     };
     match (resume, there == resolved) {
-        (true, false) => Err(occupied("--resume needs the configuration that the run was started with (config.toml differs)")),
+        (true, false) => {
+            Err(occupied("--resume needs the configuration that the run was started with (config.toml differs)"))
+        }
         (false, false) => Err(occupied("holds the run of another configuration; choose another folder with --out")),
         (_, true) => Ok(()),
     }

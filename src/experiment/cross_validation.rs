@@ -123,7 +123,9 @@ pub fn cross_validate(
 fn at_point(document: &Document, point: &Point) -> Result<ExperimentConfig, ConfigError> {
     let mut document = document.clone();
     for (key, value) in point {
-        document.assign(key, value.clone()).map_err(|part| document.refuse(&format!("grid.{key}"), &format!("`{part}` is not a table")))?;
+        document
+            .assign(key, value.clone())
+            .map_err(|part| document.refuse(&format!("grid.{key}"), &format!("`{part}` is not a table")))?;
     }
     ExperimentConfig::from_document(&document)
         .map_err(|error| document.refuse("grid", &format!("{}: {}", grid::label(point), error.message)))
@@ -138,12 +140,14 @@ fn run(
     options: &CrossValidationOptions,
 ) -> Result<Vec<JobResult>, ExperimentError> {
     let queue: Mutex<VecDeque<usize>> = Mutex::new((0..all.len()).collect());
-    let results: Mutex<Vec<Option<Result<JobResult, ExperimentError>>>> = Mutex::new(all.iter().map(|_| None).collect());
+    let results: Mutex<Vec<Option<Result<JobResult, ExperimentError>>>> =
+        Mutex::new(all.iter().map(|_| None).collect());
     let work = || {
         loop {
             let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
             let job = &all[next];
-            let label = format!("fold {} {} seed {}", splits[job.split].fold, grid::label(&points[job.point]), job.seed);
+            let label =
+                format!("fold {} {} seed {}", splits[job.split].fold, grid::label(&points[job.point]), job.seed);
             let result = run_job(job, &splits[job.split], &configs[job.point], options);
             let failed = result.is_err();
             let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,7 +171,12 @@ fn run(
     results.into_iter().flatten().collect()
 }
 
-fn run_job(job: &Job, split: &Split, config: &ExperimentConfig, options: &CrossValidationOptions) -> Result<JobResult, ExperimentError> {
+fn run_job(
+    job: &Job,
+    split: &Split,
+    config: &ExperimentConfig,
+    options: &CrossValidationOptions,
+) -> Result<JobResult, ExperimentError> {
     let folder = options.output.map(|output| {
         let name = format!("jobs/fold{}-point{}-seed{}", split.fold, job.point + 1, job.seed);
         (output, name)
@@ -238,14 +247,20 @@ fn summarise(
         };
         let selection = |point: usize| mean(of_point(point).iter().map(|result| result.selection));
         // Ties go to the first point.
-        let best = (1..points.len()).fold(0, |best, point| if selection(point) > selection(best) { point } else { best });
+        let best =
+            (1..points.len()).fold(0, |best, point| if selection(point) > selection(best) { point } else { best });
         let mut measures = Measures::new();
         for (m, name) in names.iter().enumerate() {
             let values = over_seeds(of_point(best), m);
             measures.insert(name.clone(), Value::from(mean(values.iter().copied())));
             pooled[m].extend(values);
         }
-        folds.push(FoldResult { fold: split.fold, selected: grid::label(&points[best]), validation: selection(best), measures });
+        folds.push(FoldResult {
+            fold: split.fold,
+            selected: grid::label(&points[best]),
+            validation: selection(best),
+            measures,
+        });
     }
     let tests = splits.iter().filter_map(|split| split.test.as_ref());
     let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
@@ -311,7 +326,12 @@ mod tests {
 
     #[test]
     fn queries_that_a_convention_excludes_do_not_count() {
-        let result = |a, b| JobResult { selection: 0.0, best_round: 1, stop: StopReason::Completed, test: vec![vec![Some(a), None, Some(b)]] };
+        let result = |a, b| JobResult {
+            selection: 0.0,
+            best_round: 1,
+            stop: StopReason::Completed,
+            test: vec![vec![Some(a), None, Some(b)]],
+        };
         assert_eq!(over_seeds(&[result(1.0, 0.0), result(0.0, 0.5)], 0), [0.5, 0.25]);
     }
 

@@ -11,7 +11,8 @@ mod splits;
 
 pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
 pub use cross_validation::{
-    CrossValidation, CrossValidationOptions, FoldResult, JobDone, Measures, available_memory, cross_validate, jobs_that_fit,
+    CrossValidation, CrossValidationOptions, FoldResult, JobDone, Measures, available_memory, cross_validate,
+    jobs_that_fit,
 };
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};

@@ -60,7 +60,8 @@ pub struct TrainReport {
 impl TrainReport {
     /// The report of one fit.
     pub fn new(config: &ExperimentConfig, split: &Split, fit: &Fit) -> Self {
-        let sets = [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
+        let sets =
+            [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
         let data = sets.into_iter().filter_map(|(name, set)| Some((name.to_string(), json!(DataReport::of(set?)))));
         Self {
             name: config.name.clone(),

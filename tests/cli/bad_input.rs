@@ -50,7 +50,10 @@ fn scores() {
     bench.write("data.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n");
     bench.write("short.txt", "1\n");
     bench.write("words.txt", "1\nhigh\n");
-    contains(&bench.refused(&["eval", "--scores", "short.txt", "data.txt"]), &["short.txt", "found 1 scores", "expected 2"]);
+    contains(
+        &bench.refused(&["eval", "--scores", "short.txt", "data.txt"]),
+        &["short.txt", "found 1 scores", "expected 2"],
+    );
     contains(&bench.refused(&["eval", "--scores", "words.txt", "data.txt"]), &["words.txt:2:1", "`high`", "a number"]);
 }
 
@@ -93,7 +96,10 @@ fn configuration_keys() {
         contains(&bench.refused(&["train", "small.toml"]), &parts);
     }
     bench.write("small.toml", SMALL);
-    contains(&bench.refused(&["train", "small.toml", "--set", "learner.epoch=2"]), &["--set learner.epoch=2", "epochs"]);
+    contains(
+        &bench.refused(&["train", "small.toml", "--set", "learner.epoch=2"]),
+        &["--set learner.epoch=2", "epochs"],
+    );
     contains(&bench.refused(&["train", "nowhere.toml"]), &["nowhere.toml"]);
     assert!(!bench.path("runs").exists(), "nothing is written for a configuration that cannot be used");
 }

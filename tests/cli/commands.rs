@@ -77,7 +77,8 @@ fn a_closed_pipe_is_quiet() {
     let bench = Bench::new();
     let binary = assert_cmd::cargo::cargo_bin("burn-rank");
     let command = format!("{} synth --queries 500 | head -1 > /dev/null; exit ${{PIPESTATUS[0]}}", binary.display());
-    let output = std::process::Command::new("bash").args(["-c", &command]).current_dir(bench.path("")).output().unwrap();
+    let output =
+        std::process::Command::new("bash").args(["-c", &command]).current_dir(bench.path("")).output().unwrap();
     assert!(output.status.success());
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }

@@ -71,7 +71,9 @@ fn a_folder_keeps_one_run() {
 #[test]
 fn cross_validation_selects_on_validation_and_reports_errors() {
     let bench = Bench::new();
-    let config = SMALL.replace("test_queries = 8", "test_queries = 0").replace("validation_queries = 8", "validation_queries = 0")
+    let config = SMALL
+        .replace("test_queries = 8", "test_queries = 0")
+        .replace("validation_queries = 8", "validation_queries = 0")
         + "[cv]\nsplit = 4\nseeds = [1, 2]\n\n[grid]\n\"learner.learning_rate\" = [0.001, 0.01]\n";
     bench.write("cv.toml", &config);
     let text = bench.output(&["cv", "cv.toml", "--json", "--out", "cv"]);
