@@ -8,6 +8,7 @@ pub mod letor;
 mod normaliser;
 mod statistics;
 mod synth;
+pub mod trec;
 
 pub use batch::{Batcher, BatcherConfig, Keep, RankingBatch};
 pub use dataset::Dataset;

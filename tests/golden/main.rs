@@ -3,13 +3,5 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod measure_letor;
-mod measure_lists;
-mod measure_peers;
-mod measure_rax;
-#[cfg(feature = "cli")]
-mod measure_significance;
-mod measure_tfr;
-mod measure_trec_eval;
-mod neural_sort;
+mod data;
 mod surrogates;

@@ -20,7 +20,7 @@ mod source;
 mod write;
 
 pub(crate) use number::from_millionths;
-pub(crate) use source::open;
+pub(crate) use source::{Source, open};
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,6 @@ use serde::{Deserialize, Serialize};
 use super::{DataError, Dataset};
 use parse::{Fault, Parsed, Rules};
 use rows::Rows;
-use source::Source;
 
 /// What a missing value (`NULL`, as in LETOR 3.0's raw files) becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -403,3 +402,6 @@ fn fill_missing(dataset: &mut Dataset) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

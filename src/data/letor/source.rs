@@ -16,7 +16,7 @@ pub(super) const BLOCK: usize = 2 << 20;
 const UNSUSPICIOUS: u64 = 64 << 20;
 
 /// A file, cut into blocks of whole lines.
-pub(super) struct Source {
+pub(crate) struct Source {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
     /// What follows the last line end of the last block.

@@ -1,0 +1,286 @@
+//! The reader as a whole: what is accepted, and where each fault is placed.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::{Groups, Missing, ReadOptions, read};
+use crate::data::{DataError, Dataset};
+
+/// Files in a folder of their own.
+fn files(contents: &[(&str, &[u8])]) -> (TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = contents.iter().map(|(name, _)| folder.path().join(name)).collect();
+    for ((_, bytes), path) in contents.iter().zip(&paths) {
+        std::fs::write(path, bytes).unwrap();
+    }
+    (folder, paths)
+}
+
+fn read_text(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Dataset, DataError> {
+    let (_folder, paths) = files(&[("data.txt", text.as_ref())]);
+    read(&paths, options)
+}
+
+/// The message, without the folder.
+fn message(text: impl AsRef<[u8]>, options: &ReadOptions) -> String {
+    let message = read_text(text, options).unwrap_err().to_string();
+    message.split_once("data.txt").unwrap().1.to_owned()
+}
+
+fn compressed(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+const SAMPLE: &str = "\
+# a comment line
+2 qid:10 1:0.5 3:-2 #docid = GX001-22 inc = 1 prob = 0.2
+
+0 qid:10 1:1e-2\t2:7\r
+1.5 qid:q-x 4:.25 # seen twice\r
+0 qid:q-x#docid=A
++1 qid:7 1:3";
+
+#[test]
+fn a_sample_of_everything() {
+    let data = read_text(SAMPLE, &ReadOptions::default()).unwrap();
+    assert_eq!(data.feature_count, 4);
+    assert_eq!(data.labels, [2.0, 0.0, 1.5, 0.0, 1.0]);
+    assert_eq!(data.offsets, [0, 2, 4, 5]);
+    assert_eq!(data.query_ids, ["10", "q-x", "7"]);
+    assert_eq!(data.document_ids, ["GX001-22", "", "seen twice", "A", ""]);
+    let rows = [[0.5, 0.0, -2.0, 0.0], [0.01, 7.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.25], [0.0; 4], [3.0, 0.0, 0.0, 0.0]];
+    assert_eq!(data.features, rows.concat());
+    data.check().unwrap();
+}
+
+#[test]
+fn compression_and_marks_change_nothing() {
+    let plain = read_text(SAMPLE, &ReadOptions::default()).unwrap();
+    assert_eq!(read_text(compressed(SAMPLE.as_bytes()), &ReadOptions::default()).unwrap(), plain);
+    assert_eq!(read_text(format!("\u{feff}{SAMPLE}"), &ReadOptions::default()).unwrap(), plain);
+    let members = [compressed(&SAMPLE.as_bytes()[..40]), compressed(&SAMPLE.as_bytes()[40..])].concat();
+    assert_eq!(read_text(members, &ReadOptions::default()).unwrap(), plain);
+}
+
+#[test]
+fn several_files_are_one_set() {
+    let (_folder, paths) = files(&[("a", b"0 qid:1 1:1 2:2\n1 qid:2 1:3\n"), ("b", b"2 qid:3 3:4 #x\n")]);
+    let data = read(&paths, &ReadOptions::default()).unwrap();
+    assert_eq!(data.features, [1.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 4.0]);
+    assert_eq!(data.query_ids, ["1", "2", "3"]);
+    assert_eq!(data.document_ids, ["", "", "x"]);
+    assert_eq!(read(&[], &ReadOptions::default()).unwrap().queries(), 0);
+}
+
+#[test]
+fn faults_are_placed() {
+    let options = ReadOptions::default();
+    let label = "expected a label (a number of at least 0)";
+    let good = "0 qid:1 1:1\n";
+    for (text, expected) in [
+        (format!("{good}0 qid:1 1:1 2"), ":2:13: found `2`, expected `index:value`".to_owned()),
+        (
+            format!("{good}0 qid:1 1:1 2:"),
+            ":2:15: found the end of the line, expected a finite value of feature 2".into(),
+        ),
+        (format!("{good}0"), ":2:2: found the end of the line, expected `qid:ID`, as on the lines before".into()),
+        (format!("{good}0 1:1"), ":2:3: found `1:1`, expected `qid:ID`, as on the lines before".into()),
+        (format!("{good}0 qid:"), ":2:3: found `qid:`, expected `qid:ID` with an identifier in UTF-8".into()),
+        ("0 qid:1 1:0.5x 2:1".into(), ":1:11: found `0.5x`, expected a finite value of feature 1".into()),
+        ("0 qid:1 1:0..5".into(), ":1:11: found `0..5`, expected a finite value of feature 1".into()),
+        ("0 qid:1 1:nan".into(), ":1:11: found `nan`, expected a finite value of feature 1".into()),
+        ("0 qid:1 1:inf".into(), ":1:11: found `inf`, expected a finite value of feature 1".into()),
+        ("0 qid:1 1:1e39".into(), ":1:11: found `1e39`, expected a finite value of feature 1".into()),
+        ("0 qid:1 0:1".into(), ":1:9: found `0:1`, expected a feature index from 1".into()),
+        ("0 qid:1 2:1 2:1".into(), ":1:13: found `2:1`, expected a feature index above 2, the one before it".into()),
+        ("0 qid:1 5:1 4:1".into(), ":1:13: found `4:1`, expected a feature index above 5, the one before it".into()),
+        ("0 qid:1 -1:1".into(), ":1:9: found `-1:1`, expected `index:value`".into()),
+        ("0 qid:1 1:1 qid:1".into(), ":1:13: found `qid:1`, expected `index:value`".into()),
+        ("0 qid:1 1:1\r 2:1".into(), ":1:11: found `1\u{fffd}`, expected a finite value of feature 1".into()),
+        (format!("{good}-1 qid:1 1:1"), format!(":2:1: found `-1`, {label}")),
+        (format!("{good}nan qid:1 1:1"), format!(":2:1: found `nan`, {label}")),
+        (format!("{good}inf qid:1 1:1"), format!(":2:1: found `inf`, {label}")),
+        (format!("{good}qid:1 1:1"), format!(":2:1: found `qid:1`, {label}")),
+        (format!("{good}  1:1"), format!(":2:3: found `1:1`, {label}")),
+        ("0 1:1\n".into(), ":1:1: found no `qid:ID`, expected `qid:ID` on every line, or group sizes in ".into()),
+        ("".into(), ": found no document, expected lines `label qid:ID index:value ...`".into()),
+        ("# only a comment\n\n".into(), ": found no document, expected lines `label qid:ID index:value ...`".into()),
+        (
+            "0 qid:1 4000000000:1".into(),
+            ":1:9: found `4000000000:1`, expected a feature index of at most 1000000 (option `max_feature_index`)"
+                .into(),
+        ),
+        (
+            "0 qid:1 99999999999999999999999:1".into(),
+            ":1:9: found `99999999999999999999999:1`, expected a feature index of at most 1000000".into(),
+        ),
+        (
+            "0 qid:1 1:NULL".into(),
+            ":1:11: found `NULL`, expected a finite value of feature 1 (option `missing` = \"zero\" or \"query-min\""
+                .into(),
+        ),
+    ] {
+        let message = message(&text, &options);
+        assert!(message.starts_with(&expected), "{text:?}\n  gives {message}\n  not   {expected}");
+    }
+    let expected = ReadOptions { features: Some(2), ..options };
+    assert!(
+        message("0 qid:1 1:1 3:1", &expected).starts_with(":1:13: found `3:1`, expected a feature index of at most 2")
+    );
+    assert_eq!(read_text("0 qid:1 1:1", &expected).unwrap().features, [1.0, 0.0]);
+}
+
+#[test]
+fn a_query_that_comes_back_is_refused() {
+    let interleaved = message("0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n", &ReadOptions::default());
+    assert!(interleaved.starts_with(":3:3: found query `1` again"), "{interleaved}");
+    assert!(interleaved.ends_with("data.txt:1)"), "{interleaved}");
+    // Even where the files meet: a query is in one file.
+    let (_folder, paths) = files(&[("a", b"0 qid:1 1:1\n"), ("b", b"0 qid:1 1:1\n")]);
+    let error = read(&paths, &ReadOptions::default()).unwrap_err();
+    assert!(matches!(error, DataError::InterleavedQuery { line: 1, first_line: 1, .. }), "{error}");
+}
+
+#[test]
+fn group_sizes_beside_the_file() {
+    let data: &[u8] = b"0 1:1\n1 1:2\n2 2:3\n";
+    let (_folder, paths) =
+        files(&[("a", data), ("a.query", b"2\r\n\n1\n"), ("b.gz", &compressed(data)), ("b.query", b"3")]);
+    let set = read(&[paths[0].clone(), paths[2].clone()], &ReadOptions::default()).unwrap();
+    assert_eq!(set.offsets, [0, 2, 3, 6]);
+    assert_eq!(set.query_ids, ["1", "2", "3"]);
+    for (sizes, expected) in [
+        ("2\n", "a.query: the group sizes sum to 2 documents, "),
+        ("2\n2\n", "a.query: the group sizes sum to 4 documents, "),
+        ("2\n x\n", "a.query:2:2: found `x`, expected the number of documents of a query"),
+        ("0\n3\n", "a.query:1:1: found `0`, expected the number of documents of a query"),
+        ("18446744073709551615\n18446744073709551615\n", "a.query: the group sizes sum to 18446744073709551615"),
+    ] {
+        std::fs::write(&paths[1], sizes).unwrap();
+        let message = read(&paths[..1], &ReadOptions::default()).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+    let by_qid = ReadOptions { groups: Groups::Qid, ..ReadOptions::default() };
+    assert!(read(&paths[..1], &by_qid).unwrap_err().to_string().contains("found no `qid:ID`"));
+    // By option, the sizes win over the identifiers on the lines.
+    let by_file = ReadOptions { groups: Groups::QueryFile, ..ReadOptions::default() };
+    let (_folder, paths) = files(&[("a", b"0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n"), ("a.query", b"1\n2\n")]);
+    assert_eq!(read(&paths[..1], &by_file).unwrap().offsets, [0, 1, 3]);
+}
+
+#[test]
+fn missing_values() {
+    let text = "0 qid:1 1:NULL 2:-4\n0 qid:1 1:2 2:null\n0 qid:1 1:3\n0 qid:2 1:NULL\n";
+    let with = |missing| read_text(text, &ReadOptions { missing, ..ReadOptions::default() }).unwrap().features;
+    assert_eq!(with(Missing::Zero), [0.0, -4.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]);
+    assert_eq!(with(Missing::QueryMin), [2.0, -4.0, 2.0, -4.0, 3.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn memory_is_bounded() {
+    // Three lines that ask for a matrix of three million cells.
+    let text = "0 qid:1 1000000:1\n".repeat(3);
+    let few = ReadOptions { max_cells: Some(2_000_000), ..ReadOptions::default() };
+    assert!(message(&text, &few).contains("more than 2000000 cells (documents x features)"));
+    assert_eq!(read_text(&text, &ReadOptions::default()).unwrap().feature_count, 1_000_000);
+    // A small hostile file under the default.
+    let many = "0 qid:1 1000000:1\n".repeat(300);
+    assert!(message(&many, &ReadOptions::default()).contains("option `max_cells`"));
+    let short = ReadOptions { max_line_bytes: 1000, ..ReadOptions::default() };
+    let line = format!("0 qid:1 1:1 #{}", "x".repeat(5 << 20));
+    assert!(message(&line, &short).contains("option `max_line_bytes`"));
+    assert_eq!(read_text(&line, &ReadOptions::default()).unwrap().documents(), 1);
+}
+
+#[test]
+fn decompression_is_bounded() {
+    let zeros = compressed(&vec![b' '; 80 << 20]);
+    assert!(zeros.len() < 1 << 20);
+    let bomb = message(&zeros, &ReadOptions { max_line_bytes: 100 << 20, ..ReadOptions::default() });
+    assert!(bomb.contains("option `max_compression_ratio`"), "{bomb}");
+    let small = ReadOptions { max_decompressed_bytes: 100, ..ReadOptions::default() };
+    assert!(message(compressed(SAMPLE.repeat(9).as_bytes()), &small).contains("option `max_decompressed_bytes`"));
+    let whole = compressed(SAMPLE.as_bytes());
+    let error = read_text(&whole[..whole.len() - 12], &ReadOptions::default()).unwrap_err();
+    assert!(matches!(error, DataError::Io { .. }), "{error}");
+}
+
+#[test]
+fn options_are_checked() {
+    let zero = ReadOptions { max_line_bytes: 0, ..ReadOptions::default() };
+    assert_eq!(read(&[], &zero).unwrap_err().to_string(), "max_line_bytes = 0: expected at least 1");
+    assert!(serde_json::from_str::<ReadOptions>("{\"featurs\": 3}").unwrap_err().to_string().contains("featurs"));
+    let options: ReadOptions =
+        serde_json::from_str("{\"missing\": \"query-min\", \"groups\": \"query-file\"}").unwrap();
+    assert_eq!((options.missing, options.groups), (Missing::QueryMin, Groups::QueryFile));
+}
+
+#[test]
+fn blocks_and_threads_change_nothing() {
+    // Some nine megabytes: several blocks, queries across their bounds, and rows that widen late.
+    let mut text = String::new();
+    for document in 0..60_000 {
+        let query = document / 700;
+        text.push_str(&format!("{} qid:{query} 1:{}.25 2:-3.5", document % 5, document));
+        for feature in 3..20 + document / 30_000 {
+            text.push_str(&format!(" {feature}:0.{document}"));
+        }
+        text.push_str(if document % 3 == 0 { " # d\n" } else { "\n" });
+    }
+    let (_folder, paths) = files(&[("data.txt", text.as_bytes())]);
+    let on = |threads: usize, paths: &[PathBuf]| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| read(paths, &ReadOptions::default()))
+    };
+    let one = on(1, &paths).unwrap();
+    assert_eq!((one.documents(), one.queries(), one.feature_count), (60_000, 86, 20));
+    assert_eq!((one.row(59_999)[0], one.row(59_999)[19]), (59_999.25, 0.599_99));
+    assert_eq!(on(3, &paths).unwrap(), one);
+    // The first of two faults, whichever thread meets its fault first.
+    let spoilt = text.replacen("5 qid:3 ", "x qid:3 ", 1).replacen("qid:80 1:", "qid:80 1:x", 1);
+    let spoilt = spoilt.replacen("\n0 qid:9 1:", "\n0 qid:9 1:?", 1);
+    let (_folder, paths) = files(&[("data.txt", spoilt.as_bytes())]);
+    let messages = [1, 4].map(|threads| on(threads, &paths).unwrap_err().to_string());
+    assert!(messages[0].contains(":6301:11: found `?"), "{}", messages[0]);
+    assert_eq!(messages[0], messages[1]);
+}
+
+proptest! {
+    #[test]
+    fn hostile_bytes_give_an_error_or_a_valid_dataset(
+        lines in prop::collection::vec("[0-9.:qid# NULL\\-+e\t\r]{0,40}|[0-3] qid:[1-3]( [1-9]:[-0-9.e]{1,6}){0,4}|\\PC{0,20}", 0..12)
+    ) {
+        if let Ok(data) = read_text(lines.join("\n"), &ReadOptions::default()) {
+            prop_assert!(data.check().is_ok());
+        }
+    }
+
+    #[test]
+    fn written_text_reads_back_exactly(
+        rows in prop::collection::vec((0u8..5, prop::collection::vec(any::<f32>(), 3)), 1..20),
+        ids in prop::option::of(prop::collection::vec("[a-z]{1,4}( [a-z=#]{1,3})?|docid = [a-z]{0,3}", 20)), size in 1usize..6,
+    ) {
+        let documents = rows.len();
+        let features = rows.iter().flat_map(|(_, row)| row).map(|&x| if x.is_finite() { x } else { -0.0 }).collect();
+        let labels = rows.iter().map(|(label, _)| f32::from(*label) / 2.0).collect();
+        let sizes: Vec<usize> = (0..documents).step_by(size).map(|start| size.min(documents - start)).collect();
+        let mut data = Dataset::from_groups(features, 3, labels, &sizes).unwrap();
+        data.document_ids = ids.map(|ids| ids[..documents].to_vec()).unwrap_or_default();
+        let mut text = Vec::new();
+        match data.write_letor(&mut text) {
+            Ok(()) => {
+                let read = read_text(&text, &ReadOptions::default()).unwrap();
+                prop_assert_eq!(read.data_hash(), data.data_hash());
+                prop_assert_eq!(read, data);
+            }
+            Err(error) => prop_assert!(error.to_string().contains("document identifier"), "{}", error),
+        }
+    }
+}
