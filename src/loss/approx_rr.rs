@@ -7,13 +7,14 @@
 //! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
 
 use burn::config::Config;
-use burn::tensor::{Bool, Int, Tensor};
+use burn::tensor::{Bool, Tensor};
 
 use super::lists::sum_documents;
+use super::pairs::loss_over_others;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
 use crate::measure::Gain;
-use crate::op::{PairLoss, PairWeight, Step, pair_loss};
+use crate::op::{PairLoss, PairWeight, Step};
 
 const NAME: &str = "approx_rr";
 
@@ -86,14 +87,8 @@ impl RankingLoss for ApproxRr {
         let positions = lists.approximate_positions(self.alpha, self.step);
         let relevance = lists.relevance();
         let depth = positions.clone() * -self.beta;
-        // Every ordered pair of relevant documents: those with i after j in the list, then those with i before j.
-        let [batch, n] = positions.dims();
-        let index = Tensor::<1, Int>::arange(0..n as i64, &positions.device()).float().cast(positions.dtype());
-        let index = index.unsqueeze::<2>().expand([batch, n]);
-        let one_way = |order: Tensor<2>| {
-            pair_loss(depth.clone(), order, relevance.clone(), &PairWeight::Unit, PairLoss::Logistic)
-        };
-        let none_ahead = (one_way(index.clone()) + one_way(index.neg())).neg().exp();
+        let odds = loss_over_others(depth, relevance.clone(), &PairWeight::Unit, PairLoss::Logistic);
+        let none_ahead = odds.neg().exp();
         sum_documents(relevance * none_ahead / positions).neg() + 1.0
     }
 }

@@ -1,26 +1,29 @@
 //! LambdaLoss: bounds of NDCG as weighted logistic losses.
 //!
-//! `sum_{y_i > y_j} w_ij log2(1 + exp(-sigma (s_i - s_j)))`, with gains `G = G(y) / Z`, ranks `r` by score and `D(r) = 1 / log2(1 + r)`:
+//! `sum w_ij log2(1 + exp(-sigma (s_i - s_j)))`, with gains `G = G(y) / Z`, ranks `r` by score and `D(r) = 1 / log2(1 + r)`:
 //!
-//! | `weights` | `w_ij` |
-//! |---|---|
-//! | `ndcg_loss1` | `G_i D(r_i)` |
-//! | `ndcg_loss2` | `abs(G_i - G_j) (D(d) - D(d + 1))`, `d = abs(r_i - r_j)` |
-//! | `ndcg_loss2_pp` | `abs(G_i - G_j) (mu (D(d) - D(d + 1)) + abs(D(r_i) - D(r_j)))` |
+//! | `weights` | pairs | `w_ij` |
+//! |---|---|---|
+//! | `ndcg_loss1` | all, `i = j` too | `G_i D(r_i)` |
+//! | `ndcg_loss2` | `y_i > y_j` | `abs(G_i - G_j) (D(d) - D(d + 1))`, `d = abs(r_i - r_j)` |
+//! | `ndcg_loss2_pp` | `y_i > y_j` | `abs(G_i - G_j) (mu (D(d) - D(d + 1)) + abs(D(r_i) - D(r_j)))` |
 //!
 //! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D for our D.) The
 //! weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
 //!
 //! Cost: O(n^2). A query with one label only has loss 0. Equal scores are ranked by position.
 
+use std::f64::consts::LOG2_E;
+
 use burn::config::Config;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::lists::sum_documents;
+use super::pairs::loss_over_others;
 use super::registry::{LossEntry, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error, lambda_ndcg::lambda_weight};
-use crate::measure::Gain;
+use crate::measure::{Discount, Gain};
 use crate::op::{PairLoss, PairWeight, pair_loss};
 
 const NAME: &str = "lambda_loss";
@@ -28,7 +31,7 @@ const NAME: &str = "lambda_loss";
 pub(super) const ENTRY: LossEntry = LossEntry {
     name: NAME,
     summary: "logistic losses weighted to bound NDCG (NDCG-Loss1, 2 and 2++)",
-    formula: "sum_{y_i > y_j} w_ij log2(1 + exp(-sigma (s_i - s_j)))",
+    formula: "sum w_ij log2(1 + exp(-sigma (s_i - s_j)))",
     cost: "O(n^2)",
     paper: "Wang et al., The LambdaLoss framework for ranking metric optimization, eq. (12)-(16)",
     smoothing: None,
@@ -40,7 +43,7 @@ pub(super) const ENTRY: LossEntry = LossEntry {
 /// Weights of a [`LambdaLoss`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LambdaLossWeights {
-    /// `G_i D(r_i)`
+    /// `G_i D(r_i)`, for all pairs
     #[serde(rename = "ndcg_loss1")]
     NdcgLoss1,
     /// `|G_i - G_j| (D(d) - D(d + 1))`, `d = |r_i - r_j|`
@@ -86,7 +89,7 @@ impl LambdaLossConfig {
     }
 }
 
-/// Logistic loss of base 2 over the ordered pairs, with [`LambdaLossWeights`].
+/// Logistic loss of base 2 over pairs, with [`LambdaLossWeights`].
 #[derive(Debug, Clone)]
 pub struct LambdaLoss {
     weights: LambdaLossWeights,
@@ -110,17 +113,23 @@ impl RankingLoss for LambdaLoss {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let weight = |absolute, gap| lambda_weight(lists, &self.gain, self.k, absolute, gap);
-        let weight = match self.weights {
-            LambdaLossWeights::NdcgLoss1 => match weight(1.0, 0.0) {
-                PairWeight::Lambda { gain, discount, .. } => PairWeight::Document(gain * discount),
-                other => other,
-            },
-            LambdaLossWeights::NdcgLoss2 => weight(0.0, 1.0),
-            LambdaLossWeights::NdcgLoss2Pp => weight(1.0, self.mu),
+        let (scores, mask) = (lists.scores.clone() * self.sigma, lists.mask.clone());
+        let ordered = |absolute, gap| {
+            let weight = lambda_weight(lists, &self.gain, self.k, absolute, gap);
+            pair_loss(scores.clone(), lists.labels.clone(), mask.clone(), &weight, PairLoss::Logistic) * LOG2_E
         };
-        let (scores, labels, mask) = (lists.scores.clone() * self.sigma, lists.labels.clone(), lists.mask.clone());
-        sum_documents(pair_loss(scores, labels, mask, &weight, PairLoss::Logistic)) / std::f64::consts::LN_2
+        sum_documents(match self.weights {
+            LambdaLossWeights::NdcgLoss1 => {
+                let discount = lists.discounts_at(lists.ranks(), &Discount::Log2, self.k);
+                let ideal = lists.ideal_dcg(&self.gain, &Discount::Log2, self.k);
+                let weight = lists.gains(&self.gain) * discount / ideal.unsqueeze_dim(1);
+                let others = PairWeight::Document(weight.clone());
+                // The pair i = j has loss log2 2 = 1.
+                weight + loss_over_others(scores, mask, &others, PairLoss::Logistic) * LOG2_E
+            }
+            LambdaLossWeights::NdcgLoss2 => ordered(0.0, 1.0),
+            LambdaLossWeights::NdcgLoss2Pp => ordered(1.0, self.mu),
+        })
     }
 }
 
@@ -141,17 +150,17 @@ mod tests {
 
     #[test]
     fn two_documents_are_worked_by_hand() {
-        // The relevant document is at rank 2; G = 1, Z = 1, one pair with difference -1.
+        // The relevant document is at rank 2; G = 1, Z = 1, one pair with difference -1, and i = j.
         let pair = (1.0 + 1f64.exp()).log2();
         let step = discount(1.0) - discount(2.0);
         for (weights, expected) in [
-            (LambdaLossWeights::NdcgLoss1, discount(2.0)),
-            (LambdaLossWeights::NdcgLoss2, step),
-            (LambdaLossWeights::NdcgLoss2Pp, 5.0 * step + step),
+            (LambdaLossWeights::NdcgLoss1, discount(2.0) * (pair + 1.0)),
+            (LambdaLossWeights::NdcgLoss2, step * pair),
+            (LambdaLossWeights::NdcgLoss2Pp, (5.0 * step + step) * pair),
         ] {
             let config = LambdaLossConfig::new().with_weights(weights).with_mu(5.0);
             let found = value(config, &[0.0, 1.0], &[1.0, 0.0]);
-            assert!((found - expected * pair).abs() < 1e-12, "{weights:?}: {found}");
+            assert!((found - expected).abs() < 1e-12, "{weights:?}: {found}");
         }
     }
 

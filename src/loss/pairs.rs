@@ -1,6 +1,6 @@
-//! Sums and means of a pair loss over the pairs that the labels order.
+//! Sums and means of a pair loss over the pairs that the labels order, and over all pairs.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Int, Tensor};
 
 use super::Lists;
 use super::lists::{one_in_place_of_zero, sum_documents};
@@ -17,4 +17,14 @@ pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: 
     // A hinge of margin 1 between equal scores counts the pairs.
     let pairs = sum(x.zeros_like(), PairLoss::Hinge { margin: 1.0 });
     sum(x, loss) / one_in_place_of_zero(pairs)
+}
+
+/// `sum_{j != i} w_ij l(x_i - x_j)` of each document over all others with `mask = 1`, whatever their labels: `[B, N]`.
+pub(super) fn loss_over_others(x: Tensor<2>, mask: Tensor<2>, weight: &PairWeight, loss: PairLoss) -> Tensor<2> {
+    let [batch, n] = x.dims();
+    let place = Tensor::<1, Int>::arange(0..n as i64, &x.device()).float().cast(x.dtype());
+    let place = place.unsqueeze::<2>().expand([batch, n]);
+    // The pairs with i after j in the list, then those with i before j.
+    let one_way = |order: Tensor<2>| pair_loss(x.clone(), order, mask.clone(), weight, loss);
+    one_way(place.clone()) + one_way(place.neg())
 }

@@ -4,4 +4,8 @@
 mod common;
 
 mod data;
+mod losses_rax;
+mod losses_small_peers;
+mod losses_tfr;
+mod peer_lists;
 mod surrogates;
