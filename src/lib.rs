@@ -15,6 +15,10 @@
 
 #![warn(missing_docs)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub mod atomic_file;
 pub mod data;
 pub mod device;

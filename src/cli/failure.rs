@@ -3,10 +3,13 @@
 use std::fmt::Display;
 use std::io;
 
+use crate::data::DataError;
 use crate::device::DeviceError;
-use crate::experiment::{ConfigError, OutputError};
+use crate::experiment::{ConfigError, ExperimentError, OutputError};
 use crate::learner::LearnerError;
 use crate::loss::LossError;
+use crate::measure::MeasureError;
+use crate::ranker::RankerError;
 
 /// The end of a command that did not succeed.
 #[derive(Debug)]
@@ -51,13 +54,31 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, OutputError, DeviceError, LossError);
+input_errors!(ConfigError, OutputError, DeviceError, LossError, MeasureError, RankerError);
 
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {
         match error {
             LearnerError::State { .. } | LearnerError::Solver { .. } => Failure::work(error),
             _ => Failure::input(error),
+        }
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        match error {
+            DataError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            error => Failure::input(error),
+        }
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::Learner(error) => error.into(),
+            error => Failure::input(error),
         }
     }
 }

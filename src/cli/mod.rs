@@ -1,8 +1,17 @@
 //! The command line: parse, validate, call the library, print. One file a command.
 
+mod cv;
 mod devices;
+mod eval;
 mod failure;
+mod input;
+mod loss;
+mod models;
+mod predict;
+mod progress;
+mod synth;
 mod table;
+mod train;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -27,6 +36,20 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Fit one ranker from a configuration file: model, log, report
+    Train(train::TrainArgs),
+    /// Folds x grid x seeds: a table with standard errors
+    Cv(cv::CvArgs),
+    /// A score for every document, or a TREC run
+    Predict(predict::PredictArgs),
+    /// Exact measures of a ranker, of scores, or of a TREC run
+    Eval(eval::EvalArgs),
+    /// Value, loss and gradient of a loss for lists given as JSON lines
+    Loss(loss::LossArgs),
+    /// Generated LETOR text in the shape of MSLR-WEB
+    Synth(synth::SynthArgs),
+    /// What can be trained, and what a saved ranker is
+    Models(models::ModelsArgs),
     /// Devices that this build has and finds
     Devices(devices::DevicesArgs),
 }
@@ -36,6 +59,13 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match cli.command {
+        Command::Train(args) => args.run(&mut out),
+        Command::Cv(args) => args.run(&mut out),
+        Command::Predict(args) => args.run(&mut out),
+        Command::Eval(args) => args.run(&mut out),
+        Command::Loss(args) => args.run(&mut out),
+        Command::Synth(args) => args.run(&mut out),
+        Command::Models(args) => args.run(&mut out),
         Command::Devices(args) => args.run(&mut out),
     };
     let done = done.and_then(|()| out.flush().map_err(Failure::from));

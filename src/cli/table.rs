@@ -1,7 +1,5 @@
 //! Plain tables for a terminal: first column left, the others right.
 
-use std::fmt::Write;
-
 /// Rows under a header.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -19,26 +17,28 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The text, every line ended.
+    /// The text, every line ended; columns of figures, right-aligned after the first.
     pub fn render(&self) -> String {
+        self.aligned(
+            |column, cell, width| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") },
+        )
+    }
+
+    /// The text, every line ended; columns of words, left-aligned.
+    pub fn render_left(&self) -> String {
+        self.aligned(|_, cell, width| format!("{cell:width$}"))
+    }
+
+    fn aligned(&self, align: impl Fn(usize, &str, usize) -> String) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |c: usize| {
-            self.rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        let cells = |c: usize| self.rows.iter().filter_map(move |row| row.get(c));
+        let widths: Vec<usize> =
+            (0..columns).map(|c| cells(c).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
+        let line = |row: &Vec<String>| {
+            let cells: Vec<String> = row.iter().enumerate().map(|(c, cell)| align(c, cell, widths[c])).collect();
+            format!("{}\n", cells.join("  ").trim_end())
         };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let mut text = String::new();
-        for row in &self.rows {
-            let mut line = String::new();
-            for (c, cell) in row.iter().enumerate() {
-                let padding = " ".repeat(widths[c] - cell.chars().count());
-                let gap = if c == 0 { "" } else { "  " };
-                // Writing to a string cannot fail.
-                let _ = if c == 0 { write!(line, "{cell}{padding}") } else { write!(line, "{gap}{padding}{cell}") };
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-        text
+        self.rows.iter().map(line).collect()
     }
 }
 

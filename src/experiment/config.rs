@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{ConfigError, Document, grid};
-use crate::data::{NormaliserKind, ReadOptions, SynthConfig};
+use crate::data::letor::ReadOptions;
+use crate::data::{NormaliserKind, SynthConfig};
 use crate::learner::{Learner, LearnerError, Selection, registry};
 use crate::loss::{LossError, LossSpec};
 use crate::measure::{Convention, Measure};
@@ -87,7 +88,15 @@ pub struct DataConfig {
 
 impl Default for DataConfig {
     fn default() -> Self {
-        Self { folds: None, fold: 1, train: vec![], validation: vec![], test: vec![], synthetic: None, read: ReadOptions::default() }
+        Self {
+            folds: None,
+            fold: 1,
+            train: vec![],
+            validation: vec![],
+            test: vec![],
+            synthetic: None,
+            read: ReadOptions::default(),
+        }
     }
 }
 
@@ -110,7 +119,13 @@ pub struct SyntheticConfig {
 impl Default for SyntheticConfig {
     fn default() -> Self {
         let generator = SynthConfig::default();
-        Self { train_queries: 200, validation_queries: 50, test_queries: 50, features: generator.features, seed: generator.seed }
+        Self {
+            train_queries: 200,
+            validation_queries: 50,
+            test_queries: 50,
+            features: generator.features,
+            seed: generator.seed,
+        }
     }
 }
 
@@ -174,7 +189,9 @@ impl ExperimentConfig {
 
     fn place(&self, document: &Document, error: LearnerError) -> ConfigError {
         match &error {
-            LearnerError::Parameter { parameter, .. } => document.refuse(&format!("learner.{parameter}"), &error.to_string()),
+            LearnerError::Parameter { parameter, .. } => {
+                document.refuse(&format!("learner.{parameter}"), &error.to_string())
+            }
             LearnerError::Loss(LossError::UnknownParameter { found, .. }) => {
                 document.refuse(&format!("loss.{found}"), &error.to_string())
             }
@@ -210,13 +227,10 @@ impl ExperimentConfig {
         Ok(Selection { measure: self.measure.select, convention: self.convention()? })
     }
 
-    /// The measures to report, the selecting one among them.
+    /// The measures to report, the selecting one first.
     pub fn measures(&self) -> Vec<Measure> {
-        let mut measures = self.measure.report.clone();
-        if !measures.contains(&self.measure.select) {
-            measures.insert(0, self.measure.select);
-        }
-        measures
+        let select = self.measure.select;
+        [select].into_iter().chain(self.measure.report.iter().copied().filter(|measure| *measure != select)).collect()
     }
 }
 

@@ -1,9 +1,22 @@
 //! Experiments: configuration file, folds, grid, seeds, report.
 
+mod config;
+mod cross_validation;
 mod document;
+mod fit;
 mod grid;
 mod output;
+mod report;
+mod splits;
 
+pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
+pub use cross_validation::{
+    CrossValidation, CrossValidationOptions, FoldResult, JobDone, Measures, available_memory, cross_validate,
+    jobs_that_fit,
+};
 pub use document::{ConfigError, Document};
+pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{Point, label, points};
 pub use output::{OutputError, OutputFolder};
+pub use report::{DataReport, RunRecord, TrainReport, peak_memory_mib, resolved_toml};
+pub use splits::Split;

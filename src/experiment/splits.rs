@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
-use crate::data::{DataError, Dataset, ReadOptions, SynthConfig, folds, letor};
+use crate::data::letor::{self, ReadOptions};
+use crate::data::{DataError, Dataset, SynthConfig, folds};
 
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,14 @@ pub struct Split {
     pub test: Option<Dataset>,
 }
 
+impl Split {
+    /// Bytes of all features.
+    pub fn bytes(&self) -> usize {
+        let sets = [Some(&self.train), self.validation.as_ref(), self.test.as_ref()];
+        sets.into_iter().flatten().map(|data| size_of_val(data.features.as_slice())).sum()
+    }
+}
+
 impl DataConfig {
     /// The one split that `train` uses.
     ///
@@ -28,11 +37,12 @@ impl DataConfig {
             (Some(folder), _) => {
                 let found = folds::discover(folder)?;
                 let count = found.len();
-                let fold = found.into_iter().find(|fold| fold.number == self.fold).ok_or_else(|| DataError::Option {
-                    option: "fold",
-                    found: self.fold.to_string(),
-                    expected: format!("from 1 to {count}, the folds of {}", folder.display()),
-                })?;
+                let fold =
+                    found.into_iter().find(|fold| fold.number == self.fold).ok_or_else(|| DataError::Option {
+                        option: "fold",
+                        found: self.fold.to_string(),
+                        expected: format!("from 1 to {count}, the folds of {}", folder.display()),
+                    })?;
                 self.read_fold(fold)
             }
             (None, Some(synthetic)) => synthetic.split(),
@@ -83,7 +93,13 @@ impl DataConfig {
         self.read_split(fold.number, &fold.train, &fold.validation, &fold.test)
     }
 
-    fn read_split(&self, fold: usize, train: &[PathBuf], validation: &[PathBuf], test: &[PathBuf]) -> Result<Split, DataError> {
+    fn read_split(
+        &self,
+        fold: usize,
+        train: &[PathBuf],
+        validation: &[PathBuf],
+        test: &[PathBuf],
+    ) -> Result<Split, DataError> {
         let train = letor::read(train, &self.read)?;
         // Sparse files may lack the last features; the training set decides how many there are.
         let like_train = ReadOptions { features: Some(train.feature_count), ..self.read.clone() };

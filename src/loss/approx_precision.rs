@@ -91,7 +91,7 @@ impl RankingLoss for ApproxPrecision {
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let positions = lists.approximate_positions(self.alpha, self.step);
         let kept = sigmoid((positions.neg() + (self.k as f64 + 0.5)) * self.beta);
-        (sum_documents(lists.relevance() * kept) / self.k as f64).neg() + 1.0
+        sum_documents(lists.relevance() * kept) * (-1.0 / self.k as f64) + 1.0
     }
 }
 

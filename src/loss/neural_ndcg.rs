@@ -19,8 +19,6 @@ use crate::measure::{Discount, Gain};
 use crate::op::differences;
 
 const NAME: &str = "neural_ndcg";
-/// Keeps a sum of probabilities away from 0.
-const SMALLEST_SUM: f64 = 1e-10;
 
 pub(super) const ENTRY: LossEntry = LossEntry {
     name: NAME,
@@ -94,10 +92,18 @@ impl RankingLoss for NeuralNdcg {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let [_, n] = lists.scores.dims();
+        // Every document and every rank of a query keeps a share of 1/n at least; rows and columns of padding, a sum of 0,
+        // are divided by 1.
+        let padded = [
+            (1, lists.padded.clone().float().cast(lists.scores.dtype()).unsqueeze_dim::<3>(1)),
+            (2, (rank_rows(lists).neg() + 1.0).unsqueeze_dim::<3>(2)),
+        ];
+        let order = if self.transposed { [1, 0] } else { [0, 1] };
         let mut p = neural_sort(lists, self.temperature);
-        let scaled = if self.transposed { [2, 1] } else { [1, 2] };
         for _ in 0..self.iterations {
-            p = scaled.iter().fold(p, |p, &dim| p.clone() / p.sum_dim(dim).clamp_min(SMALLEST_SUM));
+            for (dim, padded) in order.map(|side| &padded[side]) {
+                p = p.clone() / (p.sum_dim(*dim) + padded.clone());
+            }
         }
         let gains: Tensor<2> = (p * lists.gains(&self.gain).unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
         let options = (&gains.device(), gains.dtype());
@@ -109,21 +115,31 @@ impl RankingLoss for NeuralNdcg {
 
 /// NeuralSort's matrix `[B, N (rank), N (document)]`; rows beyond the query's documents and padded columns are 0.
 pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
-    let [_, n] = lists.scores.dims();
-    let (device, dtype) = (lists.scores.device(), lists.scores.dtype());
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
-    let rank = Tensor::<1, Int>::arange(1..n as i64 + 1, &device).float().cast(dtype).unsqueeze::<2>();
     let spread: Tensor<2> =
         (differences(&lists.scores).abs() * lists.mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
-    let slope: Tensor<2> = (rank.clone() * -2.0) + documents.clone() + 1.0;
+    let slope: Tensor<2> = ranks(lists) * -2.0 + documents + 1.0;
     let logits = (slope.unsqueeze_dim::<3>(2) * lists.scores.clone().unsqueeze_dim::<3>(1)
         - spread.unsqueeze_dim::<3>(1))
         * (1.0 / temperature);
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
     // Finite, so that a row of padding alone is no 0 / 0.
     let p = softmax(logits.mask_fill(padded, -1e30), 2);
-    let row_counts = rank.lower_equal(documents).float().cast(dtype);
-    p * row_counts.unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
+    p * rank_rows(lists).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
+}
+
+/// Ranks 1 to N: `[1, N]`.
+fn ranks(lists: &Lists) -> Tensor<2> {
+    let [_, n] = lists.scores.dims();
+    let index = Tensor::<1, Int>::arange(1..n as i64 + 1, &lists.scores.device());
+    index.float().cast(lists.scores.dtype()).unsqueeze::<2>()
+}
+
+/// 1 at the ranks that a query's documents take, else 0: `[B, N]`.
+fn rank_rows(lists: &Lists) -> Tensor<2> {
+    let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
+    let [batch, n] = lists.scores.dims();
+    ranks(lists).expand([batch, n]).lower_equal(documents.expand([batch, n])).float().cast(lists.scores.dtype())
 }
 
 #[cfg(test)]

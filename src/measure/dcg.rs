@@ -19,7 +19,8 @@ pub(super) fn dcg(list: &RankedList, k: Option<usize>, convention: &Convention) 
         let gains: f64 = list.labels[group.start..group.end].iter().map(gain).sum();
         discount * gains / group.len() as f64
     };
-    list.groups_within(k).map(sum).sum()
+    // From 0, because an empty sum of floats is -0.
+    list.groups_within(k).map(sum).fold(0.0, |sum, part| sum + part)
 }
 
 /// NDCG of the first `k` documents, in 0..=1.

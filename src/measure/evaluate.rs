@@ -221,3 +221,122 @@ impl Measure {
         evaluator.mean_of(self, &evaluator.first_measure(rankings)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testing::assert_close;
+
+    /// 300 queries of 0 to 39 documents; scores with ties, labels 0 to 3, some queries without a relevant document.
+    fn many() -> (Vec<f32>, Vec<f32>, Vec<usize>) {
+        let mut offsets = vec![0];
+        for query in 0..300 {
+            offsets.push(offsets[query] + query * 7 % 40);
+        }
+        let documents = 0..offsets[300] as u32;
+        let hash = |document: u32| document.wrapping_mul(2_654_435_761) >> 16;
+        let scores = documents.clone().map(|d| (hash(d) % 23) as f32).collect();
+        let labels = documents.map(|d| (hash(d + 90_000) % 9).saturating_sub(5) as f32).collect();
+        (scores, labels, offsets)
+    }
+
+    fn all_measures() -> Vec<Measure> {
+        Measure::FAMILIES.iter().map(|family| family.name.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn many_queries_are_the_queries_one_by_one() {
+        let (scores, labels, offsets) = many();
+        let rankings = Rankings { scores: &scores, labels: &labels, offsets: &offsets, document_ids: &[] };
+        for preset in ["standard", "letor", "sklearn", "lightgbm"] {
+            let convention = Convention::preset(preset).unwrap();
+            let found = evaluate(&rankings, &all_measures(), &convention).unwrap();
+            for (m, (measure, mean)) in found.means.iter().enumerate() {
+                for query in 0..rankings.queries() {
+                    let alone = measure.query(&convention, &rankings.ranking(query)).unwrap();
+                    assert_eq!(found.per_query[m][query], alone, "{measure} of query {query}");
+                }
+                assert_eq!(measure.mean(&convention, &rankings).unwrap(), *mean);
+            }
+        }
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let (scores, labels, offsets) = many();
+        let rankings = Rankings { scores: &scores, labels: &labels, offsets: &offsets, document_ids: &[] };
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| evaluate(&rankings, &all_measures(), &Convention::default()).unwrap())
+        };
+        assert_eq!(run(1), run(2));
+    }
+
+    #[test]
+    fn empty_queries_are_counted_and_left_out_or_counted_as_the_convention_says() {
+        let rankings = Rankings {
+            scores: &[1.0, 0.0, 1.0, 0.0],
+            labels: &[1.0, 0.0, 0.0, 0.0],
+            offsets: &[0, 2, 4, 4],
+            document_ids: &[],
+        };
+        let mean = |preset| {
+            let convention = Convention::preset(preset).unwrap();
+            let found = evaluate(&rankings, &[Measure::Ndcg(None), Measure::Precision(Some(1))], &convention).unwrap();
+            assert_eq!((found.queries, found.empty_queries), (3, 2));
+            (found.means[0].1, found.means[1].1)
+        };
+        assert_eq!(mean("standard"), (1.0, 1.0));
+        assert_eq!(mean("letor"), (1.0 / 3.0, 1.0 / 3.0));
+        assert_eq!(mean("lightgbm"), (1.0, 1.0 / 3.0));
+        let nothing = Rankings { labels: &[0.0; 4], ..rankings };
+        let message = evaluate(&nothing, &[Measure::Wta], &Convention::default()).unwrap_err().to_string();
+        assert!(message.contains("wta has no mean") && message.contains("all 3 queries"), "{message}");
+    }
+
+    #[test]
+    fn a_constant_scorer_has_the_value_of_a_random_order() {
+        let labels: Vec<f32> = (0..1000).map(|document| [0.0, 0.0, 2.0, 0.0, 1.0][document % 5]).collect();
+        let ranking = Ranking { scores: &[0.7; 1000], labels: &labels, ids: None };
+        let value = |measure: Measure| measure.query(&Convention::default(), &ranking).unwrap().unwrap();
+        let discount =
+            |ranks: std::ops::RangeInclusive<usize>| ranks.map(|r| 1.0 / (1.0 + r as f64).log2()).sum::<f64>();
+        let ideal = 3.0 * discount(1..=200) + discount(201..=400);
+        assert_close(value(Measure::Ndcg(None)), 0.8 * discount(1..=1000) / ideal);
+        assert_close(value(Measure::Ndcg(Some(10))), 0.8 / 3.0);
+        assert_close(value(Measure::Precision(Some(7))), 0.4);
+        assert_close(value(Measure::Recall(Some(10))), 0.01);
+        assert_close(value(Measure::RPrecision), 0.4);
+        assert_close(value(Measure::Rbp { persistence: 0.5 }), 0.4);
+        assert_close(value(Measure::KendallTau), 0.0);
+        assert_close(value(Measure::PairAccuracy), 0.5);
+        let others = 399.0 / 999.0;
+        let ap: f64 = (1..=1000).map(|r| (1.0 + (r - 1) as f64 * others) / r as f64).sum();
+        assert_close(value(Measure::Ap(None)), ap / 1000.0);
+    }
+
+    #[test]
+    fn an_evaluation_is_written_with_its_convention() {
+        let rankings = Rankings { scores: &[1.0, 0.0], labels: &[0.0, 1.0], offsets: &[0, 2], document_ids: &[] };
+        let found =
+            evaluate(&rankings, &[Measure::Ap(None), Measure::Precision(Some(2))], &Convention::default()).unwrap();
+        assert_eq!(
+            serde_json::to_string(&found).unwrap(),
+            r#"{"convention":"standard","queries":1,"empty_queries":0,"measures":{"map":0.5,"p@2":0.5}}"#
+        );
+    }
+
+    #[test]
+    fn bad_rankings_are_named() {
+        let message = |scores: &[f32], offsets: &[usize]| {
+            let rankings = Rankings { scores, labels: &[0.0, 1.0, 1.0], offsets, document_ids: &[] };
+            evaluate(&rankings, &[Measure::Wta], &Convention::default()).unwrap_err().to_string()
+        };
+        assert!(message(&[0.0; 2], &[0, 3]).contains("2 scores for 3 documents"));
+        assert!(message(&[0.0; 3], &[]).contains("are absent"));
+        assert!(message(&[0.0; 3], &[1, 3]).contains("start at 1"));
+        assert!(message(&[0.0; 3], &[0, 2]).contains("end at 2"));
+        assert!(message(&[0.0; 3], &[0, 3, 2, 3]).contains("fall from 3 to 2"));
+        assert!(message(&[0.0, 0.0, f32::NAN], &[0, 1, 3]).starts_with("document 2 of query 2"));
+    }
+}

@@ -36,8 +36,11 @@ mod precision;
 mod preset;
 mod rank_biased_precision;
 mod ranking;
+#[cfg(feature = "cli")]
+pub mod significance;
 #[cfg(test)]
 mod testing;
+pub mod trec_eval;
 
 pub use convention::{
     AveragePrecisionDenominator, AveragePrecisionTies, Convention, EmptyQuery, KendallTau, NegativeLabel,

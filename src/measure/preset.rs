@@ -79,9 +79,10 @@ impl Convention {
         },
         Preset {
             name: "xgboost",
-            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant); empty queries 1 in NDCG and AP",
+            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant), P@k by the documents retrieved; empty queries 1 in NDCG and AP",
             change: |c| {
                 file_order_one(c);
+                c.precision_denominator = PrecisionDenominator::Retrieved;
                 c.average_precision_denominator = AveragePrecisionDenominator::CutoffOrRelevant;
             },
         },

@@ -78,7 +78,8 @@ impl RankedList<'_> {
             inside if inside == group.len() => group.relevant as f64,
             inside => inside as f64 * group.relevant_share(),
         };
-        self.groups_within(k).map(hits).sum()
+        // From 0, because an empty sum of floats is -0.
+        self.groups_within(k).map(hits).fold(0.0, |sum, hits| sum + hits)
     }
 }
 
@@ -90,6 +91,25 @@ pub(super) struct Workspace {
     unranked: Vec<f64>,
     groups: Vec<Group>,
     equal_scores: Vec<Group>,
+}
+
+/// What a document is sorted by: the higher half ascends as scores fall, the lower half is its place in the file.
+pub(super) fn sort_key(score: f32, document: usize) -> u64 {
+    u64::from(descending_key(score)) << 32 | document as u64
+}
+
+/// The place in the file of the document with this key.
+pub(super) fn document_of(key: u64) -> usize {
+    (key & u64::from(u32::MAX)) as usize
+}
+
+/// Reorders documents of equal scores by descending identifier.
+pub(super) fn order_ties_by_id<'a>(sorted: &mut [u64], id: impl Fn(usize) -> &'a str) {
+    for tied in sorted.chunk_by_mut(|a, b| a >> 32 == b >> 32) {
+        if tied.len() > 1 {
+            tied.sort_by(|a, b| id(document_of(*b)).cmp(id(document_of(*a))));
+        }
+    }
 }
 
 /// Ascending with falling scores; -0 and 0 are equal.
@@ -131,7 +151,7 @@ impl Workspace {
             }
             match meaning(label, convention) {
                 Ok(Some(label)) if score == f32::NEG_INFINITY => self.unranked.push(label),
-                Ok(Some(_)) => self.keys.push(u64::from(descending_key(score)) << 32 | document as u64),
+                Ok(Some(_)) => self.keys.push(sort_key(score, document)),
                 Ok(None) => {}
                 Err(expected) => {
                     return Err(MeasureError::Label { query, document: document + 1, found: label, expected });
@@ -140,17 +160,28 @@ impl Workspace {
         }
         self.keys.sort_unstable();
         if let Some(ids) = ids {
-            let id = |key: &u64| &ids[(*key & u64::from(u32::MAX)) as usize];
-            for tied in self.keys.chunk_by_mut(|a, b| a >> 32 == b >> 32) {
-                tied.sort_by(|a, b| id(b).cmp(id(a)));
-            }
+            order_ties_by_id(&mut self.keys, |document| ids[document].as_str());
         }
         self.labels.clear();
-        self.labels.extend(self.keys.iter().map(|&key| {
-            let label = f64::from(ranking.labels[(key & u64::from(u32::MAX)) as usize]);
-            label.max(0.0)
-        }));
+        self.labels.extend(self.keys.iter().map(|&key| f64::from(ranking.labels[document_of(key)]).max(0.0)));
         Ok(self.list(convention, discounts))
+    }
+
+    /// A list whose order is known: labels by position, then those of documents that were not retrieved.
+    pub(super) fn in_order<'a>(
+        &'a mut self,
+        labels: impl Iterator<Item = f64>,
+        unranked: impl Iterator<Item = f64>,
+        convention: &Convention,
+        discounts: &'a Discounts,
+    ) -> RankedList<'a> {
+        self.labels.clear();
+        self.labels.extend(labels);
+        self.unranked.clear();
+        self.unranked.extend(unranked);
+        self.keys.clear();
+        self.keys.extend((0..self.labels.len() as u64).map(|position| position << 32));
+        self.list(convention, discounts)
     }
 
     /// The list of the sorted keys and labels.

@@ -8,4 +8,13 @@ mod losses_rax;
 mod losses_small_peers;
 mod losses_tfr;
 mod peer_lists;
+mod measure_letor;
+mod measure_lists;
+mod measure_peers;
+mod measure_rax;
+#[cfg(feature = "cli")]
+mod measure_significance;
+mod measure_tfr;
+mod measure_trec_eval;
+mod neural_sort;
 mod surrogates;

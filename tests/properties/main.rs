@@ -1,4 +1,5 @@
 //! Properties over random and adversarial inputs.
 
+mod limits;
 mod loss_contract;
 mod op_fused;

@@ -1,0 +1,67 @@
+//! A measure of your own, written once, trained through any family of surrogates.
+//!
+//! ```text
+//! cargo run --release --example custom_measure
+//! ```
+
+use burn::optim::{AdamConfig, GradientsParams};
+use burn::tensor::{Device, Tensor};
+use burn_rank::data::{RankingBatch, SynthConfig};
+use burn_rank::loss::{Family, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction, Surrogate};
+use burn_rank::op::Step;
+use burn_rank::scorer::ScorerConfig;
+
+/// Rank-biased precision: a reader goes on to the next document with a probability of `persistence`.
+#[derive(Debug, Clone)]
+struct RankBiasedPrecision {
+    persistence: f64,
+}
+
+impl PositionMeasure for RankBiasedPrecision {
+    fn name(&self) -> &'static str {
+        "rank_biased_precision"
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        let log = self.persistence.ln();
+        let attention = PositionFunction::new(move |position| ((position - 1.0) * log).exp());
+        list.sum(list.relevance(), &attention, None) * (1.0 - self.persistence)
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let data = SynthConfig { queries: 64, features: 20, median_length: 20.0, max_length: 60, ..SynthConfig::default() };
+    let data = data.generate()?;
+    let queries: Vec<usize> = (0..data.queries()).collect();
+    let batch = RankingBatch::assemble(&data, &queries, &Device::flex().autodiff());
+    let RankingBatch { features, labels, mask, .. } = batch;
+
+    let measure = RankBiasedPrecision { persistence: 0.8 };
+    let exact = Surrogate::new(measure.clone(), Family::Exact)?;
+    let families = [
+        Family::Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic },
+        Family::Indicator { sigma: 0.5 },
+        Family::Expected { sigma: 0.5 },
+        Family::Gumbel { samples: 4, seed: 1, alpha: 10.0, beta: 10.0, step: Step::Logistic },
+    ];
+    println!("{:<92} before  after", "rank-biased precision of a linear scorer trained through");
+    for family in families {
+        let loss = Surrogate::new(measure.clone(), family.clone())?;
+        let mut scorer = ScorerConfig::default().init(data.feature_count, 1, &Device::flex().autodiff())?;
+        let mut optimizer = AdamConfig::new().init();
+        let value = |scores: Tensor<2>| {
+            let loss = exact.forward(scores, labels.clone(), mask.clone(), Reduction::Mean);
+            1.0 - loss.into_scalar::<f32>()
+        };
+        let before = value(scorer.forward(features.clone(), mask.clone()));
+        for _ in 0..60 {
+            let scores = scorer.forward(features.clone(), mask.clone());
+            let gradients = loss.forward(scores, labels.clone(), mask.clone(), Reduction::Mean).backward();
+            let gradients = GradientsParams::from_grads(gradients, &scorer);
+            scorer = optimizer.step(0.05, scorer, gradients);
+        }
+        let after = value(scorer.forward(features.clone(), mask.clone()));
+        println!("{:<92} {before:.4}  {after:.4}", format!("{family:?}"));
+    }
+    Ok(())
+}

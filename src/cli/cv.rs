@@ -1,0 +1,130 @@
+//! `burn-rank cv CONFIG`: folds x grid x seeds, one table.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use indicatif::ProgressBar;
+
+use super::progress::interrupt_on_signal;
+use super::{Failure, Table};
+use crate::device;
+use crate::experiment::{
+    CrossValidation, CrossValidationOptions, Document, ExperimentConfig, FitOptions, Measures, OutputFolder, RunRecord,
+    available_memory, cross_validate, jobs_that_fit, resolved_toml,
+};
+use crate::learner::NoProgress;
+
+/// Arguments of `cv`.
+#[derive(Debug, Args)]
+pub struct CvArgs {
+    /// Configuration file
+    config: PathBuf,
+    /// Device, as listed by `burn-rank devices` [default: the configuration's]
+    #[arg(long)]
+    device: Option<String>,
+    /// Replaces a key of the configuration, as in learner.epochs=10
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Folder of the results; nothing is kept without
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Keep the fits that are finished in the folder and continue the others
+    #[arg(long, requires = "out")]
+    resume: bool,
+    /// Fits at once [default: as many as cores and memory allow]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// One JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+impl CvArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let start = Instant::now();
+        let mut document = Document::read(&self.config, &self.set)?;
+        if let Some(device) = &self.device {
+            document.set(&format!("device={device}"))?;
+        }
+        let config = ExperimentConfig::from_document(&document)?;
+        let device = device::open(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
+        let folder = self.out.as_deref().map(OutputFolder::open).transpose()?;
+        if let Some(folder) = &folder {
+            folder.write("config.toml", resolved_toml(&config, &document)?.as_bytes())?;
+        }
+        let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
+        let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
+        let jobs = match self.jobs {
+            Some(jobs) => usize::from(jobs),
+            None => jobs_that_fit(config.data.split()?.bytes(), available_memory(), threads),
+        };
+        let bar = ProgressBar::new(0);
+        let done = |finished: usize, all: usize, label: &str| {
+            bar.set_length(all as u64);
+            bar.set_position(finished as u64);
+            bar.set_message(label.to_string());
+        };
+        let options = CrossValidationOptions {
+            fit: FitOptions {
+                device: &device,
+                directory: None,
+                resume: self.resume,
+                dashboard: false,
+                progress: &NoProgress,
+                interrupt: interrupt_on_signal()?,
+            },
+            output: folder.as_ref(),
+            jobs,
+            done: &done,
+        };
+        let result = cross_validate(&document, &config, &options)?;
+        bar.finish_and_clear();
+        if let Some(folder) = &folder {
+            folder.write_json("report.json", &result)?;
+            folder.write_json("run.json", &RunRecord::new(&config.device, start.elapsed(), start.elapsed()))?;
+        }
+        if self.json {
+            writeln!(out, "{}", serde_json::json!(result))?;
+        } else {
+            write!(out, "{}", render(&result))?;
+        }
+        if result.interrupted {
+            Err(Failure::work("interrupted; finished fits are kept, --resume continues"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn render(result: &CrossValidation) -> String {
+    let mut text = format!(
+        "{}: {} convention, {} test queries, {} without a relevant document, {} seed(s)\n",
+        result.name,
+        result.convention.name,
+        result.queries,
+        result.empty_queries,
+        result.seeds.len()
+    );
+    let names: Vec<&String> = result.measures.keys().collect();
+    let mut table = Table::new(
+        ["fold".to_string(), "validation".to_string()].into_iter().chain(names.iter().map(|n| n.to_string())),
+    );
+    let cells = |measures: &Measures| -> Vec<String> {
+        names
+            .iter()
+            .map(|name| measures[*name].as_f64().map_or("-".to_string(), |value| format!("{value:.4}")))
+            .collect()
+    };
+    for fold in &result.folds {
+        table.row([fold.fold.to_string(), format!("{:.4}", fold.validation)].into_iter().chain(cells(&fold.measures)));
+    }
+    table.row(["mean".to_string(), String::new()].into_iter().chain(cells(&result.measures)));
+    table.row(["std. error".to_string(), String::new()].into_iter().chain(cells(&result.standard_errors)));
+    text += &table.render();
+    for fold in result.folds.iter().filter(|fold| fold.selected != "-") {
+        text += &format!("fold {} selected {}\n", fold.fold, fold.selected);
+    }
+    text
+}

@@ -1,0 +1,164 @@
+//! `burn-rank models`: what can be trained, and what a saved ranker is.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{Failure, Table};
+use crate::experiment::linear_weights;
+use crate::learner::registry::LEARNERS;
+use crate::loss::registry::LOSSES;
+use crate::measure::{Convention, Measure};
+use crate::ranker::Ranker;
+
+/// Arguments of `models`.
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    #[command(subcommand)]
+    command: Option<ModelsCommand>,
+    /// Losses: name, formula, parameters, cost, source
+    #[arg(long)]
+    losses: bool,
+    /// Learners: name, parameters, source
+    #[arg(long)]
+    learners: bool,
+    /// Measures and conventions
+    #[arg(long)]
+    measures: bool,
+    /// One JSON object a line
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ModelsCommand {
+    /// A saved ranker: what it is, how it was trained, what it measured
+    Show {
+        /// The ranker
+        ranker: PathBuf,
+        /// Features shown of a linear ranker, largest weights first
+        #[arg(long, default_value_t = 20)]
+        features: usize,
+    },
+}
+
+impl ModelsArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        if let Some(ModelsCommand::Show { ranker, features }) = &self.command {
+            return self.show(ranker, *features, out);
+        }
+        let all = !(self.losses || self.learners || self.measures);
+        if self.learners || all {
+            self.learners(out)?;
+        }
+        if self.losses || all {
+            self.losses(out)?;
+        }
+        if self.measures || all {
+            self.measures(out)?;
+        }
+        Ok(())
+    }
+
+    fn learners(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        for entry in LEARNERS {
+            let defaults = (entry.defaults)();
+            if self.json {
+                let row = json!({"learner": entry.name, "summary": entry.summary, "paper": entry.paper,
+                    "loss": entry.takes_loss, "scorer": entry.takes_scorer, "parameters": defaults});
+                writeln!(out, "{row}")?;
+                continue;
+            }
+            writeln!(out, "learner {}: {}", entry.name, entry.summary)?;
+            let sections = [(entry.takes_loss, "[loss]"), (entry.takes_scorer, "[scorer]")];
+            let sections: Vec<&str> = sections.iter().filter(|(takes, _)| *takes).map(|(_, name)| *name).collect();
+            if !sections.is_empty() {
+                writeln!(out, "  reads       {}", sections.join(" "))?;
+            }
+            parameters(&defaults, out)?;
+            writeln!(out, "  source      {}\n", entry.paper)?;
+        }
+        Ok(())
+    }
+
+    fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        for entry in LOSSES {
+            let defaults = (entry.defaults)();
+            if self.json {
+                let row = json!({"loss": entry.name, "summary": entry.summary, "formula": entry.formula, "cost": entry.cost,
+                    "paper": entry.paper, "parameters": defaults});
+                writeln!(out, "{row}")?;
+                continue;
+            }
+            writeln!(out, "loss {}: {}", entry.name, entry.summary)?;
+            writeln!(out, "  formula     {}", entry.formula)?;
+            parameters(&defaults, out)?;
+            writeln!(out, "  cost        {}", entry.cost)?;
+            writeln!(out, "  source      {}\n", entry.paper)?;
+        }
+        Ok(())
+    }
+
+    fn measures(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut table = Table::new(["measure", "what"]);
+        for family in Measure::FAMILIES {
+            if self.json {
+                writeln!(
+                    out,
+                    "{}",
+                    json!({"measure": family.form(), "aliases": family.aliases, "what": family.description})
+                )?;
+            }
+            table.row([family.form(), family.description.to_string()]);
+        }
+        let mut presets = Table::new(["convention", "what"]);
+        for preset in Convention::PRESETS {
+            if self.json {
+                writeln!(out, "{}", json!({"convention": preset.name, "what": preset.description}))?;
+            }
+            presets.row([preset.name, preset.description]);
+        }
+        if !self.json {
+            write!(out, "{}\n{}", table.render_left(), presets.render_left())?;
+        }
+        Ok(())
+    }
+
+    fn show(&self, path: &std::path::Path, shown: usize, out: &mut dyn Write) -> Result<(), Failure> {
+        let ranker = Ranker::load(path, &Device::flex())?;
+        let weights = linear_weights(&ranker);
+        if self.json {
+            writeln!(
+                out,
+                "{}",
+                json!({"metadata": ranker.metadata(), "features": ranker.model().features(), "weights": weights})
+            )?;
+            return Ok(());
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        write!(out, "{}", ranker.card(&name))?;
+        if let Some(weights) = weights {
+            let mut order: Vec<usize> = (0..weights.len()).collect();
+            order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
+            let mut table = Table::new(["feature", "weight"]);
+            let names = ranker.metadata().feature_names.as_ref();
+            for &feature in order.iter().take(shown) {
+                let name = names.map_or_else(|| (feature + 1).to_string(), |names| names[feature].clone());
+                table.row([name, format!("{:+.6}", weights[feature])]);
+            }
+            write!(out, "\n{}", table.render())?;
+        }
+        Ok(())
+    }
+}
+
+fn parameters(defaults: &serde_json::Map<String, Value>, out: &mut dyn Write) -> Result<(), Failure> {
+    if !defaults.is_empty() {
+        let list: Vec<String> = defaults.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        writeln!(out, "  parameters  {}", list.join(", "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Progress on the terminal: a bar of rounds on standard error, and a stop on Ctrl-C.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::Failure;
+use crate::learner::{Interrupt, Progress, Round};
+
+/// A bar of rounds; warnings stand above it.
+#[derive(Debug)]
+pub struct Bar {
+    bar: ProgressBar,
+    best: Mutex<Option<f64>>,
+}
+
+impl Bar {
+    /// A bar on standard error, drawn only on a terminal; `hidden` where something else draws.
+    pub fn new(hidden: bool) -> Self {
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        Self { bar: ProgressBar::with_draw_target(None, target), best: Mutex::new(None) }
+    }
+}
+
+impl Progress for Bar {
+    fn begin(&self, learner: &str, rounds: Option<usize>) {
+        let template = "{prefix} {bar:24} {pos}/{len} {elapsed} {wide_msg}";
+        if let (Some(rounds), Ok(style)) = (rounds, ProgressStyle::with_template(template)) {
+            self.bar.set_length(rounds as u64);
+            self.bar.set_style(style);
+        }
+        self.bar.set_prefix(learner.to_string());
+    }
+
+    fn round(&self, round: &Round) {
+        self.bar.set_position(round.round as u64);
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut message = format!("objective {:.4}", round.objective);
+        if let Some(value) = round.validation.or(round.train) {
+            *best = Some(best.map_or(value, |best| best.max(value)));
+            message += &format!("  selection {value:.4}, best {:.4}", best.unwrap_or(value));
+        }
+        self.bar.set_message(message);
+    }
+
+    fn warn(&self, message: &str) {
+        // On the bar where there is one, on plain standard error where there is none.
+        self.bar.suspend(|| eprintln!("warning: {message}"));
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// An interrupt that Ctrl-C requests: the first one stops after the round, a second one ends the process.
+pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
+    static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
+    if let Some(interrupt) = INTERRUPT.get() {
+        return Ok(interrupt.clone());
+    }
+    let interrupt = INTERRUPT.get_or_init(Interrupt::default).clone();
+    let shared = interrupt.clone();
+    ctrlc::set_handler(move || {
+        if shared.requested() {
+            std::process::exit(130);
+        }
+        eprintln!("stopping after this round; once more to stop at once");
+        shared.request();
+    })
+    .map_err(Failure::work)?;
+    Ok(interrupt)
+}

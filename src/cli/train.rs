@@ -1,0 +1,142 @@
+//! `burn-rank train CONFIG`: one fit, with its ranker, log and report.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::json;
+
+use super::progress::{Bar, interrupt_on_signal};
+use super::{Failure, Table};
+use crate::device;
+use crate::experiment::{
+    Document, Evaluations, ExperimentConfig, FitOptions, OutputError, OutputFolder, RunRecord, TrainReport, fit,
+    resolved_toml,
+};
+use crate::learner::StopReason;
+
+/// Arguments of `train`.
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    /// Configuration file
+    config: PathBuf,
+    /// Device, as listed by `burn-rank devices` [default: the configuration's]
+    #[arg(long)]
+    device: Option<String>,
+    /// Replaces a key of the configuration, as in learner.epochs=10
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Folder of the results [default: runs/NAME]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Continue a run that was stopped
+    #[arg(long)]
+    resume: bool,
+    /// No terminal dashboard
+    #[arg(long)]
+    no_tui: bool,
+    /// One JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// The saved ranker.
+const RANKER: &str = "ranker.safetensors";
+/// The resolved configuration.
+const CONFIG: &str = "config.toml";
+
+impl TrainArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let start = Instant::now();
+        let mut document = Document::read(&self.config, &self.set)?;
+        if let Some(device) = &self.device {
+            document.set(&format!("device={device}"))?;
+        }
+        let config = ExperimentConfig::from_document(&document)?;
+        let device = device::open(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
+        let split = config.data.split()?;
+
+        let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
+        let folder = OutputFolder::open(&path)?;
+        let resolved = resolved_toml(&config, &document)?;
+        check_resumable(&folder, &resolved, self.resume)?;
+        folder.write(CONFIG, resolved.as_bytes())?;
+
+        let dashboard =
+            !self.no_tui && !self.json && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        let bar = Bar::new(dashboard);
+        let interrupt = interrupt_on_signal()?;
+        let fitting = Instant::now();
+        let options = FitOptions {
+            device: &device,
+            directory: Some(folder.path()),
+            resume: self.resume,
+            dashboard,
+            progress: &bar,
+            interrupt,
+        };
+        let fit = fit(&config, &split, config.seed, &options)?;
+        let fit_time = fitting.elapsed();
+
+        fit.ranker.save(&folder.file(RANKER))?;
+        folder.write("README.md", fit.ranker.card(&config.name).as_bytes())?;
+        let report = TrainReport::new(&config, &split, &fit);
+        folder.write_json("report.json", &report)?;
+        folder.write_json("run.json", &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+
+        if self.json {
+            let summary = json!({
+                "out": path, "best_round": fit.best_round, "rounds": fit.history.len(), "stop": fit.stop,
+                "measures": fit.evaluations, "seconds": start.elapsed().as_secs_f64(),
+            });
+            writeln!(out, "{summary}")?;
+        } else {
+            writeln!(
+                out,
+                "{}: round {} of {} selected, {:.1} s, written to {}",
+                config.name,
+                fit.best_round,
+                fit.history.len(),
+                start.elapsed().as_secs_f64(),
+                path.display()
+            )?;
+            write!(out, "{}", table(&fit.evaluations))?;
+        }
+        match fit.stop {
+            StopReason::Interrupted => {
+                Err(Failure::work("interrupted; the best model so far is saved, --resume continues"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses to overwrite the results of another configuration, and to resume them.
+fn check_resumable(folder: &OutputFolder, resolved: &str, resume: bool) -> Result<(), OutputError> {
+    let occupied =
+        |reason: &str| OutputError::Occupied { path: folder.path().to_path_buf(), reason: reason.to_string() };
+    let Ok(there) = std::fs::read_to_string(folder.file(CONFIG)) else {
+        return Ok(());
+    };
+    match (resume, there == resolved) {
+        (true, false) => {
+            Err(occupied("--resume needs the configuration that the run was started with (config.toml differs)"))
+        }
+        (false, false) => Err(occupied("holds the run of another configuration; choose another folder with --out")),
+        (_, true) => Ok(()),
+    }
+}
+
+/// Measures by set.
+fn table(evaluations: &Evaluations) -> String {
+    let Some(first) = evaluations.values().next() else { return String::new() };
+    let header = format!("{} convention", first.convention.name);
+    let names = first.means.iter().map(|(measure, _)| measure.to_string());
+    let mut table = Table::new([header, "queries".to_string(), "empty".to_string()].into_iter().chain(names));
+    for (set, evaluation) in evaluations {
+        let counts = [set.to_string(), evaluation.queries.to_string(), evaluation.empty_queries.to_string()];
+        table.row(counts.into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
+    }
+    table.render()
+}

@@ -1,0 +1,344 @@
+//! Cross-validation: folds x grid x seeds. Every fold selects its grid point on its own validation queries; test queries
+//! are only measured.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::fit::{ExperimentError, FitOptions, fit};
+use super::grid::{self, Point};
+use super::output::OutputFolder;
+use super::splits::Split;
+use super::{ConfigError, Document, ExperimentConfig};
+use crate::data::DataError;
+use crate::learner::StopReason;
+
+/// One fit of a cross-validation.
+#[derive(Debug, Clone)]
+struct Job {
+    /// Position of its fold among the splits.
+    split: usize,
+    point: usize,
+    seed: u64,
+}
+
+/// What a job leaves in its folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct JobResult {
+    /// Selection measure on validation queries.
+    selection: f64,
+    best_round: usize,
+    stop: StopReason,
+    /// `[measure][query]` on test queries; absent where the convention excludes the query.
+    test: Vec<Vec<Option<f64>>>,
+}
+
+/// The selected result of one fold, averaged over seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FoldResult {
+    /// Number of the fold, from 1.
+    pub fold: usize,
+    /// The grid point with the best validation measure.
+    pub selected: String,
+    /// Its validation measure.
+    pub validation: f64,
+    /// Test measures.
+    pub measures: Measures,
+}
+
+/// Values by measure, in the order of the configuration.
+pub type Measures = serde_json::Map<String, Value>;
+
+/// The result of a cross-validation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CrossValidation {
+    /// Name of the experiment.
+    pub name: String,
+    /// The convention of every measure.
+    pub convention: crate::measure::Convention,
+    /// Test queries of all folds.
+    pub queries: usize,
+    /// Those without a relevant document.
+    pub empty_queries: usize,
+    /// Mean over the folds of the test measures, as published tables have it.
+    pub measures: Measures,
+    /// Standard error of each mean: deviation over all test queries / sqrt(queries).
+    pub standard_errors: Measures,
+    /// Seeds averaged over.
+    pub seeds: Vec<u64>,
+    /// Each fold.
+    pub folds: Vec<FoldResult>,
+    /// Whether a stop was asked for before all fits were complete.
+    pub interrupted: bool,
+}
+
+/// Called after each job: jobs done, jobs in all, what the job was.
+pub type JobDone<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
+
+/// What a cross-validation runs on.
+pub struct CrossValidationOptions<'a> {
+    /// How each fit is run; its directory is replaced by the job's.
+    pub fit: FitOptions<'a>,
+    /// Folder of the jobs; nothing is kept without.
+    pub output: Option<&'a OutputFolder>,
+    /// Fits at once.
+    pub jobs: usize,
+    /// Receives each finished job.
+    pub done: JobDone<'a>,
+}
+
+/// Runs the cross-validation of a configuration.
+///
+/// # Errors
+/// The first [`ExperimentError`] of a job, in the order of the jobs; finished jobs are kept for `--resume`.
+pub fn cross_validate(
+    document: &Document,
+    config: &ExperimentConfig,
+    options: &CrossValidationOptions,
+) -> Result<CrossValidation, ExperimentError> {
+    let points = grid::points(&config.grid).map_err(ExperimentError::Convention)?;
+    let configs = points.iter().map(|point| at_point(document, point)).collect::<Result<Vec<_>, _>>()?;
+    let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
+    let splits = config.data.splits(&config.cv, config.seed)?;
+    if points.len() > 1 && splits.iter().any(|split| split.validation.is_none()) {
+        return Err(ExperimentError::Data(DataError::Option {
+            option: "grid",
+            found: format!("{} points", points.len()),
+            expected: "a validation set to select on".to_string(),
+        }));
+    }
+    let all: Vec<Job> = (0..splits.len())
+        .flat_map(|split| (0..points.len()).map(move |point| (split, point)))
+        .flat_map(|(split, point)| seeds.iter().map(move |&seed| Job { split, point, seed }))
+        .collect();
+    let results = run(&all, &splits, &configs, &points, options)?;
+    summarise(config, &points, &seeds, &splits, &results, options.fit.interrupt.requested())
+}
+
+/// The configuration at a point of the grid.
+fn at_point(document: &Document, point: &Point) -> Result<ExperimentConfig, ConfigError> {
+    let mut document = document.clone();
+    for (key, value) in point {
+        document
+            .assign(key, value.clone())
+            .map_err(|part| document.refuse(&format!("grid.{key}"), &format!("`{part}` is not a table")))?;
+    }
+    ExperimentConfig::from_document(&document)
+        .map_err(|error| document.refuse("grid", &format!("{}: {}", grid::label(point), error.message)))
+}
+
+/// Runs every job, `options.jobs` at once; results in the order of the jobs.
+fn run(
+    all: &[Job],
+    splits: &[Split],
+    configs: &[ExperimentConfig],
+    points: &[Point],
+    options: &CrossValidationOptions,
+) -> Result<Vec<JobResult>, ExperimentError> {
+    let queue: Mutex<VecDeque<usize>> = Mutex::new((0..all.len()).collect());
+    let results: Mutex<Vec<Option<Result<JobResult, ExperimentError>>>> =
+        Mutex::new(all.iter().map(|_| None).collect());
+    let work = || {
+        loop {
+            let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
+            let job = &all[next];
+            let label =
+                format!("fold {} {} seed {}", splits[job.split].fold, grid::label(&points[job.point]), job.seed);
+            let result = run_job(job, &splits[job.split], &configs[job.point], options);
+            let failed = result.is_err();
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            results[next] = Some(result);
+            let finished = results.iter().filter(|result| result.is_some()).count();
+            drop(results);
+            if failed {
+                queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            }
+            (options.done)(finished, all.len(), &label);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..options.jobs.clamp(1, all.len().max(1)) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // A job without a result was dropped after an earlier one failed.
+    results.into_iter().flatten().collect()
+}
+
+fn run_job(
+    job: &Job,
+    split: &Split,
+    config: &ExperimentConfig,
+    options: &CrossValidationOptions,
+) -> Result<JobResult, ExperimentError> {
+    let folder = options.output.map(|output| {
+        let name = format!("jobs/fold{}-point{}-seed{}", split.fold, job.point + 1, job.seed);
+        (output, name)
+    });
+    let path = folder.as_ref().map(|(output, name)| output.file(name));
+    if let Some(path) = &path {
+        if options.fit.resume
+            && let Some(result) = finished(&path.join(RESULT), config)
+        {
+            return Ok(result);
+        }
+        std::fs::create_dir_all(path)
+            .map_err(|source| super::OutputError::Unwritable { path: path.clone(), source })?;
+    }
+    let fit_options = FitOptions {
+        device: options.fit.device,
+        directory: path.as_deref(),
+        resume: options.fit.resume,
+        dashboard: false,
+        progress: options.fit.progress,
+        interrupt: options.fit.interrupt.clone(),
+    };
+    let fitted = fit(config, split, job.seed, &fit_options)?;
+    let result = JobResult {
+        selection: fitted.selection(),
+        best_round: fitted.best_round,
+        stop: fitted.stop,
+        test: fitted.evaluations.get("test").map(|test| test.per_query.clone()).unwrap_or_default(),
+    };
+    if let Some((output, name)) = &folder
+        && fitted.stop != StopReason::Interrupted
+    {
+        output.write_json(&format!("{name}/{RESULT}"), &Kept { config: config.clone(), result: result.clone() })?;
+    }
+    Ok(result)
+}
+
+const RESULT: &str = "result.json";
+
+/// A result with the configuration it belongs to: after an edit, the job is run again.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    config: ExperimentConfig,
+    result: JobResult,
+}
+
+fn finished(path: &Path, config: &ExperimentConfig) -> Option<JobResult> {
+    let kept: Kept = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    (kept.config == *config).then_some(kept.result)
+}
+
+fn summarise(
+    config: &ExperimentConfig,
+    points: &[Point],
+    seeds: &[u64],
+    splits: &[Split],
+    results: &[JobResult],
+    interrupted: bool,
+) -> Result<CrossValidation, ExperimentError> {
+    let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
+    let mut folds = Vec::new();
+    // `[measure][query]` over all folds, averaged over seeds.
+    let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+    for (s, split) in splits.iter().enumerate() {
+        let of_point = |point: usize| -> &[JobResult] {
+            let first = (s * points.len() + point) * seeds.len();
+            &results[first..first + seeds.len()]
+        };
+        let selection = |point: usize| mean(of_point(point).iter().map(|result| result.selection));
+        // Ties go to the first point.
+        let best =
+            (1..points.len()).fold(0, |best, point| if selection(point) > selection(best) { point } else { best });
+        let mut measures = Measures::new();
+        for (m, name) in names.iter().enumerate() {
+            let values = over_seeds(of_point(best), m);
+            measures.insert(name.clone(), Value::from(mean(values.iter().copied())));
+            pooled[m].extend(values);
+        }
+        folds.push(FoldResult {
+            fold: split.fold,
+            selected: grid::label(&points[best]),
+            validation: selection(best),
+            measures,
+        });
+    }
+    let tests = splits.iter().filter_map(|split| split.test.as_ref());
+    let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
+    Ok(CrossValidation {
+        name: config.name.clone(),
+        convention: config.convention().map_err(ExperimentError::Convention)?,
+        queries: tests.clone().map(|test| test.queries()).sum(),
+        empty_queries: tests.map(|test| (0..test.queries()).filter(|&q| !test.has_relevant(q)).count()).sum(),
+        measures: names.iter().map(|n| (n.clone(), Value::from(mean(folds.iter().map(|f| value_of(f, n)))))).collect(),
+        standard_errors: names.iter().zip(&pooled).map(|(n, v)| (n.clone(), Value::from(standard_error(v)))).collect(),
+        seeds: seeds.to_vec(),
+        folds,
+        interrupted,
+    })
+}
+
+/// Value of measure `m` for every query that counts, averaged over seeds.
+fn over_seeds(results: &[JobResult], m: usize) -> Vec<f64> {
+    let queries = results.first().and_then(|result| result.test.get(m)).map_or(0, Vec::len);
+    let of_query = |q: usize| {
+        let values: Option<Vec<f64>> = results.iter().map(|result| result.test[m][q]).collect();
+        values.map(|values| mean(values.into_iter()))
+    };
+    (0..queries).filter_map(of_query).collect()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
+    sum / count as f64
+}
+
+fn standard_error(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let centre = mean(values.iter().copied());
+    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
+    (squares / (n - 1.0) / n).sqrt()
+}
+
+/// Fits at once that `available` bytes of memory allow, one to `threads`.
+pub fn jobs_that_fit(splits_bytes: usize, available: Option<usize>, threads: usize) -> usize {
+    // A fit holds its normalised copy of the data, batches and intermediate tensors.
+    let one = 4 * splits_bytes.max(1);
+    available.map_or(1, |available| available / one).clamp(1, threads.max(1))
+}
+
+/// Memory that the system can still give, in bytes; `None` where `/proc` is absent.
+pub fn available_memory() -> Option<usize> {
+    let text = std::fs::read_to_string(PathBuf::from("/proc/meminfo")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_error_by_hand() {
+        // Deviation of 1, 2, 3 is 1; over sqrt(3).
+        assert!((standard_error(&[1.0, 2.0, 3.0]) - 1.0 / 3f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn queries_that_a_convention_excludes_do_not_count() {
+        let result = |a, b| JobResult {
+            selection: 0.0,
+            best_round: 1,
+            stop: StopReason::Completed,
+            test: vec![vec![Some(a), None, Some(b)]],
+        };
+        assert_eq!(over_seeds(&[result(1.0, 0.0), result(0.0, 0.5)], 0), [0.5, 0.25]);
+    }
+
+    #[test]
+    fn fits_at_once_are_bounded_by_memory_and_threads() {
+        assert_eq!(jobs_that_fit(100, Some(1_000), 8), 2);
+        assert_eq!(jobs_that_fit(100, Some(1_000_000), 8), 8);
+        assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
+    }
+}

@@ -1,0 +1,144 @@
+//! One fit of an experiment: split -> normaliser -> learner -> ranker -> measures.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burn::tensor::Device;
+use serde_json::json;
+
+use super::ExperimentConfig;
+use super::splits::Split;
+use crate::data::{DataError, Dataset, Normaliser};
+use crate::learner::{FitContext, Interrupt, LearnerError, Progress, Round, StopReason};
+use crate::measure::{Evaluation, MeasureError, Rankings, evaluate};
+use crate::ranker::{Metadata, Model, Ranker, RankerError, Versions};
+use crate::scorer::Scorer;
+
+/// Measures on each set of queries, by the name of the set.
+pub type Evaluations = BTreeMap<&'static str, Evaluation>;
+
+/// Why an experiment failed.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum ExperimentError {
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    #[error(transparent)]
+    Ranker(#[from] RankerError),
+    #[error(transparent)]
+    Config(#[from] super::ConfigError),
+    #[error(transparent)]
+    Output(#[from] super::OutputError),
+    #[error("{0}")]
+    Convention(String),
+}
+
+/// How a fit is run, besides what is fitted.
+pub struct FitOptions<'a> {
+    /// Device of tensor work.
+    pub device: &'a Device,
+    /// Folder of the learner's state and logs.
+    pub directory: Option<&'a Path>,
+    /// Continue from the state in the folder.
+    pub resume: bool,
+    /// Draw burn's terminal dashboard.
+    pub dashboard: bool,
+    /// Receives progress.
+    pub progress: &'a dyn Progress,
+    /// Asks for an early stop.
+    pub interrupt: Interrupt,
+}
+
+/// A fitted experiment.
+#[derive(Debug)]
+pub struct Fit {
+    /// The trained ranker, ready to be saved.
+    pub ranker: Ranker,
+    /// Every round.
+    pub history: Vec<Round>,
+    /// The round selected, from 1.
+    pub best_round: usize,
+    /// Why the fit ended.
+    pub stop: StopReason,
+    /// Measures on each set.
+    pub evaluations: Evaluations,
+}
+
+impl Fit {
+    /// The selection measure of the fitted ranker: on validation queries where there are some, else on training queries.
+    pub fn selection(&self) -> f64 {
+        let set = self.evaluations.get("validation").or_else(|| self.evaluations.get("train"));
+        set.and_then(|evaluation| evaluation.means.first()).map_or(f64::NAN, |(_, mean)| *mean)
+    }
+}
+
+/// Fits the experiment to one split with one seed.
+///
+/// # Errors
+/// [`ExperimentError`] of the data, the learner or the measures.
+pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
+    let normaliser = Normaliser::fit(config.normaliser, &split.train);
+    let normalised = |data: &Dataset| -> Result<Dataset, DataError> {
+        let mut data = data.clone();
+        normaliser.apply(&mut data)?;
+        Ok(data)
+    };
+    let train = normalised(&split.train)?;
+    let validation = split.validation.as_ref().map(normalised).transpose()?;
+    let context = FitContext {
+        device: options.device.clone(),
+        seed,
+        selection: config.selection().map_err(ExperimentError::Convention)?,
+        directory: options.directory,
+        resume: options.resume,
+        dashboard: options.dashboard,
+        progress: options.progress,
+        interrupt: options.interrupt.clone(),
+    };
+    let fitted = config.learner()?.fit(&train, validation.as_ref(), &context)?;
+
+    let convention = config.convention().map_err(ExperimentError::Convention)?;
+    let measures = config.measures();
+    let test = split.test.as_ref().map(normalised).transpose()?;
+    let mut evaluations = Evaluations::new();
+    for (name, data) in [("train", Some(&train)), ("validation", validation.as_ref()), ("test", test.as_ref())] {
+        let Some(data) = data else { continue };
+        let scores = fitted.model.predict(data, options.device);
+        let rankings = Rankings {
+            scores: &scores,
+            labels: &data.labels,
+            offsets: &data.offsets,
+            document_ids: &data.document_ids,
+        };
+        evaluations.insert(name, evaluate(&rankings, &measures, &convention)?);
+    }
+    let metadata = Metadata {
+        feature_names: None,
+        config: json!(config),
+        convention,
+        measures: named(&evaluations),
+        data_hash: split.train.data_hash(),
+        seed,
+        versions: Versions::current(),
+    };
+    let ranker = Ranker::new(normaliser, fitted.model, metadata)?;
+    Ok(Fit { ranker, history: fitted.history, best_round: fitted.best_round, stop: fitted.stop, evaluations })
+}
+
+/// Means by `set measure`, as in `validation ndcg@10`.
+fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
+    let means = evaluations.iter().flat_map(|(set, evaluation)| evaluation.means.iter().map(move |mean| (set, mean)));
+    means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
+}
+
+/// The weight of each feature of a linear ranker, on normalised features.
+pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
+    match ranker.model() {
+        Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),
+        _ => None,
+    }
+}

@@ -1,0 +1,212 @@
+//! Whether one system is better than another: tests on the values of a measure, query by query.
+//!
+//! [`compare`] puts two systems beside each other on the same queries: paired t-test, Fisher's randomisation test, bootstrap
+//! interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the chance of any false
+//! difference at the level of one test. All tests are two-sided; all randomness comes from one seed.
+
+mod bootstrap;
+mod randomisation;
+mod studentized_range;
+mod t_test;
+mod tukey;
+
+use serde::{Deserialize, Serialize};
+
+pub use bootstrap::{Bootstrap, bootstrap};
+pub use randomisation::{Randomisation, randomisation};
+pub use studentized_range::studentized_range_survival;
+pub use t_test::{TTest, t_test};
+pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
+
+/// Resamples that one task draws from one generator, so that the number of threads changes nothing.
+const RESAMPLES_A_TASK: usize = 1000;
+
+/// Why systems could not be compared.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SignificanceError {
+    /// Systems with different numbers of queries.
+    #[error("systems with {first} and {second} queries: expected the same queries in the same order")]
+    Queries {
+        /// Queries of the first system.
+        first: usize,
+        /// Queries of the other.
+        second: usize,
+    },
+    /// Too little to compare.
+    #[error("found {found} {what}: expected {expected} or more")]
+    TooFew {
+        /// What there is too little of.
+        what: &'static str,
+        /// How much there is.
+        found: usize,
+        /// How much is needed.
+        expected: usize,
+    },
+    /// A value that is not a finite number.
+    #[error("query {query} has the value {found}: expected a finite number")]
+    Value {
+        /// Query, counted from 1.
+        query: usize,
+        /// The value.
+        found: f64,
+    },
+    /// A parameter out of its range.
+    #[error("{parameter} = {found}: expected {expected}")]
+    Parameter {
+        /// The parameter.
+        parameter: &'static str,
+        /// Its value.
+        found: f64,
+        /// What is valid.
+        expected: &'static str,
+    },
+}
+
+/// How systems are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ComparisonConfig {
+    /// Samples of the randomisation test (all 2^n assignments if these are no more) and of the bootstrap.
+    pub resamples: usize,
+    /// Level of the confidence intervals, in 0..1.
+    pub confidence: f64,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Default for ComparisonConfig {
+    fn default() -> Self {
+        Self { resamples: 100_000, confidence: 0.95, seed: 0 }
+    }
+}
+
+impl ComparisonConfig {
+    /// Checks every parameter against its range.
+    pub fn check(&self) -> Result<(), SignificanceError> {
+        if self.resamples == 0 {
+            return Err(SignificanceError::TooFew { what: "resamples", found: 0, expected: 1 });
+        }
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            return Err(SignificanceError::Parameter {
+                parameter: "confidence",
+                found: self.confidence,
+                expected: "a number between 0 and 1",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Two systems on the same queries. Differences are second minus first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Queries that both systems are measured on.
+    pub queries: usize,
+    /// Mean of the first system.
+    pub first_mean: f64,
+    /// Mean of the second system.
+    pub second_mean: f64,
+    /// Mean of the differences.
+    pub mean_difference: f64,
+    /// Mean difference in standard deviations of the differences (Cohen's d of paired samples); 0 if none differs.
+    pub cohen_d: f64,
+    /// Queries on which the second system is better.
+    pub wins: usize,
+    /// Queries on which both are equal.
+    pub ties: usize,
+    /// Queries on which the second system is worse.
+    pub losses: usize,
+    /// Paired t-test.
+    pub t_test: TTest,
+    /// Fisher's randomisation test.
+    pub randomisation: Randomisation,
+    /// Bootstrap interval of the mean difference.
+    pub bootstrap: Bootstrap,
+}
+
+/// Compares two systems by the values of one measure for the same queries in the same order. Queries that the convention
+/// excludes (`None`) for either system are left out.
+pub fn compare(
+    first: &[Option<f64>],
+    second: &[Option<f64>],
+    config: &ComparisonConfig,
+) -> Result<Comparison, SignificanceError> {
+    config.check()?;
+    if first.len() != second.len() {
+        return Err(SignificanceError::Queries { first: first.len(), second: second.len() });
+    }
+    let pairs: Vec<(f64, f64)> = first.iter().zip(second).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+    let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
+    check_values(&differences)?;
+    let t_test = t_test(&differences, config.confidence)?;
+    let count = |sign: fn(&f64) -> bool| differences.iter().filter(|d| sign(d)).count();
+    let mean_difference = mean(&differences);
+    let deviation = standard_deviation(&differences);
+    Ok(Comparison {
+        queries: pairs.len(),
+        first_mean: mean(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>()),
+        second_mean: mean(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>()),
+        mean_difference,
+        cohen_d: if mean_difference == 0.0 { 0.0 } else { mean_difference / deviation },
+        wins: count(|d| *d > 0.0),
+        ties: count(|d| *d == 0.0),
+        losses: count(|d| *d < 0.0),
+        t_test,
+        randomisation: randomisation(&differences, config)?,
+        bootstrap: bootstrap(&differences, config)?,
+    })
+}
+
+fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(query) => Err(SignificanceError::Value { query: query + 1, found: values[query] }),
+        None => Ok(()),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// With n - 1 degrees of freedom.
+fn standard_deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_systems_side_by_side() {
+        let first = [Some(0.5), Some(0.25), None, Some(1.0), Some(0.0)];
+        let second = [Some(0.75), Some(0.25), None, Some(0.75), Some(0.5)];
+        let comparison = compare(&first, &second, &ComparisonConfig::default()).unwrap();
+        assert_eq!((comparison.queries, comparison.wins, comparison.ties, comparison.losses), (4, 2, 1, 1));
+        assert_eq!((comparison.first_mean, comparison.second_mean), (0.4375, 0.5625));
+        assert_eq!(comparison.mean_difference, 0.125);
+        let deviation = ((0.125f64.powi(2) * 2.0 + 0.375f64.powi(2) * 2.0) / 3.0).sqrt();
+        assert!((comparison.cohen_d - 0.125 / deviation).abs() < 1e-12);
+        assert_eq!(compare(&first, &second, &ComparisonConfig::default()).unwrap(), comparison);
+    }
+
+    #[test]
+    fn equal_systems_do_not_differ() {
+        let values = [Some(0.5), Some(0.25), Some(0.75)];
+        let comparison = compare(&values, &values, &ComparisonConfig::default()).unwrap();
+        assert_eq!(comparison.cohen_d, 0.0);
+        assert_eq!((comparison.t_test.p_value, comparison.randomisation.p_value), (1.0, 1.0));
+        assert_eq!((comparison.bootstrap.low, comparison.bootstrap.high), (0.0, 0.0));
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        let config = ComparisonConfig::default();
+        assert!(compare(&[Some(1.0)], &[], &config).unwrap_err().to_string().contains("1 and 0 queries"));
+        assert!(compare(&[Some(1.0)], &[Some(0.0)], &config).unwrap_err().to_string().contains("2 or more"));
+        assert!(compare(&[Some(f64::NAN); 2], &[Some(0.0); 2], &config).unwrap_err().to_string().contains("NaN"));
+        let wide = ComparisonConfig { confidence: 1.0, ..config };
+        assert!(compare(&[Some(1.0); 2], &[Some(0.0); 2], &wide).unwrap_err().to_string().contains("confidence"));
+    }
+}

@@ -1,0 +1,56 @@
+//! Student's paired t-test: `t = mean(d) / (s / sqrt n)` of the differences d, with n - 1 degrees of freedom.
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::{SignificanceError, mean, standard_deviation};
+
+/// Result of a paired t-test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TTest {
+    /// The statistic; infinite if all differences are the same and not 0.
+    pub t: f64,
+    /// Degrees of freedom.
+    pub freedom: usize,
+    /// Two-sided p-value; 1 if all differences are 0.
+    pub p_value: f64,
+    /// Lower end of the confidence interval of the mean difference.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// Tests whether the mean of at least two paired differences is 0.
+pub fn t_test(differences: &[f64], confidence: f64) -> Result<TTest, SignificanceError> {
+    let queries = differences.len();
+    if queries < 2 {
+        return Err(SignificanceError::TooFew { what: "queries", found: queries, expected: 2 });
+    }
+    let freedom = queries - 1;
+    let (mean, error) = (mean(differences), standard_deviation(differences) / (queries as f64).sqrt());
+    let t = if mean == 0.0 { 0.0 } else { mean / error };
+    let student = StudentsT::new(0.0, 1.0, freedom as f64).expect("there is at least one degree of freedom");
+    let reach = error * student.inverse_cdf((1.0 + confidence) / 2.0);
+    let p_value = if t.is_infinite() { 0.0 } else { (2.0 * student.sf(t.abs())).min(1.0) };
+    Ok(TTest { t, freedom, p_value, low: mean - reach, high: mean + reach })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_degree_of_freedom_is_the_cauchy_distribution() {
+        let test = t_test(&[1.0, 3.0], 0.5).unwrap();
+        assert_eq!((test.t, test.freedom), (2.0, 1));
+        assert!((test.p_value - (1.0 - 2.0 / std::f64::consts::PI * 2f64.atan())).abs() < 1e-12);
+        // The quartiles of a Cauchy distribution are -1 and 1; the standard error is 1.
+        assert!((test.low - 1.0).abs() < 1e-9 && (test.high - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn differences_without_variance() {
+        assert_eq!(t_test(&[0.0; 3], 0.95).unwrap().p_value, 1.0);
+        assert_eq!(t_test(&[0.5; 3], 0.95).unwrap().p_value, 0.0);
+    }
+}

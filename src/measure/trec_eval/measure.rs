@@ -1,0 +1,242 @@
+//! The measures of trec_eval that are offered, and their names: `-m` asks for `map`, `P.5,10`, `official` or `all_trec`.
+
+use std::fmt;
+
+use crate::measure::MeasureError;
+use crate::text::nearest;
+
+/// The cut-offs of trec_eval where none are given.
+const CUTOFFS: &[f64] = &[5.0, 10.0, 15.0, 20.0, 30.0, 100.0, 200.0, 500.0, 1000.0];
+const RECALL_LEVELS: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+const MULTIPLES: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0];
+
+/// A measure of trec_eval 10.0, named as it prints it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TrecMeasure {
+    /// Identifier of the run.
+    RunId,
+    /// Number of queries.
+    NumQ,
+    /// Documents retrieved.
+    NumRet,
+    /// Relevant documents.
+    NumRel,
+    /// Relevant documents retrieved.
+    NumRelRet,
+    /// Documents retrieved that were judged not relevant.
+    NumNonrelJudgedRet,
+    /// Average precision.
+    Map,
+    /// Geometric mean of average precision.
+    GmMap,
+    /// Precision at the number of relevant documents.
+    Rprec,
+    /// Share of the judged irrelevant documents that stand below the relevant ones.
+    Bpref,
+    /// Geometric mean of bpref.
+    GmBpref,
+    /// Reciprocal rank.
+    RecipRank,
+    /// Interpolated precision at a recall level in 0..=1.
+    IprecAtRecall(f64),
+    /// Mean of the interpolated precision at eleven recall levels.
+    ElevenPointAverage,
+    /// Precision at a cut-off.
+    P(usize),
+    /// Precision at a cut-off, relative to the largest attainable.
+    RelativeP(usize),
+    /// Recall at a cut-off.
+    Recall(usize),
+    /// Precision at a multiple of the number of relevant documents, divided by that multiple.
+    RprecMult(f64),
+    /// NDCG with gains equal to the relevance levels.
+    Ndcg,
+    /// NDCG at a cut-off.
+    NdcgCut(usize),
+    /// Average precision at a cut-off.
+    MapCut(usize),
+    /// Whether a relevant document is among the first.
+    Success(usize),
+    /// Precision of the whole set retrieved.
+    SetP,
+    /// Recall of the whole set retrieved.
+    SetRecall,
+    /// Product of the two.
+    SetMap,
+    /// Harmonic mean of the two.
+    SetF,
+    /// Precision of the set, relative to the largest attainable.
+    SetRelativeP,
+}
+
+/// A name of trec_eval, its default parameters, and the measure with one of them.
+struct Named {
+    name: &'static str,
+    parameters: &'static [f64],
+    measure: fn(f64) -> TrecMeasure,
+    /// Whether it is in trec_eval's default output.
+    official: bool,
+}
+
+const fn named(name: &'static str, official: bool, measure: fn(f64) -> TrecMeasure) -> Named {
+    Named { name, parameters: &[], measure, official }
+}
+
+/// In the order in which trec_eval prints `all_trec`.
+const NAMED: &[Named] = &[
+    named("runid", true, |_| TrecMeasure::RunId),
+    named("num_q", true, |_| TrecMeasure::NumQ),
+    named("num_ret", true, |_| TrecMeasure::NumRet),
+    named("num_rel", true, |_| TrecMeasure::NumRel),
+    named("num_rel_ret", true, |_| TrecMeasure::NumRelRet),
+    named("map", true, |_| TrecMeasure::Map),
+    named("gm_map", true, |_| TrecMeasure::GmMap),
+    named("Rprec", true, |_| TrecMeasure::Rprec),
+    named("bpref", true, |_| TrecMeasure::Bpref),
+    named("recip_rank", true, |_| TrecMeasure::RecipRank),
+    Named { parameters: RECALL_LEVELS, ..named("iprec_at_recall", true, TrecMeasure::IprecAtRecall) },
+    Named { parameters: CUTOFFS, ..named("P", true, |k| TrecMeasure::P(k as usize)) },
+    Named { parameters: CUTOFFS, ..named("recall", false, |k| TrecMeasure::Recall(k as usize)) },
+    named("gm_bpref", false, |_| TrecMeasure::GmBpref),
+    Named { parameters: MULTIPLES, ..named("Rprec_mult", false, TrecMeasure::RprecMult) },
+    named("11pt_avg", false, |_| TrecMeasure::ElevenPointAverage),
+    named("ndcg", false, |_| TrecMeasure::Ndcg),
+    Named { parameters: CUTOFFS, ..named("ndcg_cut", false, |k| TrecMeasure::NdcgCut(k as usize)) },
+    Named { parameters: CUTOFFS, ..named("map_cut", false, |k| TrecMeasure::MapCut(k as usize)) },
+    Named { parameters: CUTOFFS, ..named("relative_P", false, |k| TrecMeasure::RelativeP(k as usize)) },
+    Named { parameters: &[1.0, 5.0, 10.0], ..named("success", false, |k| TrecMeasure::Success(k as usize)) },
+    named("set_P", false, |_| TrecMeasure::SetP),
+    named("set_relative_P", false, |_| TrecMeasure::SetRelativeP),
+    named("set_recall", false, |_| TrecMeasure::SetRecall),
+    named("set_map", false, |_| TrecMeasure::SetMap),
+    named("set_F", false, |_| TrecMeasure::SetF),
+    named("num_nonrel_judged_ret", false, |_| TrecMeasure::NumNonrelJudgedRet),
+];
+
+impl Named {
+    fn measures(&self, parameters: &[f64]) -> Vec<TrecMeasure> {
+        match parameters {
+            [] => vec![(self.measure)(0.0)],
+            parameters => parameters.iter().map(|&parameter| (self.measure)(parameter)).collect(),
+        }
+    }
+
+    /// Reads `5,10`, sorted as trec_eval sorts it; `None` if a parameter is out of range or not taken.
+    fn read(&self, written: &str) -> Option<Vec<TrecMeasure>> {
+        let mut parameters: Vec<f64> = written.split(',').map(|text| text.parse().ok()).collect::<Option<_>>()?;
+        parameters.sort_by(f64::total_cmp);
+        let valid = |&parameter: &f64| match (self.measure)(parameter) {
+            TrecMeasure::IprecAtRecall(level) => (0.0..=1.0).contains(&level),
+            TrecMeasure::RprecMult(multiple) => multiple > 0.0 && multiple.is_finite(),
+            _ => parameter >= 1.0 && parameter.fract() == 0.0 && parameter < 1e9,
+        };
+        (!self.parameters.is_empty() && parameters.iter().all(valid)).then(|| self.measures(&parameters))
+    }
+}
+
+impl TrecMeasure {
+    /// trec_eval's default output.
+    pub fn official() -> Vec<Self> {
+        NAMED.iter().filter(|named| named.official).flat_map(|named| named.measures(named.parameters)).collect()
+    }
+
+    /// Everything offered, in the order of `-m all_trec`.
+    pub fn all_trec() -> Vec<Self> {
+        NAMED.iter().flat_map(|named| named.measures(named.parameters)).collect()
+    }
+
+    /// What `-m` names: a measure with its default parameters (`P`), with given ones (`P.5,10`), or a set of measures
+    /// (`official`, `all_trec`).
+    pub fn read(found: &str) -> Result<Vec<Self>, MeasureError> {
+        match found {
+            "official" => return Ok(Self::official()),
+            "all_trec" => return Ok(Self::all_trec()),
+            _ => {}
+        }
+        let (name, parameters) = match found.split_once('.') {
+            Some((name, parameters)) => (name, Some(parameters)),
+            None => (found, None),
+        };
+        let names = || NAMED.iter().map(|named| named.name).chain(["official", "all_trec"]);
+        let named = NAMED.iter().find(|named| named.name == name).ok_or_else(|| MeasureError::UnknownMeasure {
+            found: found.to_string(),
+            known: names().collect::<Vec<_>>().join(", "),
+            nearest: nearest(name, names()),
+        })?;
+        let Some(parameters) = parameters else { return Ok(named.measures(named.parameters)) };
+        named.read(parameters).ok_or_else(|| MeasureError::MeasureParameter {
+            found: found.to_string(),
+            expected: match named.parameters {
+                [] => format!("`{name}`, which takes no parameter"),
+                _ => format!("`{name}` or `{name}.x,y,...` with parameters in its range"),
+            },
+        })
+    }
+
+    /// Whether it is a number of things, summed over queries.
+    pub fn is_count(&self) -> bool {
+        use TrecMeasure::*;
+        matches!(self, NumQ | NumRet | NumRel | NumRelRet | NumNonrelJudgedRet)
+    }
+
+    /// Whether its mean over queries is geometric.
+    pub(super) fn is_geometric(&self) -> bool {
+        matches!(self, TrecMeasure::GmMap | TrecMeasure::GmBpref)
+    }
+
+    /// Whether trec_eval prints it for all queries together only.
+    pub(super) fn in_summary_only(&self) -> bool {
+        matches!(self, TrecMeasure::RunId | TrecMeasure::NumQ) || self.is_geometric()
+    }
+}
+
+impl fmt::Display for TrecMeasure {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        use TrecMeasure::*;
+        match *self {
+            IprecAtRecall(level) => write!(formatter, "iprec_at_recall_{level:.2}"),
+            RprecMult(multiple) => write!(formatter, "Rprec_mult_{multiple:.2}"),
+            P(k) => write!(formatter, "P_{k}"),
+            RelativeP(k) => write!(formatter, "relative_P_{k}"),
+            Recall(k) => write!(formatter, "recall_{k}"),
+            NdcgCut(k) => write!(formatter, "ndcg_cut_{k}"),
+            MapCut(k) => write!(formatter, "map_cut_{k}"),
+            Success(k) => write!(formatter, "success_{k}"),
+            plain => {
+                let named = NAMED.iter().find(|named| named.parameters.is_empty() && (named.measure)(0.0) == plain);
+                formatter.write_str(named.map_or("", |named| named.name))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_trec_eval_reads_them() {
+        assert_eq!(TrecMeasure::read("P.10,5").unwrap(), [TrecMeasure::P(5), TrecMeasure::P(10)]);
+        assert_eq!(TrecMeasure::read("success").unwrap().len(), 3);
+        assert_eq!(TrecMeasure::read("map").unwrap(), [TrecMeasure::Map]);
+        assert_eq!(TrecMeasure::read("official").unwrap(), TrecMeasure::official());
+        assert_eq!(TrecMeasure::read("iprec_at_recall.0.5").unwrap()[0].to_string(), "iprec_at_recall_0.50");
+        assert_eq!(TrecMeasure::read("Rprec_mult..25").unwrap(), [TrecMeasure::RprecMult(0.25)]);
+    }
+
+    #[test]
+    fn every_measure_has_a_name() {
+        for measure in TrecMeasure::all_trec() {
+            assert!(!measure.to_string().is_empty(), "{measure:?}");
+        }
+    }
+
+    #[test]
+    fn wrong_names_say_what_is_right() {
+        let message = |found| TrecMeasure::read(found).unwrap_err().to_string();
+        assert!(message("ndcg_cutt.10").contains("did you mean `ndcg_cut`?"));
+        assert!(message("map.5").contains("takes no parameter"));
+        assert!(message("P.0").contains("parameters in its range"));
+        assert!(message("iprec_at_recall.2").contains("parameters in its range"));
+    }
+}

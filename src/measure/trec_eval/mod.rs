@@ -1,0 +1,139 @@
+//! What trec_eval 10.0 computes from a run and relevance judgements (qrels), to the last digit that it prints.
+//!
+//! Documents are ordered by descending score, held as `f32`, equal scores by descending document identifier; the ranks in
+//! the run are ignored. A document is relevant from the relevance level on (`-l`), which the gains of NDCG ignore;
+//! documents without judgement, or judged below 0, are not relevant, and bpref leaves them out. Means are taken over the
+//! queries that are evaluated: those of both files, or with `-c` all of the qrels, each missing one as an empty run.
+//!
+//! One query is joined, sorted and measured at a time, so that memory is bounded by the longest query:
+//! [`TrecEvaluator::query`] may run in parallel, and [`TrecSummary::add`] takes the values in order.
+
+mod measure;
+mod query;
+
+use std::fmt;
+
+pub use measure::TrecMeasure;
+pub use query::{Judgement, RunDocument, TrecEvaluator, TrecOptions, TrecQuery};
+
+/// Lowest value in a geometric mean.
+const GEOMETRIC_FLOOR: f64 = 1e-5;
+
+/// The values of one query, or of all, in the lines that trec_eval prints.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrecReport<'a> {
+    measures: &'a [TrecMeasure],
+    query: &'a str,
+    values: Vec<f64>,
+    run_id: Option<&'a str>,
+    queries: usize,
+}
+
+/// Sums over queries, from which the line `all` of every measure is made.
+#[derive(Debug, Clone)]
+pub struct TrecSummary {
+    measures: Vec<TrecMeasure>,
+    sums: Vec<f64>,
+    queries: usize,
+}
+
+impl TrecSummary {
+    /// No query yet.
+    pub fn new(measures: &[TrecMeasure]) -> Self {
+        Self { measures: measures.to_vec(), sums: vec![0.0; measures.len()], queries: 0 }
+    }
+
+    /// Number of queries added.
+    pub fn queries(&self) -> usize {
+        self.queries
+    }
+
+    /// Adds the values of one query, as [`TrecEvaluator::query`] gave them.
+    pub fn add(&mut self, values: &[f64]) {
+        self.queries += 1;
+        for ((sum, value), measure) in self.sums.iter_mut().zip(values).zip(&self.measures) {
+            *sum += if measure.is_geometric() { value.max(GEOMETRIC_FLOOR).ln() } else { *value };
+        }
+    }
+
+    /// Every measure over all queries: sums of counts, means of the rest (0 without a query).
+    pub fn values(&self) -> Vec<f64> {
+        let mean = |sum: f64| if self.queries == 0 { 0.0 } else { sum / self.queries as f64 };
+        let over_queries = |(sum, measure): (&f64, &TrecMeasure)| match measure {
+            measure if measure.is_count() => *sum,
+            measure if measure.is_geometric() && self.queries > 0 => mean(*sum).exp(),
+            _ => mean(*sum),
+        };
+        self.sums.iter().zip(&self.measures).map(over_queries).collect()
+    }
+
+    /// The lines `all`, with the identifier of the run and the number of queries where these are among the measures.
+    pub fn report<'a>(&'a self, run_id: &'a str) -> TrecReport<'a> {
+        TrecReport {
+            measures: &self.measures,
+            query: "all",
+            values: self.values(),
+            run_id: Some(run_id),
+            queries: self.queries,
+        }
+    }
+}
+
+impl<'a> TrecReport<'a> {
+    /// The lines of one query (`-q`).
+    pub fn of_query(measures: &'a [TrecMeasure], query: &'a str, values: Vec<f64>) -> Self {
+        Self { measures, query, values, run_id: None, queries: 1 }
+    }
+}
+
+impl fmt::Display for TrecReport<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        for (measure, value) in self.measures.iter().zip(&self.values) {
+            if measure.in_summary_only() && self.run_id.is_none() {
+                continue;
+            }
+            write!(formatter, "{:<22}\t{}\t", measure.to_string(), self.query)?;
+            match measure {
+                TrecMeasure::RunId => writeln!(formatter, "{}", self.run_id.unwrap_or_default())?,
+                TrecMeasure::NumQ => writeln!(formatter, "{}", self.queries)?,
+                measure if measure.is_count() => writeln!(formatter, "{value:.0}")?,
+                _ => writeln!(formatter, "{value:6.4}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEASURES: [TrecMeasure; 5] =
+        [TrecMeasure::RunId, TrecMeasure::NumQ, TrecMeasure::NumRet, TrecMeasure::Map, TrecMeasure::GmMap];
+
+    #[test]
+    fn counts_are_summed_and_the_rest_averaged() {
+        let mut summary = TrecSummary::new(&MEASURES);
+        summary.add(&[0.0, 1.0, 3.0, 0.5, 0.5]);
+        summary.add(&[0.0, 1.0, 4.0, 0.0, 0.0]);
+        let values = summary.values();
+        assert_eq!(values[2..4], [7.0, 0.25]);
+        assert!((values[4] - (0.5f64 * GEOMETRIC_FLOOR).sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn lines_are_laid_out_as_trec_eval_lays_them_out() {
+        let mut summary = TrecSummary::new(&MEASURES);
+        summary.add(&[0.0, 1.0, 3.0, 0.25, 0.25]);
+        let lines = summary.report("A").to_string();
+        let expected = "runid                 \tall\tA\nnum_q                 \tall\t1\nnum_ret               \tall\t3\nmap                   \tall\t0.2500\ngm_map                \tall\t0.2500\n";
+        assert_eq!(lines, expected);
+        let of_query = TrecReport::of_query(&MEASURES, "301", vec![0.0, 1.0, 3.0, 0.25, 0.25]).to_string();
+        assert_eq!(of_query, "num_ret               \t301\t3\nmap                   \t301\t0.2500\n");
+    }
+
+    #[test]
+    fn no_query_has_zeros() {
+        assert_eq!(TrecSummary::new(&MEASURES).values(), [0.0; 5]);
+    }
+}

@@ -1,0 +1,251 @@
+//! One query of a run, joined with its judgements.
+
+use std::collections::HashMap;
+
+use super::TrecMeasure;
+use crate::measure::discount::Discounts;
+use crate::measure::ranking::{RankedList, Workspace, document_of, order_ties_by_id, sort_key};
+use crate::measure::{Convention, Measure, MeasureError, value};
+
+/// Ranks whose discounts are computed beforehand: the usual depth of a run.
+const REMEMBERED_RANKS: usize = 1000;
+
+/// A retrieved document.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunDocument<'a> {
+    /// Its identifier.
+    pub id: &'a str,
+    /// Its score.
+    pub score: f32,
+}
+
+/// A judged document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judgement<'a> {
+    /// Its identifier.
+    pub id: &'a str,
+    /// Its relevance level; below 0 it counts as not judged.
+    pub relevance: i32,
+}
+
+/// The documents of one query that were retrieved, in any order, and those that were judged.
+#[derive(Debug, Clone, Copy)]
+pub struct TrecQuery<'a> {
+    /// Retrieved documents; empty for a query that the run misses (`-c`).
+    pub run: &'a [RunDocument<'a>],
+    /// Judged documents.
+    pub qrels: &'a [Judgement<'a>],
+}
+
+/// The options of trec_eval that change values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrecOptions {
+    /// Lowest relevance level of a relevant document (`-l`), 1 or more.
+    pub relevance_level: i32,
+    /// Documents of each ranking that are looked at (`-M`).
+    pub depth: Option<usize>,
+}
+
+impl Default for TrecOptions {
+    fn default() -> Self {
+        Self { relevance_level: 1, depth: None }
+    }
+}
+
+/// Measures of trec_eval with its options, checked once and used on many queries.
+#[derive(Debug, Clone)]
+pub struct TrecEvaluator {
+    measures: Vec<TrecMeasure>,
+    options: TrecOptions,
+    convention: Convention,
+    discounts: Discounts,
+}
+
+/// One query in rank order, as the measures see it.
+struct Judged<'a> {
+    list: &'a RankedList<'a>,
+    /// Relevance level by position; `None` where not judged.
+    relevance: &'a [Option<i32>],
+    /// Documents judged and not relevant, retrieved or not.
+    irrelevant: usize,
+}
+
+impl TrecEvaluator {
+    /// Checks the options.
+    pub fn new(measures: &[TrecMeasure], options: TrecOptions) -> Result<Self, MeasureError> {
+        let mut convention = Convention::preset("trec_eval")?;
+        convention.relevant_from = f64::from(options.relevance_level);
+        convention.check()?;
+        let discounts = Discounts::new(&convention.discount, REMEMBERED_RANKS);
+        Ok(Self { measures: measures.to_vec(), options, convention, discounts })
+    }
+
+    /// The measures, in the order of the values.
+    pub fn measures(&self) -> &[TrecMeasure] {
+        &self.measures
+    }
+
+    /// Every measure of one query. A NaN score is an error that names the document by its place in the run; of several
+    /// judgements of one document the last counts.
+    pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
+        let mut judgements: HashMap<&str, i32> = query.qrels.iter().map(|j| (j.id, j.relevance)).collect();
+        let level = self.options.relevance_level;
+        let irrelevant = judgements.values().filter(|&&relevance| (0..level).contains(&relevance)).count();
+        let relevance: Vec<Option<i32>> =
+            self.ranked(query.run)?.map(|document| judgements.remove(document.id).filter(|r| *r >= 0)).collect();
+        let label = |relevance: &i32| f64::from((*relevance).max(0));
+        let mut workspace = Workspace::default();
+        let list = workspace.in_order(
+            relevance.iter().map(|judged| judged.as_ref().map_or(0.0, label)),
+            judgements.values().map(label),
+            &self.convention,
+            &self.discounts,
+        );
+        let judged = Judged { list: &list, relevance: &relevance, irrelevant };
+        self.measures.iter().map(|measure| self.value(measure, &judged)).collect()
+    }
+
+    /// The first documents of the run, in trec_eval's order.
+    fn ranked<'a>(
+        &self,
+        run: &'a [RunDocument<'a>],
+    ) -> Result<impl Iterator<Item = &'a RunDocument<'a>>, MeasureError> {
+        if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
+            return Err(MeasureError::Score { query: 1, document: at + 1, found: run[at].score });
+        }
+        let mut keys: Vec<u64> = run.iter().enumerate().map(|(at, document)| sort_key(document.score, at)).collect();
+        keys.sort_unstable();
+        order_ties_by_id(&mut keys, |at| run[at].id);
+        keys.truncate(self.options.depth.unwrap_or(usize::MAX));
+        Ok(keys.into_iter().map(|key| &run[document_of(key)]))
+    }
+
+    fn value(&self, measure: &TrecMeasure, query: &Judged) -> Result<f64, MeasureError> {
+        let list = query.list;
+        let retrieved = list.labels.len();
+        let hits = |k: usize| list.expected_hits(Some(k));
+        let ratio = |a: f64, b: usize| if b == 0 { 0.0 } else { a / b as f64 };
+        let shared = |measure: Measure| value(&measure, list, &self.convention, 1).map(Option::unwrap_or_default);
+        let set_precision = ratio(hits(retrieved), retrieved);
+        let set_recall = ratio(hits(retrieved), list.relevant);
+        Ok(match *measure {
+            TrecMeasure::RunId => 0.0,
+            TrecMeasure::NumQ => 1.0,
+            TrecMeasure::NumRet => retrieved as f64,
+            TrecMeasure::NumRel => list.relevant as f64,
+            TrecMeasure::NumRelRet => hits(retrieved),
+            TrecMeasure::NumNonrelJudgedRet => {
+                query.relevance.iter().flatten().filter(|r| **r < self.options.relevance_level).count() as f64
+            }
+            TrecMeasure::Map | TrecMeasure::GmMap => shared(Measure::Ap(None))?,
+            TrecMeasure::MapCut(k) => shared(Measure::Ap(Some(k)))?,
+            TrecMeasure::Rprec => shared(Measure::RPrecision)?,
+            TrecMeasure::RecipRank => shared(Measure::ReciprocalRank(None))?,
+            TrecMeasure::P(k) => shared(Measure::Precision(Some(k)))?,
+            TrecMeasure::Recall(k) => shared(Measure::Recall(Some(k)))?,
+            TrecMeasure::Ndcg => shared(Measure::Ndcg(None))?,
+            TrecMeasure::NdcgCut(k) => shared(Measure::Ndcg(Some(k)))?,
+            TrecMeasure::Success(k) => shared(Measure::Success(Some(k)))?,
+            TrecMeasure::RelativeP(k) => ratio(hits(k), k.min(list.relevant)),
+            TrecMeasure::RprecMult(multiple) => {
+                // trec_eval rounds so, up from a tenth.
+                let k = (multiple * list.relevant as f64 + 0.9) as usize;
+                ratio(hits(k), k)
+            }
+            TrecMeasure::Bpref | TrecMeasure::GmBpref => self.bpref(query),
+            TrecMeasure::IprecAtRecall(level) => interpolated_precision(list, level),
+            TrecMeasure::ElevenPointAverage => {
+                (0..=10).map(|level| interpolated_precision(list, f64::from(level) / 10.0)).sum::<f64>() / 11.0
+            }
+            TrecMeasure::SetP => set_precision,
+            TrecMeasure::SetRecall => set_recall,
+            TrecMeasure::SetMap => set_precision * set_recall,
+            TrecMeasure::SetF if set_precision + set_recall == 0.0 => 0.0,
+            TrecMeasure::SetF => 2.0 * set_precision * set_recall / (set_precision + set_recall),
+            TrecMeasure::SetRelativeP => ratio(hits(retrieved), retrieved.min(list.relevant)),
+        })
+    }
+
+    /// `1/R sum over relevant documents of 1 - min(irrelevant above it, R) / min(irrelevant, R)`.
+    fn bpref(&self, query: &Judged) -> f64 {
+        let relevant = query.list.relevant;
+        if relevant == 0 {
+            return 0.0;
+        }
+        let most = query.irrelevant.min(relevant) as f64;
+        let (mut above, mut sum) = (0, 0.0);
+        for &relevance in query.relevance.iter().flatten() {
+            if relevance < self.options.relevance_level {
+                above += 1;
+            } else {
+                sum += if above == 0 { 1.0 } else { 1.0 - above.min(relevant) as f64 / most };
+            }
+        }
+        sum / relevant as f64
+    }
+}
+
+/// The largest precision at any rank at which `level` of the relevant documents, rounded, have been retrieved.
+fn interpolated_precision(list: &RankedList, level: f64) -> f64 {
+    let wanted = (level * list.relevant as f64).round() as usize;
+    let mut hits = 0;
+    let mut best: f64 = 0.0;
+    for group in list.groups {
+        hits += group.relevant;
+        if group.relevant > 0 && hits >= wanted {
+            best = best.max(hits as f64 / group.end as f64);
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: [RunDocument; 4] = [
+        RunDocument { id: "a", score: 1.0 },
+        RunDocument { id: "b", score: 2.0 },
+        RunDocument { id: "c", score: 1.0 },
+        RunDocument { id: "d", score: 0.5 },
+    ];
+    const QRELS: [Judgement; 4] = [
+        Judgement { id: "a", relevance: 1 },
+        Judgement { id: "b", relevance: 0 },
+        Judgement { id: "d", relevance: 2 },
+        Judgement { id: "e", relevance: 1 },
+    ];
+
+    fn values(measures: &[TrecMeasure], options: TrecOptions) -> Vec<f64> {
+        let query = TrecQuery { run: &RUN, qrels: &QRELS };
+        TrecEvaluator::new(measures, options).unwrap().query(&query).unwrap()
+    }
+
+    #[test]
+    fn worked_values_with_ties_by_descending_identifier() {
+        // Order b, c (not judged), a (relevant), d (relevant); e is relevant and not retrieved.
+        use TrecMeasure::*;
+        let found = values(&[NumRet, NumRel, NumRelRet, RecipRank, Bpref, P(5)], TrecOptions::default());
+        assert_eq!(found, [4.0, 3.0, 2.0, 1.0 / 3.0, 0.0, 2.0 / 5.0]);
+        assert_eq!(values(&[IprecAtRecall(0.0), IprecAtRecall(1.0)], TrecOptions::default()), [0.5, 0.0]);
+    }
+
+    #[test]
+    fn level_and_depth() {
+        use TrecMeasure::*;
+        let level = TrecOptions { relevance_level: 2, ..TrecOptions::default() };
+        assert_eq!(values(&[NumRel, RecipRank], level), [1.0, 0.25]);
+        assert_eq!(values(&[Ndcg], level), values(&[Ndcg], TrecOptions::default()));
+        let depth = TrecOptions { depth: Some(3), ..TrecOptions::default() };
+        assert_eq!(values(&[NumRet, NumRelRet, NumRel], depth), [3.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        let evaluator = TrecEvaluator::new(&[TrecMeasure::Map], TrecOptions::default()).unwrap();
+        let run = [RunDocument { id: "a", score: f32::NAN }];
+        assert!(evaluator.query(&TrecQuery { run: &run, qrels: &[] }).is_err());
+        assert!(TrecEvaluator::new(&[], TrecOptions { relevance_level: 0, depth: None }).is_err());
+        assert_eq!(evaluator.query(&TrecQuery { run: &[], qrels: &QRELS }).unwrap(), [0.0]);
+    }
+}

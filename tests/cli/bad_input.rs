@@ -1,0 +1,153 @@
+//! Bad input: exit code 2, one message with the place, what was found and what was expected; nothing lost.
+
+use std::fs;
+
+use super::{Bench, SMALL};
+
+fn contains(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+    assert_eq!(message.lines().count(), 1, "one line: {message}");
+}
+
+/// `eval --scores` reads DATA before anything else: the message is the reader's.
+fn reading(text: &str) -> String {
+    let bench = Bench::new();
+    bench.write("data.txt", text);
+    bench.write("scores.txt", "1\n");
+    bench.refused(&["eval", "--scores", "scores.txt", "data.txt"])
+}
+
+#[test]
+fn letor_text() {
+    for (text, parts) in [
+        ("1 qid:1 1:0.5\n1 qid:1 1\n", ["data.txt:2:", "expected"]),
+        ("1 qid:1 1:0.5x\n", ["data.txt:1:", "0.5x"]),
+        ("1 qid:1 0:0.5\n", ["data.txt:1:", "expected"]),
+        ("1 qid:1 2:0.5 1:0.5\n", ["data.txt:1:", "expected"]),
+        ("-1 qid:1 1:0.5\n", ["data.txt:1:1", "-1"]),
+        ("nan qid:1 1:0.5\n", ["data.txt:1:1", "nan"]),
+        ("1 qid:1 1:inf\n", ["data.txt:1:", "inf"]),
+        ("1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n", ["data.txt:3:3", "found query `1` again"]),
+        ("1 qid:1 1:NULL\n", ["data.txt:1:", "NULL"]),
+        ("", ["data.txt", "empty"]),
+    ] {
+        contains(&reading(text), &parts);
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let bench = Bench::new();
+    bench.write("scores.txt", "1\n");
+    contains(&bench.refused(&["eval", "--scores", "scores.txt", "nowhere.txt"]), &["nowhere.txt"]);
+}
+
+#[test]
+fn scores() {
+    let bench = Bench::new();
+    bench.write("data.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n");
+    bench.write("short.txt", "1\n");
+    bench.write("words.txt", "1\nhigh\n");
+    contains(
+        &bench.refused(&["eval", "--scores", "short.txt", "data.txt"]),
+        &["short.txt", "found 1 scores", "expected 2"],
+    );
+    contains(&bench.refused(&["eval", "--scores", "words.txt", "data.txt"]), &["words.txt:2:1", "`high`", "a number"]);
+}
+
+#[test]
+fn measures_and_conventions() {
+    let bench = Bench::new();
+    bench.write("data.txt", "1 qid:1 1:0.5\n");
+    bench.write("scores.txt", "1\n");
+    let eval = ["eval", "--scores", "scores.txt", "data.txt"];
+    contains(&bench.refused(&[&eval[..], &["-m", "ndgc@10"]].concat()), &["ndgc", "ndcg"]);
+    contains(&bench.refused(&[&eval[..], &["-c", "leter"]].concat()), &["leter", "letor"]);
+}
+
+#[test]
+fn configuration_keys() {
+    let bench = Bench::new();
+    for (edit, parts) in [
+        ("epochs = 3=>epoch = 3", ["small.toml:", "learner.epoch", "did you mean `epochs`?"]),
+        ("epochs = 3=>epochs = 0", ["small.toml:", "learner.epochs = 0", "at least 1"]),
+        ("epochs = 3=>epochs = \"three\"", ["small.toml:", "learner.epochs", "three"]),
+        ("approx_ndcg=>aprox_ndcg", ["small.toml:", "aprox_ndcg", "did you mean `approx_ndcg`?"]),
+        ("\"approx_ndcg\"=>\"approx_ndcg\"\nalfa = 2.0", ["small.toml:", "alfa", "alpha"]),
+        ("\"approx_ndcg\"=>\"approx_ndcg\"\nalpha = -2.0", ["small.toml:", "alpha", "-2"]),
+        ("\"gradient\"=>\"gradiant\"", ["small.toml:", "learner.kind", "did you mean `gradient`?"]),
+        ("\"mlp\"=>\"mpl\"", ["small.toml:", "scorer", "mlp"]),
+        ("[loss]=>[lose]", ["small.toml:", "lose", "did you mean `loss`?"]),
+        ("[scorer]=>[scorer", ["small.toml:8:8", "unclosed table", "]"]),
+    ] {
+        let (from, to) = edit.split_once("=>").unwrap();
+        assert!(SMALL.contains(from));
+        bench.write("small.toml", &SMALL.replace(from, to));
+        contains(&bench.refused(&["train", "small.toml"]), &parts);
+    }
+    bench.write("small.toml", SMALL);
+    contains(
+        &bench.refused(&["train", "small.toml", "--set", "learner.epoch=2"]),
+        &["--set learner.epoch=2", "epochs"],
+    );
+    contains(&bench.refused(&["train", "nowhere.toml"]), &["nowhere.toml"]);
+    assert!(!bench.path("runs").exists(), "nothing is written for a configuration that cannot be used");
+}
+
+#[test]
+fn devices() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    contains(&bench.refused(&["train", "small.toml", "--device", "flexx"]), &["device", "did you mean `flex`?"]);
+    #[cfg(not(feature = "cuda"))]
+    contains(&bench.refused(&["train", "small.toml", "--device", "cuda:0"]), &["device", "--features cuda"]);
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_made() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    bench.write("file", "");
+    contains(&bench.refused(&["train", "small.toml", "--out", "file/run"]), &["file/run", "cannot write"]);
+}
+
+#[test]
+fn a_model_that_does_not_fit_the_data_or_is_damaged() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    bench.output(&["train", "small.toml", "--out", "run"]);
+    bench.write("wide.txt", "1 qid:1 1:0.5 11:1\n");
+    contains(&bench.refused(&["predict", "run/ranker.safetensors", "wide.txt"]), &["feature 11", "1 to 10"]);
+
+    let mut bytes = fs::read(bench.path("run/ranker.safetensors")).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(bench.path("flipped.safetensors"), &bytes).unwrap();
+    fs::write(bench.path("short.safetensors"), &bytes[..last / 2]).unwrap();
+    bench.write("narrow.txt", "1 qid:1 1:0.5\n");
+    contains(&bench.refused(&["predict", "flipped.safetensors", "narrow.txt"]), &["flipped.safetensors"]);
+    contains(&bench.refused(&["predict", "short.safetensors", "narrow.txt"]), &["short.safetensors"]);
+    contains(&bench.refused(&["predict", "narrow.txt", "narrow.txt"]), &["narrow.txt"]);
+
+    // An output that cannot be written leaves what was there.
+    bench.write("scores", "precious");
+    bench.refused(&["predict", "run/ranker.safetensors", "narrow.txt", "--out", "scores/new"]);
+    assert_eq!(fs::read_to_string(bench.path("scores")).unwrap(), "precious");
+}
+
+#[test]
+fn lists_of_a_loss() {
+    let bench = Bench::new();
+    bench.write("lists", "{\"scores\": [1, 2], \"labels\": [1, 0]}\n{\"scores\": [1, 2], \"labels\": [1]}\n");
+    contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:2", "labels"]);
+    bench.write("lists", "{\"scores\": [1, 2]}\n");
+    contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:1:", "labels"]);
+    bench.write("lists", "{\"scores\": [1, 2], \"labels\": [31, 0]}\n");
+    contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:1", "31", "30"]);
+    bench.write("lists", "{\"scores\": [1, 2], \"labels\": [-1, 0]}\n");
+    contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:1", "label -1"]);
+    contains(&bench.refused(&["loss", "approx_ndgc", "lists"]), &["approx_ndgc", "did you mean `approx_ndcg`?"]);
+    contains(&bench.refused(&["loss", "approx_ndcg", "--set", "alpha", "lists"]), &["--set alpha", "key=value"]);
+}

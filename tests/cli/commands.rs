@@ -1,0 +1,92 @@
+//! Commands that do not train.
+
+use serde_json::Value;
+
+use super::Bench;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn loss_prints_one_object_a_line() {
+    let bench = Bench::new();
+    let lists = "{\"scores\": [0.3456, 0.8216], \"labels\": [0, 1]}\n\n{\"scores\": [1, 1], \"labels\": [0, 0]}\n";
+    let output = bench.command(&["loss", "approx_ndcg", "--set", "alpha=10"]).write_stdin(lists).assert().success();
+    let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    let lines: Vec<Value> = text.lines().map(json).collect();
+    assert_eq!(lines.len(), 2);
+    // Position 1 + sigmoid(-10 * 0.476) of the relevant document.
+    let position = 1.0 + 1.0 / (1.0 + (4.76f64).exp());
+    let value = lines[0]["value"].as_f64().unwrap();
+    assert!((value - 1.0 / (1.0 + position).log2()).abs() < 1e-5, "{value}");
+    let grad: Vec<f64> = lines[0]["grad"].as_array().unwrap().iter().map(|g| g.as_f64().unwrap()).collect();
+    assert!(grad[0] > 0.0 && (grad[0] + grad[1]).abs() < 1e-6, "{grad:?}");
+    assert_eq!(lines[1]["loss"], 0.0, "nothing to learn");
+    assert_eq!(lines[1]["grad"], serde_json::json!([0.0, 0.0]));
+}
+
+#[test]
+fn synth_gives_the_same_bytes_on_any_number_of_threads() {
+    let bench = Bench::new();
+    let args = ["synth", "--queries", "20", "--features", "12", "--seed", "3"];
+    let text = |threads: &str| {
+        let assert = bench.command(&args).env("RAYON_NUM_THREADS", threads).assert().success();
+        assert.get_output().stdout.clone()
+    };
+    assert_eq!(text("1"), text("2"));
+    bench.output(&[&args[..], &["--out", "data.txt"]].concat());
+    assert_eq!(std::fs::read(bench.path("data.txt")).unwrap(), text("1"));
+    assert_eq!(bench.refused(&["synth", "--queries", "0"]).lines().count(), 1);
+}
+
+#[test]
+fn eval_under_one_and_under_every_convention() {
+    let bench = Bench::new();
+    bench.write("data.txt", "2 qid:1 1:0.5\n0 qid:1 1:0.1\n1 qid:1 1:0.3\n0 qid:2 1:1\n0 qid:2 1:1\n");
+    bench.write("scores.txt", "1\n1\n0\n3\n4\n");
+    let eval = ["eval", "--scores", "scores.txt", "data.txt", "-m", "ndcg@10,map"];
+    let value = json(&bench.output(&[&eval[..], &["--json"]].concat()));
+    assert_eq!(value["queries"], 2);
+    assert_eq!(value["empty_queries"], 1);
+    // The relevant document ties with an irrelevant one: precision 1 or 1/2 there, 2/3 at the last.
+    let map = ((1.0 + 2.0 / 3.0) / 2.0 + (0.5 + 2.0 / 3.0) / 2.0) / 2.0;
+    assert!((value["measures"]["map"].as_f64().unwrap() - map).abs() < 1e-12);
+
+    let table = bench.output(&[&eval[..], &["--compare-conventions"]].concat());
+    for preset in ["standard", "letor", "trec_eval", "sklearn", "lightgbm", "xgboost", "rax", "tfranking"] {
+        assert!(table.contains(preset), "{table}");
+    }
+    let per_query = bench.output(&[&eval[..], &["--per-query"]].concat());
+    assert!(per_query.lines().any(|line| line.starts_with("2 ") && line.contains('-')), "{per_query}");
+}
+
+#[test]
+fn everything_that_can_be_trained_is_listed() {
+    let bench = Bench::new();
+    let losses = bench.output(&["models", "--losses", "--json"]);
+    let names: Vec<Value> = losses.lines().map(|line| json(line)["loss"].clone()).collect();
+    assert!(names.contains(&Value::from("approx_ndcg")) && names.contains(&Value::from("soft_ndcg")));
+    assert!(bench.output(&["models", "--learners"]).contains("learner gradient"));
+    assert!(bench.output(&["models", "--measures"]).contains("letor"));
+    assert!(bench.output(&["devices"]).lines().any(|line| line.starts_with("flex") && line.contains("ready")));
+}
+
+#[test]
+fn a_closed_pipe_is_quiet() {
+    let bench = Bench::new();
+    let binary = assert_cmd::cargo::cargo_bin("burn-rank");
+    let command = format!("{} synth --queries 500 | head -1 > /dev/null; exit ${{PIPESTATUS[0]}}", binary.display());
+    let output =
+        std::process::Command::new("bash").args(["-c", &command]).current_dir(bench.path("")).output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn usage_errors_end_with_two() {
+    let bench = Bench::new();
+    bench.run(&["trian"]).code(2);
+    bench.run(&["eval"]).code(2);
+    bench.run(&["--version"]).code(0);
+}

@@ -1,0 +1,95 @@
+//! Training runs: what they leave, and that they come back.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Bench, SMALL, files};
+
+#[test]
+fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let table = bench.output(&["train", "small.toml"]);
+    assert!(table.contains("test") && table.contains("ndcg@10"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "fits 80 columns:\n{table}");
+    let folder = bench.path("runs/small");
+    for name in ["README.md", "config.toml", "ranker.safetensors", "report.json", "run.json"] {
+        assert!(files(&folder).contains(&name.to_string()), "{name}: {:?}", files(&folder));
+    }
+
+    bench.output(&["synth", "--queries", "5", "--features", "10", "--out", "data.txt"]);
+    let documents = fs::read_to_string(bench.path("data.txt")).unwrap().lines().count();
+    let scores = bench.output(&["predict", "runs/small/ranker.safetensors", "data.txt"]);
+    assert_eq!(scores.lines().count(), documents);
+    bench.write("scores.txt", &scores);
+    let by_model = bench.output(&["eval", "runs/small/ranker.safetensors", "data.txt", "--json"]);
+    let by_scores = bench.output(&["eval", "--scores", "scores.txt", "data.txt", "--json"]);
+    assert_eq!(by_model, by_scores);
+    let run = bench.output(&["predict", "runs/small/ranker.safetensors", "data.txt", "--run-id", "small"]);
+    assert!(run.lines().next().unwrap().ends_with(" small"), "{run}");
+    assert!(bench.output(&["models", "show", "runs/small/ranker.safetensors"]).contains("approx_ndcg"));
+}
+
+#[test]
+fn the_resolved_configuration_gives_the_same_run() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    bench.output(&["train", "small.toml", "--out", "first"]);
+    fs::copy(bench.path("first/config.toml"), bench.path("resolved.toml")).unwrap();
+    bench.output(&["train", "resolved.toml", "--out", "second"]);
+    let ranker = |run: &str| fs::read(bench.path(&format!("{run}/ranker.safetensors"))).unwrap();
+    assert_eq!(ranker("first"), ranker("second"));
+}
+
+#[test]
+fn one_and_two_threads_give_the_same_bytes() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    for threads in ["1", "2"] {
+        bench.command(&["train", "small.toml", "--out", threads]).env("RAYON_NUM_THREADS", threads).assert().success();
+    }
+    for name in ["ranker.safetensors", "report.json"] {
+        let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
+        assert_eq!(read("1"), read("2"), "{name}");
+    }
+}
+
+#[test]
+fn a_folder_keeps_one_run() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    bench.output(&["train", "small.toml", "--out", "run"]);
+    let before = fs::read(bench.path("run/ranker.safetensors")).unwrap();
+    let message = bench.refused(&["train", "small.toml", "--out", "run", "--set", "seed=2"]);
+    assert!(message.contains("another configuration"), "{message}");
+    let message = bench.refused(&["train", "small.toml", "--out", "run", "--set", "seed=2", "--resume"]);
+    assert!(message.contains("--resume needs the configuration"), "{message}");
+    assert_eq!(fs::read(bench.path("run/ranker.safetensors")).unwrap(), before);
+}
+
+#[test]
+fn cross_validation_selects_on_validation_and_reports_errors() {
+    let bench = Bench::new();
+    let config = SMALL
+        .replace("test_queries = 8", "test_queries = 0")
+        .replace("validation_queries = 8", "validation_queries = 0")
+        + "[cv]\nsplit = 4\nseeds = [1, 2]\n\n[grid]\n\"learner.learning_rate\" = [0.001, 0.01]\n";
+    bench.write("cv.toml", &config);
+    let text = bench.output(&["cv", "cv.toml", "--json", "--out", "cv"]);
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["queries"], 20);
+    let folds = value["folds"].as_array().unwrap();
+    assert_eq!(folds.len(), 4);
+    let of = |fold: &Value| fold["measures"]["ndcg@10"].as_f64().unwrap();
+    let mean = folds.iter().map(of).sum::<f64>() / 4.0;
+    assert!((value["measures"]["ndcg@10"].as_f64().unwrap() - mean).abs() < 1e-12);
+    let error = value["standard_errors"]["ndcg@10"].as_f64().unwrap();
+    assert!(error > 0.0 && error < 0.2, "{error}");
+    assert!(folds.iter().all(|fold| fold["selected"].as_str().unwrap().starts_with("learner.learning_rate=")));
+
+    // Side by side or one after the other, and from finished fits: the same numbers.
+    assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--jobs", "1"]), text);
+    fs::remove_dir_all(bench.path("cv/jobs/fold1-point1-seed1")).unwrap();
+    assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--out", "cv", "--resume"]), text);
+}

@@ -1,0 +1,139 @@
+//! `golden/trec_eval`: the outputs of trec_eval 10.0, line by line.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use burn_rank::measure::trec_eval::{
+    Judgement, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
+};
+
+use crate::common::shared;
+
+type ByQuery<T> = BTreeMap<String, Vec<(String, T)>>;
+
+fn fields<T>(file: &str, id: usize, value: impl Fn(&[&str]) -> T) -> Option<ByQuery<T>> {
+    let mut by_query = ByQuery::new();
+    for line in std::fs::read_to_string(shared(&format!("golden/trec_eval/{file}"))?).unwrap().lines() {
+        if line.starts_with('#') {
+            continue;
+        }
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        by_query.entry(fields[0].to_string()).or_default().push((fields[id].to_string(), value(&fields)));
+    }
+    Some(by_query)
+}
+
+/// All lines that we print; with `complete`, every query of the qrels counts.
+fn output(
+    qrels: &str,
+    run: &str,
+    measures: &[TrecMeasure],
+    options: TrecOptions,
+    each: bool,
+    complete: bool,
+) -> Option<String> {
+    let qrels = fields(qrels, 2, |fields| fields[3].parse::<i32>().unwrap())?;
+    let run = fields(run, 2, |fields| fields[4].parse::<f32>().unwrap())?;
+    let evaluator = TrecEvaluator::new(measures, options).unwrap();
+    let mut summary = TrecSummary::new(measures);
+    let mut lines = String::new();
+    for (query, judged) in &qrels {
+        let retrieved = run.get(query);
+        if retrieved.is_none() && !complete {
+            continue;
+        }
+        let run: Vec<RunDocument> =
+            retrieved.into_iter().flatten().map(|(id, score)| RunDocument { id, score: *score }).collect();
+        let qrels: Vec<Judgement> =
+            judged.iter().map(|(id, relevance)| Judgement { id, relevance: *relevance }).collect();
+        let values = evaluator.query(&TrecQuery { run: &run, qrels: &qrels }).unwrap();
+        summary.add(&values);
+        if each {
+            lines += &TrecReport::of_query(measures, query, values).to_string();
+        }
+    }
+    Some(lines + &summary.report("STANDARD").to_string())
+}
+
+/// Every line of `found` stands in the file of expected lines, in its order; the names of those that we do not print.
+#[track_caller]
+fn compare(found: &str, expected: &str) -> Option<(usize, BTreeSet<String>)> {
+    let expected = std::fs::read_to_string(shared(&format!("golden/trec_eval/{expected}"))?).unwrap();
+    let mut found = found.lines().peekable();
+    let (mut compared, mut others) = (0, BTreeSet::new());
+    for line in expected.lines() {
+        if found.next_if_eq(&line).is_some() {
+            compared += 1;
+        } else {
+            others.insert(line.split_whitespace().next().unwrap().to_string());
+        }
+    }
+    assert_eq!(found.next(), None, "this line is not in the expected output");
+    Some((compared, others))
+}
+
+#[test]
+fn the_default_output_is_the_same() {
+    for qrels in ["qrels.test", "qrels.test.with-comments"] {
+        let measures = TrecMeasure::official();
+        let Some(found) = output(qrels, "results.test", &measures, TrecOptions::default(), false, false) else {
+            return;
+        };
+        assert_eq!(compare(&found, "out.test").unwrap(), (30, BTreeSet::new()));
+    }
+}
+
+/// The names in `all_trec` that we do not offer.
+fn not_offered(summary_only: bool) -> BTreeSet<String> {
+    let mut names: Vec<&str> =
+        "infAP utility binG G ndcg_rel Rndcg rbp rbp_resid unj_5 unj_10 unj_20".split(' ').collect();
+    if !summary_only {
+        names.push("relstring");
+    }
+    names.into_iter().map(String::from).collect()
+}
+
+#[test]
+fn all_measures_by_query_are_the_same() {
+    let measures = TrecMeasure::all_trec();
+    let options = TrecOptions::default();
+    let Some(summary) = output("qrels.test", "results.test", &measures, options, false, false) else { return };
+    assert_eq!(compare(&summary, "out.test.a").unwrap(), (88, not_offered(true)));
+    let by_query = output("qrels.test", "results.test", &measures, options, true, false).unwrap();
+    assert_eq!(compare(&by_query, "out.test.aq").unwrap(), (340, not_offered(false)));
+    let complete = output("qrels.test", "results.trunc", &measures, options, true, true).unwrap();
+    assert_eq!(compare(&complete, "out.test.aqc").unwrap(), (340, not_offered(false)));
+}
+
+#[test]
+fn parameters_of_measures_are_read_as_trec_eval_reads_them() {
+    let asked = "iprec_at_recall..10,.20,.25,.75,.50 P.5,7,3 recall.20,2000 Rprec_mult.5.0,0.2,0.35 ndcg_cut.10,20,23 success.2,5,20";
+    let measures: Vec<TrecMeasure> = asked.split(' ').flat_map(|name| TrecMeasure::read(name).unwrap()).collect();
+    let Some(found) = output("qrels.test", "results.test", &measures, TrecOptions::default(), true, false) else {
+        return;
+    };
+    let others = ["11pt_avg_.25,.5,.75", "ndcg_1=3,2=9,4=4.5", "utility_2,-1,0,0"].map(String::from);
+    assert_eq!(compare(&found, "out.test.meas_params").unwrap(), (76, BTreeSet::from(others)));
+}
+
+#[test]
+fn a_depth_cuts_every_ranking() {
+    let at_depth = TrecOptions { depth: Some(20), ..TrecOptions::default() };
+    let cut = output("qrels.test", "results.test", &[TrecMeasure::Map, TrecMeasure::Ndcg], at_depth, true, false);
+    let Some(cut) = cut else { return };
+    let whole = output(
+        "qrels.test",
+        "results.test",
+        &[TrecMeasure::MapCut(20), TrecMeasure::NdcgCut(20)],
+        TrecOptions::default(),
+        true,
+        false,
+    );
+    let values =
+        |lines: &str| lines.lines().map(|line| line.rsplit('\t').next().unwrap().to_string()).collect::<Vec<_>>();
+    let (cut, whole) = (values(&cut), values(&whole.unwrap()));
+    // The mean of AP at a depth is the same; the ideal of NDCG knows no depth, so that its values are lower or equal.
+    for (cut, whole) in cut.chunks(2).zip(whole.chunks(2)) {
+        assert_eq!(cut[0], whole[0]);
+        assert!(cut[1].parse::<f64>().unwrap() <= whole[1].parse::<f64>().unwrap());
+    }
+}

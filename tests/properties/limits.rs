@@ -1,0 +1,128 @@
+//! Surrogates tend to their measures, and at the rates that the papers prove.
+
+use burn::tensor::{DType, Device, Tensor};
+use burn_rank::loss::{LossSpec, explain};
+use burn_rank::measure::{Convention, Discount, Gain, Measure, Ranking};
+use proptest::prelude::*;
+
+/// Scores without ties, labels with a relevant and an irrelevant document.
+fn lists() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+    (2usize..13)
+        .prop_flat_map(|n| {
+            let gaps = prop::collection::vec(0.05f64..1.0, n);
+            (gaps, Just((0..n).collect::<Vec<_>>()).prop_shuffle(), prop::collection::vec(0u8..4, n))
+        })
+        .prop_map(|(gaps, order, labels)| {
+            let n = gaps.len();
+            let mut scores = vec![0.0; n];
+            let mut score = -1.0;
+            for (gap, document) in gaps.iter().zip(order) {
+                score += gap;
+                scores[document] = score;
+            }
+            let mut labels: Vec<f64> = labels.into_iter().map(f64::from).collect();
+            (labels[0], labels[n - 1]) = (0.0, labels[n - 1].max(1.0));
+            (scores, labels)
+        })
+}
+
+fn smallest_gap(scores: &[f64]) -> f64 {
+    let mut sorted = scores.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min)
+}
+
+fn surrogate(spec: &LossSpec, scores: &[f64], labels: &[f64]) -> f64 {
+    explain(spec.build().unwrap().as_ref(), scores, labels, DType::F64).unwrap().value
+}
+
+fn exact(measure: Measure, scores: &[f64], labels: &[f64]) -> f64 {
+    let scores: Vec<f32> = scores.iter().map(|s| *s as f32).collect();
+    let labels: Vec<f32> = labels.iter().map(|y| *y as f32).collect();
+    let ranking = Ranking { scores: &scores, labels: &labels, ids: None };
+    measure.query(&Convention::preset("standard").unwrap(), &ranking).unwrap().unwrap()
+}
+
+fn erf(x: f64) -> f64 {
+    let x = Tensor::<1>::from_data([x], (&Device::flex(), DType::F64));
+    x.erf().into_data().iter::<f64>().next().unwrap()
+}
+
+/// Ideal DCG, with the gain `2^y - 1` or `2^y`.
+fn ideal(labels: &[f64], gain: &Gain) -> f64 {
+    let mut gains: Vec<f64> = labels.iter().map(|y| gain.of(*y)).collect();
+    gains.sort_by(|a, b| b.total_cmp(a));
+    gains.iter().enumerate().map(|(r, gain)| gain * Discount::Log2.at(r + 1)).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn small_sigma_gives_the_measure((scores, labels) in lists()) {
+        let gap = smallest_gap(&scores);
+        // Gaussians and sigmoids look at differences, indicators at squared ones.
+        let (plain, squared) = (gap / 40.0, gap * gap / 40.0);
+        let k = Some(3);
+        let limits = [
+            ("soft_ndcg", plain, false, Measure::Ndcg(None)),
+            ("soft_ndcg", plain, true, Measure::Ndcg(k)),
+            ("soft_dcg", plain, true, Measure::Dcg(k)),
+            ("soft_precision", plain, true, Measure::Precision(k)),
+            ("smooth_ndcg", squared, false, Measure::Ndcg(None)),
+            ("smooth_ndcg", squared, true, Measure::Ndcg(k)),
+            ("smooth_precision", squared, true, Measure::Precision(k)),
+            ("smooth_rr", squared, false, Measure::ReciprocalRank(None)),
+            ("smooth_ap_indicator", squared, false, Measure::Ap(None)),
+            ("smooth_ap_rank", plain, false, Measure::Ap(None)),
+            ("smooth_dcg", plain, false, Measure::Dcg(None)),
+        ];
+        for (name, sigma, cut, measure) in limits {
+            let spec = LossSpec::new(name).with("sigma", sigma);
+            let spec = if cut { spec.with("k", 3) } else { spec };
+            let (found, expected) = (surrogate(&spec, &scores, &labels), exact(measure, &scores, &labels));
+            prop_assert!((found - expected).abs() < 1e-6, "{name}: {found} {expected}");
+        }
+        // NeuralSort compares sums of n differences.
+        let spec = LossSpec::new("neural_ndcg").with("temperature", plain);
+        let (found, expected) = (surrogate(&spec, &scores, &labels), exact(Measure::Ndcg(None), &scores, &labels));
+        prop_assert!((found - expected).abs() < 1e-6, "neural_ndcg: {found} {expected}");
+    }
+
+    /// smoothrank, section 5.1: a wrong indicator is at most `exp(-mu / sigma)`, a right one misses 1 by `n - 1` times as much.
+    #[test]
+    fn smooth_ndcg_errs_by_exp_of_mu_over_sigma((scores, labels) in lists(), factor in 0.05f64..2.0) {
+        let mu = smallest_gap(&scores).powi(2);
+        let sigma = mu * factor;
+        let found = surrogate(&LossSpec::new("smooth_ndcg").with("sigma", sigma), &scores, &labels);
+        let error = (found - exact(Measure::Ndcg(None), &scores, &labels)).abs();
+        let n = scores.len() as f64;
+        let gains: f64 = labels.iter().map(|y| Gain::Exp2.of(*y)).sum();
+        let discounts: f64 = (1..=scores.len()).map(|r| Discount::Log2.at(r)).sum();
+        let bound = (-mu / sigma).exp() * n * gains * discounts / ideal(&labels, &Gain::Exp2);
+        prop_assert!(error <= bound + 1e-6, "{error} above {bound}");
+    }
+
+    /// softrank-directness, Theorem 2, with the factor `(n - 1) / 4` of the variance that its proof has and its statement drops.
+    #[test]
+    fn soft_ndcg_keeps_within_the_bound_of_theorem_2((scores, labels) in lists(), factor in 0.05f64..0.6) {
+        let delta = smallest_gap(&scores);
+        let sigma = delta * factor;
+        let n = scores.len() as f64;
+        let variance = (n - 1.0) / 4.0 * (1.0 - erf(delta / (2.0 * sigma)).powi(2));
+        prop_assume!(variance < 0.2);
+        let e1 = (n - 1.0) * sigma / (2.0 * delta * std::f64::consts::PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp();
+        let e2 = (variance / (1.0 - 5.0 * variance)).sqrt() + 5.0 * variance;
+        let largest_gain = labels.iter().copied().fold(0.0, f64::max).exp2();
+        let spec = LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("evaluation", "recursion");
+        let soft = surrogate(&spec.with("sigma", sigma), &scores, &labels);
+        let hard = surrogate(&spec.with("sigma", delta * 1e-3), &scores, &labels);
+        let error = (soft - hard).abs();
+        prop_assert!(error <= largest_gain * n * (e1 + e2) + 1e-12, "{error}, sigma {sigma}, delta {delta}");
+        // What the proof really shows is tighter: the mean over gains of the two errors of a document.
+        let gains: f64 = labels.iter().map(|y| Gain::Exp2Raw.of(*y)).sum::<f64>() / ideal(&labels, &Gain::Exp2Raw);
+        // The discount's slope is at most 1 / (2 ln 2), not 1/2.
+        let slope = 1.0 / std::f64::consts::LN_2;
+        prop_assert!(error <= gains * (slope * e1 + e2) + 1e-12, "{error} above the tighter bound");
+    }
+}
