@@ -24,7 +24,14 @@ fn rows() -> Vec<(&'static str, &'static str, Value, Option<&'static str>)> {
         ("ada_rank-scorers", "map", json!({"kind": "ada_rank", "rounds": 10}), Some("approx_ndcg")),
         ("rank_boost", "map", json!({"kind": "rank_boost"}), None),
         ("rank_boost-ndcg", "ndcg@10", json!({"kind": "rank_boost"}), None),
+        ("trees-lambda", "map", small_trees(), Some("lambda_ndcg")),
+        ("trees-lambda-ndcg", "ndcg@10", small_trees(), Some("lambda_ndcg")),
+        ("trees-approx", "map", small_trees(), Some("approx_ndcg")),
     ]
+}
+
+fn small_trees() -> Value {
+    json!({"kind": "boosted_trees", "leaves": 7, "learning_rate": 0.05, "min_documents": 50})
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

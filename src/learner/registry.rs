@@ -40,8 +40,13 @@ pub struct LearnerEntry {
 }
 
 /// Every registered learner, by name.
-pub static LEARNERS: &[LearnerEntry] =
-    &[super::ada_rank::ENTRY, super::gradient::ENTRY, super::rank_boost::ENTRY, super::regression::ENTRY];
+pub static LEARNERS: &[LearnerEntry] = &[
+    super::ada_rank::ENTRY,
+    super::boosted_trees::ENTRY,
+    super::gradient::ENTRY,
+    super::rank_boost::ENTRY,
+    super::regression::ENTRY,
+];
 
 /// The learner of a `[learner]` table: `kind` and its parameters.
 ///

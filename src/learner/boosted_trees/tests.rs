@@ -1,0 +1,104 @@
+use super::*;
+use crate::learner::testing::{self, StopAfter, dataset};
+
+/// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
+fn exclusive_or() -> Dataset {
+    let query: &[(f32, &[f32])] =
+        &[(0.0, &[0.0, 0.0]), (1.0, &[0.0, 1.0]), (1.0, &[1.0, 0.0]), (0.0, &[1.0, 1.0]), (0.0, &[1.0, 1.0])];
+    dataset(2, &[query; 4])
+}
+
+fn small() -> BoostedTreesConfig {
+    BoostedTreesConfig { min_documents: 1, l2: 0.0, leaves: 4, rounds: 20, ..BoostedTreesConfig::default() }
+}
+
+fn fit(config: &BoostedTreesConfig, loss: &str, data: &Dataset) -> Fitted {
+    config.check(&LossSpec::new(loss)).unwrap().fit(data, None, &testing::context(None)).unwrap()
+}
+
+#[test]
+fn an_exclusive_or_is_ordered_by_every_kind_of_loss() {
+    for loss in ["lambda_ndcg", "rank_net", "approx_ndcg", "list_net", "mse_gain"] {
+        let fitted = fit(&small(), loss, &exclusive_or());
+        assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0), "{loss}");
+        let Model::Trees(trees) = fitted.model else { panic!("trees") };
+        assert_eq!(trees.trees(), fitted.best_round);
+    }
+}
+
+#[test]
+fn the_loss_sinks_in_every_round() {
+    for loss in ["rank_net", "list_net", "approx_ndcg", "mse_gain"] {
+        let fitted = fit(&BoostedTreesConfig { learning_rate: 0.05, ..small() }, loss, &exclusive_or());
+        assert!(fitted.history.len() > 5, "{loss}");
+        for pair in fitted.history.windows(2) {
+            assert!(pair[1].objective <= pair[0].objective + 1e-6, "{loss}: {pair:?}");
+        }
+    }
+}
+
+#[test]
+fn two_documents_take_the_newton_step() {
+    // RankNet at equal scores: gradient -1/2 and 1/2, curvature 1/4 each, so the leaves are 2 and -2.
+    let config = BoostedTreesConfig { rounds: 1, learning_rate: 0.5, ..small() };
+    let fitted = fit(&config, "rank_net", &testing::two_documents());
+    let Model::Trees(trees) = fitted.model else { panic!("trees") };
+    assert_eq!(trees.scores(&testing::two_documents().features), [-1.0, 1.0]);
+    assert!((fitted.history[0].objective - (1.0 + (-2.0f64).exp()).ln()).abs() < 1e-12);
+}
+
+#[test]
+fn patience_ends_a_fit_that_gets_no_better() {
+    let fitted = fit(&BoostedTreesConfig { patience: Some(3), ..small() }, "rank_net", &exclusive_or());
+    assert_eq!((fitted.stop, fitted.history.len()), (StopReason::EarlyStopped, fitted.best_round + 3));
+}
+
+#[test]
+fn a_stopped_and_resumed_fit_ends_in_the_same_bytes() {
+    let data = exclusive_or();
+    let config = BoostedTreesConfig { rounds: 8, subsample: 0.5, colsample: 0.5, ..small() };
+    for loss in ["lambda_ndcg", "approx_ndcg"] {
+        let learner = config.check(&LossSpec::new(loss)).unwrap();
+        let bytes = |stop_after: Option<usize>| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut context = testing::context(Some(folder.path()));
+            let stopper = StopAfter { rounds: stop_after.unwrap_or(0), interrupt: context.interrupt.clone() };
+            if stop_after.is_some() {
+                context.progress = &stopper;
+                assert_eq!(learner.fit(&data, None, &context).unwrap().stop, StopReason::Interrupted);
+                context.interrupt = Default::default();
+                context.progress = &crate::learner::NoProgress;
+                context.resume = true;
+            }
+            let fitted = learner.fit(&data, None, &context).unwrap();
+            let state = std::fs::read(folder.path().join(crate::learner::rounds::STATE_FILE)).unwrap();
+            (state, crate::ranker::Parts::of(&fitted.model))
+        };
+        assert_eq!(bytes(None), bytes(Some(2)), "{loss}");
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let data = exclusive_or();
+    let of_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| crate::ranker::Parts::of(&fit(&small(), "lambda_ndcg", &data).model))
+    };
+    assert_eq!(of_threads(1), of_threads(2));
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let message = |text: &str, loss: &str| {
+        let config: BoostedTreesConfig = serde_json::from_str(text).unwrap();
+        config.check(&LossSpec::new(loss)).unwrap_err().to_string()
+    };
+    assert_eq!(
+        message(r#"{"learning_rate": 0}"#, "rank_net"),
+        "learner.learning_rate = 0: expected a number above 0, at most 1"
+    );
+    assert_eq!(message(r#"{"leaves": 1}"#, "rank_net"), "learner.leaves = 1: expected at least 2");
+    assert_eq!(message(r#"{"bins": 300}"#, "rank_net"), "learner.bins = 300: expected 2 to 256");
+    assert!(message("{}", "rank_nt").contains("did you mean `rank_net`?"));
+}
