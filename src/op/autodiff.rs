@@ -2,7 +2,7 @@
 //! backend below.
 
 use burn::backend::{
-    Autodiff, AutodiffBackend, TensorMetadata,
+    Autodiff, AutodiffBackend,
     autodiff::{
         checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
         grads::Gradients,

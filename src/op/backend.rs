@@ -109,8 +109,6 @@ pub trait Pairwise: Backend {
     }
 }
 
-impl Pairwise for burn::backend::Flex {}
-
 #[cfg(feature = "ndarray")]
 #[expect(deprecated, reason = "supported for users of older models")]
 impl Pairwise for burn::backend::NdArray {}

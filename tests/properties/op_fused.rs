@@ -205,3 +205,49 @@ fn run_rank(case: &Case, dtype: DType) -> Vec<f64> {
     };
     rank(tensor(&case.scores), tensor(&case.mask)).into_data().iter::<f64>().collect()
 }
+
+#[test]
+fn padding_never_changes_a_bit() {
+    let device = Device::flex().autodiff();
+    let documents = 37;
+    let bits = |padding: usize| -> Vec<u32> {
+        let [short] = &cases("padding", 37)[24..25] else { unreachable!("one case of 37 documents") };
+        let padded = |values: &[f32], fill: f32| {
+            let cells: Vec<f32> = values
+                .chunks(documents)
+                .flat_map(|list| list.iter().copied().chain(std::iter::repeat_n(fill, padding)))
+                .collect();
+            Tensor::<2>::from_data(TensorData::new(cells, [2, documents + padding]), &device)
+        };
+        assert_eq!(short.shape, [2, documents]);
+        let x = padded(&short.scores, 0.0).require_grad();
+        let v = padded(&short.values, 0.0).require_grad();
+        let (labels, mask) = (padded(&short.labels, 0.0), padded(&short.mask, 0.0));
+        let g = padded(&short.gradient, 0.0);
+        let terms = [ExponentialTerm { coefficient: 1.0, base: 0.7 }];
+        let weight = lambda(&[x.clone(), v.clone(), labels.clone(), mask.clone()], 1.0, 0.5);
+        let outputs = [
+            step_sum(x.clone(), v.clone(), 3.0, Step::Logistic),
+            step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
+            indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
+            rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
+            pair_loss(x.clone(), labels, mask, &weight, PairLoss::Logistic),
+        ];
+        let mut bits = Vec::new();
+        for output in outputs {
+            let gradients = (output.clone() * g.clone()).sum().backward();
+            let parts = [Some(output.inner()), x.grad(&gradients), v.grad(&gradients)];
+            for part in parts.into_iter().flatten() {
+                let values: Vec<f32> = part.into_data().iter::<f32>().collect();
+                bits.extend(
+                    values.chunks(documents + padding).flat_map(|list| list[..documents].iter().map(|v| v.to_bits())),
+                );
+            }
+        }
+        bits
+    };
+    let expected = bits(0);
+    for padding in [1, 3, 27, 100] {
+        assert!(bits(padding) == expected, "{padding} padded documents");
+    }
+}

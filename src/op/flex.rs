@@ -1,0 +1,219 @@
+//! The primitives on Flex: fused kernels for `f32` and `f64`, tensor definitions for any other type.
+
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, tensor::FloatTensor};
+use burn::tensor::{DType, Element, TensorData};
+
+use super::{
+    ExponentialTerm, PairLoss, Step,
+    backend::Pairwise,
+    indicator_sum,
+    kernel::{self, IndicatorInputs, Pairs, Real},
+    pair_loss::{self, Weight},
+    rank, rank_expectation, step_sum,
+};
+
+/// A type whose values can be borrowed from a tensor.
+trait Stored: Real + Element {
+    /// The values of a contiguous tensor of this type.
+    fn of_tensor(tensor: &FlexTensor) -> &[Self];
+}
+
+macro_rules! stored {
+    ($type:ty) => {
+        impl Stored for $type {
+            fn of_tensor(tensor: &FlexTensor) -> &[Self] {
+                let cells = tensor.layout().num_elements();
+                &tensor.storage::<$type>()[..cells]
+            }
+        }
+    };
+}
+
+stored!(f32);
+stored!(f64);
+
+fn tensor<T: Stored>(values: Vec<T>, shape: impl Into<burn::tensor::Shape>) -> FlexTensor {
+    FlexTensor::from_data(TensorData::new(values, shape))
+}
+
+/// Runs `$fused` with `$T` the type of `$x` when there is a kernel for it, else `$definition`.
+macro_rules! by_type {
+    ($x:ident, $T:ident => $fused:expr, $definition:expr) => {
+        match $x.dtype() {
+            _ if $x.shape().num_elements() == 0 => $definition,
+            DType::F32 => {
+                type $T = f32;
+                $fused
+            }
+            DType::F64 => {
+                type $T = f64;
+                $fused
+            }
+            _ => $definition,
+        }
+    };
+}
+
+/// Borrows the values of tensors, made contiguous first.
+macro_rules! values {
+    ($T:ident; $($tensor:ident),+) => {
+        $(let $tensor = $tensor.to_contiguous();)+
+        $(let $tensor = <$T as Stored>::of_tensor(&$tensor);)+
+    };
+}
+
+fn contiguous(weight: Weight<Flex>) -> Weight<Flex> {
+    match weight {
+        Weight::Unit => Weight::Unit,
+        Weight::Document(u) => Weight::Document(u.to_contiguous()),
+        Weight::Lambda { gain, discount, rank, absolute, gap } => Weight::Lambda {
+            gain: gain.to_contiguous(),
+            discount: discount.to_contiguous(),
+            rank: rank.to_contiguous(),
+            absolute,
+            gap,
+        },
+    }
+}
+
+fn pairs<T: Stored>(weight: &Weight<Flex>) -> Pairs<&[T]> {
+    match weight {
+        Weight::Unit => Pairs::Unit,
+        Weight::Document(u) => Pairs::Document(T::of_tensor(u)),
+        Weight::Lambda { gain, discount, rank, absolute, gap } => Pairs::Lambda {
+            gain: T::of_tensor(gain),
+            discount: T::of_tensor(discount),
+            rank: T::of_tensor(rank),
+            absolute: *absolute,
+            gap: *gap,
+        },
+    }
+}
+
+impl Pairwise for Flex {
+    fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, v);
+            tensor(kernel::step_sum(x, v, shape[1], alpha, step), shape)
+        }, step_sum::definition::<Self>(x, v, alpha, step))
+    }
+
+    fn step_sum_gradient(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        alpha: f64,
+        step: Step,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, v, gradient);
+            let (to_x, to_v) = kernel::step_sum_gradient(x, v, gradient, shape[1], alpha, step);
+            (tensor(to_x, shape), tensor(to_v, shape))
+        }, step_sum::gradient::<Self>(x, v, gradient, alpha, step))
+    }
+
+    fn rank_expectation(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+        terms: Vec<ExponentialTerm>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, mask);
+            let (out, products) = kernel::rank_expectation(x, mask, shape[1], sigma, &terms);
+            (tensor(out, shape), tensor(products, [shape[0], shape[1], terms.len()]))
+        }, rank_expectation::definition::<Self>(x, mask, sigma, &terms))
+    }
+
+    fn rank_expectation_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        products: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigma: f64,
+        terms: Vec<ExponentialTerm>,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, mask, products, gradient);
+            tensor(kernel::rank_expectation_gradient(x, mask, products, gradient, shape[1], sigma, &terms), shape)
+        }, rank_expectation::gradient::<Self>(x, mask, products, gradient, sigma, &terms))
+    }
+
+    fn indicator_sum(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, a, mask);
+            let (out, total) = kernel::indicator_sum(x, a, mask, shape[1], sigma);
+            (tensor(out, shape), tensor(total, shape))
+        }, indicator_sum::definition::<Self>(x, a, mask, sigma))
+    }
+
+    fn indicator_sum_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        out: FloatTensor<Self>,
+        total: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigma: f64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, a, mask, out, total, gradient);
+            let inputs = IndicatorInputs { x, a, mask, out, total, g: gradient };
+            let (to_x, to_a) = kernel::indicator_sum_gradient(inputs, shape[1], sigma);
+            (tensor(to_x, shape), tensor(to_a, shape))
+        }, {
+            let forward = indicator_sum::Forward { out, total };
+            indicator_sum::gradient::<Self>(x, a, mask, forward, gradient, sigma)
+        })
+    }
+
+    fn pair_loss(
+        x: FloatTensor<Self>,
+        labels: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        weight: Weight<Self>,
+        loss: PairLoss,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, labels, mask);
+            let weight = contiguous(weight);
+            tensor(kernel::pair_loss::<T>(x, labels, mask, &pairs(&weight), shape[1], loss), shape)
+        }, pair_loss::definition::<Self>(x, labels, mask, weight, loss))
+    }
+
+    fn pair_loss_gradient(
+        x: FloatTensor<Self>,
+        labels: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        weight: Weight<Self>,
+        gradient: FloatTensor<Self>,
+        loss: PairLoss,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, labels, mask, gradient);
+            let weight = contiguous(weight);
+            tensor(kernel::pair_loss_gradient::<T>(x, labels, mask, &pairs(&weight), gradient, shape[1], loss), shape)
+        }, pair_loss::gradient::<Self>(x, labels, mask, weight, gradient, loss))
+    }
+
+    fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, mask);
+            tensor(kernel::rank(x, mask, shape[1]), shape)
+        }, rank::definition::<Self>(x, mask))
+    }
+}

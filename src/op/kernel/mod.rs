@@ -1,0 +1,139 @@
+//! Fused CPU kernels: value and analytic gradient of every primitive without any array of pairs.
+//!
+//! Every kernel keeps one shape, which compilers vectorise on any instruction set: for each document `j`, one loop over
+//! a contiguous tile of rows `i`. Rows depend on their own tile and on the order of the documents only, and partial
+//! sums over rows are added in order, so a result has the same bits with any number of threads; padding is dropped
+//! before the loops, so it has the same bits with any padding.
+
+mod indicator_sum;
+mod pair_loss;
+mod rank;
+mod rank_expectation;
+mod real;
+mod step_sum;
+
+pub(super) use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
+pub(super) use pair_loss::{Pairs, pair_loss, pair_loss_gradient};
+pub(super) use rank::rank;
+pub(super) use rank_expectation::{rank_expectation, rank_expectation_gradient};
+pub(super) use real::Real;
+pub(super) use step_sum::{step_sum, step_sum_gradient};
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// Rows of a tile: a few arrays of this length stay in the first-level cache.
+const TILE: usize = 128;
+
+/// Pairs below which threads cost more than they bring.
+const SERIAL_PAIRS: usize = 1 << 14;
+
+/// Stripes of rows with partial sums of their own, at most, in one list.
+const STRIPES: usize = 16;
+
+/// A loop nest that is compiled once for each instruction set. `run` must be `#[inline(always)]`, so that it takes the
+/// instruction set of its caller; `FMA` says whether a fused multiply-add is one instruction.
+trait Kernel {
+    fn run<const FMA: bool>(self);
+}
+
+/// Runs a kernel with the widest instructions that this processor has.
+fn dispatch<K: Kernel>(kernel: K) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+        fn avx512<K: Kernel>(kernel: K) {
+            kernel.run::<true>();
+        }
+
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<K: Kernel>(kernel: K) {
+            kernel.run::<true>();
+        }
+
+        if is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx2") {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+            {
+                // SAFETY: every feature that the function enables has just been detected.
+                return unsafe { avx512(kernel) };
+            }
+            // SAFETY: every feature that the function enables has just been detected.
+            return unsafe { avx2(kernel) };
+        }
+    }
+    // NEON and its fused multiply-add are part of every 64-bit ARM.
+    if cfg!(target_arch = "aarch64") { kernel.run::<true>() } else { kernel.run::<false>() }
+}
+
+/// Runs `f` on every task, on all threads when there are enough pairs.
+fn for_each<T: Send>(tasks: Vec<T>, pairs: usize, f: impl Fn(T) + Sync + Send) {
+    if pairs < SERIAL_PAIRS || tasks.len() < 2 {
+        tasks.into_iter().for_each(f);
+    } else {
+        tasks.into_par_iter().for_each(f);
+    }
+}
+
+/// Tiles of one list: the first row and the outputs of its rows.
+fn tiles<T>(out: &mut [T]) -> Vec<(usize, &mut [T])> {
+    out.chunks_mut(TILE).enumerate().map(|(tile, rows)| (tile * TILE, rows)).collect()
+}
+
+/// The rows of a list in at most [`STRIPES`] ranges of whole tiles.
+fn stripes(rows: usize) -> Vec<Range<usize>> {
+    let tiles = rows.div_ceil(TILE).div_ceil(STRIPES).max(1);
+    (0..rows).step_by(tiles * TILE).map(|start| start..(start + tiles * TILE).min(rows)).collect()
+}
+
+/// Adds `partial` sums of each stripe over its rows into `out`, in order.
+fn reduce<T: Real>(out: &mut [T], partials: &[Vec<T>]) {
+    for partial in partials {
+        for (out, &value) in out.iter_mut().zip(partial) {
+            *out = *out + value;
+        }
+    }
+}
+
+/// Sum in a fixed order that vectorises.
+#[inline(always)]
+fn sum<T: Real>(values: &[T]) -> T {
+    const LANES: usize = 16;
+    let mut lanes = [T::ZERO; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, &value) in lanes.iter_mut().zip(chunk) {
+            *lane = *lane + value;
+        }
+    }
+    for (lane, &value) in lanes.iter_mut().zip(rest) {
+        *lane = *lane + value;
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] = lanes[lane] + lanes[lane + width];
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// Positions of the documents of one list.
+fn documents<T: Real>(mask: &[T]) -> Vec<usize> {
+    (0..mask.len()).filter(|&i| mask[i] > T::ZERO).collect()
+}
+
+fn gather<T: Real>(values: &[T], positions: &[usize]) -> Vec<T> {
+    positions.iter().map(|&i| values[i]).collect()
+}
+
+fn scatter<T: Real>(out: &mut [T], positions: &[usize], values: &[T]) {
+    for (&i, &value) in positions.iter().zip(values) {
+        out[i] = value;
+    }
+}

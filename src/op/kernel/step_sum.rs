@@ -1,0 +1,303 @@
+//! Fused [`step_sum`](crate::op::step_sum()).
+//!
+//! The logistic step of a list whose scores span less than the exponent range takes one exponential a document:
+//! with `e_i = exp(alpha (x_i - centre))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
+//! list, is computed from the difference of each pair.
+
+use super::{Kernel, Real, TILE, dispatch, for_each, tiles};
+use crate::op::Step;
+
+/// A step and its slope at a difference, for the general path.
+trait Phi {
+    fn value<T: Real, const FMA: bool>(t: T) -> T;
+    fn value_and_slope<T: Real, const FMA: bool>(t: T) -> (T, T);
+}
+
+struct Logistic;
+
+impl Phi for Logistic {
+    #[inline(always)]
+    fn value<T: Real, const FMA: bool>(t: T) -> T {
+        Self::value_and_slope::<T, FMA>(t).0
+    }
+
+    #[inline(always)]
+    fn value_and_slope<T: Real, const FMA: bool>(t: T) -> (T, T) {
+        let u = (-t.abs()).exponential::<FMA>();
+        let large = T::ONE / (T::ONE + u);
+        let small = u * large;
+        (if t < T::ZERO { small } else { large }, large * small)
+    }
+}
+
+struct Erf;
+
+impl Phi for Erf {
+    #[inline(always)]
+    fn value<T: Real, const FMA: bool>(t: T) -> T {
+        let small = T::HALF * t.abs().scaled_erfc::<FMA>() * (-t * t).exponential::<FMA>();
+        if t < T::ZERO { small } else { T::ONE - small }
+    }
+
+    #[inline(always)]
+    fn value_and_slope<T: Real, const FMA: bool>(t: T) -> (T, T) {
+        let bell = (-t * t).exponential::<FMA>();
+        let small = T::HALF * t.abs().scaled_erfc::<FMA>() * bell;
+        (if t < T::ZERO { small } else { T::ONE - small }, bell * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI))
+    }
+}
+
+struct Arctan;
+
+impl Phi for Arctan {
+    #[inline(always)]
+    fn value<T: Real, const FMA: bool>(t: T) -> T {
+        t.atan() * T::of(std::f64::consts::FRAC_1_PI) + T::HALF
+    }
+
+    #[inline(always)]
+    fn value_and_slope<T: Real, const FMA: bool>(t: T) -> (T, T) {
+        (Self::value::<T, FMA>(t), T::of(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE))
+    }
+}
+
+/// One list without the end that adds nothing.
+struct List<'a, T> {
+    x: &'a [T],
+    v: &'a [T],
+    alpha: T,
+    /// Documents that can add to a sum.
+    members: usize,
+    /// Rows of their own; those after have the value of the last.
+    rows: usize,
+}
+
+impl<'a, T: Real> List<'a, T> {
+    /// `weights` are the arrays that a document adds through: one where all are 0 adds nothing, and equal ones at the
+    /// end of the list (padding) share one row.
+    fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: T) -> Self {
+        let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
+        let last = x.last().copied().unwrap_or_default();
+        let members = (0..x.len()).rev().find(|&j| !silent(j)).map_or(0, |j| j + 1);
+        let distinct = (0..x.len()).rev().find(|&j| j < members || x[j] != last).map_or(0, |j| j + 1);
+        Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
+    }
+
+    /// `exp(alpha (x_i - centre))`, if the list is narrow enough that no ratio or product of two is lost.
+    fn exponentials(&self) -> Option<Vec<T>> {
+        let x = &self.x[..self.rows];
+        let (low, high) = x
+            .iter()
+            .fold((x[0], x[0]), |(low, high), &x| (if x < low { x } else { low }, if x > high { x } else { high }));
+        let alpha = self.alpha.to_f64();
+        if alpha * (high.to_f64() - low.to_f64()) >= T::RANGE.to_f64() {
+            return None;
+        }
+        let centre = 0.5 * (high.to_f64() + low.to_f64());
+        let mut e = vec![T::ZERO; x.len()];
+        dispatch(Exponentials { x, alpha, centre, e: &mut e });
+        Some(e)
+    }
+}
+
+/// In double precision: the argument has an error of its own size times the rounding unit.
+struct Exponentials<'a, T> {
+    x: &'a [T],
+    alpha: f64,
+    centre: f64,
+    e: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Exponentials<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (e, x) in self.e.iter_mut().zip(self.x) {
+            *e = T::of(((x.to_f64() - self.centre) * self.alpha).exponential::<FMA>());
+        }
+    }
+}
+
+/// `sum_j v_j e_j / (e_i + e_j)`, two documents to a division.
+struct ByExponentials<'a, T> {
+    e: &'a [T],
+    v: &'a [T],
+    rows: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for ByExponentials<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let rows = &self.rows[..self.out.len()];
+        let (e_pairs, v_pairs) = (self.e.chunks_exact(2), self.v.chunks_exact(2));
+        let rest = e_pairs.remainder().iter().zip(v_pairs.remainder());
+        for (e, v) in e_pairs.zip(v_pairs) {
+            let (first, second) = (v[0] * e[0], v[1] * e[1]);
+            for (out, &row) in self.out.iter_mut().zip(rows) {
+                let (a, b) = (row + e[0], row + e[1]);
+                *out = *out + first.fma::<FMA>(b, second * a) / (a * b);
+            }
+        }
+        for (&e, &v) in rest {
+            for (out, &row) in self.out.iter_mut().zip(rows) {
+                *out = *out + v * e / (row + e);
+            }
+        }
+    }
+}
+
+struct ByDifferences<'a, T, P> {
+    x: &'a [T],
+    v: &'a [T],
+    rows: &'a [T],
+    alpha: T,
+    out: &'a mut [T],
+    phi: P,
+}
+
+impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let rows = &self.rows[..self.out.len()];
+        for (&x, &v) in self.x.iter().zip(self.v) {
+            for (out, &row) in self.out.iter_mut().zip(rows) {
+                *out = v.fma::<FMA>(P::value::<T, FMA>((x - row) * self.alpha), *out);
+            }
+        }
+    }
+}
+
+/// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents.
+pub(in crate::op) fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
+    let mut out = vec![T::ZERO; x.len()];
+    let pairs = x.len() * n;
+    let lists = x.chunks(n).zip(v.chunks(n)).zip(out.chunks_mut(n)).collect();
+    for_each(lists, pairs, |((x, v), out)| {
+        let (alpha, step) = logistic_form(alpha, step);
+        let list = List::new(x, v, &[v], T::of(alpha));
+        let (members, rows) = (list.members, list.rows);
+        let exponentials = if step == Step::Logistic { list.exponentials() } else { None };
+        for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
+            (Some(e), _) => dispatch(ByExponentials { e: &e[..members], v: &v[..members], rows: &e[start..], out }),
+            (None, Step::Erf) => by_differences(&list, start, out, Erf),
+            (None, Step::Arctan) => by_differences(&list, start, out, Arctan),
+            (None, Step::Logistic | Step::Tanh) => by_differences(&list, start, out, Logistic),
+        });
+        let last = out[rows - 1];
+        out[rows..].fill(last);
+    });
+    out
+}
+
+/// `(1 + tanh t) / 2` is the logistic step at `2 t`.
+fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
+    if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
+}
+
+fn by_differences<T: Real, P: Phi>(list: &List<T>, start: usize, out: &mut [T], phi: P) {
+    let (x, v) = (&list.x[..list.members], &list.v[..list.members]);
+    dispatch(ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi });
+}
+
+/// Gradients of one tile: of the rows `start..`, in `x` and `v`.
+struct Tile<'a, T> {
+    x: &'a [T],
+    v: &'a [T],
+    g: &'a [T],
+    start: usize,
+    members: usize,
+    alpha: T,
+    to_x: &'a mut [T],
+    to_v: &'a mut [T],
+}
+
+/// [`Tile`] with the exponentials of the documents.
+struct GradientByExponentials<'a, T> {
+    tile: Tile<'a, T>,
+    e: &'a [T],
+}
+
+impl<T: Real> Kernel for GradientByExponentials<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Tile { v, g, start, members, alpha, to_x, to_v, .. } = self.tile;
+        let rows = start..start + to_x.len();
+        let (e_rows, v_rows, g_rows) = (&self.e[rows.clone()], &v[rows.clone()], &g[rows]);
+        for ((&e, &v), &g) in self.e[..members].iter().zip(v).zip(g) {
+            for ((((to_x, to_v), &row), &v_row), &g_row) in
+                to_x.iter_mut().zip(to_v.iter_mut()).zip(e_rows).zip(v_rows).zip(g_rows)
+            {
+                let r = T::ONE / (row + e);
+                // The difference before the sum: a document's term with itself and its ties is exactly 0.
+                let exchange = g * v_row - g_row * v;
+                *to_x = (e * r * r).fma::<FMA>(exchange, *to_x);
+                *to_v = g.fma::<FMA>(r, *to_v);
+            }
+        }
+        for ((to_x, to_v), &row) in to_x.iter_mut().zip(to_v.iter_mut()).zip(e_rows) {
+            *to_x = *to_x * row * alpha;
+            *to_v = *to_v * row;
+        }
+    }
+}
+
+struct GradientByDifferences<'a, T, P> {
+    tile: Tile<'a, T>,
+    phi: P,
+}
+
+impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Tile { x, v, g, start, members, alpha, to_x, to_v } = self.tile;
+        let rows = start..start + to_x.len();
+        let (x_rows, v_rows, g_rows) = (&x[rows.clone()], &v[rows.clone()], &g[rows]);
+        for ((&x, &v), &g) in x[..members].iter().zip(v).zip(g) {
+            for ((((to_x, to_v), &row), &v_row), &g_row) in
+                to_x.iter_mut().zip(to_v.iter_mut()).zip(x_rows).zip(v_rows).zip(g_rows)
+            {
+                let (value, slope) = P::value_and_slope::<T, FMA>((row - x) * alpha);
+                *to_x = slope.fma::<FMA>(g * v_row - g_row * v, *to_x);
+                *to_v = g.fma::<FMA>(value, *to_v);
+            }
+        }
+        for to_x in to_x {
+            *to_x = *to_x * alpha;
+        }
+    }
+}
+
+/// Gradients of [`step_sum`] in `x` and `v`, given those of its output.
+pub(in crate::op) fn step_sum_gradient<T: Real>(
+    x: &[T],
+    v: &[T],
+    g: &[T],
+    n: usize,
+    alpha: f64,
+    step: Step,
+) -> (Vec<T>, Vec<T>) {
+    let (mut to_x, mut to_v) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
+    let pairs = x.len() * n;
+    let inputs = x.chunks(n).zip(v.chunks(n)).zip(g.chunks(n));
+    let lists = inputs.zip(to_x.chunks_mut(n).zip(to_v.chunks_mut(n))).collect();
+    for_each(lists, pairs, |(((x, v), g), (to_x, to_v))| {
+        let (alpha, step) = logistic_form(alpha, step);
+        let list = List::new(x, v, &[v, g], T::of(alpha));
+        let (members, rows, alpha) = (list.members, list.rows, list.alpha);
+        let exponentials = if step == Step::Logistic { list.exponentials() } else { None };
+        let tiles = to_x[..rows].chunks_mut(TILE).zip(to_v[..rows].chunks_mut(TILE)).enumerate().collect();
+        for_each(tiles, members * rows, |(tile, (to_x, to_v))| {
+            let tile = Tile { x, v, g, start: tile * TILE, members, alpha, to_x, to_v };
+            match (&exponentials, step) {
+                (Some(e), _) => dispatch(GradientByExponentials { tile, e }),
+                (None, Step::Erf) => dispatch(GradientByDifferences { tile, phi: Erf }),
+                (None, Step::Arctan) => dispatch(GradientByDifferences { tile, phi: Arctan }),
+                (None, Step::Logistic | Step::Tanh) => dispatch(GradientByDifferences { tile, phi: Logistic }),
+            }
+        });
+        // Rows after the last of their own have weight and gradient 0, as padding does.
+        let last = to_v[rows - 1];
+        to_v[rows..].fill(last);
+    });
+    (to_x, to_v)
+}
