@@ -1,6 +1,6 @@
 //! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential a pair.
 
-use super::{Kernel, Real, TILE, dispatch, documents, for_each, gather, scatter};
+use super::{Kernel, Real, TILE, blocks, dispatch, documents, for_each, gather, in_block, scatter};
 
 /// Numerator and denominator of the rows of one tile.
 struct Sums<'a, T> {
@@ -16,15 +16,19 @@ struct Sums<'a, T> {
 impl<T: Real> Kernel for Sums<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (out, total) = (self.out, &mut *self.total);
+        let (out, total) = (self.out, self.total);
         let rows = &self.rows[..out.len()];
-        for (&x, &a) in self.x.iter().zip(self.a) {
-            for ((out, total), &row) in out.iter_mut().zip(total.iter_mut()).zip(rows) {
-                let d = x - row;
-                let kernel = (d * d * self.rate).exponential::<FMA>();
-                *out = kernel.fma::<FMA>(a, *out);
-                *total = *total + kernel;
-            }
+        for block in blocks(self.x.len()) {
+            in_block([out, total], |[out, total]| {
+                for (&x, &a) in self.x[block.clone()].iter().zip(&self.a[block]) {
+                    for ((out, total), &row) in out.iter_mut().zip(total.iter_mut()).zip(rows) {
+                        let d = x - row;
+                        let kernel = (d * d * self.rate).exponential::<FMA>();
+                        *out = kernel.fma::<FMA>(a, *out);
+                        *total = *total + kernel;
+                    }
+                }
+            });
         }
         for (out, &total) in out.iter_mut().zip(total.iter()) {
             *out = *out / total;

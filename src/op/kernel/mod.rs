@@ -26,6 +26,9 @@ use rayon::prelude::*;
 /// Rows of a tile: a few arrays of this length stay in the first-level cache.
 const TILE: usize = 128;
 
+/// Documents whose terms are summed apart, so that rounding grows with the square root of a long list.
+const BLOCK: usize = 128;
+
 /// Pairs below which threads cost more than they bring.
 const SERIAL_PAIRS: usize = 1 << 14;
 
@@ -87,6 +90,25 @@ fn tiles<T>(out: &mut [T]) -> Vec<(usize, &mut [T])> {
 fn stripes(rows: usize) -> Vec<Range<usize>> {
     let tiles = rows.div_ceil(TILE).div_ceil(STRIPES).max(1);
     (0..rows).step_by(tiles * TILE).map(|start| start..(start + tiles * TILE).min(rows)).collect()
+}
+
+/// The documents in blocks of at most [`BLOCK`].
+#[inline(always)]
+fn blocks(documents: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..documents).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(documents))
+}
+
+/// Runs `f` on `K` arrays of zeros, one value a row, and adds them to the sums of a tile.
+#[inline(always)]
+fn in_block<T: Real, const K: usize>(sums: [&mut [T]; K], f: impl FnOnce([&mut [T]; K])) {
+    let mut partial = [[T::ZERO; TILE]; K];
+    let length = sums.first().map_or(0, |sums| sums.len());
+    f(partial.each_mut().map(|partial| &mut partial[..length]));
+    for (sums, partial) in sums.into_iter().zip(&partial) {
+        for (sum, &partial) in sums.iter_mut().zip(partial) {
+            *sum = *sum + partial;
+        }
+    }
 }
 
 /// Adds `partial` sums of each stripe over its rows into `out`, in order.
