@@ -1,6 +1,6 @@
 //! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential a pair.
 
-use super::{Kernel, Real, TILE, blocks, dispatch, documents, for_each, gather, in_block, scatter};
+use super::{Kernel, Real, TILE, add, blocks, dispatch, documents, for_each, gather, scatter};
 
 /// Numerator and denominator of the rows of one tile.
 struct Sums<'a, T> {
@@ -16,21 +16,24 @@ struct Sums<'a, T> {
 impl<T: Real> Kernel for Sums<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (out, total) = (self.out, self.total);
-        let rows = &self.rows[..out.len()];
+        let (sums, totals) = (self.out, self.total);
+        let length = sums.len();
+        let rows = &self.rows[..length];
         for block in blocks(self.x.len()) {
-            in_block([out, total], |[out, total]| {
-                for (&x, &a) in self.x[block.clone()].iter().zip(&self.a[block]) {
-                    for ((out, total), &row) in out.iter_mut().zip(total.iter_mut()).zip(rows) {
-                        let d = x - row;
-                        let kernel = (d * d * self.rate).exponential::<FMA>();
-                        *out = kernel.fma::<FMA>(a, *out);
-                        *total = *total + kernel;
-                    }
+            let mut partial = [[T::ZERO; TILE]; 2];
+            let [out, total] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for (&x, &a) in self.x[block.clone()].iter().zip(&self.a[block]) {
+                for ((out, total), &row) in out.iter_mut().zip(total.iter_mut()).zip(rows) {
+                    let d = x - row;
+                    let kernel = (d * d * self.rate).exponential::<FMA>();
+                    *out = kernel.fma::<FMA>(a, *out);
+                    *total = *total + kernel;
                 }
-            });
+            }
+            add(sums, out);
+            add(totals, total);
         }
-        for (out, &total) in out.iter_mut().zip(total.iter()) {
+        for (out, &total) in sums.iter_mut().zip(totals.iter()) {
             *out = *out / total;
         }
     }
@@ -83,21 +86,29 @@ struct Gradient<'a, T> {
 impl<T: Real> Kernel for Gradient<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Self { x, a, out, q, rate, start, to_x, to_a } = self;
-        let rows = start..start + to_x.len();
+        let Self { x, a, out, q, rate, start, to_x: x_sums, to_a: a_sums } = self;
+        let length = x_sums.len();
+        let rows = start..start + length;
         let (x_rows, a_rows, out_rows, q_rows) = (&x[rows.clone()], &a[rows.clone()], &out[rows.clone()], &q[rows]);
-        for (((&x, &a), &out), &q) in x.iter().zip(a).zip(out).zip(q) {
-            let rows = x_rows.iter().zip(a_rows).zip(out_rows.iter().zip(q_rows));
-            for ((to_x, to_a), ((&x_row, &a_row), (&out_row, &q_row))) in to_x.iter_mut().zip(to_a.iter_mut()).zip(rows)
-            {
-                let d = x - x_row;
-                let kernel = (d * d * rate).exponential::<FMA>();
-                let flow = q_row.fma::<FMA>(a - out_row, q * (a_row - out));
-                *to_x = (kernel * d).fma::<FMA>(flow, *to_x);
-                *to_a = kernel.fma::<FMA>(q, *to_a);
+        for block in blocks(x.len()) {
+            let columns = x[block.clone()].iter().zip(&a[block.clone()]).zip(out[block.clone()].iter().zip(&q[block]));
+            let mut partial = [[T::ZERO; TILE]; 2];
+            let [to_x, to_a] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for ((&x, &a), (&out, &q)) in columns {
+                let rows = x_rows.iter().zip(a_rows).zip(out_rows.iter().zip(q_rows));
+                let sums = to_x.iter_mut().zip(to_a.iter_mut());
+                for ((to_x, to_a), ((&x_row, &a_row), (&out_row, &q_row))) in sums.zip(rows) {
+                    let d = x - x_row;
+                    let kernel = (d * d * rate).exponential::<FMA>();
+                    let flow = q_row.fma::<FMA>(a - out_row, q * (a_row - out));
+                    *to_x = (kernel * d).fma::<FMA>(flow, *to_x);
+                    *to_a = kernel.fma::<FMA>(q, *to_a);
+                }
             }
+            add(x_sums, to_x);
+            add(a_sums, to_a);
         }
-        for to_x in to_x {
+        for to_x in x_sums {
             *to_x = *to_x * rate * T::of(-2.0);
         }
     }

@@ -98,25 +98,18 @@ fn blocks(documents: usize) -> impl Iterator<Item = Range<usize>> {
     (0..documents).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(documents))
 }
 
-/// Runs `f` on `K` arrays of zeros, one value a row, and adds them to the sums of a tile.
+/// Adds the sums of a block to those of its tile.
 #[inline(always)]
-fn in_block<T: Real, const K: usize>(sums: [&mut [T]; K], f: impl FnOnce([&mut [T]; K])) {
-    let mut partial = [[T::ZERO; TILE]; K];
-    let length = sums.first().map_or(0, |sums| sums.len());
-    f(partial.each_mut().map(|partial| &mut partial[..length]));
-    for (sums, partial) in sums.into_iter().zip(&partial) {
-        for (sum, &partial) in sums.iter_mut().zip(partial) {
-            *sum = *sum + partial;
-        }
+fn add<T: Real>(sums: &mut [T], partial: &[T]) {
+    for (sum, &partial) in sums.iter_mut().zip(partial) {
+        *sum = *sum + partial;
     }
 }
 
 /// Adds `partial` sums of each stripe over its rows into `out`, in order.
 fn reduce<T: Real>(out: &mut [T], partials: &[Vec<T>]) {
     for partial in partials {
-        for (out, &value) in out.iter_mut().zip(partial) {
-            *out = *out + value;
-        }
+        add(out, partial);
     }
 }
 

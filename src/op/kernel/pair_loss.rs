@@ -4,7 +4,7 @@
 //! other pair is visited: about a third of all pairs with the usual labels.
 
 use super::{Kernel, Real, TILE, dispatch, documents, for_each, gather, reduce, scatter, stripes, sum};
-use crate::op::PairLoss;
+use crate::op::{PairLoss, pair_loss::EXPONENTIAL_BOUND};
 
 /// The loss of one pair and its slope.
 trait Term<T>: Copy + Send + Sync {
@@ -69,12 +69,13 @@ struct Exponential;
 impl<T: Real> Term<T> for Exponential {
     #[inline(always)]
     fn value<const FMA: bool>(self, t: T) -> T {
-        (-t).exponential::<FMA>()
+        let bound = T::of(-EXPONENTIAL_BOUND);
+        (-t.larger(bound)).exponential::<FMA>() * (T::ONE + (bound - t).larger(T::ZERO))
     }
 
     #[inline(always)]
     fn slope<const FMA: bool>(self, t: T) -> T {
-        -(-t).exponential::<FMA>()
+        -(-t.larger(T::of(-EXPONENTIAL_BOUND))).exponential::<FMA>()
     }
 }
 
@@ -105,6 +106,24 @@ impl<T: Real> Term<T> for Fidelity {
     fn slope<const FMA: bool>(self, t: T) -> T {
         let (root, rest) = Self::parts::<T, FMA>(t);
         -T::HALF * root * rest
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SoftZeroOne;
+
+impl<T: Real> Term<T> for SoftZeroOne {
+    #[inline(always)]
+    fn value<const FMA: bool>(self, t: T) -> T {
+        let u = (-t.abs()).exponential::<FMA>();
+        (if t < T::ZERO { T::ONE } else { u }) / (T::ONE + u)
+    }
+
+    #[inline(always)]
+    fn slope<const FMA: bool>(self, t: T) -> T {
+        let u = (-t.abs()).exponential::<FMA>();
+        let large = T::ONE / (T::ONE + u);
+        -(u * large * large)
     }
 }
 
@@ -275,6 +294,10 @@ macro_rules! with_term {
             }
             PairLoss::Fidelity => {
                 let $term = Fidelity;
+                $call
+            }
+            PairLoss::SoftZeroOne => {
+                let $term = SoftZeroOne;
                 $call
             }
         }

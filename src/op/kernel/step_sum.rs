@@ -4,7 +4,7 @@
 //! with `e_i = exp(alpha (x_i - centre))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
 //! list, is computed from the difference of each pair.
 
-use super::{Kernel, Real, TILE, blocks, dispatch, for_each, in_block, tiles};
+use super::{Kernel, Real, TILE, add, blocks, dispatch, for_each, tiles};
 use crate::op::Step;
 
 /// A step and its slope at a difference, for the general path.
@@ -128,24 +128,26 @@ struct ByExponentials<'a, T> {
 impl<T: Real> Kernel for ByExponentials<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let rows = &self.rows[..self.out.len()];
+        let length = self.out.len();
+        let rows = &self.rows[..length];
         for block in blocks(self.e.len()) {
             let (e_pairs, v_pairs) = (self.e[block.clone()].chunks_exact(2), self.v[block].chunks_exact(2));
             let rest = e_pairs.remainder().iter().zip(v_pairs.remainder());
-            in_block([self.out], |[out]| {
-                for (e, v) in e_pairs.zip(v_pairs) {
-                    let (first, second) = (v[0] * e[0], v[1] * e[1]);
-                    for (out, &row) in out.iter_mut().zip(rows) {
-                        let (a, b) = (row + e[0], row + e[1]);
-                        *out = *out + first.fma::<FMA>(b, second * a) / (a * b);
-                    }
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [out] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for (e, v) in e_pairs.zip(v_pairs) {
+                let (first, second) = (v[0] * e[0], v[1] * e[1]);
+                for (out, &row) in out.iter_mut().zip(rows) {
+                    let (a, b) = (row + e[0], row + e[1]);
+                    *out = *out + first.fma::<FMA>(b, second * a) / (a * b);
                 }
-                for (&e, &v) in rest {
-                    for (out, &row) in out.iter_mut().zip(rows) {
-                        *out = *out + v * e / (row + e);
-                    }
+            }
+            for (&e, &v) in rest {
+                for (out, &row) in out.iter_mut().zip(rows) {
+                    *out = *out + v * e / (row + e);
                 }
-            });
+            }
+            add(self.out, out);
         }
     }
 }
@@ -162,15 +164,17 @@ struct ByDifferences<'a, T, P> {
 impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let rows = &self.rows[..self.out.len()];
+        let length = self.out.len();
+        let rows = &self.rows[..length];
         for block in blocks(self.x.len()) {
-            in_block([self.out], |[out]| {
-                for (&x, &v) in self.x[block.clone()].iter().zip(&self.v[block]) {
-                    for (out, &row) in out.iter_mut().zip(rows) {
-                        *out = v.fma::<FMA>(P::value::<T, FMA>((x - row) * self.alpha), *out);
-                    }
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [out] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for (&x, &v) in self.x[block.clone()].iter().zip(&self.v[block]) {
+                for (out, &row) in out.iter_mut().zip(rows) {
+                    *out = v.fma::<FMA>(P::value::<T, FMA>((x - row) * self.alpha), *out);
                 }
-            });
+            }
+            add(self.out, out);
         }
     }
 }
@@ -228,25 +232,28 @@ struct GradientByExponentials<'a, T> {
 impl<T: Real> Kernel for GradientByExponentials<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { v, g, start, members, alpha, to_x, to_v, .. } = self.tile;
-        let rows = start..start + to_x.len();
+        let Tile { v, g, start, members, alpha, to_x: x_sums, to_v: v_sums, .. } = self.tile;
+        let length = x_sums.len();
+        let rows = start..start + length;
         let (e_rows, v_rows, g_rows) = (&self.e[rows.clone()], &v[rows.clone()], &g[rows]);
         for block in blocks(members) {
-            in_block([to_x, to_v], |[to_x, to_v]| {
-                for ((&e, &v), &g) in self.e[block.clone()].iter().zip(&v[block.clone()]).zip(&g[block]) {
-                    for ((((to_x, to_v), &row), &v_row), &g_row) in
-                        to_x.iter_mut().zip(to_v.iter_mut()).zip(e_rows).zip(v_rows).zip(g_rows)
-                    {
-                        let r = T::ONE / (row + e);
-                        // The difference before the sum: a document's term with itself and its ties is exactly 0.
-                        let exchange = g * v_row - g_row * v;
-                        *to_x = (e * r * r).fma::<FMA>(exchange, *to_x);
-                        *to_v = g.fma::<FMA>(r, *to_v);
-                    }
+            let mut partial = [[T::ZERO; TILE]; 2];
+            let [to_x, to_v] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for ((&e, &v), &g) in self.e[block.clone()].iter().zip(&v[block.clone()]).zip(&g[block]) {
+                for ((((to_x, to_v), &row), &v_row), &g_row) in
+                    to_x.iter_mut().zip(to_v.iter_mut()).zip(e_rows).zip(v_rows).zip(g_rows)
+                {
+                    let r = T::ONE / (row + e);
+                    // The difference before the sum: a document's term with itself and its ties is exactly 0.
+                    let exchange = g * v_row - g_row * v;
+                    *to_x = (e * r * r).fma::<FMA>(exchange, *to_x);
+                    *to_v = g.fma::<FMA>(r, *to_v);
                 }
-            });
+            }
+            add(x_sums, to_x);
+            add(v_sums, to_v);
         }
-        for ((to_x, to_v), &row) in to_x.iter_mut().zip(to_v.iter_mut()).zip(e_rows) {
+        for ((to_x, to_v), &row) in x_sums.iter_mut().zip(v_sums.iter_mut()).zip(e_rows) {
             *to_x = *to_x * row * alpha;
             *to_v = *to_v * row;
         }
@@ -261,23 +268,26 @@ struct GradientByDifferences<'a, T, P> {
 impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { x, v, g, start, members, alpha, to_x, to_v } = self.tile;
-        let rows = start..start + to_x.len();
+        let Tile { x, v, g, start, members, alpha, to_x: x_sums, to_v: v_sums } = self.tile;
+        let length = x_sums.len();
+        let rows = start..start + length;
         let (x_rows, v_rows, g_rows) = (&x[rows.clone()], &v[rows.clone()], &g[rows]);
         for block in blocks(members) {
-            in_block([to_x, to_v], |[to_x, to_v]| {
-                for ((&x, &v), &g) in x[block.clone()].iter().zip(&v[block.clone()]).zip(&g[block]) {
-                    for ((((to_x, to_v), &row), &v_row), &g_row) in
-                        to_x.iter_mut().zip(to_v.iter_mut()).zip(x_rows).zip(v_rows).zip(g_rows)
-                    {
-                        let (value, slope) = P::value_and_slope::<T, FMA>((row - x) * alpha);
-                        *to_x = slope.fma::<FMA>(g * v_row - g_row * v, *to_x);
-                        *to_v = g.fma::<FMA>(value, *to_v);
-                    }
+            let mut partial = [[T::ZERO; TILE]; 2];
+            let [to_x, to_v] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for ((&x, &v), &g) in x[block.clone()].iter().zip(&v[block.clone()]).zip(&g[block]) {
+                for ((((to_x, to_v), &row), &v_row), &g_row) in
+                    to_x.iter_mut().zip(to_v.iter_mut()).zip(x_rows).zip(v_rows).zip(g_rows)
+                {
+                    let (value, slope) = P::value_and_slope::<T, FMA>((row - x) * alpha);
+                    *to_x = slope.fma::<FMA>(g * v_row - g_row * v, *to_x);
+                    *to_v = g.fma::<FMA>(value, *to_v);
                 }
-            });
+            }
+            add(x_sums, to_x);
+            add(v_sums, to_v);
         }
-        for to_x in to_x {
+        for to_x in x_sums {
             *to_x = *to_x * alpha;
         }
     }
