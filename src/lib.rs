@@ -30,6 +30,8 @@ pub mod seed;
 pub mod text;
 
 #[cfg(feature = "cli")]
+pub mod bench;
+#[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cli")]
 pub mod experiment;

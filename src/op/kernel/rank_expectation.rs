@@ -3,7 +3,7 @@
 //! A factor `1 + pi (z - 1)` is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its
 //! precision when `pi` is close to 1.
 
-use super::{Kernel, Real, TILE, dispatch, documents, for_each, gather, reduce, scatter, stripes, sum};
+use super::{BLOCK, Kernel, Real, TILE, dispatch, documents, for_each, gather, reduce, scatter, stripes, sum};
 use crate::op::ExponentialTerm;
 
 /// Terms in the type of the kernels.
@@ -41,6 +41,12 @@ fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
     if t < T::ZERO { (small, large, bell) } else { (large, small, bell) }
 }
 
+/// 0 in place of values so small that arithmetic on them is slow, and that no sum would show.
+#[inline(always)]
+fn flushed<T: Real>(value: T) -> T {
+    if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }
+}
+
 /// Products over the documents for the rows `start..` of one list: term by term, `[terms, rows]`.
 struct Products<'a, T> {
     x: &'a [T],
@@ -58,6 +64,11 @@ impl<T: Real> Kernel for Products<'_, T> {
         let (ahead, behind) = (&mut ahead[..length], &mut behind[..length]);
         self.products.fill(T::ONE);
         for (j, &x) in self.x.iter().enumerate() {
+            if j % BLOCK == BLOCK - 1 {
+                for product in self.products.iter_mut() {
+                    *product = flushed(*product);
+                }
+            }
             for ((ahead, behind), &row) in ahead.iter_mut().zip(behind.iter_mut()).zip(rows) {
                 (*ahead, *behind, _) = beats::<T, FMA>((x - row) * self.terms.rate);
             }
@@ -137,10 +148,23 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                 (*ahead, *behind, *density) = beats::<T, FMA>((x - row) * self.terms.rate);
             }
             flow.fill(T::ZERO);
-            let weights = self.weights.chunks_exact(length);
-            for (weight, &base) in weights.zip(&self.terms.bases) {
-                for (((flow, &ahead), &behind), &weight) in
-                    flow.iter_mut().zip(ahead.iter()).zip(behind.iter()).zip(weight)
+            // Two terms to a division.
+            let mut weights = self.weights.chunks_exact(2 * length);
+            let mut bases = self.terms.bases.chunks_exact(2);
+            for (weights, bases) in weights.by_ref().zip(bases.by_ref()) {
+                let (first, second) = weights.split_at(length);
+                let probabilities = ahead.iter().zip(behind.iter());
+                for (((flow, (&ahead, &behind)), &first), &second) in
+                    flow.iter_mut().zip(probabilities).zip(first).zip(second)
+                {
+                    let a = ahead.fma::<FMA>(bases[0], behind);
+                    let b = ahead.fma::<FMA>(bases[1], behind);
+                    *flow = *flow + first.fma::<FMA>(b, second * a) / (a * b);
+                }
+            }
+            for &base in bases.remainder() {
+                let probabilities = ahead.iter().zip(behind.iter());
+                for ((flow, (&ahead, &behind)), &weight) in flow.iter_mut().zip(probabilities).zip(weights.remainder())
                 {
                     *flow = *flow + weight / ahead.fma::<FMA>(base, behind);
                 }
@@ -186,7 +210,7 @@ pub(in crate::op) fn rank_expectation_gradient<T: Real>(
                 let rows = &members[start..start + to_rows.len()];
                 let weights: Vec<T> = (0..width)
                     .flat_map(|m| rows.iter().map(move |&i| (i, m)))
-                    .map(|(i, m)| g[i] * terms.slopes[m] * products[i * width + m])
+                    .map(|(i, m)| flushed(g[i] * terms.slopes[m] * products[i * width + m]))
                     .collect();
                 dispatch(Gradient { x: &x, terms: &terms, start, weights: &weights, to_rows, to_all });
             }

@@ -1,0 +1,236 @@
+//! Forward and backward time of losses.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Instant;
+
+use burn::tensor::{Bool, Device, Tensor, TensorData};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use super::{BenchError, median, memory::peak_during, sync};
+use crate::loss::{LossSpec, RankingLoss, Reduction};
+use crate::op::with_tensor_path;
+use crate::seed::seed_for;
+
+/// Lists of a benchmark: `BATCHxDOCUMENTS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of lists.
+    pub batch: usize,
+    /// Documents of each list.
+    pub documents: usize,
+}
+
+impl FromStr for Shape {
+    type Err = BenchError;
+
+    fn from_str(text: &str) -> Result<Self, BenchError> {
+        let number = |part: &str| part.trim().parse().ok().filter(|&n: &usize| n > 0);
+        let parsed = text.split_once('x').and_then(|(batch, documents)| Some((number(batch)?, number(documents)?)));
+        let (batch, documents) = parsed.ok_or_else(|| BenchError::Shape { found: text.to_owned() })?;
+        Ok(Self { batch, documents })
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}x{}", self.batch, self.documents)
+    }
+}
+
+/// How the primitives of a loss are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpPath {
+    /// The fastest way of the device.
+    Fused,
+    /// Tensor operations and their automatic differentiation.
+    Tensor,
+}
+
+/// Times losses on one device.
+#[derive(Debug, Clone)]
+pub struct LossBench {
+    /// Losses, with their parameters.
+    pub losses: Vec<LossSpec>,
+    /// Shapes of the lists.
+    pub shapes: Vec<Shape>,
+    /// Paths to compare; runs alternate between them.
+    pub paths: Vec<OpPath>,
+    /// Runs of each path, of which the median counts.
+    pub repeats: usize,
+    /// Seed of scores and labels.
+    pub seed: u64,
+}
+
+/// One measurement; the keys of the first six are shared with scripts that time other implementations.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LossRow {
+    /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
+    pub peer: String,
+    /// Name of the loss.
+    pub loss: String,
+    /// Number of lists.
+    pub batch: usize,
+    /// Documents of each list.
+    pub n: usize,
+    /// Median time of forward and backward, in milliseconds.
+    pub ms: f64,
+    /// Million ordered pairs of documents a second.
+    pub mpairs_per_s: f64,
+    /// Documents a second.
+    pub documents_per_s: f64,
+    /// Most memory held above the inputs, in MiB; absent where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_mib: Option<f64>,
+}
+
+impl LossBench {
+    /// Times every loss at every shape, and hands each row to `on_row` as soon as it is known.
+    ///
+    /// # Errors
+    /// A loss that cannot be built, no repeats, a device that fails.
+    pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
+        if self.repeats == 0 {
+            return Err(BenchError::Repeats);
+        }
+        let losses = self.losses.iter().map(LossSpec::build).collect::<Result<Vec<_>, _>>()?;
+        for loss in &losses {
+            for &shape in &self.shapes {
+                for row in self.measure(loss.as_ref(), shape, device, name)? {
+                    on_row(row);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(
+        &self,
+        loss: &dyn RankingLoss,
+        shape: Shape,
+        device: &Device,
+        name: &str,
+    ) -> Result<Vec<LossRow>, BenchError> {
+        let lists = Lists::new(shape, self.seed, device);
+        let run = |path| match path {
+            OpPath::Fused => lists.step(loss, device, name),
+            OpPath::Tensor => with_tensor_path(|| lists.step(loss, device, name)),
+        };
+        // The first run of a path warms it up and shows its memory.
+        let mut peaks = Vec::new();
+        for &path in &self.paths {
+            let (time, peak) = peak_during(|| run(path));
+            time?;
+            peaks.push(peak);
+        }
+        let mut times = vec![Vec::with_capacity(self.repeats); self.paths.len()];
+        for _ in 0..self.repeats {
+            for (times, &path) in times.iter_mut().zip(&self.paths) {
+                times.push(run(path)?);
+            }
+        }
+        let cells = (shape.batch * shape.documents) as f64;
+        let rows = self.paths.iter().zip(&mut times).zip(peaks).map(|((path, times), peak)| {
+            let seconds = median(times);
+            let path = match path {
+                OpPath::Fused => "fused",
+                OpPath::Tensor => "tensor",
+            };
+            LossRow {
+                peer: format!("burn-rank/{name}/{path}"),
+                loss: loss.name().to_owned(),
+                batch: shape.batch,
+                n: shape.documents,
+                ms: seconds * 1e3,
+                mpairs_per_s: cells * shape.documents as f64 / seconds / 1e6,
+                documents_per_s: cells / seconds,
+                peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)),
+            }
+        });
+        Ok(rows.collect())
+    }
+}
+
+/// Inputs of a loss, on the training device.
+struct Lists {
+    scores: Tensor<2>,
+    labels: Tensor<2>,
+    mask: Tensor<2, Bool>,
+}
+
+impl Lists {
+    fn new(shape: Shape, seed: u64, device: &Device) -> Self {
+        let cells = shape.batch * shape.documents;
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "bench", cells as u64));
+        let scores: Vec<f32> = (0..cells).map(|_| normal(&mut random)).collect();
+        let labels: Vec<f32> =
+            (0..cells).map(|cell| if cell % shape.documents == 0 { 4.0 } else { label(&mut random) }).collect();
+        let device = device.clone().autodiff();
+        let tensor = |values| Tensor::<2>::from_data(TensorData::new(values, [shape.batch, shape.documents]), &device);
+        let (scores, labels) = (tensor(scores), tensor(labels));
+        let mask = labels.ones_like().greater_elem(0.0);
+        Self { scores, labels, mask }
+    }
+
+    /// Seconds of one forward and backward pass.
+    fn step(&self, loss: &dyn RankingLoss, device: &Device, name: &str) -> Result<f64, BenchError> {
+        let scores = self.scores.clone().detach().require_grad();
+        let (labels, mask) = (self.labels.clone(), self.mask.clone());
+        sync(device, name)?;
+        let start = Instant::now();
+        let gradients = loss.forward(scores.clone(), labels, mask, Reduction::Mean).backward();
+        let gradient = scores.grad(&gradients);
+        sync(device, name)?;
+        let seconds = start.elapsed().as_secs_f64();
+        drop(gradient);
+        Ok(seconds)
+    }
+}
+
+/// A standard normal number (Box and Muller).
+fn normal(random: &mut ChaCha8Rng) -> f32 {
+    let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
+    (radius * (std::f64::consts::TAU * random.random::<f64>()).cos()) as f32
+}
+
+/// A label with the shares of MSLR-WEB: .52 .23 .19 .04 .02.
+fn label(random: &mut ChaCha8Rng) -> f32 {
+    let draw = random.random::<f64>();
+    [0.52, 0.75, 0.94, 0.98].iter().filter(|&&bound| draw >= bound).count() as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_two_positive_numbers() {
+        assert_eq!("64x128".parse::<Shape>().unwrap(), Shape { batch: 64, documents: 128 });
+        assert_eq!(Shape { batch: 4, documents: 1024 }.to_string(), "4x1024");
+        for bad in ["64", "0x3", "3x", "ax4", "1x2x3"] {
+            let message = bad.parse::<Shape>().unwrap_err().to_string();
+            assert!(message.starts_with(&format!("shape `{bad}`")), "{message}");
+        }
+    }
+
+    #[test]
+    fn every_path_gets_a_row() {
+        let bench = LossBench {
+            losses: vec![LossSpec::new("approx_ndcg")],
+            shapes: vec![Shape { batch: 2, documents: 5 }],
+            paths: vec![OpPath::Fused, OpPath::Tensor],
+            repeats: 1,
+            seed: 1,
+        };
+        let mut rows = Vec::new();
+        bench.run(&Device::flex(), "flex", |row| rows.push(row)).unwrap();
+        let peers: Vec<_> = rows.iter().map(|row| row.peer.as_str()).collect();
+        assert_eq!(peers, ["burn-rank/flex/fused", "burn-rank/flex/tensor"]);
+        assert!(rows.iter().all(|row| row.loss == "approx_ndcg" && row.batch == 2 && row.n == 5 && row.ms > 0.0));
+        let none = LossBench { repeats: 0, ..bench };
+        assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Repeats)));
+    }
+}

@@ -1,0 +1,34 @@
+//! Peak memory of this process, from the operating system.
+
+/// Most memory that `f` held above what was resident before, in bytes. `None` where the system does not tell
+/// (anything but Linux), or did not let the peak be reset.
+pub(super) fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
+    // 5 resets the peak of the resident set to its present size.
+    let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+    let before = field("VmRSS:");
+    let result = f();
+    let peak = field("VmHWM:");
+    let above = before.zip(peak).filter(|_| reset).map(|(before, peak)| peak.saturating_sub(before));
+    (result, above)
+}
+
+/// A field of `/proc/self/status` in bytes.
+fn field(name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with(name))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::peak_during;
+
+    #[test]
+    fn sees_a_large_allocation() {
+        let (length, peak) = peak_during(|| std::hint::black_box(vec![1u8; 64 << 20]).len());
+        if let Some(peak) = peak {
+            assert!(peak as usize > length / 2, "{peak} of {length}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Benchmarks that users can run: losses forward and backward, and training epochs, on any device.
+//!
+//! Inputs are those that rankers see: normal scores, labels with the shares of MSLR-WEB. Each number is the median of
+//! runs that alternate between the fused and the tensor path, so that both see the same machine.
+
+mod losses;
+mod memory;
+mod train;
+
+pub use losses::{LossBench, LossRow, OpPath, Shape};
+pub use train::{TrainBench, TrainRow};
+
+/// Why a benchmark cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// Not `BATCHxDOCUMENTS`.
+    #[error("shape `{found}`: expected BATCHxDOCUMENTS, both at least 1, such as 64x128")]
+    Shape {
+        /// What was given.
+        found: String,
+    },
+    /// No repeats.
+    #[error("repeats = 0: expected at least 1")]
+    Repeats,
+    /// A loss that does not exist.
+    #[error(transparent)]
+    Loss(#[from] crate::loss::LossError),
+    /// Data that cannot be generated.
+    #[error(transparent)]
+    Data(#[from] crate::data::DataError),
+    /// A scorer that cannot be built.
+    #[error(transparent)]
+    Scorer(#[from] crate::scorer::ScorerError),
+    /// The device failed.
+    #[error("device {device}: {reason}")]
+    Device {
+        /// Name of the device.
+        device: String,
+        /// What the backend said.
+        reason: String,
+    },
+}
+
+/// Median of times in seconds; the mean of the middle two for an even number.
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    let middle = times.len() / 2;
+    match times.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => times[middle],
+        _ => 0.5 * (times[middle - 1] + times[middle]),
+    }
+}
+
+/// Waits for the device, so that a time is that of the work.
+fn sync(device: &burn::tensor::Device, name: &str) -> Result<(), BenchError> {
+    device.sync().map_err(|error| BenchError::Device { device: name.to_owned(), reason: format!("{error:?}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn medians_of_odd_and_even_numbers() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+    }
+}
