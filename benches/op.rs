@@ -1,0 +1,51 @@
+//! The primitives, forward and backward, on 64 lists of 128 documents and on 4 of 1024.
+
+use burn::tensor::{Device, Distribution, Tensor};
+use burn_rank::op::{
+    ExponentialTerm, PairLoss, PairWeight, Step, indicator_sum, pair_loss, rank, rank_expectation, step_sum,
+    with_tensor_path,
+};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+/// A primitive of scores, labels and mask.
+type Primitive = fn(Tensor<2>, Tensor<2>, Tensor<2>) -> Tensor<2>;
+
+const PRIMITIVES: [(&str, Primitive); 5] = [
+    ("step_sum", |x, _, mask| step_sum(x, mask, 10.0, Step::Logistic)),
+    ("step_sum_erf", |x, _, mask| step_sum(x, mask, 10.0, Step::Erf)),
+    ("indicator_sum", |x, labels, mask| indicator_sum(x, labels, mask, 0.5)),
+    ("rank_expectation", |x, _, mask| {
+        let term = |m: i32| ExponentialTerm { coefficient: 0.1, base: 0.99f64.powi(m * m) };
+        rank_expectation(x, mask, 1.0, &(1..=12).map(term).collect::<Vec<_>>())
+    }),
+    ("pair_loss", |x, labels, mask| {
+        let ranks = rank(x.clone(), mask.clone());
+        let discount = (ranks.clone() + 1.0).log().recip();
+        let weight = PairWeight::Lambda { gain: labels.clone(), discount, rank: ranks, absolute: 1.0, gap: 0.0 };
+        pair_loss(x, labels, mask, &weight, PairLoss::Logistic)
+    }),
+];
+
+fn primitives(criterion: &mut Criterion) {
+    let device = Device::flex().autodiff();
+    for [batch, documents] in [[64, 128], [4, 1024]] {
+        let mut group = criterion.benchmark_group(format!("{batch}x{documents}"));
+        group.throughput(Throughput::Elements((batch * documents * documents) as u64));
+        group.sample_size(10);
+        let scores = Tensor::<2>::random([batch, documents], Distribution::Normal(0.0, 1.0), &device);
+        let labels = Tensor::<2>::random([batch, documents], Distribution::Uniform(0.0, 5.0), &device).floor();
+        let mask = labels.ones_like();
+        for (name, primitive) in PRIMITIVES {
+            let step = || {
+                let x = scores.clone().detach().require_grad();
+                let gradients = primitive(x.clone(), labels.clone(), mask.clone()).sum().backward();
+                x.grad(&gradients)
+            };
+            group.bench_function(BenchmarkId::new(name, "fused"), |bench| bench.iter(step));
+            group.bench_function(BenchmarkId::new(name, "tensor"), |bench| bench.iter(|| with_tensor_path(step)));
+        }
+    }
+}
+
+criterion_group!(benches, primitives);
+criterion_main!(benches);
