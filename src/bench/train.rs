@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use burn::optim::{AdamConfig, GradientsParams, Optimizer};
+use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::Device;
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ impl TrainBench {
                 let scores = scorer.forward_training(batch.features, batch.mask.clone(), seed);
                 let gradients = loss.forward(scores, batch.labels, batch.mask, Reduction::Mean).backward();
                 let gradients = GradientsParams::from_grads(gradients, &scorer);
-                scorer = optimizer.step(1e-3.into(), scorer, gradients);
+                scorer = optimizer.step(1e-3, scorer, gradients);
             }
             sync(&device, name)?;
             times.push(start.elapsed().as_secs_f64());
