@@ -231,3 +231,162 @@ fn widened(data: &Dataset, features: usize) -> Dataset {
         document_ids: data.document_ids.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{NormaliserKind, SynthConfig};
+    use crate::ranker::{LEAF, Node, TreeArrays, TreeEnsemble, Values};
+    use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, MlpScorerConfig, NormKind, ScorerConfig};
+
+    fn data() -> Dataset {
+        let config = SynthConfig { queries: 6, features: 5, median_length: 9.0, max_length: 20, ..Default::default() };
+        config.generate().unwrap()
+    }
+
+    fn ranker(model: Model) -> Ranker {
+        let metadata = Metadata {
+            feature_names: Some((1..=model.features()).map(|feature| format!("f{feature}")).collect()),
+            config: serde_json::json!({ "learner": { "kind": "gradient", "learning_rate": 0.1 } }),
+            convention: Convention::default(),
+            measures: BTreeMap::from([("validation ndcg@10".to_string(), 0.1 + 0.2)]),
+            data_hash: "abc".into(),
+            seed: u64::MAX,
+            versions: Versions::current(),
+        };
+        Ranker::new(Normaliser::fit(NormaliserKind::ZScore, &data()), model, metadata).unwrap()
+    }
+
+    fn models() -> Vec<Model> {
+        let attention = AttentionScorerConfig { width: 4, heads: 2, blocks: 1, feed_forward: 4, dropout: 0.1 };
+        let mlp = MlpScorerConfig { hidden: vec![4, 3], norm: NormKind::Batch, ..Default::default() };
+        let configs = [
+            ScorerConfig::Linear(LinearScorerConfig { bias: true }),
+            ScorerConfig::Linear(LinearScorerConfig { bias: false }),
+            ScorerConfig::Mlp(mlp),
+            ScorerConfig::Attention(attention),
+        ];
+        let mut models: Vec<Model> =
+            configs.iter().map(|config| Model::Scorer(config.init(5, 3, &Device::flex()).unwrap())).collect();
+        let mut trees = TreeEnsemble::new(5);
+        let split = Node::Split { feature: 2, threshold: 0.1, left: 1, right: 2 };
+        trees.push(&[split, Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
+        models.push(Model::Trees(trees));
+        models
+    }
+
+    #[test]
+    fn a_saved_ranker_scores_as_before() {
+        let device = Device::flex();
+        let folder = tempfile::tempdir().unwrap();
+        for model in models() {
+            let ranker = ranker(model);
+            let path = folder.path().join("ranker.safetensors");
+            ranker.save(&path).unwrap();
+            let again = Ranker::load(&path, &device).unwrap();
+            assert_eq!(again.predict(&data(), &device).unwrap(), ranker.predict(&data(), &device).unwrap());
+            assert_eq!(again.metadata(), ranker.metadata());
+            assert_eq!(again.to_bytes(), std::fs::read(&path).unwrap());
+        }
+    }
+
+    #[test]
+    fn raw_data_are_normalised_and_narrow_data_are_filled_with_zeros() {
+        let device = Device::flex();
+        let ranker = ranker(models().remove(0));
+        let mut zero_at_the_end = data();
+        zero_at_the_end.features.iter_mut().skip(4).step_by(5).for_each(|value| *value = 0.0);
+        let narrow = Dataset {
+            features: zero_at_the_end.features.chunks(5).flat_map(|row| row[..4].to_vec()).collect(),
+            feature_count: 4,
+            ..zero_at_the_end.clone()
+        };
+        let expected = ranker.predict(&zero_at_the_end, &device).unwrap();
+        assert_eq!(ranker.predict(&narrow, &device).unwrap(), expected);
+        let mut normalised = zero_at_the_end;
+        ranker.normaliser().apply(&mut normalised).unwrap();
+        assert_eq!(ranker.model().predict(&normalised, &device), expected);
+    }
+
+    #[test]
+    fn data_with_unknown_features_are_refused() {
+        let wide = SynthConfig { queries: 1, features: 7, ..Default::default() }.generate().unwrap();
+        let error = ranker(models().remove(0)).predict(&wide, &Device::flex()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the data have feature 7, the ranker was trained on features 1 to 5: \
+             use data of the same feature set, or train a ranker on these"
+        );
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_refused() {
+        let other = SynthConfig { queries: 1, features: 7, ..Default::default() }.generate().unwrap();
+        let whole = ranker(models().remove(0));
+        let normaliser = Normaliser::fit(NormaliserKind::None, &other);
+        let error = Ranker::new(normaliser, whole.model.clone(), whole.metadata.clone()).unwrap_err();
+        assert_eq!(error.to_string(), "the normaliser has 7 features, the model 5");
+
+        let error = |change: fn(&mut Parts)| {
+            let mut parts = Parts::of(&whole.model);
+            change(&mut parts);
+            parts.build(&Device::flex()).unwrap_err().to_string()
+        };
+        assert_eq!(error(|parts| drop(parts.arrays.pop())), "array `Linear.linear.bias` is missing");
+        assert_eq!(
+            error(|parts| parts.arrays[0].shape = vec![1, 5]),
+            "array `Linear.linear.weight` is F32 [1, 5], expected F32 [5, 1]"
+        );
+        assert_eq!(
+            error(|parts| {
+                let mut other = parts.arrays[1].clone();
+                other.name = "other".into();
+                parts.arrays.push(other);
+            }),
+            "unexpected arrays: other"
+        );
+        assert_eq!(error(|parts| parts.kind = "magic".into()), "model of kind `magic`: expected `scorer` or `trees`");
+        assert!(error(|parts| parts.config["features"] = 0.into()).contains("scorer.features = 0"));
+        let trees = Parts {
+            kind: "trees".into(),
+            config: serde_json::json!({ "features": 5 }),
+            arrays: Parts::of(&models()[4]).arrays,
+        };
+        let mut broken = trees.clone();
+        let Values::U32(feature) = &mut broken.arrays[1].values else { panic!("features are integers") };
+        feature[0] = 9;
+        assert!(broken.build(&Device::flex()).unwrap_err().to_string().contains("feature[0] = 9"));
+        let Model::Trees(trees) = trees.build(&Device::flex()).unwrap() else { panic!("trees") };
+        let TreeArrays { feature, .. } = trees.arrays();
+        assert_eq!(feature, &[2, LEAF, LEAF]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_ranker_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("absent");
+        assert!(Ranker::load(&path, &Device::flex()).unwrap_err().to_string().contains("absent: "));
+        std::fs::write(&path, "text").unwrap();
+        let message = Ranker::load(&path, &Device::flex()).unwrap_err().to_string();
+        assert!(message.contains("absent: not a ranker of burn-rank"), "{message}");
+        let error = ranker(models().remove(0)).save(&folder.path().join("no/folder")).unwrap_err();
+        assert!(matches!(error, RankerError::File { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_card_says_what_it_is() {
+        let card = ranker(models().remove(2)).card("small");
+        for part in [
+            "# small",
+            "hidden layers of [4, 3] neurons",
+            "| features | 5 |",
+            "`z_score`",
+            "`standard`",
+            "| validation ndcg@10 | 0.3000 |",
+            "18446744073709551615",
+            "\"learning_rate\": 0.1",
+        ] {
+            assert!(card.contains(part), "{part} in {card}");
+        }
+    }
+}

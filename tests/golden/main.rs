@@ -15,6 +15,7 @@ mod measure_rax;
 mod measure_significance;
 mod measure_tfr;
 mod measure_trec_eval;
+mod models;
 mod neural_sort;
 mod peer_lists;
 mod surrogates;
