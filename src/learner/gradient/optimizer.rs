@@ -22,28 +22,28 @@ pub enum OptimizerConfig {
     /// Adam (Kingma and Ba, 2015).
     Adam {
         #[serde(default = "beta_1")]
-        beta_1: f32,
+        beta_1: f64,
         #[serde(default = "beta_2")]
-        beta_2: f32,
+        beta_2: f64,
         #[serde(default = "epsilon")]
-        epsilon: f32,
+        epsilon: f64,
         #[serde(default)]
         amsgrad: bool,
         #[serde(default)]
-        weight_decay: f32,
+        weight_decay: f64,
     },
     /// AdamW (Loshchilov and Hutter, 2019).
     AdamW {
         #[serde(default = "beta_1")]
-        beta_1: f32,
+        beta_1: f64,
         #[serde(default = "beta_2")]
-        beta_2: f32,
+        beta_2: f64,
         #[serde(default = "epsilon")]
-        epsilon: f32,
+        epsilon: f64,
         #[serde(default)]
         amsgrad: bool,
         #[serde(default = "adam_w_decay")]
-        weight_decay: f32,
+        weight_decay: f64,
     },
     /// Gradient descent, with momentum if given.
     Sgd {
@@ -52,67 +52,67 @@ pub enum OptimizerConfig {
         #[serde(default)]
         nesterov: bool,
         #[serde(default)]
-        weight_decay: f32,
+        weight_decay: f64,
     },
     /// RMSprop (Tieleman and Hinton, 2012).
     RmsProp {
         #[serde(default = "rms_alpha")]
-        alpha: f32,
+        alpha: f64,
         #[serde(default)]
-        momentum: f32,
+        momentum: f64,
         #[serde(default = "epsilon")]
-        epsilon: f32,
+        epsilon: f64,
         #[serde(default)]
         centered: bool,
         #[serde(default)]
-        weight_decay: f32,
+        weight_decay: f64,
     },
     /// AdaGrad (Duchi et al., 2011).
     AdaGrad {
         #[serde(default = "epsilon")]
-        epsilon: f32,
+        epsilon: f64,
         #[serde(default)]
         lr_decay: f64,
         #[serde(default)]
-        weight_decay: f32,
+        weight_decay: f64,
     },
     /// Lion (Chen et al., 2023).
     Lion {
         #[serde(default = "beta_1")]
-        beta_1: f32,
+        beta_1: f64,
         #[serde(default = "lion_beta_2")]
-        beta_2: f32,
+        beta_2: f64,
         #[serde(default)]
-        weight_decay: f32,
+        weight_decay: f64,
     },
     /// Adan (Xie et al., 2022), with its own defaults.
     Adan {
         #[serde(default)]
-        weight_decay: f32,
+        weight_decay: f64,
     },
     /// LAMB (You et al., 2020), with its own defaults.
     Lamb {
         #[serde(default)]
-        weight_decay: f32,
+        weight_decay: f64,
     },
 }
 
-fn beta_1() -> f32 {
+fn beta_1() -> f64 {
     0.9
 }
-fn beta_2() -> f32 {
+fn beta_2() -> f64 {
     0.999
 }
-fn epsilon() -> f32 {
+fn epsilon() -> f64 {
     1e-8
 }
-fn adam_w_decay() -> f32 {
+fn adam_w_decay() -> f64 {
     0.01
 }
-fn rms_alpha() -> f32 {
+fn rms_alpha() -> f64 {
     0.99
 }
-fn lion_beta_2() -> f32 {
+fn lion_beta_2() -> f64 {
     0.99
 }
 
@@ -166,21 +166,21 @@ impl OptimizerConfig {
 
     /// The optimiser, with gradients clipped before it sees them.
     pub(super) fn build(&self, clip: Option<&ClipConfig>) -> ModuleOptimizer {
-        let penalty = |decay: f32| (decay > 0.0).then(|| WeightDecayConfig::new(decay));
+        let penalty = |decay: f64| (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32));
         let optimizer = match *self {
             Self::Adam { beta_1, beta_2, epsilon, amsgrad, weight_decay } => AdamConfig::new()
-                .with_beta_1(beta_1)
-                .with_beta_2(beta_2)
-                .with_epsilon(epsilon)
+                .with_beta_1(beta_1 as f32)
+                .with_beta_2(beta_2 as f32)
+                .with_epsilon(epsilon as f32)
                 .with_amsgrad(amsgrad)
                 .with_weight_decay(penalty(weight_decay))
                 .init(),
             Self::AdamW { beta_1, beta_2, epsilon, amsgrad, weight_decay } => AdamWConfig::new()
-                .with_beta_1(beta_1)
-                .with_beta_2(beta_2)
-                .with_epsilon(epsilon)
+                .with_beta_1(beta_1 as f32)
+                .with_beta_2(beta_2 as f32)
+                .with_epsilon(epsilon as f32)
                 .with_amsgrad(amsgrad)
-                .with_weight_decay(weight_decay)
+                .with_weight_decay(weight_decay as f32)
                 .init(),
             Self::Sgd { momentum, nesterov, weight_decay } => {
                 let momentum = (momentum > 0.0)
@@ -188,22 +188,24 @@ impl OptimizerConfig {
                 SgdConfig::new().with_momentum(momentum).with_weight_decay(penalty(weight_decay)).init()
             }
             Self::RmsProp { alpha, momentum, epsilon, centered, weight_decay } => RmsPropConfig::new()
-                .with_alpha(alpha)
-                .with_momentum(momentum)
-                .with_epsilon(epsilon)
+                .with_alpha(alpha as f32)
+                .with_momentum(momentum as f32)
+                .with_epsilon(epsilon as f32)
                 .with_centered(centered)
                 .with_weight_decay(penalty(weight_decay))
                 .init(),
             Self::AdaGrad { epsilon, lr_decay, weight_decay } => AdaGradConfig::new()
-                .with_epsilon(epsilon)
+                .with_epsilon(epsilon as f32)
                 .with_lr_decay(lr_decay)
                 .with_weight_decay(penalty(weight_decay))
                 .init(),
-            Self::Lion { beta_1, beta_2, weight_decay } => {
-                LionConfig::new().with_beta_1(beta_1).with_beta_2(beta_2).with_weight_decay(weight_decay).init()
-            }
-            Self::Adan { weight_decay } => AdanConfig::new().with_weight_decay(weight_decay).init(),
-            Self::Lamb { weight_decay } => LambConfig::new().with_weight_decay(weight_decay).init(),
+            Self::Lion { beta_1, beta_2, weight_decay } => LionConfig::new()
+                .with_beta_1(beta_1 as f32)
+                .with_beta_2(beta_2 as f32)
+                .with_weight_decay(weight_decay as f32)
+                .init(),
+            Self::Adan { weight_decay } => AdanConfig::new().with_weight_decay(weight_decay as f32).init(),
+            Self::Lamb { weight_decay } => LambConfig::new().with_weight_decay(weight_decay as f32).init(),
         };
         match clip {
             Some(clip) => optimizer.with_grad_clipping(clip.build()),
@@ -217,29 +219,28 @@ impl OptimizerConfig {
 #[serde(rename_all = "snake_case")]
 pub enum ClipConfig {
     /// Each element into `[-value, value]`.
-    Value(f32),
+    Value(f64),
     /// Each tensor scaled down to this Euclidean norm.
-    Norm(f32),
+    Norm(f64),
 }
 
 impl ClipConfig {
     pub(super) fn check(&self) -> Result<(), LearnerError> {
         match *self {
-            Self::Value(bound) => positive("clip.value", bound.into()).map(drop),
-            Self::Norm(bound) => positive("clip.norm", bound.into()).map(drop),
+            Self::Value(bound) => positive("clip.value", bound).map(drop),
+            Self::Norm(bound) => positive("clip.norm", bound).map(drop),
         }
     }
 
     fn build(self) -> GradientClipping {
         match self {
-            Self::Value(bound) => GradientClipping::Value(bound),
-            Self::Norm(bound) => GradientClipping::Norm(bound),
+            Self::Value(bound) => GradientClipping::Value(bound as f32),
+            Self::Norm(bound) => GradientClipping::Norm(bound as f32),
         }
     }
 }
 
-fn rate(key: &str, value: impl Into<f64>) -> Result<(), LearnerError> {
-    let value = value.into();
+fn rate(key: &str, value: f64) -> Result<(), LearnerError> {
     if (0.0..1.0).contains(&value) {
         Ok(())
     } else {
@@ -247,10 +248,10 @@ fn rate(key: &str, value: impl Into<f64>) -> Result<(), LearnerError> {
     }
 }
 
-fn above_zero(key: &str, value: f32) -> Result<(), LearnerError> {
-    positive(&format!("optimizer.{key}"), value.into()).map(drop)
+fn above_zero(key: &str, value: f64) -> Result<(), LearnerError> {
+    positive(&format!("optimizer.{key}"), value).map(drop)
 }
 
-fn decay(value: f32) -> Result<(), LearnerError> {
-    not_negative("optimizer.weight_decay", value.into()).map(drop)
+fn decay(value: f64) -> Result<(), LearnerError> {
+    not_negative("optimizer.weight_decay", value).map(drop)
 }
