@@ -5,14 +5,23 @@ mod bins;
 pub mod boosted_trees;
 mod checks;
 mod context;
+mod cost_grid;
+mod cutting_plane;
 pub mod gradient;
 mod grid;
 mod judge;
 mod linear;
+mod network;
+pub mod permu_rank;
+mod products;
+mod quadratic_program;
 pub mod rank_boost;
+pub mod rank_svm;
 pub mod registry;
 pub mod regression;
 mod rounds;
+pub mod smooth_rank;
+pub mod svm_map;
 #[cfg(test)]
 mod testing;
 

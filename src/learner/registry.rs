@@ -44,8 +44,12 @@ pub static LEARNERS: &[LearnerEntry] = &[
     super::ada_rank::ENTRY,
     super::boosted_trees::ENTRY,
     super::gradient::ENTRY,
+    super::permu_rank::ENTRY,
     super::rank_boost::ENTRY,
+    super::rank_svm::ENTRY,
     super::regression::ENTRY,
+    super::smooth_rank::ENTRY,
+    super::svm_map::ENTRY,
 ];
 
 /// The learner of a `[learner]` table: `kind` and its parameters.
@@ -117,7 +121,7 @@ mod tests {
         for (i, entry) in LEARNERS.iter().enumerate() {
             assert!(LEARNERS[..i].iter().all(|other| other.name != entry.name), "{}", entry.name);
             let params = (entry.defaults)();
-            let loss = LossSpec::new("list_net");
+            let loss = LossSpec::new("approx_ndcg");
             let parts = Parts { params: &params, loss: entry.takes_loss.then_some(&loss), scorer: None };
             let learner = (entry.build)(parts).unwrap();
             assert_eq!(learner.name(), entry.name);

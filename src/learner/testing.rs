@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use burn::tensor::Device;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
-use super::{FitContext, Interrupt, NoProgress, Progress, Round, Selection};
+use super::{FitContext, Interrupt, Learner, NoProgress, Progress, Round, Selection, StopReason};
 use crate::data::Dataset;
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
@@ -28,6 +30,24 @@ pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Dat
 /// One query, two documents, two features: the second feature orders them, the first reverses them.
 pub(crate) fn two_documents() -> Dataset {
     dataset(2, &[&[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]])
+}
+
+/// `queries` queries of `documents` documents, `features` features and labels 0 to 2, which the features tell in part.
+pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u64) -> Dataset {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut data = Dataset { feature_count: features, offsets: vec![0], ..Dataset::default() };
+    for query in 0..queries {
+        for document in 0..documents {
+            let row: Vec<f32> = (0..features).map(|_| random.random_range(-1.0..1.0)).collect();
+            // The first documents cover all labels.
+            let drawn = (1.5 * row[0] + random.random_range(-1.0..1.0f32)).clamp(0.0, 2.0).round();
+            data.labels.push(if document < 3 { document as f32 } else { drawn });
+            data.features.extend(row);
+        }
+        data.offsets.push(data.labels.len());
+        data.query_ids.push(query.to_string());
+    }
+    data
 }
 
 /// A context that selects by MAP in the `letor` convention.
@@ -86,4 +106,30 @@ impl Progress for StopAfter {
     }
     fn warn(&self, _: &str) {}
     fn end(&self) {}
+}
+
+/// Checks that a fit gives the same history and the same scores again, with any number of threads, and when it is stopped
+/// after `rounds` rounds and resumed.
+pub(crate) fn assert_reproducible(learner: &dyn Learner, train: &Dataset, validation: &Dataset, rounds: usize) {
+    let fit = |threads: usize, context: &FitContext| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let fitted = pool.install(|| learner.fit(train, Some(validation), context)).unwrap();
+        let scores: Vec<u32> = fitted.model.predict(train, &context.device).into_iter().map(f32::to_bits).collect();
+        (fitted, scores)
+    };
+    let (whole, scores) = fit(1, &context(None));
+    let (again, scores_again) = fit(3, &context(None));
+    assert_eq!((&again.history, &scores_again), (&whole.history, &scores), "again");
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut stopped = context(Some(folder.path()));
+    let progress = StopAfter { rounds, interrupt: stopped.interrupt.clone() };
+    stopped.progress = &progress;
+    let (part, _) = fit(2, &stopped);
+    assert_eq!((part.stop, part.history.len()), (StopReason::Interrupted, rounds));
+    let mut resumed = context(Some(folder.path()));
+    resumed.resume = true;
+    let (rest, scores_resumed) = fit(2, &resumed);
+    assert_eq!((&rest.history, &scores_resumed), (&whole.history, &scores), "resumed");
+    assert_eq!((rest.best_round, rest.stop), (whole.best_round, whole.stop));
 }

@@ -95,7 +95,7 @@ pub enum Measure {
 
 impl Measure {
     /// Whether it looks at graded labels rather than at relevance alone.
-    fn is_graded(&self) -> bool {
+    pub(crate) fn is_graded(&self) -> bool {
         matches!(
             self,
             Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) | Measure::KendallTau | Measure::PairAccuracy

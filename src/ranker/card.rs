@@ -51,6 +51,7 @@ fn describe(model: &Model) -> String {
         }
         Model::Trees(trees) => format!("A sum of {} regression trees.", trees.trees()),
         Model::Ensemble(members) => format!("A weighted sum of {} scorers.", members.len()),
+        Model::Kernel(expansion) => format!("A sum of {} Gaussian kernels.", expansion.coefficients().len()),
     }
 }
 

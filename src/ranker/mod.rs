@@ -6,12 +6,15 @@
 mod artefact;
 mod card;
 mod file;
+mod kernel_expansion;
 mod model;
 mod parts;
 mod tree_ensemble;
 
 pub use artefact::{Metadata, Ranker, RankerError, Versions};
 pub use file::{FORMAT, FileError};
+pub(crate) use kernel_expansion::kernels;
+pub use kernel_expansion::{KernelError, KernelExpansion};
 pub use model::Model;
 pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};

@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
-use super::TreeEnsemble;
+use super::{KernelExpansion, TreeEnsemble};
 use crate::data::Dataset;
 use crate::scorer::Scorer;
 
@@ -17,6 +17,8 @@ pub enum Model {
     Trees(TreeEnsemble),
     /// A weighted sum of burn modules.
     Ensemble(Vec<(f64, Scorer)>),
+    /// A weighted sum of Gaussian kernels.
+    Kernel(KernelExpansion),
 }
 
 impl Model {
@@ -26,6 +28,7 @@ impl Model {
             Model::Scorer(scorer) => scorer.features(),
             Model::Trees(trees) => trees.feature_count(),
             Model::Ensemble(members) => members.first().map_or(0, |(_, scorer)| scorer.features()),
+            Model::Kernel(expansion) => expansion.feature_count(),
         }
     }
 
@@ -47,6 +50,9 @@ impl Model {
                     sums.iter_mut().zip(added).for_each(|(sum, score)| *sum += weight * f64::from(score));
                 }
                 sums.into_iter().map(|sum| sum as f32).collect()
+            }
+            Model::Kernel(expansion) => {
+                expansion.scores(&data.features).into_iter().map(|score| score as f32).collect()
             }
         }
     }

@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Model, TreeArrays, TreeEnsemble};
+use super::{KernelExpansion, Model, TreeArrays, TreeEnsemble};
 use crate::scorer::{Scorer, ScorerConfig};
 
 /// Values of a saved array.
@@ -95,6 +95,9 @@ pub enum PartsError {
     /// Trees that are none.
     #[error(transparent)]
     Trees(#[from] super::TreeError),
+    /// A kernel expansion that is none.
+    #[error(transparent)]
+    Kernel(#[from] super::KernelError),
 }
 
 impl Parts {
@@ -119,6 +122,19 @@ impl Parts {
                     .collect();
                 let config = json!({ "members": members, "features": model.features() });
                 Self { kind: "ensemble".into(), config, arrays: collector.arrays }
+            }
+            Model::Kernel(expansion) => {
+                let (landmarks, coefficients) = (expansion.landmarks().to_vec(), expansion.coefficients().to_vec());
+                let arrays = vec![
+                    Array {
+                        name: "landmarks".into(),
+                        shape: vec![coefficients.len(), expansion.feature_count()],
+                        values: Values::F32(landmarks),
+                    },
+                    Array::flat("coefficients", Values::F64(coefficients)),
+                ];
+                let config = json!({ "features": expansion.feature_count(), "gamma": expansion.gamma() });
+                Self { kind: "kernel".into(), config, arrays }
             }
             Model::Trees(trees) => {
                 let TreeArrays { roots, feature, threshold, left, right, value } = trees.arrays().clone();
@@ -154,6 +170,11 @@ impl Parts {
                     Ok((weight, build_scorer(&member["scorer"], features, path, &mut arrays, device)?))
                 };
                 Model::Ensemble(members.iter().enumerate().map(build).collect::<Result<_, PartsError>>()?)
+            }
+            "kernel" => {
+                let gamma = self.config["gamma"].as_f64().unwrap_or(f64::NAN);
+                let (landmarks, coefficients) = (arrays.f32s("landmarks")?, arrays.f64s("coefficients")?);
+                Model::Kernel(KernelExpansion::new(features, landmarks, coefficients, gamma)?)
             }
             "trees" => {
                 let trees = TreeArrays {

@@ -1,0 +1,107 @@
+//! A grid of costs `C` for the support vector learners: each is one round, solved from the solution before it, and the
+//! selection measure chooses.
+
+use serde::{Deserialize, Serialize};
+
+use super::judge::Judge;
+use super::linear;
+use super::rounds::Rounds;
+use super::{FitContext, Fitted, LearnerError, Round, StopReason};
+use crate::data::Dataset;
+
+/// The solution of one convex problem.
+pub(crate) struct Solved {
+    pub(crate) weights: Vec<f64>,
+    pub(crate) objective: f64,
+    /// Objective minus a lower bound of the minimum, where there is one.
+    pub(crate) gap: Option<f64>,
+    /// Whether the gap is within the tolerance.
+    pub(crate) converged: bool,
+    /// Figures of the solver, for the round.
+    pub(crate) figures: Vec<(String, f64)>,
+}
+
+impl Solved {
+    /// What to tell the user about a solution that did not converge.
+    pub(crate) fn complaint(&self, learner: &str, cost: f64) -> String {
+        format!(
+            "{learner}: c = {cost}: duality gap {:.3e} at objective {:.6e} is not within learner.tolerance: raise \
+             learner.max_steps, or take a smaller learner.c or a larger learner.tolerance",
+            self.gap.unwrap_or(f64::INFINITY),
+            self.objective
+        )
+    }
+
+    /// The gap as a figure of a round.
+    pub(crate) fn gap_figure(&self) -> Option<(String, f64)> {
+        self.gap.map(|gap| ("duality_gap".to_owned(), gap))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    last: Vec<f64>,
+    best: Vec<f64>,
+    best_converged: bool,
+}
+
+/// Fits each cost in turn with `solve(cost, start)`; `start` is 0 for the first, then the solution before.
+pub(crate) fn fit(
+    name: &'static str,
+    config: &impl Serialize,
+    costs: &[f64],
+    train: &Dataset,
+    validation: Option<&Dataset>,
+    context: &FitContext,
+    solve: impl Fn(f64, &[f64]) -> Result<Solved, String>,
+) -> Result<Fitted, LearnerError> {
+    let zeros = vec![0.0; train.feature_count];
+    let initial = || State { last: zeros.clone(), best: zeros.clone(), best_converged: false };
+    let mut rounds = Rounds::start(name, config, train, validation, Some(costs.len()), context, initial)?;
+    let judge = Judge::of_selection(context)?;
+    let stop = loop {
+        if let Some(stop) = rounds.stop() {
+            break stop;
+        }
+        let round = rounds.next();
+        let cost = costs[round - 1];
+        let solved = solve(cost, &rounds.state.last).map_err(|reason| LearnerError::Solver {
+            learner: name,
+            reason: format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features"),
+        })?;
+        if !solved.converged && context.interrupt.requested() {
+            // Half a solution is not a round: a resumed fit solves this cost again.
+            if rounds.best_round() == 0 {
+                rounds.state.best = solved.weights;
+            }
+            break StopReason::Interrupted;
+        }
+        if !solved.converged {
+            context.progress.warn(&solved.complaint(name, cost));
+        }
+        let merit = |data: &Dataset| judge.mean(data, &linear::scores(data, &solved.weights));
+        let mut figures = vec![("c".to_owned(), cost)];
+        figures.extend(solved.gap_figure());
+        figures.extend(solved.figures);
+        let improved = rounds.record(Round {
+            round,
+            objective: solved.objective,
+            train: Some(merit(train)?),
+            validation: validation.map(merit).transpose()?,
+            figures,
+        });
+        if improved {
+            rounds.state.best = solved.weights.clone();
+            rounds.state.best_converged = solved.converged;
+        }
+        rounds.state.last = solved.weights;
+        rounds.save_when_due()?;
+    };
+    let converged = rounds.state.best_converged;
+    let stop = match stop {
+        StopReason::Completed if converged => StopReason::Converged,
+        StopReason::Completed => StopReason::NotConverged,
+        other => other,
+    };
+    rounds.finish(stop, |state, _| Ok(linear::model(&state.best, 0.0, &context.device)))
+}

@@ -1,0 +1,129 @@
+//! A scorer's parameters as one flat vector, for learners whose solvers know nothing of modules.
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{Device, Gradients, Tensor, TensorData};
+
+use crate::data::Dataset;
+use crate::ranker::Model;
+use crate::scorer::Scorer;
+
+/// The shape of a scorer, to be filled with parameters.
+pub(crate) struct Network {
+    scorer: Scorer,
+    device: Device,
+}
+
+impl Network {
+    /// Takes the shape of a scorer; its parameters are [`parameters`](Self::parameters).
+    pub(crate) fn new(scorer: Scorer, device: &Device) -> Self {
+        Self { scorer, device: device.clone() }
+    }
+
+    /// The parameters it was made with, in the order of its modules.
+    pub(crate) fn parameters(&self) -> Vec<f64> {
+        let mut reader = Reader(Vec::new());
+        self.scorer.visit(&mut reader);
+        reader.0
+    }
+
+    /// The scorer with the given parameters, ready for gradients.
+    pub(crate) fn training_scorer(&self, parameters: &[f64]) -> Scorer {
+        let device = self.device.clone().autodiff();
+        self.scorer.clone().map(&mut Writer { values: parameters, device, gradients: true })
+    }
+
+    /// The model with the given parameters.
+    pub(crate) fn model(&self, parameters: &[f64]) -> Model {
+        let device = self.device.clone();
+        Model::Scorer(self.scorer.clone().map(&mut Writer { values: parameters, device, gradients: false }))
+    }
+
+    /// The score of every document.
+    pub(crate) fn scores(&self, parameters: &[f64], data: &Dataset) -> Vec<f64> {
+        self.model(parameters).predict(data, &self.device).into_iter().map(f64::from).collect()
+    }
+
+    /// Adds the gradient of each parameter to `sum`.
+    pub(crate) fn add_gradients(scorer: &Scorer, gradients: &Gradients, sum: &mut [f64]) {
+        scorer.visit(&mut Adder { gradients, sum });
+    }
+}
+
+struct Reader(Vec<f64>);
+
+impl ModuleVisitor for Reader {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0.extend(param.val().into_data().iter::<f64>());
+    }
+}
+
+struct Writer<'a> {
+    values: &'a [f64],
+    device: Device,
+    gradients: bool,
+}
+
+impl ModuleMapper for Writer<'_> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let shape = param.val().dims();
+        let (own, rest) = self.values.split_at(shape.iter().product());
+        self.values = rest;
+        let own: Vec<f32> = own.iter().map(|&value| value as f32).collect();
+        param.map(|_| {
+            let tensor = Tensor::from_data(TensorData::new(own, shape), &self.device);
+            if self.gradients { tensor.require_grad() } else { tensor }
+        })
+    }
+}
+
+struct Adder<'a> {
+    gradients: &'a Gradients,
+    sum: &'a mut [f64],
+}
+
+impl ModuleVisitor for Adder<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let tensor = param.val();
+        let sum = std::mem::take(&mut self.sum);
+        let (own, rest) = sum.split_at_mut(tensor.dims().iter().product());
+        self.sum = rest;
+        if let Some(gradient) = tensor.grad(self.gradients) {
+            own.iter_mut().zip(gradient.into_data().iter::<f64>()).for_each(|(sum, value)| *sum += value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing;
+    use crate::scorer::{MlpScorerConfig, ScorerConfig};
+
+    #[test]
+    fn parameters_survive_the_trip_and_gradients_lie_beside_them() {
+        let device = Device::flex();
+        let scorer = ScorerConfig::Mlp(MlpScorerConfig::default()).init(3, 5, &device).unwrap();
+        let network = Network::new(scorer, &device);
+        let mut parameters = network.parameters();
+        let Model::Scorer(again) = network.model(&parameters) else { panic!("a scorer") };
+        assert_eq!(Network::new(again, &device).parameters(), parameters);
+
+        let data = testing::random(1, 6, 3, 4);
+        let batch = crate::data::RankingBatch::assemble(&data, &[0], &device.autodiff());
+        let scorer = network.training_scorer(&parameters);
+        let gradients = scorer.forward(batch.features, batch.mask).sum().backward();
+        let mut gradient = vec![0.0; parameters.len()];
+        Network::add_gradients(&scorer, &gradients, &mut gradient);
+        let total = |parameters: &[f64]| network.scores(parameters, &data).iter().sum::<f64>();
+        let last = parameters.len() - 1;
+        for place in [0, last] {
+            let before = parameters[place];
+            parameters[place] = before + 1e-2;
+            let above = total(&parameters);
+            parameters[place] = before - 1e-2;
+            let numeric = (above - total(&parameters)) / 2e-2;
+            parameters[place] = before;
+            assert!((gradient[place] - numeric).abs() < 1e-2 * numeric.abs().max(1.0), "{} {numeric}", gradient[place]);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The bound of any scorer: Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, `w_0` the initial parameters and the type
+//! two hinge by automatic differentiation. There is no duality gap; the lowest objective met is returned.
+
+use super::PermuRankConfig;
+use super::working_sets::WorkingSets;
+use crate::data::{Dataset, RankingBatch};
+use crate::learner::FitContext;
+use crate::learner::cost_grid::Solved;
+use crate::learner::network::Network;
+use crate::learner::products::{add_scaled, dot};
+use crate::loss::TypeTwoLoss;
+use crate::ranker::Model;
+use crate::scorer::Scorer;
+
+const FIRST_MOMENT: f64 = 0.9;
+const SECOND_MOMENT: f64 = 0.999;
+
+/// A scorer of any kind.
+pub(super) struct NetworkBound<'a> {
+    network: Network,
+    /// `w_0`: the parameters it was initialised with.
+    centre: Vec<f64>,
+    /// One batch a query of the dataset, on the training device.
+    batches: Vec<RankingBatch>,
+    config: &'a PermuRankConfig,
+}
+
+impl<'a> NetworkBound<'a> {
+    pub(super) fn new(scorer: Scorer, data: &Dataset, config: &'a PermuRankConfig, context: &FitContext) -> Self {
+        let network = Network::new(scorer, &context.device);
+        let training = context.device.clone().autodiff();
+        let batches = (0..data.queries()).map(|query| RankingBatch::assemble(data, &[query], &training)).collect();
+        Self { centre: network.parameters(), network, batches, config }
+    }
+
+    /// The objective and its gradient.
+    fn objective(&self, sets: &WorkingSets, cost: f64, parameters: &[f64]) -> (f64, Vec<f64>) {
+        let loss = TypeTwoLoss::default();
+        let mut away = parameters.to_vec();
+        add_scaled(&mut away, -1.0, &self.centre);
+        let mut value = 0.0;
+        let mut gradient = vec![0.0; parameters.len()];
+        let scorer = self.network.training_scorer(parameters);
+        for query in &sets.queries {
+            let batch = &self.batches[query.index];
+            let scores = scorer.forward(batch.features.clone(), batch.mask.clone());
+            let output = loss.forward(scores, &query.set);
+            value += output.to_data().iter::<f64>().sum::<f64>();
+            Network::add_gradients(&scorer, &output.backward(), &mut gradient);
+        }
+        let share = cost / sets.queries.len() as f64;
+        gradient.iter_mut().zip(&away).for_each(|(g, a)| *g = share * *g + a);
+        (share * value + 0.5 * dot(&away, &away), gradient)
+    }
+}
+
+impl super::Bound for NetworkBound<'_> {
+    fn start(&self) -> Vec<f64> {
+        self.centre.clone()
+    }
+
+    fn begin(&mut self, _: &WorkingSets) {}
+
+    fn minimise(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String> {
+        let mut parameters = start.to_vec();
+        let mut first = vec![0.0; parameters.len()];
+        let mut second = vec![0.0; parameters.len()];
+        let mut best: Option<(f64, Vec<f64>)> = None;
+        for step in 1..=self.config.gradient_steps {
+            let (value, gradient) = self.objective(sets, cost, &parameters);
+            if best.as_ref().is_none_or(|(lowest, _)| value < *lowest) {
+                best = Some((value, parameters.clone()));
+            }
+            let [unbias_first, unbias_second] =
+                [FIRST_MOMENT, SECOND_MOMENT].map(|moment| 1.0 - moment.powi(step as i32));
+            for (place, g) in gradient.into_iter().enumerate() {
+                first[place] = FIRST_MOMENT * first[place] + (1.0 - FIRST_MOMENT) * g;
+                second[place] = SECOND_MOMENT * second[place] + (1.0 - SECOND_MOMENT) * g * g;
+                let scale = (second[place] / unbias_second).sqrt() + 1e-8;
+                parameters[place] -= self.config.learning_rate * first[place] / unbias_first / scale;
+            }
+        }
+        let last = self.objective(sets, cost, &parameters).0;
+        let (objective, weights) = match best {
+            Some((lowest, parameters)) if lowest <= last => (lowest, parameters),
+            _ => (last, parameters),
+        };
+        Ok(Solved { weights, objective, gap: None, converged: true, figures: Vec::new() })
+    }
+
+    fn scores(&self, parameters: &[f64], data: &Dataset) -> Vec<f64> {
+        self.network.scores(parameters, data)
+    }
+
+    fn model(&self, parameters: &[f64]) -> Model {
+        self.network.model(parameters)
+    }
+}

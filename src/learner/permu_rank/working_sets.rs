@@ -1,0 +1,117 @@
+//! The working sets of all queries: what each holds, and how a round's scores enlarge it.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::NAME;
+use super::search::Target;
+use crate::data::Dataset;
+use crate::learner::{LearnerError, checks};
+use crate::loss::PermutationSet;
+use crate::measure::{Convention, Measure, Ranking};
+
+/// One query with an imperfect permutation.
+#[derive(Clone)]
+pub(super) struct Query<'a> {
+    /// Its index in the dataset.
+    pub(super) index: usize,
+    /// First document in the dataset.
+    pub(super) first: usize,
+    /// Number of documents.
+    pub(super) documents: usize,
+    /// The perfect and imperfect permutations found so far.
+    pub(super) set: PermutationSet,
+    target: Arc<Target<'a>>,
+}
+
+/// The queries that have something to learn.
+#[derive(Clone)]
+pub(super) struct WorkingSets<'a> {
+    pub(super) queries: Vec<Query<'a>>,
+}
+
+impl<'a> WorkingSets<'a> {
+    /// Empty sets for the queries of `data`; those that the convention leaves out, and those without imperfect
+    /// permutation, take no part.
+    pub(super) fn new(data: &'a Dataset, measure: Measure, convention: &'a Convention) -> Result<Self, LearnerError> {
+        let mut queries = Vec::new();
+        for query in 0..data.queries() {
+            let range = data.range(query);
+            let labels = &data.labels[range.clone()];
+            let value = move |order: &[u32]| {
+                let mut scores = vec![0.0; order.len()];
+                order.iter().enumerate().for_each(|(place, &document)| scores[document as usize] = -(place as f32));
+                measure.query(convention, &Ranking { scores: &scores, labels, ids: None })
+            };
+            let level = levels(labels, measure, convention);
+            // Every order of a query is measurable, or none.
+            let in_file_order: Vec<u32> = (0..labels.len() as u32).collect();
+            if value(&in_file_order)?.is_none() {
+                continue;
+            }
+            let target = Target::new(level, move |order| value(order).ok().flatten().unwrap_or(0.0));
+            let worst = target.measure(&target.worst());
+            if !(worst >= 0.0 && target.perfect <= 1.0 + 1e-9) {
+                let found =
+                    format!("{measure} (from {worst} to {} on query {})", target.perfect, data.query_ids[query]);
+                return Err(checks::parameter("measure", found, "a measure with values in [0, 1]"));
+            }
+            if target.highest_imperfect(&vec![0.0; labels.len()]).is_some() {
+                let set = PermutationSet::new(labels.len(), target.perfect);
+                queries.push(Query {
+                    index: query,
+                    first: range.start,
+                    documents: labels.len(),
+                    set,
+                    target: Arc::new(target),
+                });
+            }
+        }
+        if queries.is_empty() {
+            return Err(LearnerError::Data {
+                learner: NAME,
+                reason: format!("every order of every training query has the same {measure}: choose another measure"),
+            });
+        }
+        Ok(Self { queries })
+    }
+
+    /// Adds to each query the perfect permutation that scores lowest and the imperfect one that scores highest. False when
+    /// all were there.
+    pub(super) fn grow(&mut self, scores: &[f64]) -> bool {
+        let grown = self.queries.par_iter_mut().map(|query| {
+            let scores = &scores[query.first..query.first + query.documents];
+            let perfect = query.set.insert_perfect(query.target.lowest_perfect(scores));
+            let imperfect = query.target.highest_imperfect(scores).map(|order| {
+                let measure = query.target.measure(&order);
+                query.set.insert_imperfect(order, measure)
+            });
+            // The searches return orders of the query's documents, so nothing is refused.
+            perfect.unwrap_or(false) | imperfect.is_some_and(|added| added.unwrap_or(false))
+        });
+        grown.collect::<Vec<bool>>().contains(&true)
+    }
+
+    /// Mean number of perfect and of imperfect permutations of a query.
+    pub(super) fn mean_sizes(&self) -> [f64; 2] {
+        let mean = |size: fn(&PermutationSet) -> usize| {
+            self.queries.iter().map(|query| size(&query.set) as f64).sum::<f64>() / self.queries.len() as f64
+        };
+        [mean(|set| set.perfect().len()), mean(|set| set.imperfect().len())]
+    }
+}
+
+/// What the measure sees of each label, as ranks of the distinct values.
+fn levels(labels: &[f32], measure: Measure, convention: &Convention) -> Vec<u32> {
+    let seen = |&label: &f32| match measure {
+        Measure::Ndcg(_) | Measure::Dcg(_) => convention.gain.of(f64::from(label)),
+        _ if measure.is_graded() => f64::from(label),
+        _ => f64::from(u8::from(label >= 1.0)),
+    };
+    let seen: Vec<f64> = labels.iter().map(seen).collect();
+    let mut distinct = seen.clone();
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup();
+    seen.iter().map(|value| distinct.partition_point(|other| other < value) as u32).collect()
+}

@@ -1,0 +1,71 @@
+//! Vectors in `f64`, and products with the transposed feature matrix.
+
+use rayon::prelude::*;
+
+use crate::data::Dataset;
+
+/// Queries added up by one task. Fixed, so that sums have one order whatever the number of threads.
+const QUERIES_A_TASK: usize = 16;
+
+/// `a . b`, in eight interleaved sums that the compiler can keep in vector registers.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    lanes(a.len().min(b.len()), |i| a[i] * b[i])
+}
+
+fn lanes(length: usize, term: impl Fn(usize) -> f64) -> f64 {
+    let mut sums = [0.0; 8];
+    let whole = length - length % 8;
+    for start in (0..whole).step_by(8) {
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            *sum += term(start + lane);
+        }
+    }
+    (whole..length).map(term).sum::<f64>() + sums.iter().sum::<f64>()
+}
+
+/// `target += factor * row`
+pub(crate) fn add_scaled(target: &mut [f64], factor: f64, row: &[f64]) {
+    target.iter_mut().zip(row).for_each(|(t, &x)| *t += factor * x);
+}
+
+/// `sum_d c_d x_d` over all documents.
+pub(crate) fn weighted_features(data: &Dataset, coefficients: &[f64]) -> Vec<f64> {
+    let part = |first: usize| {
+        let mut sum = vec![0.0; data.feature_count];
+        let last = (first + QUERIES_A_TASK).min(data.queries());
+        for document in data.offsets[first]..data.offsets[last] {
+            let factor = coefficients[document];
+            if factor != 0.0 {
+                sum.iter_mut().zip(data.row(document)).for_each(|(s, &x)| *s += factor * f64::from(x));
+            }
+        }
+        sum
+    };
+    let starts: Vec<usize> = (0..data.queries()).step_by(QUERIES_A_TASK).collect();
+    let parts: Vec<Vec<f64>> = starts.into_par_iter().map(part).collect();
+    let mut total = vec![0.0; data.feature_count];
+    parts.iter().for_each(|part| add_scaled(&mut total, 1.0, part));
+    total
+}
+
+/// Documents `0..scores.len()` by descending score, equal scores in their given order.
+pub(crate) fn descending(scores: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing::dataset;
+
+    #[test]
+    fn products_agree_with_hand_sums() {
+        let data = dataset(2, &[&[(0.0, &[1.0, 2.0]), (1.0, &[0.0, -1.0])], &[(2.0, &[3.0, 0.5])]]);
+        assert_eq!(weighted_features(&data, &[1.0, -2.0, 10.0]), [31.0, 9.0]);
+        let ramp: Vec<f64> = (0..19).map(f64::from).collect();
+        assert_eq!(dot(&ramp, &ramp), 2109.0);
+        assert_eq!(descending(&[1.0, 3.0, 1.0, 2.0]), [1, 3, 0, 2]);
+    }
+}

@@ -1,0 +1,183 @@
+//! The pair risk `sum_q omega_q sum_pairs l(t)` of weights, its gradient and the curvature of the squared hinge.
+
+use rayon::prelude::*;
+
+use super::super::cutting_plane::Risk;
+use super::super::linear::scores;
+use super::super::products::weighted_features;
+use super::PairWeighting;
+use super::pairs::{Active, Levels};
+use crate::data::Dataset;
+
+struct Query {
+    first: usize,
+    documents: usize,
+    weight: f64,
+    levels: Levels,
+}
+
+/// The pairs of a dataset, as label levels by query.
+pub(super) struct PairRisk<'a> {
+    data: &'a Dataset,
+    queries: Vec<Query>,
+}
+
+/// The squared hinge at some weights.
+pub(super) struct SquaredHinge {
+    /// `sum omega max(0, 1 - t)^2`
+    pub(super) value: f64,
+    /// Gradient by feature.
+    pub(super) gradient: Vec<f64>,
+    /// The scores it was taken at.
+    pub(super) scores: Vec<f64>,
+}
+
+impl<'a> PairRisk<'a> {
+    pub(super) fn new(data: &'a Dataset, weighting: PairWeighting) -> Self {
+        let mut queries: Vec<Query> = (0..data.queries())
+            .map(|query| {
+                let levels = Levels::new(data.query_labels(query));
+                let range = data.range(query);
+                Query { first: range.start, documents: range.len(), weight: 1.0, levels }
+            })
+            .filter(|query| query.levels.pairs() > 0.0)
+            .collect();
+        if weighting == PairWeighting::Query {
+            let count = queries.len() as f64;
+            queries.iter_mut().for_each(|query| query.weight = 1.0 / (count * query.levels.pairs()));
+        }
+        Self { data, queries }
+    }
+
+    /// The hinge risk.
+    pub(super) fn hinge(&self, weights: &[f64]) -> Risk {
+        let scores = scores(self.data, weights);
+        let (value, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
+            let missing = (1.0 - score) * active.below.count + active.below.sum;
+            (weight * missing, weight * (active.above.count - active.below.count))
+        });
+        Risk { value, slope: weighted_features(self.data, &coefficients) }
+    }
+
+    /// The squared hinge risk.
+    pub(super) fn squared_hinge(&self, weights: &[f64]) -> SquaredHinge {
+        let scores = scores(self.data, weights);
+        let (value, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
+            let behind = (1.0 - score) * active.below.count + active.below.sum;
+            let ahead = (1.0 + score) * active.above.count - active.above.sum;
+            let slope = 2.0 * weight * (ahead - behind);
+            // (1 - t)^2 = (1 - t) - t (1 - t), and the second part sums to half of slope . score.
+            (weight * behind + 0.5 * slope * score, slope)
+        });
+        SquaredHinge { value, gradient: weighted_features(self.data, &coefficients), scores }
+    }
+
+    /// The product of the squared hinge's Hessian at `scores` with `direction`.
+    pub(super) fn curvature(&self, scores_at: &[f64], direction: &[f64]) -> Vec<f64> {
+        let along = scores(self.data, direction);
+        let (_, coefficients) = self.sum(scores_at, &along, |value, active, weight| {
+            let count = active.below.count + active.above.count;
+            (0.0, 2.0 * weight * (count * value - active.below.sum - active.above.sum))
+        });
+        weighted_features(self.data, &coefficients)
+    }
+
+    /// Sums `term(value, active partners, query weight) -> (part of the risk, coefficient of the document)`.
+    fn sum(
+        &self,
+        scores: &[f64],
+        values: &[f64],
+        term: impl Fn(f64, &Active, f64) -> (f64, f64) + Sync,
+    ) -> (f64, Vec<f64>) {
+        let parts: Vec<Vec<(f64, f64)>> = self
+            .queries
+            .par_iter()
+            .map(|query| {
+                let range = query.first..query.first + query.documents;
+                let active = query.levels.active(&scores[range.clone()], &values[range.clone()]);
+                active.iter().zip(&values[range]).map(|(active, &value)| term(value, active, query.weight)).collect()
+            })
+            .collect();
+        let mut coefficients = vec![0.0; scores.len()];
+        let mut total = 0.0;
+        for (query, part) in self.queries.iter().zip(parts) {
+            for (document, (risk, coefficient)) in part.into_iter().enumerate() {
+                total += risk;
+                coefficients[query.first + document] = coefficient;
+            }
+        }
+        (total, coefficients)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing;
+
+    /// Value and gradient of a pair loss, pair by pair.
+    fn explicit(data: &Dataset, weights: &[f64], query_weight: bool, loss: fn(f64) -> (f64, f64)) -> (f64, Vec<f64>) {
+        let scores = scores(data, weights);
+        let mut value = 0.0;
+        let mut gradient = vec![0.0; weights.len()];
+        for query in 0..data.queries() {
+            let pairs: Vec<(usize, usize)> = data
+                .range(query)
+                .flat_map(|i| data.range(query).map(move |j| (i, j)))
+                .filter(|&(i, j)| data.labels[i] > data.labels[j])
+                .collect();
+            let weight = if query_weight { 1.0 / (2.0 * pairs.len() as f64) } else { 1.0 };
+            for (i, j) in pairs {
+                let (part, slope) = loss(scores[i] - scores[j]);
+                value += weight * part;
+                for (feature, g) in gradient.iter_mut().enumerate() {
+                    *g += weight * slope * f64::from(data.row(i)[feature] - data.row(j)[feature]);
+                }
+            }
+        }
+        (value, gradient)
+    }
+
+    fn assert_close(found: &[f64], expected: &[f64]) {
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-10, "{found} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn values_and_gradients_agree_with_explicit_pairs() {
+        let data = testing::random(2, 12, 3, 5);
+        let weights = [0.4, -1.1, 0.8];
+        for weighting in [PairWeighting::Pair, PairWeighting::Query] {
+            let risk = PairRisk::new(&data, weighting);
+            let by_query = weighting == PairWeighting::Query;
+            let hinge = risk.hinge(&weights);
+            let (value, gradient) =
+                explicit(&data, &weights, by_query, |t| ((1.0 - t).max(0.0), if t < 1.0 { -1.0 } else { 0.0 }));
+            assert_close(&[hinge.value], &[value]);
+            assert_close(&hinge.slope, &gradient);
+            let squared = risk.squared_hinge(&weights);
+            let (value, gradient) = explicit(&data, &weights, by_query, |t| {
+                let missing = (1.0 - t).max(0.0);
+                (missing * missing, -2.0 * missing)
+            });
+            assert_close(&[squared.value], &[value]);
+            assert_close(&squared.gradient, &gradient);
+        }
+    }
+
+    #[test]
+    fn the_curvature_is_the_change_of_the_gradient() {
+        let data = testing::random(2, 12, 3, 6);
+        let risk = PairRisk::new(&data, PairWeighting::Query);
+        let (weights, direction, step) = ([0.4, -1.1, 0.8], [1.0, 0.5, -2.0], 1e-7);
+        let at = risk.squared_hinge(&weights);
+        let moved: Vec<f64> = weights.iter().zip(&direction).map(|(w, d)| w + step * d).collect();
+        let after = risk.squared_hinge(&moved);
+        let product = risk.curvature(&at.scores, &direction);
+        for feature in 0..3 {
+            let difference = (after.gradient[feature] - at.gradient[feature]) / step;
+            assert!((difference - product[feature]).abs() < 1e-5, "{difference} is not {}", product[feature]);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Kernel PCA: documents as the coordinates of their Gaussian kernels, so that a linear scorer of them is a non-linear one
+//! of the features (smoothrank, section 6).
+//!
+//! With `K` the kernel matrix of landmark documents and its largest eigenvalues `e_c` and eigenvectors `u_c`, component `c` of a
+//! document is `u_c . k(x) / sqrt(e_c)`: inner products of landmarks are their kernels. O(landmarks^3) once, then
+//! O(landmarks x (features + components)) a document.
+
+use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use rand::SeedableRng;
+use rand::seq::index;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use crate::data::Dataset;
+use crate::ranker::{KernelExpansion, kernels};
+use crate::seed::seed_for;
+
+/// Eigenvalues below this share of the largest one are rounding errors.
+const NEGLIGIBLE: f64 = 1e-10;
+
+/// The map from features to components.
+pub(super) struct KernelMap {
+    feature_count: usize,
+    landmarks: Vec<f32>,
+    gamma: f64,
+    /// `[landmarks x components]`
+    projection: DMatrix<f64>,
+}
+
+impl KernelMap {
+    /// Draws at most `landmarks` documents of `data` and keeps at most `components` components.
+    pub(super) fn new(data: &Dataset, landmarks: usize, components: usize, gamma: f64, seed: u64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "kernel landmarks", 0));
+        let count = landmarks.min(data.documents());
+        let mut drawn = index::sample(&mut random, data.documents(), count).into_vec();
+        drawn.sort_unstable();
+        let landmarks: Vec<f32> = drawn.iter().flat_map(|&document| data.row(document).iter().copied()).collect();
+        let rows: Vec<f64> = landmarks
+            .par_chunks_exact(data.feature_count)
+            .flat_map_iter(|row| kernels(row, &landmarks, gamma))
+            .collect();
+        let eigen = SymmetricEigen::new(DMatrix::from_row_slice(count, count, &rows));
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
+        let least = NEGLIGIBLE * eigen.eigenvalues[order[0]];
+        let columns: Vec<DVector<f64>> = order
+            .into_iter()
+            .take(components)
+            .filter(|&component| eigen.eigenvalues[component] > least)
+            .map(|component| eigen.eigenvectors.column(component) / eigen.eigenvalues[component].sqrt())
+            .collect();
+        Self { feature_count: data.feature_count, landmarks, gamma, projection: DMatrix::from_columns(&columns) }
+    }
+
+    /// The documents of `data` by their components.
+    pub(super) fn map(&self, data: &Dataset) -> Dataset {
+        let components = self.projection.ncols();
+        let of = |row: &[f32]| {
+            let kernels = DVector::from_iterator(self.projection.nrows(), kernels(row, &self.landmarks, self.gamma));
+            self.projection.tr_mul(&kernels).iter().map(|&value| value as f32).collect::<Vec<f32>>()
+        };
+        let features = data.features.par_chunks_exact(self.feature_count).flat_map_iter(of).collect();
+        Dataset { features, feature_count: components, ..data.clone() }
+    }
+
+    /// The scorer of the original features whose weights by component are given.
+    pub(super) fn expansion(&self, weights: &[f64]) -> KernelExpansion {
+        let coefficients = &self.projection * DVector::from_column_slice(weights);
+        let coefficients = coefficients.iter().copied().collect();
+        KernelExpansion::new(self.feature_count, self.landmarks.clone(), coefficients, self.gamma)
+            .expect("one coefficient a landmark, and gamma is checked")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing;
+
+    #[test]
+    fn inner_products_of_landmarks_are_their_kernels() {
+        let data = testing::random(2, 10, 3, 6);
+        let map = KernelMap::new(&data, 20, 20, 0.7, 1);
+        let mapped = map.map(&data);
+        for document in 0..20 {
+            let expected: Vec<f64> = kernels(data.row(document), &data.features, 0.7).collect();
+            for (other, expected) in expected.into_iter().enumerate() {
+                let product = |(&a, &b): (&f32, &f32)| f64::from(a) * f64::from(b);
+                let found: f64 = mapped.row(document).iter().zip(mapped.row(other)).map(product).sum();
+                assert!((found - expected).abs() < 1e-4, "{document} {other}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_expansion_scores_as_the_weights_do() {
+        let data = testing::random(2, 10, 3, 6);
+        let map = KernelMap::new(&data, 12, 5, 0.7, 1);
+        let mapped = map.map(&data);
+        assert_eq!(mapped.feature_count, 5);
+        let weights = [1.0, -0.5, 2.0, 0.1, -3.0];
+        let direct = crate::learner::linear::scores(&mapped, &weights);
+        for (found, expected) in map.expansion(&weights).scores(&data.features).iter().zip(direct) {
+            assert!((found - expected).abs() < 1e-4);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Scores `w . x`, of the features or of kernel components.
+
+use std::borrow::Cow;
+
+use burn::tensor::Device;
+
+use super::kernel::KernelMap;
+use super::surrogate::Lists;
+use super::{NAME, Objective};
+use crate::data::Dataset;
+use crate::learner::judge::Judge;
+use crate::learner::products::weighted_features;
+use crate::learner::{LearnerError, linear};
+use crate::loss::RankingLoss;
+use crate::ranker::Model;
+
+/// A linear scorer.
+pub(super) struct LinearObjective<'a> {
+    /// The training data, by component if there is a kernel.
+    pub(super) train: Cow<'a, Dataset>,
+    validation: Option<Cow<'a, Dataset>>,
+    kernel: Option<KernelMap>,
+    lists: Lists,
+    device: Device,
+}
+
+impl<'a> LinearObjective<'a> {
+    pub(super) fn new(
+        train: Cow<'a, Dataset>,
+        validation: Option<Cow<'a, Dataset>>,
+        kernel: Option<KernelMap>,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
+        let lists = Lists::new(&train, device)
+            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        Ok(Self { train, validation, kernel, lists, device: device.clone() })
+    }
+}
+
+impl Objective for LinearObjective<'_> {
+    fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
+        let (value, slopes) = self.lists.loss_and_slopes(loss, &linear::scores(&self.train, weights));
+        (value, weighted_features(&self.train, &slopes))
+    }
+
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(f64, Option<f64>), LearnerError> {
+        let merit = |data: &Dataset| judge.mean(data, &linear::scores(data, weights));
+        Ok((merit(&self.train)?, self.validation.as_deref().map(merit).transpose()?))
+    }
+
+    fn model(&self, weights: &[f64]) -> Model {
+        match &self.kernel {
+            None => linear::model(weights, 0.0, &self.device),
+            Some(kernel) => Model::Kernel(kernel.expansion(weights)),
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! SmoothRank: a surrogate of an information retrieval measure, minimised less and less smoothed (smoothrank, Algorithm 1).
+//!
+//! ```text
+//! w = w_0, the ridge regression on gains
+//! for sigma = 64, 32, ..., 1/64:    w = argmin, from w, of    lambda ||w - w_0||^2 + sum_q loss_q(w; sigma)
+//! ```
+//!
+//! `loss_q = 1 - A_q` for the smooth measure `A_q`, so that the objective is equation (13) plus a constant. Any registered
+//! surrogate with a temperature will do: SmoothNDCG (the default, cut off at 50 as in section 7), both SmoothAPs, and those of
+//! the other papers, whose `alpha` is taken as `1 / sigma`. Each sigma is minimised by conjugate gradients; `lambda` is chosen
+//! on validation data at the last sigma (choosing sigma too was found too unstable, section 5.2). No lambda starts from
+//! another one's solution.
+//!
+//! A round is one sigma of one lambda. Its cost is that of some tens of evaluations of the surrogate, O(n^2) a query.
+//! A query without two labels adds nothing.
+
+mod descent;
+mod kernel;
+mod linear;
+mod network;
+mod surrogate;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+pub use descent::Optimiser;
+
+use super::judge::Judge;
+use super::registry::{self, LearnerEntry};
+use super::regression::{NormalEquations, balanced_weights, gains};
+use super::rounds::Rounds;
+use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, checks};
+use crate::data::Dataset;
+use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing};
+use crate::measure::Gain;
+use crate::ranker::Model;
+use crate::scorer::ScorerConfig;
+use descent::{Descent, Limits};
+use kernel::KernelMap;
+use linear::LinearObjective;
+use network::NetworkObjective;
+
+const NAME: &str = "smooth_rank";
+
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "conjugate gradients on a surrogate that is annealed from smooth to sharp, from ridge regression",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Algorithm 1",
+    takes_loss: true,
+    takes_scorer: true,
+    defaults: || registry::parameters(&SmoothRankConfig::default()),
+    build: |parts| {
+        let loss = parts.loss.cloned().unwrap_or_else(default_loss);
+        let scorer = parts.scorer.cloned().unwrap_or_default();
+        Ok(Box::new(registry::decode::<SmoothRankConfig>(parts)?.check(&loss, &scorer)?))
+    },
+};
+
+/// SmoothNDCG at 50, the paper's choice.
+pub fn default_loss() -> LossSpec {
+    LossSpec::new("smooth_ndcg").with("k", 50)
+}
+
+/// Configuration of [`SmoothRank`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SmoothRankConfig {
+    /// Weight of `||w - w_0||^2`, above 0: one value, or several to choose from on validation data.
+    pub lambda: Grid,
+    /// First sigma, above 0.
+    pub first_sigma: f64,
+    /// Sigma is halved while it is at least this, above 0 and at most `first_sigma`.
+    pub last_sigma: f64,
+    /// How each sigma is minimised.
+    pub optimiser: Optimiser,
+    /// Most steps at one sigma, at least 1.
+    pub steps: usize,
+    /// A sigma ends when a step decreases the objective by less than this share, 0 or above.
+    pub tolerance: f64,
+    /// Penalty of the ridge regression that gives `w_0`, above 0; see [`Regression`](super::regression::Regression).
+    pub start_lambda: f64,
+    /// Whether that regression gives relevant and other documents the same total weight.
+    pub start_balanced: bool,
+    /// Components of kernel PCA that stand for the features, at least 1; none for the features themselves.
+    pub kernel_components: Option<usize>,
+    /// Most documents that kernel PCA is made from, at least 1.
+    pub kernel_landmarks: usize,
+    /// `gamma > 0` of the kernel `exp(-gamma ||x - x'||^2)`.
+    pub kernel_gamma: f64,
+}
+
+impl Default for SmoothRankConfig {
+    fn default() -> Self {
+        Self {
+            lambda: Grid::powers_of_ten(-6, 3),
+            first_sigma: 64.0,
+            last_sigma: 1.0 / 64.0,
+            optimiser: Optimiser::default(),
+            steps: 30,
+            tolerance: 1e-6,
+            start_lambda: 1e-3,
+            start_balanced: false,
+            kernel_components: None,
+            kernel_landmarks: 500,
+            kernel_gamma: 1.0,
+        }
+    }
+}
+
+impl SmoothRankConfig {
+    /// Checks every parameter, with the surrogate to minimise, whose own temperature is not read, and the scorer to fit.
+    ///
+    /// # Errors
+    /// The first parameter out of its range; a loss without a temperature; kernel components of another scorer than a
+    /// linear one.
+    pub fn check(&self, loss: &LossSpec, scorer: &ScorerConfig) -> Result<SmoothRank, LearnerError> {
+        let lambdas = self.lambda.positive("lambda")?;
+        checks::positive("first_sigma", self.first_sigma)?;
+        checks::positive("last_sigma", self.last_sigma)?;
+        if self.last_sigma > self.first_sigma {
+            let expected = format!("at most first_sigma = {}", self.first_sigma);
+            return Err(checks::parameter("last_sigma", self.last_sigma, expected));
+        }
+        checks::at_least("steps", self.steps, 1)?;
+        checks::not_negative("tolerance", self.tolerance)?;
+        checks::positive("start_lambda", self.start_lambda)?;
+        checks::positive("kernel_gamma", self.kernel_gamma)?;
+        checks::at_least("kernel_landmarks", self.kernel_landmarks, 1)?;
+        scorer.check()?;
+        if let Some(components) = self.kernel_components {
+            checks::at_least("kernel_components", components, 1)?;
+            if !matches!(scorer, ScorerConfig::Linear(_)) {
+                return Err(checks::parameter("kernel_components", components, "none, or a linear scorer"));
+            }
+        }
+        loss.build()?;
+        let Some(smoothing) = loss.smoothing()? else {
+            return Err(checks::parameter("loss", &loss.name, "a surrogate with a temperature (sigma or alpha)"));
+        };
+        // Halving is exact, so that the last sigma is met.
+        let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
+            .take_while(|&sigma| sigma >= self.last_sigma)
+            .collect();
+        let (loss, scorer) = (loss.clone(), scorer.clone());
+        Ok(SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() })
+    }
+}
+
+/// SmoothRank, its parameters checked.
+#[derive(Debug, Clone)]
+pub struct SmoothRank {
+    lambdas: Vec<f64>,
+    sigmas: Vec<f64>,
+    smoothing: Smoothing,
+    loss: LossSpec,
+    scorer: ScorerConfig,
+    config: SmoothRankConfig,
+}
+
+/// Scores as a function of weights, with the losses of the training data.
+trait Objective {
+    /// The sum of the losses over training queries, and its derivative by each weight.
+    fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>);
+
+    /// The mean measure on the training data, and on the validation data if there are any.
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(f64, Option<f64>), LearnerError>;
+
+    /// The model with these weights.
+    fn model(&self, weights: &[f64]) -> Model;
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    /// Weights after the last round.
+    weights: Vec<f64>,
+    /// Weights of the best round.
+    best: Vec<f64>,
+}
+
+impl SmoothRank {
+    fn surrogate(&self, sigma: f64) -> Result<Box<dyn RankingLoss>, LearnerError> {
+        let temperature = match self.smoothing.sharper {
+            Sharper::Smaller => sigma,
+            Sharper::Larger => 1.0 / sigma,
+        };
+        Ok(self.loss.with(self.smoothing.parameter, temperature).build()?)
+    }
+
+    /// Ridge regression on gains.
+    fn ridge(&self, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
+        let targets = gains(NAME, train, &Gain::Exp2)?;
+        let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
+        let equations = NormalEquations::new(train, &targets, &weights, true);
+        let solution = equations.solve(self.config.start_lambda).ok_or_else(|| LearnerError::Solver {
+            learner: NAME,
+            reason: format!(
+                "the ridge regression of the start is singular at learner.start_lambda = {}: raise it",
+                self.config.start_lambda
+            ),
+        })?;
+        Ok(solution.weights)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { steps: self.config.steps, tolerance: self.config.tolerance }
+    }
+
+    /// Algorithm 1 from `centre`, for each lambda.
+    fn anneal(
+        &self,
+        objective: &dyn Objective,
+        centre: &[f64],
+        train: &Dataset,
+        validation: Option<&Dataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
+        let judge = Judge::of_selection(context)?;
+        let params = (&self.config, &self.loss, &self.scorer);
+        let limit = Some(self.lambdas.len() * self.sigmas.len());
+        let initial = || State { weights: centre.to_vec(), best: centre.to_vec() };
+        let mut rounds = Rounds::start(NAME, &params, train, validation, limit, context, initial)?;
+        let stop = loop {
+            if let Some(stop) = rounds.stop() {
+                break stop;
+            }
+            let round = rounds.next();
+            let (lambda, step) = (self.lambdas[(round - 1) / self.sigmas.len()], (round - 1) % self.sigmas.len());
+            let sigma = self.sigmas[step];
+            let start = if step == 0 { centre } else { &rounds.state.weights };
+            let loss = self.surrogate(sigma)?;
+            let Descent { weights, objectives, gradient_norm, evaluations } =
+                descent::minimise(objective, &*loss, lambda, centre, start, self.config.optimiser, self.limits());
+            let (on_train, on_validation) = objective.merits(&weights, &judge)?;
+            let figures = [
+                ("lambda", lambda),
+                ("sigma", sigma),
+                ("steps", (objectives.len() - 1) as f64),
+                ("evaluations", evaluations as f64),
+                ("gradient_norm", gradient_norm),
+            ];
+            let made = Round {
+                round,
+                objective: objectives[objectives.len() - 1],
+                train: Some(on_train),
+                validation: on_validation,
+                figures: figures.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+            };
+            if step + 1 < self.sigmas.len() {
+                rounds.pass(made);
+            } else if rounds.record(made) {
+                rounds.state.best.clone_from(&weights);
+            }
+            rounds.state.weights = weights;
+            rounds.save_when_due()?;
+        };
+        rounds.finish(stop, |state, _| Ok(objective.model(&state.best)))
+    }
+}
+
+impl Learner for SmoothRank {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        checks::trainable(NAME, train, validation, context.progress)?;
+        self.surrogate(self.config.first_sigma)?.check_labels(&train.labels, &train.offsets)?;
+        if !matches!(self.scorer, ScorerConfig::Linear(_)) {
+            let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
+            let centre = objective.regression(self.config.start_lambda, self.config.optimiser, self.limits())?;
+            return self.anneal(&objective, &centre, train, validation, context);
+        }
+        let objective = match self.config.kernel_components {
+            None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, &context.device)?,
+            Some(components) => {
+                let SmoothRankConfig { kernel_landmarks, kernel_gamma, .. } = self.config;
+                let map = KernelMap::new(train, kernel_landmarks, components, kernel_gamma, context.seed);
+                let mapped = |data| Cow::Owned(map.map(data));
+                let (train, validation) = (mapped(train), validation.map(mapped));
+                LinearObjective::new(train, validation, Some(map), &context.device)?
+            }
+        };
+        self.anneal(&objective, &self.ridge(&objective.train)?, train, validation, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::StopReason;
+    use crate::learner::testing::{self, linear_weights};
+
+    const SURROGATES: [&str; 4] = ["smooth_ndcg", "smooth_ap_indicator", "smooth_ap_rank", "approx_ndcg"];
+
+    fn config() -> SmoothRankConfig {
+        SmoothRankConfig {
+            lambda: Grid::Many(vec![0.01, 1.0]),
+            first_sigma: 4.0,
+            last_sigma: 0.25,
+            steps: 10,
+            ..SmoothRankConfig::default()
+        }
+    }
+
+    fn objective(data: &Dataset) -> LinearObjective<'_> {
+        LinearObjective::new(Cow::Borrowed(data), None, None, &burn::tensor::Device::flex()).unwrap()
+    }
+
+    #[test]
+    fn gradients_agree_with_finite_differences() {
+        let data = testing::random(3, 7, 3, 1);
+        let objective = objective(&data);
+        let weights = [0.3, -0.7, 0.2];
+        for name in SURROGATES {
+            let learner = config().check(&LossSpec::new(name), &ScorerConfig::default()).unwrap();
+            for sigma in [8.0, 0.5] {
+                let loss = learner.surrogate(sigma).unwrap();
+                let (_, gradient) = objective.value_and_gradient(&weights, &*loss);
+                for feature in 0..3 {
+                    let at = |step: f64| {
+                        let mut moved = weights;
+                        moved[feature] += step;
+                        objective.value_and_gradient(&moved, &*loss).0
+                    };
+                    let numeric = (at(1e-5) - at(-1e-5)) / 2e-5;
+                    assert!((gradient[feature] - numeric).abs() < 1e-6, "{name} {sigma}: {gradient:?} {numeric}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_objective_never_rises_within_a_sigma() {
+        let data = testing::random(4, 12, 3, 2);
+        let objective = objective(&data);
+        let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+        let limits = Limits { steps: 20, tolerance: 0.0 };
+        for optimiser in [Optimiser::ConjugateGradient, Optimiser::Lbfgs] {
+            for sigma in [4.0, 0.25] {
+                let loss = learner.surrogate(sigma).unwrap();
+                let start = [0.1, 0.4, -0.2];
+                let descent = descent::minimise(&objective, &*loss, 0.01, &[0.0; 3], &start, optimiser, limits);
+                assert!(descent.objectives.len() > 3, "{optimiser:?} makes steps: {:?}", descent.objectives);
+                assert!(descent.objectives.is_sorted_by(|before, after| after <= before), "{:?}", descent.objectives);
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
+        // Section 5.3: as sigma grows the surrogate is constant and the minimiser is w_0.
+        let data = testing::random(4, 12, 3, 3);
+        for (lambda, sigma) in [(1e9, 1.0), (1.0, 1e9)] {
+            let config =
+                SmoothRankConfig { lambda: Grid::One(lambda), first_sigma: sigma, last_sigma: sigma, ..config() };
+            let learner = config.check(&default_loss(), &ScorerConfig::default()).unwrap();
+            let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+            let (weights, _) = linear_weights(&fitted.model);
+            for (weight, start) in weights.iter().zip(learner.ridge(&data).unwrap()) {
+                assert!((f64::from(*weight) - start).abs() < 1e-5, "{lambda} {sigma}");
+            }
+        }
+    }
+
+    #[test]
+    fn annealing_lowers_the_sharpest_loss() {
+        let data = testing::random(6, 15, 4, 4);
+        let config = SmoothRankConfig { lambda: Grid::One(1e-3), ..config() };
+        let learner = config.check(&default_loss(), &ScorerConfig::default()).unwrap();
+        let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+        assert_eq!((fitted.stop, fitted.best_round), (StopReason::Completed, 5));
+        let (weights, _) = linear_weights(&fitted.model);
+        let weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
+        let (objective, loss) = (objective(&data), learner.surrogate(0.25).unwrap());
+        let value = |weights: &[f64]| objective.value_and_gradient(weights, &*loss).0;
+        assert!(value(&weights) < value(&learner.ridge(&data).unwrap()) - 0.05, "{}", value(&weights));
+    }
+
+    #[test]
+    fn only_rounds_at_the_last_sigma_are_chosen() {
+        let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+        let fitted = learner.fit(&testing::random(4, 10, 3, 2), None, &testing::context(None)).unwrap();
+        assert_eq!((fitted.best_round % 5, fitted.history.len()), (0, 10));
+    }
+
+    #[test]
+    fn kernel_components_and_networks_learn_what_a_line_cannot() {
+        // Relevant documents lie in the middle.
+        let documents: Vec<(f32, [f32; 1])> =
+            (0..15).map(|place| (f32::from(u8::from((5..10).contains(&place))), [place as f32 / 14.0])).collect();
+        let documents: Vec<(f32, &[f32])> = documents.iter().map(|(label, row)| (*label, &row[..])).collect();
+        let data = testing::dataset(1, &[&documents]);
+        let lambda = Grid::One(1e-3);
+        let kernel =
+            SmoothRankConfig { kernel_components: Some(6), kernel_gamma: 10.0, lambda: lambda.clone(), ..config() };
+        let network = SmoothRankConfig { lambda, steps: 60, ..config() };
+        let mlp = ScorerConfig::Mlp(crate::scorer::MlpScorerConfig::default());
+        for (config, scorer) in [(kernel, ScorerConfig::default()), (network, mlp)] {
+            let learner = config.check(&default_loss(), &scorer).unwrap();
+            let context = testing::context(None);
+            let fitted = learner.fit(&data, None, &context).unwrap();
+            let scores: Vec<f64> = fitted.model.predict(&data, &context.device).into_iter().map(f64::from).collect();
+            assert_eq!(Judge::of_selection(&context).unwrap().mean(&data, &scores).unwrap(), 1.0, "{scorer:?}");
+            testing::assert_reproducible(&learner, &data, &data, 2);
+        }
+    }
+
+    #[test]
+    fn fits_are_reproducible() {
+        let (train, validation) = (testing::random(4, 10, 3, 2), testing::random(2, 10, 3, 3));
+        let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+        testing::assert_reproducible(&learner, &train, &validation, 3);
+        testing::assert_reproducible(&learner, &train, &validation, 5);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let refused = |text: &str, loss: &str| {
+            let config: SmoothRankConfig = serde_json::from_str(text).unwrap();
+            config.check(&LossSpec::new(loss), &ScorerConfig::default()).unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(r#"{"lambda": [1.0, 0.0]}"#, "smooth_ndcg"),
+            "learner.lambda = 0: expected a finite number above 0"
+        );
+        assert_eq!(
+            refused(r#"{"last_sigma": 128.0}"#, "smooth_ndcg"),
+            "learner.last_sigma = 128: expected at most first_sigma = 64"
+        );
+        assert!(refused("{}", "list_net").contains("expected a surrogate with a temperature"));
+        assert!(refused("{}", "smoth_ndcg").contains("smooth_ndcg"));
+    }
+}

@@ -1,0 +1,80 @@
+//! Scores of any scorer, by automatic differentiation.
+
+use super::descent::{self, Limits, Optimiser};
+use super::{NAME, Objective};
+use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
+use crate::learner::judge::Judge;
+use crate::learner::network::Network;
+use crate::learner::{FitContext, LearnerError};
+use crate::loss::{LossSpec, RankingLoss, Reduction};
+use crate::ranker::Model;
+use crate::scorer::ScorerConfig;
+use crate::seed::seed_for;
+
+/// Padded places of one batch.
+const CELLS: usize = 1 << 14;
+/// The regression may take this many times the steps of one sigma: it starts from random weights.
+const REGRESSION_STEPS: usize = 5;
+
+/// A scorer of any kind.
+pub(super) struct NetworkObjective<'a> {
+    network: Network,
+    batches: Vec<RankingBatch>,
+    train: &'a Dataset,
+    validation: Option<&'a Dataset>,
+}
+
+impl<'a> NetworkObjective<'a> {
+    pub(super) fn new(
+        scorer: &ScorerConfig,
+        train: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        context: &FitContext,
+    ) -> Result<Self, LearnerError> {
+        let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
+        let network = Network::new(scorer, &context.device);
+        let training = context.device.clone().autodiff();
+        let plan = Batcher::new(train, &BatcherConfig::in_order(CELLS), 0)
+            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        let batch = |queries: Vec<usize>| RankingBatch::assemble(train, &queries, &training);
+        let batches = plan.epoch(0).into_iter().map(batch).collect();
+        Ok(Self { network, batches, train, validation })
+    }
+
+    /// Least squares on gains from the initial weights: the start, as ridge regression is for a linear scorer.
+    pub(super) fn regression(
+        &self,
+        lambda: f64,
+        optimiser: Optimiser,
+        limits: Limits,
+    ) -> Result<Vec<f64>, LearnerError> {
+        let loss = LossSpec::new("mse_gain").build()?;
+        let initial = self.network.parameters();
+        let limits = Limits { steps: REGRESSION_STEPS * limits.steps, ..limits };
+        Ok(descent::minimise(self, &*loss, lambda, &initial, &initial, optimiser, limits).weights)
+    }
+}
+
+impl Objective for NetworkObjective<'_> {
+    fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
+        let scorer = self.network.training_scorer(weights);
+        let mut value = 0.0;
+        let mut gradient = vec![0.0; weights.len()];
+        for batch in &self.batches {
+            let scores = scorer.forward(batch.features.clone(), batch.mask.clone());
+            let output = loss.forward(scores, batch.labels.clone(), batch.mask.clone(), Reduction::Sum);
+            value += output.to_data().iter::<f64>().sum::<f64>();
+            Network::add_gradients(&scorer, &output.backward(), &mut gradient);
+        }
+        (value, gradient)
+    }
+
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(f64, Option<f64>), LearnerError> {
+        let merit = |data: &Dataset| judge.mean(data, &self.network.scores(weights, data));
+        Ok((merit(self.train)?, self.validation.map(merit).transpose()?))
+    }
+
+    fn model(&self, weights: &[f64]) -> Model {
+        self.network.model(weights)
+    }
+}

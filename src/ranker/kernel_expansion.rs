@@ -1,0 +1,115 @@
+//! `KernelExpansion`: a score that is a weighted sum of Gaussian kernels.
+//!
+//! `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)` over landmark documents `x_l`. O(landmarks x features) a document.
+
+use rayon::prelude::*;
+
+/// Why arrays do not make a kernel expansion.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum KernelError {
+    /// Landmarks that are no rows of features.
+    #[error(
+        "kernel expansion: {values} values of landmarks, expected {coefficients} coefficients x {features} features"
+    )]
+    Shape {
+        /// Values of all landmarks.
+        values: usize,
+        /// Number of coefficients.
+        coefficients: usize,
+        /// Number of features.
+        features: usize,
+    },
+    /// A width that is none.
+    #[error("kernel expansion: gamma = {0}, expected a finite number above 0")]
+    Gamma(f64),
+}
+
+/// `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelExpansion {
+    feature_count: usize,
+    landmarks: Vec<f32>,
+    coefficients: Vec<f64>,
+    gamma: f64,
+}
+
+impl KernelExpansion {
+    /// `landmarks` is row-major, one row of `feature_count` values for each coefficient.
+    ///
+    /// # Errors
+    /// [`KernelError`] for another number of values, or `gamma` not above 0.
+    pub fn new(
+        feature_count: usize,
+        landmarks: Vec<f32>,
+        coefficients: Vec<f64>,
+        gamma: f64,
+    ) -> Result<Self, KernelError> {
+        if feature_count == 0 || landmarks.len() != coefficients.len() * feature_count {
+            let (values, coefficients, features) = (landmarks.len(), coefficients.len(), feature_count);
+            return Err(KernelError::Shape { values, coefficients, features });
+        }
+        if !(gamma > 0.0 && gamma.is_finite()) {
+            return Err(KernelError::Gamma(gamma));
+        }
+        Ok(Self { feature_count, landmarks, coefficients, gamma })
+    }
+
+    /// Number of features of a document.
+    pub fn feature_count(&self) -> usize {
+        self.feature_count
+    }
+
+    /// The landmarks, row-major.
+    pub fn landmarks(&self) -> &[f32] {
+        &self.landmarks
+    }
+
+    /// One coefficient a landmark.
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    /// Inverse squared width of the kernel.
+    pub fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    /// The score of every document of `features` (row-major).
+    pub fn scores(&self, features: &[f32]) -> Vec<f64> {
+        let score = |row: &[f32]| {
+            let kernels = kernels(row, &self.landmarks, self.gamma);
+            kernels.zip(&self.coefficients).map(|(kernel, coefficient)| coefficient * kernel).sum()
+        };
+        features.par_chunks_exact(self.feature_count).with_min_len(64).map(score).collect()
+    }
+}
+
+/// `exp(-gamma ||row - x_l||^2)` for each landmark.
+pub(crate) fn kernels<'a>(row: &'a [f32], landmarks: &'a [f32], gamma: f64) -> impl Iterator<Item = f64> + 'a {
+    landmarks.chunks_exact(row.len()).map(move |landmark| {
+        let square = |(&a, &b): (&f32, &f32)| (f64::from(a) - f64::from(b)).powi(2);
+        (-gamma * row.iter().zip(landmark).map(square).sum::<f64>()).exp()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_sums_of_gaussians() {
+        let expansion = KernelExpansion::new(2, vec![0.0, 0.0, 1.0, 2.0], vec![2.0, -1.0], 0.5).unwrap();
+        // Squared distances 1 and 4, then 5 and 0.
+        let expected = [2.0 * (-0.5f64).exp() - (-2.0f64).exp(), 2.0 * (-2.5f64).exp() - 1.0];
+        for (found, expected) in expansion.scores(&[1.0, 0.0, 1.0, 2.0]).iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn arrays_that_do_not_fit_are_refused() {
+        let error = KernelExpansion::new(2, vec![0.0; 3], vec![1.0; 2], 1.0).unwrap_err();
+        assert_eq!(error.to_string(), "kernel expansion: 3 values of landmarks, expected 2 coefficients x 2 features");
+        assert_eq!(KernelExpansion::new(1, vec![0.0], vec![1.0], 0.0), Err(KernelError::Gamma(0.0)));
+    }
+}
