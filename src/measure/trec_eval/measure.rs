@@ -67,6 +67,14 @@ pub enum TrecMeasure {
     SetF,
     /// Precision of the set, relative to the largest attainable.
     SetRelativeP,
+    /// Relevant documents retrieved less the others retrieved.
+    Utility,
+    /// Rank-biased precision with persistence 0.9.
+    Rbp,
+    /// What rank-biased precision could gain from the documents without judgement and beyond the run.
+    RbpResidual,
+    /// Share of documents without judgement among the first.
+    Unjudged(usize),
 }
 
 /// A name of trec_eval, its default parameters, and the measure with one of them.
@@ -99,6 +107,7 @@ const NAMED: &[Named] = &[
     Named { parameters: CUTOFFS, ..named("recall", false, |k| TrecMeasure::Recall(k as usize)) },
     named("gm_bpref", false, |_| TrecMeasure::GmBpref),
     Named { parameters: MULTIPLES, ..named("Rprec_mult", false, TrecMeasure::RprecMult) },
+    named("utility", false, |_| TrecMeasure::Utility),
     named("11pt_avg", false, |_| TrecMeasure::ElevenPointAverage),
     named("ndcg", false, |_| TrecMeasure::Ndcg),
     Named { parameters: CUTOFFS, ..named("ndcg_cut", false, |k| TrecMeasure::NdcgCut(k as usize)) },
@@ -111,6 +120,9 @@ const NAMED: &[Named] = &[
     named("set_map", false, |_| TrecMeasure::SetMap),
     named("set_F", false, |_| TrecMeasure::SetF),
     named("num_nonrel_judged_ret", false, |_| TrecMeasure::NumNonrelJudgedRet),
+    named("rbp", false, |_| TrecMeasure::Rbp),
+    named("rbp_resid", false, |_| TrecMeasure::RbpResidual),
+    Named { parameters: &[5.0, 10.0, 20.0], ..named("unj", false, |k| TrecMeasure::Unjudged(k as usize)) },
 ];
 
 impl Named {
@@ -202,6 +214,7 @@ impl fmt::Display for TrecMeasure {
             NdcgCut(k) => write!(formatter, "ndcg_cut_{k}"),
             MapCut(k) => write!(formatter, "map_cut_{k}"),
             Success(k) => write!(formatter, "success_{k}"),
+            Unjudged(k) => write!(formatter, "unj_{k}"),
             plain => {
                 let named = NAMED.iter().find(|named| named.parameters.is_empty() && (named.measure)(0.0) == plain);
                 formatter.write_str(named.map_or("", |named| named.name))

@@ -10,6 +10,9 @@ use crate::measure::{Convention, Measure, MeasureError, value};
 /// Ranks whose discounts are computed beforehand: the usual depth of a run.
 const REMEMBERED_RANKS: usize = 1000;
 
+/// Persistence of trec_eval's rank-biased precision.
+const PERSISTENCE: f64 = 0.9;
+
 /// A retrieved document.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunDocument<'a> {
@@ -163,6 +166,12 @@ impl TrecEvaluator {
             TrecMeasure::SetF if set_precision + set_recall == 0.0 => 0.0,
             TrecMeasure::SetF => 2.0 * set_precision * set_recall / (set_precision + set_recall),
             TrecMeasure::SetRelativeP => ratio(hits(retrieved), retrieved.min(list.relevant)),
+            TrecMeasure::Utility => 2.0 * hits(retrieved) - retrieved as f64,
+            TrecMeasure::Rbp => shared(Measure::Rbp { persistence: PERSISTENCE })?,
+            TrecMeasure::RbpResidual => rank_biased_residual(query.relevance),
+            TrecMeasure::Unjudged(k) => {
+                query.relevance.iter().take(k).filter(|judged| judged.is_none()).count() as f64 / k as f64
+            }
         })
     }
 
@@ -183,6 +192,20 @@ impl TrecEvaluator {
         }
         sum / relevant as f64
     }
+}
+
+/// The weight of the ranks without judgement; 0 for a query that the run misses, as all else is.
+fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
+    if relevance.is_empty() {
+        return 0.0;
+    }
+    let mut weight = 1.0 - PERSISTENCE;
+    let mut unjudged = 0.0;
+    for judged in relevance {
+        unjudged += if judged.is_none() { weight } else { 0.0 };
+        weight *= PERSISTENCE;
+    }
+    unjudged + weight / (1.0 - PERSISTENCE)
 }
 
 /// The largest precision at any rank at which `level` of the relevant documents, rounded, have been retrieved.
