@@ -20,6 +20,36 @@
 //! assert!((map - ((1.0 / 2.0 + 2.0 / 3.0) / 2.0 + 3.0 / 4.0) / 2.0).abs() < 1e-12);
 //! # Ok::<(), burn_rank::measure::MeasureError>(())
 //! ```
+//!
+//! # One ranking, six NDCGs
+//! Two queries: one with tied scores and graded labels, one without a relevant document.
+//!
+//! ```
+//! use burn_rank::measure::{Convention, Measure, Rankings};
+//!
+//! let document_ids = ["d1", "d2", "d3", "d4", "d5", "d6"].map(String::from);
+//! let rankings = Rankings {
+//!     scores: &[0.9, 0.9, 0.5, 0.5, 0.1, 0.3],
+//!     labels: &[0.0, 1.0, 3.0, 0.0, 2.0, 0.0],
+//!     offsets: &[0, 5, 6],
+//!     document_ids: &document_ids,
+//! };
+//! let mut table = String::new();
+//! for preset in Convention::PRESETS {
+//!     let ndcg = Measure::Ndcg(Some(3)).mean(&preset.convention(), &rankings)?;
+//!     table += &format!("{} {ndcg:.4}\n", preset.name);
+//! }
+//! assert_eq!(
+//!     table,
+//!     "standard 0.2731\nletor 0.2548\ntrec_eval 0.1050\nsklearn 0.1644\n\
+//!      lightgbm 0.7199\nxgboost 0.7199\nrax 0.2199\ntfranking 0.2199\n"
+//! );
+//! # Ok::<(), burn_rank::measure::MeasureError>(())
+//! ```
+//!
+//! `standard` averages the tied orders and leaves the second query out; `letor` does not discount rank 2 and counts that
+//! query 0; `trec_eval` and `sklearn` take the label as gain, the one with ties by identifier, the other averaged;
+//! LightGBM and XGBoost count the empty query 1, Rax and TensorFlow Ranking 0.
 
 mod average_precision;
 mod convention;
