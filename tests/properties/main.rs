@@ -2,4 +2,5 @@
 
 mod limits;
 mod loss_contract;
+mod measures;
 mod op_fused;
