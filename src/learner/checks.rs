@@ -34,8 +34,8 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
     if value >= least { Ok(value) } else { Err(parameter(name, value, format_args!("at least {least}"))) }
 }
 
-/// Refuses data without two documents of different labels in one query, and validation data of other features; warns
-/// of constant features.
+/// Refuses data without two documents of different labels in one query or without a feature that varies, and validation
+/// data of other features; warns of constant features.
 pub(crate) fn trainable(
     learner: &'static str,
     train: &Dataset,
@@ -61,6 +61,12 @@ pub(crate) fn trainable(
         .filter(|(_, (smallest, largest))| smallest == largest)
         .map(|(feature, _): (usize, _)| (feature + 1).to_string())
         .collect();
+    if constant.len() == train.feature_count {
+        return refuse(format!(
+            "none of the {} features varies in the training data: check the features and the normaliser",
+            train.feature_count
+        ));
+    }
     if !constant.is_empty() {
         progress.warn(&format!(
             "{learner}: constant in the training data, so without influence: {} of {} features (number {})",
@@ -109,6 +115,12 @@ mod tests {
         let warnings = Warnings::default();
         let data = testing::dataset(3, &[&[(0.0, &[0.0, 5.0, 1.0]), (1.0, &[1.0, 5.0, 1.0])]]);
         trainable("test", &data, None, &warnings).unwrap();
+        let nothing = testing::dataset(1, &[&[(0.0, &[5.0]), (1.0, &[5.0])]]);
+        let error = trainable("test", &nothing, None, &warnings).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "test: none of the 1 features varies in the training data: check the features and the normaliser"
+        );
         assert!(warnings.text().contains("2 of 3 features (number 2, 3)"), "{}", warnings.text());
     }
 }

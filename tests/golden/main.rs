@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod ada_rank;
 mod data;
 mod losses_rax;
 mod losses_small_peers;

@@ -87,6 +87,13 @@ impl WeakRankers for FeatureRankers {
         Ok(scores(ranker, data))
     }
 
+    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
+        match self.rankers.iter().position(|known| known == ranker) {
+            Some(known) => Ok(self.values[known].clone()),
+            None => measured(judge, train, &scores(ranker, train)),
+        }
+    }
+
     fn figures(&self, ranker: &FeatureRanker) -> Vec<(String, f64)> {
         vec![("feature".into(), (ranker.feature + 1) as f64), ("direction".into(), ranker.direction)]
     }

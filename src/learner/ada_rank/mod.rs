@@ -149,6 +149,11 @@ trait WeakRankers {
     /// Its scores of all documents.
     fn scores(&self, ranker: &Self::Ranker, data: &Dataset) -> Result<Vec<f64>, LearnerError>;
 
+    /// Its `E` on every query that counts.
+    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
+        measured(judge, train, &self.scores(ranker, train)?)
+    }
+
     /// What to report of it, by name.
     fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
 
@@ -253,7 +258,7 @@ impl AdaRank {
             let Some(ranker) = weak.choose(&weights, rounds.next(), &rounds.state.members)? else {
                 break StopReason::Converged;
             };
-            let weak_values = measured(judge, train, &weak.scores(&ranker, train)?)?;
+            let weak_values = weak.values(&ranker, judge, train)?;
             let phi: f64 = weights.iter().zip(&weak_values).map(|(weight, value)| weight * value).sum();
             if phi <= 0.0 {
                 let reason = format!(

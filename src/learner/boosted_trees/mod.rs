@@ -181,7 +181,7 @@ impl BoostedTrees {
                 return None;
             }
         }
-        // Uphill from here on either side is the end; only a step that was not halved can still grow.
+        // Only a step that did not have to be halved may still grow.
         let factor = if changes == 0 && value(step * 2.0) < lowest { 2.0 } else { 0.5 };
         for _ in 0..STEP_CHANGES {
             let next = value(step * factor);

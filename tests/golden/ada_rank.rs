@@ -1,0 +1,56 @@
+//! AdaRank as published on LETOR 2.0 OHSUMED: MAP, 100 rounds, the best of them on validation data.
+
+use burn::tensor::Device;
+use burn_rank::data::letor::{ReadOptions, read};
+use burn_rank::data::{Dataset, folds};
+use burn_rank::learner::ada_rank::AdaRankConfig;
+use burn_rank::learner::{FitContext, Interrupt, Learner, NoProgress, Selection};
+use burn_rank::measure::{Convention, Measure, Rankings};
+
+use crate::common::shared;
+
+/// Test MAP of each fold, in the `letor` convention.
+fn test_map(config: &AdaRankConfig) -> Option<Vec<f64>> {
+    let folds = folds::discover(&shared("data/letor2-ohsumed")?).unwrap();
+    let convention = Convention::preset("letor").unwrap();
+    let learner = config.check(None).unwrap();
+    let of_fold = |fold: &burn_rank::data::Fold| {
+        let [train, validation, test] =
+            [&fold.train, &fold.validation, &fold.test].map(|paths| read(paths, &ReadOptions::default()).unwrap());
+        let context = FitContext {
+            device: Device::flex(),
+            seed: 1,
+            selection: Selection { measure: Measure::Ap(None), convention: convention.clone() },
+            directory: None,
+            resume: false,
+            dashboard: false,
+            progress: &NoProgress,
+            interrupt: Interrupt::default(),
+        };
+        let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
+        let scores = fitted.model.predict(&test, &context.device);
+        let Dataset { labels, offsets, document_ids, .. } = &test;
+        let rankings = Rankings { scores: &scores, labels, offsets, document_ids };
+        Measure::Ap(None).mean(&convention, &rankings).unwrap()
+    };
+    Some(folds.iter().map(of_fold).collect())
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn map_by_fold_on_letor_2_ohsumed() {
+    let Some(found) = test_map(&AdaRankConfig::default()) else { return };
+    for (found, expected) in found.iter().zip([0.34127, 0.44916, 0.46040, 0.50557, 0.45733]) {
+        assert!((found - expected).abs() < 6e-6, "{found} {expected}");
+    }
+    assert!((mean(&found) - 0.44274).abs() < 1e-5, "{}", mean(&found));
+}
+
+#[test]
+fn each_feature_once_gives_the_same_mean_to_four_digits() {
+    let Some(found) = test_map(&AdaRankConfig { reuse: false, ..AdaRankConfig::default() }) else { return };
+    assert!((mean(&found) - 0.44274).abs() < 1e-4, "{}", mean(&found));
+}
