@@ -7,7 +7,7 @@
 //! `TwoTower` and the loop below are ordinary burn code that knows nothing of this crate; the three marked lines are all that
 //! ranking adds to training, and `ndcg` is all that it adds to evaluation.
 
-use burn::module::{AutodiffModule, Module};
+use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Bool, Device, Distribution, Tensor};
@@ -44,7 +44,8 @@ fn data(device: &Device) -> (Tensor<2>, Tensor<3>, Tensor<2>, Tensor<2, Bool>) {
     let agreement = (documents.clone() * query.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim::<2>(2);
     let labels = agreement.clamp(0.0, 4.0).round();
     let place = Tensor::<1, burn::tensor::Int>::arange(0..n as i64, device).unsqueeze::<2>().expand([batch, n]);
-    let length = Tensor::<1, burn::tensor::Int>::arange(0..batch as i64, device).unsqueeze_dim::<2>(1).expand([batch, n]);
+    let length =
+        Tensor::<1, burn::tensor::Int>::arange(0..batch as i64, device).unsqueeze_dim::<2>(1).expand([batch, n]);
     let mask = place.lower(length.neg() + (batch + 5) as i64);
     (query, documents, labels, mask)
 }

@@ -1,6 +1,7 @@
 //! `LossError`, and the checks of parameters, labels and scores that raise it.
 
 use crate::measure::Gain;
+use crate::text::did_you_mean;
 
 /// The largest label of an exponential gain: `2^30` still fits the arithmetic of `f32` losses.
 pub const MAX_EXPONENTIAL_LABEL: f64 = 30.0;
@@ -21,15 +22,15 @@ pub enum LossError {
         expected: String,
     },
     /// A name that no registered loss has.
-    #[error("unknown loss `{found}`{}", hint(.nearest))]
+    #[error("unknown loss `{found}`{}", did_you_mean(.nearest))]
     UnknownLoss {
         /// The name given.
         found: String,
         /// The most similar registered name.
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
     },
     /// A parameter that the loss does not have.
-    #[error("{loss}: unknown parameter `{found}`{}", hint(.nearest))]
+    #[error("{loss}: unknown parameter `{found}`{}", did_you_mean(.nearest))]
     UnknownParameter {
         /// Registered name of the loss.
         loss: &'static str,
@@ -78,10 +79,6 @@ pub enum LossError {
         /// The weight.
         found: f64,
     },
-}
-
-fn hint<S: AsRef<str>>(nearest: &Option<S>) -> String {
-    nearest.as_ref().map(|n| format!("; did you mean `{}`?", n.as_ref())).unwrap_or_default()
 }
 
 impl LossError {

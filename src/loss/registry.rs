@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{LossError, RankingLoss};
+use crate::text::nearest;
 
 /// Every registered loss, by name.
 pub static LOSSES: &[LossEntry] = &[
@@ -188,7 +189,7 @@ pub(super) fn configure<C: Config>(
     // One key at a time, so that an error can name the parameter.
     for (key, value) in params {
         let Some(slot) = merged.get_mut(key) else {
-            let nearest = nearest(key, merged.keys().map(String::as_str)).map(String::from);
+            let nearest = nearest(key, merged.keys().map(String::as_str));
             return Err(LossError::UnknownParameter { loss, found: key.clone(), nearest });
         };
         *slot = value.clone();
@@ -206,15 +207,6 @@ fn expectation(message: &str) -> String {
         "usize" | "u64" => "a whole number, 0 or above".into(),
         other => other.into(),
     }
-}
-
-/// The name most similar to `found`, if any is similar.
-fn nearest<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    names
-        .map(|name| (strsim::jaro_winkler(found, name), name))
-        .filter(|(similarity, _)| *similarity > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Surrogates tend to their measures, and at the rates that the papers prove.
 
-use burn::tensor::{DType, Device, Tensor};
-use burn_rank::loss::{LossSpec, explain};
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn_rank::loss::{Lists, LossSpec, explain, registry};
 use burn_rank::measure::{Convention, Discount, Gain, Measure, Ranking};
+use burn_rank::op::Step;
 use proptest::prelude::*;
 
 /// Scores without ties, labels with a relevant and an irrelevant document.
@@ -46,6 +47,22 @@ fn exact(measure: Measure, scores: &[f64], labels: &[f64]) -> f64 {
 fn erf(x: f64) -> f64 {
     let x = Tensor::<1>::from_data([x], (&Device::flex(), DType::F64));
     x.erf().into_data().iter::<f64>().next().unwrap()
+}
+
+/// Approximate positions with the logistic step, and true positions.
+fn positions(scores: &[f64], alpha: f64) -> (Vec<f64>, Vec<f64>) {
+    let device = Device::flex();
+    let shape = [1, scores.len()];
+    let tensor = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
+    let lists = Lists::new(tensor.clone(), tensor.zeros_like(), Tensor::<2>::ones(shape, &device).greater_elem(0.0));
+    let of = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect();
+    (of(lists.approximate_positions(alpha, Step::Logistic)), of(lists.ranks()))
+}
+
+/// The largest error of an approximate position.
+fn position_error(scores: &[f64], alpha: f64) -> f64 {
+    let (approximate, exact) = positions(scores, alpha);
+    approximate.iter().zip(&exact).map(|(a, e)| (a - e).abs()).fold(0.0, f64::max)
 }
 
 /// Ideal DCG, with the gain `2^y - 1` or `2^y`.
@@ -124,5 +141,72 @@ proptest! {
         // The discount's slope is at most 1 / (2 ln 2), not 1/2.
         let slope = 1.0 / std::f64::consts::LN_2;
         prop_assert!(error <= gains * (slope * e1 + e2) + 1e-12, "{error} above the tighter bound");
+    }
+
+    #[test]
+    fn large_alpha_and_beta_give_the_measure((scores, labels) in lists()) {
+        // Positions are then off by exp(-40), and half a position from the cut-off is 40 times the width of its step.
+        let (alpha, beta) = (40.0 / smallest_gap(&scores), 80.0);
+        let k = Some(3);
+        let tau = |accuracy: f64| 2.0 * accuracy - 1.0;
+        let plain = |value: f64| value;
+        let limits: [(&str, bool, Measure, fn(f64) -> f64); 7] = [
+            ("approx_ndcg", false, Measure::Ndcg(None), plain),
+            ("approx_ndcg", true, Measure::Ndcg(k), plain),
+            ("approx_dcg", false, Measure::Dcg(None), plain),
+            ("approx_ap", false, Measure::Ap(None), plain),
+            ("approx_precision", true, Measure::Precision(k), plain),
+            ("approx_rr", false, Measure::ReciprocalRank(None), plain),
+            // Without tied scores, tau over the pairs of different labels is the accuracy of their order, from -1 to 1.
+            ("approx_kendall_tau", false, Measure::PairAccuracy, tau),
+        ];
+        for (name, cut, measure, scale) in limits {
+            let defaults = (registry::find(name).unwrap().defaults)();
+            let spec = LossSpec::new(name).with("alpha", alpha);
+            let spec = if defaults.contains_key("beta") { spec.with("beta", beta) } else { spec };
+            let spec = if cut { spec.with("k", 3) } else { spec };
+            let found = surrogate(&spec, &scores, &labels);
+            let expected = scale(exact(measure, &scores, &labels));
+            prop_assert!((found - expected).abs() < 1e-9, "{name}: {found} {expected}");
+        }
+    }
+
+    /// approximation-framework, Theorem 3: `|p(x) - r(x)| < (n - 1) / (exp(delta_x alpha) + 1)`, equal for two documents.
+    #[test]
+    fn positions_keep_within_theorem_3((scores, _) in lists(), alpha in 0.1f64..50.0) {
+        let (approximate, exact) = positions(&scores, alpha);
+        for (x, score) in scores.iter().enumerate() {
+            let others = scores.iter().enumerate().filter(|(y, _)| *y != x);
+            let delta = others.map(|(_, other)| (score - other).abs()).fold(f64::INFINITY, f64::min);
+            let bound = (scores.len() - 1) as f64 / ((delta * alpha).exp() + 1.0);
+            let error = (approximate[x] - exact[x]).abs();
+            prop_assert!(error <= bound + 1e-12, "document {x}: {error} above {bound}");
+        }
+    }
+
+    /// approximation-framework, Theorem 5, for position errors below 1/2.
+    #[test]
+    fn average_precision_keeps_within_theorem_5(
+        (scores, labels) in lists(), factor in 1.0f64..20.0, beta in 1.0f64..50.0
+    ) {
+        let alpha = factor / smallest_gap(&scores);
+        let epsilon = position_error(&scores, alpha);
+        prop_assume!(epsilon < 0.5);
+        let relevant = labels.iter().filter(|y| **y >= 1.0).count();
+        let sum = |term: &dyn Fn(f64) -> f64| (1..=relevant).map(|i| term(i as f64)).sum::<f64>();
+        let bound = sum(&|i| 1.0 / (i - epsilon)) / (1.0 + (beta * (1.0 - 2.0 * epsilon)).exp())
+            + 2.0 * epsilon * sum(&|i| 1.0 / (i * (i - epsilon)));
+        let spec = LossSpec::new("approx_ap").with("alpha", alpha).with("beta", beta);
+        let error = (surrogate(&spec, &scores, &labels) - exact(Measure::Ap(None), &scores, &labels)).abs();
+        prop_assert!(error <= bound + 1e-12, "{error} above {bound}, epsilon {epsilon}");
+    }
+
+    /// approximation-framework, Theorem 6: `|ApproxNDCG - NDCG| < epsilon / (2 ln 2)`.
+    #[test]
+    fn ndcg_keeps_within_theorem_6((scores, labels) in lists(), alpha in 0.1f64..50.0) {
+        let bound = position_error(&scores, alpha) / (2.0 * std::f64::consts::LN_2);
+        let found = surrogate(&LossSpec::new("approx_ndcg").with("alpha", alpha), &scores, &labels);
+        let error = (found - exact(Measure::Ndcg(None), &scores, &labels)).abs();
+        prop_assert!(error <= bound + 1e-9, "{error} above {bound}");
     }
 }
