@@ -73,7 +73,7 @@ pub struct ReadOptions {
     /// Largest feature index. Default: 1,000,000.
     pub max_feature_index: usize,
     /// Most cells (documents x features; 4 bytes each) of the dataset. Default: 16 a byte of text, and at least
-    /// 2^28 (1 GiB), so that a small hostile file cannot ask for a large matrix.
+    /// 2^26 (256 MiB), so that a small hostile file cannot ask for a large matrix.
     pub max_cells: Option<usize>,
     /// Longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,
@@ -120,7 +120,7 @@ impl ReadOptions {
 
     /// Most cells after `bytes` bytes of text.
     fn most_cells(&self, bytes: u64) -> usize {
-        self.max_cells.unwrap_or_else(|| usize::try_from(bytes.saturating_mul(16)).unwrap_or(usize::MAX).max(1 << 28))
+        self.max_cells.unwrap_or_else(|| usize::try_from(bytes.saturating_mul(16)).unwrap_or(usize::MAX).max(1 << 26))
     }
 
     fn rules(&self, most_cells: usize) -> Rules {

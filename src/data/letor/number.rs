@@ -27,7 +27,13 @@ pub(crate) fn parse_f32(text: &[u8], start: usize) -> Option<(f32, usize)> {
     let first = byte(text, start);
     let negative = first == b'-';
     let whole = start + usize::from(negative || first == b'+');
-    let (mut mantissa, mut at) = digits(text, whole);
+    // One digit before the point is the usual number.
+    let digit = byte(text, whole).wrapping_sub(b'0');
+    let (mut mantissa, mut at) = if digit <= 9 && !byte(text, whole + 1).is_ascii_digit() {
+        (u64::from(digit), whole + 1)
+    } else {
+        digits(text, whole)
+    };
     let mut count = at - whole;
     let mut scale = 0;
     if byte(text, at) == b'.' {
