@@ -48,7 +48,7 @@ pub struct QueryFold {
 /// [`DataError::Folds`] if the folder holds none of these, a number of the sequence is missing, or a file of a fold is.
 pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     let names = names(folder)?;
-    let folders = numbered(folder, &names, "Fold", |name| Some(name.strip_prefix("Fold")?.parse().ok()?))?;
+    let folders = numbered(folder, &names, "Fold", |name| name.strip_prefix("Fold")?.parse().ok())?;
     if !folders.is_empty() {
         return (1..).zip(folders).map(|(number, path)| named_files(&path, number)).collect();
     }

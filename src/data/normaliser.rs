@@ -131,7 +131,7 @@ impl Normaliser {
     /// # Errors
     /// [`DataError::FeatureCount`] if the length is no multiple of the number of features.
     pub fn apply_query(&self, rows: &mut [f32]) -> Result<(), DataError> {
-        if self.features == 0 || rows.len() % self.features != 0 {
+        if self.features == 0 || !rows.len().is_multiple_of(self.features) {
             return match rows.len() {
                 0 => Ok(()),
                 found => Err(DataError::FeatureCount { found, expected: self.features }),
