@@ -115,8 +115,9 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Checks the convention.
+    /// Checks the measures' parameters and the convention.
     pub fn new(measures: &[Measure], convention: &Convention) -> Result<Self, MeasureError> {
+        measures.iter().try_for_each(Measure::check)?;
         convention.check()?;
         Ok(Self {
             measures: measures.to_vec(),
@@ -208,6 +209,7 @@ pub fn evaluate(
 impl Measure {
     /// This measure of one query; `None` where the convention excludes it because no document is relevant.
     pub fn query(&self, convention: &Convention, ranking: &Ranking) -> Result<Option<f64>, MeasureError> {
+        self.check()?;
         convention.check()?;
         let discounts = Discounts::new(&convention.discount, 0);
         let mut workspace = Workspace::default();

@@ -165,6 +165,19 @@ impl Measure {
         }
     }
 
+    /// A cut-off must be 1 or more, a persistence between 0 and 1.
+    pub(super) fn check(&self) -> Result<(), MeasureError> {
+        let valid = match self {
+            Measure::Rbp { persistence } => *persistence > 0.0 && *persistence < 1.0,
+            _ => self.cutoff() != Some(0),
+        };
+        let family = Self::FAMILIES.iter().find(|family| family.name == self.family());
+        match family.filter(|_| !valid) {
+            Some(family) => Err(MeasureError::MeasureParameter { found: self.to_string(), expected: expected(family) }),
+            None => Ok(()),
+        }
+    }
+
     /// The cut-off, where it has one.
     pub fn cutoff(&self) -> Option<usize> {
         match *self {
@@ -284,6 +297,14 @@ mod tests {
         assert!(message("wta@3").contains("takes no cut-off"));
         assert!(message("rbp@1.5").contains("0 < x < 1"));
         assert!(message("").contains("unknown measure"));
+    }
+
+    #[test]
+    fn measures_made_by_hand_are_checked() {
+        assert!(Measure::FAMILIES.iter().all(|family| parse(family.name).check().is_ok()));
+        assert!(Measure::Ap(Some(0)).check().unwrap_err().to_string().contains("`map@0`"));
+        assert!(Measure::Rbp { persistence: f64::NAN }.check().is_err());
+        assert!(Measure::Rbp { persistence: 1.0 }.check().is_err());
     }
 
     #[test]

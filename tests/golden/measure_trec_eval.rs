@@ -23,26 +23,20 @@ fn fields<T>(file: &str, id: usize, value: impl Fn(&[&str]) -> T) -> Option<ByQu
 }
 
 /// All lines that we print; with `complete`, every query of the qrels counts.
-fn output(
-    qrels: &str,
-    run: &str,
+fn lines(
+    qrels: &ByQuery<i32>,
+    run: &ByQuery<f32>,
     measures: &[TrecMeasure],
     options: TrecOptions,
     each: bool,
     complete: bool,
-) -> Option<String> {
-    let qrels = fields(qrels, 2, |fields| fields[3].parse::<i32>().unwrap())?;
-    let run = fields(run, 2, |fields| fields[4].parse::<f32>().unwrap())?;
+) -> String {
     let evaluator = TrecEvaluator::new(measures, options).unwrap();
     let mut summary = TrecSummary::new(measures);
     let mut lines = String::new();
-    for (query, judged) in &qrels {
-        let retrieved = run.get(query);
-        if retrieved.is_none() && !complete {
-            continue;
-        }
-        let run: Vec<RunDocument> =
-            retrieved.into_iter().flatten().map(|(id, score)| RunDocument { id, score: *score }).collect();
+    for (query, judged) in qrels.iter().filter(|(query, _)| complete || run.contains_key(*query)) {
+        let retrieved = run.get(query).into_iter().flatten();
+        let run: Vec<RunDocument> = retrieved.map(|(id, score)| RunDocument { id, score: *score }).collect();
         let qrels: Vec<Judgement> =
             judged.iter().map(|(id, relevance)| Judgement { id, relevance: *relevance }).collect();
         let values = evaluator.query(&TrecQuery { run: &run, qrels: &qrels }).unwrap();
@@ -51,7 +45,21 @@ fn output(
             lines += &TrecReport::of_query(measures, query, values).to_string();
         }
     }
-    Some(lines + &summary.report("STANDARD").to_string())
+    lines + &summary.report("STANDARD").to_string()
+}
+
+/// The lines of two files.
+fn output(
+    qrels: &str,
+    run: &str,
+    measures: &[TrecMeasure],
+    options: TrecOptions,
+    each: bool,
+    complete: bool,
+) -> Option<String> {
+    let qrels = fields(qrels, 2, |fields| fields[3].parse().unwrap())?;
+    let run = fields(run, 2, |fields| fields[4].parse().unwrap())?;
+    Some(lines(&qrels, &run, measures, options, each, complete))
 }
 
 /// Every line of `found` stands in the file of expected lines, in its order; the names of those that we do not print.
@@ -135,4 +143,22 @@ fn a_depth_cuts_every_ranking() {
         assert_eq!(cut[0], whole[0]);
         assert!(cut[1].parse::<f64>().unwrap() <= whole[1].parse::<f64>().unwrap());
     }
+}
+
+#[test]
+fn a_relevance_level_is_a_threshold_for_the_binary_measures_only() {
+    let run = "results.test";
+    let measures: Vec<TrecMeasure> =
+        TrecMeasure::all_trec().into_iter().filter(|measure| !measure.to_string().contains("ndcg")).collect();
+    let at_level = TrecOptions { relevance_level: 2, ..TrecOptions::default() };
+    let Some(found) = output("qrels.rel_level", run, &measures, at_level, true, false) else { return };
+    let mut judged = fields("qrels.rel_level", 2, |fields| fields[3].parse::<i32>().unwrap()).unwrap();
+    for (_, relevance) in judged.values_mut().flatten() {
+        *relevance = (*relevance).min(i32::from(*relevance >= 2));
+    }
+    let run = fields(run, 2, |fields| fields[4].parse::<f32>().unwrap()).unwrap();
+    assert_eq!(lines(&judged, &run, &measures, TrecOptions::default(), true, false), found);
+    // NDCG keeps its gains.
+    let ndcg = |options| output("qrels.rel_level", "results.test", &[TrecMeasure::Ndcg], options, true, false);
+    assert_eq!(ndcg(at_level), ndcg(TrecOptions::default()));
 }
