@@ -1,4 +1,4 @@
-//! Cross-validation of the boosting and regression learners over the folds of a LETOR folder, selected on validation data.
+//! Cross-validation of the learners with an outer loop over the folds of a LETOR folder, selected on validation data.
 //!
 //! `cargo run --example outer_loops -- FOLDER [PREFIX]...`: only the rows whose name begins with a prefix, if any is given.
 
@@ -27,6 +27,13 @@ fn rows() -> Vec<(&'static str, &'static str, Value, Option<&'static str>)> {
         ("trees-lambda", "map", small_trees(), Some("lambda_ndcg")),
         ("trees-lambda-ndcg", "ndcg@10", small_trees(), Some("lambda_ndcg")),
         ("trees-approx", "map", small_trees(), Some("approx_ndcg")),
+        ("rank_svm", "map", json!({"kind": "rank_svm"}), None),
+        ("rank_svm-squared", "map", json!({"kind": "rank_svm", "loss": "squared_hinge"}), None),
+        ("svm_map", "map", json!({"kind": "svm_map"}), None),
+        ("permu_rank", "map", json!({"kind": "permu_rank"}), None),
+        ("smooth_rank", "ndcg@50", json!({"kind": "smooth_rank"}), None),
+        ("smooth_rank-ap", "map", json!({"kind": "smooth_rank"}), Some("smooth_ap_indicator")),
+        ("smooth_rank-ap-ranks", "map", json!({"kind": "smooth_rank"}), Some("smooth_ap_rank")),
     ]
 }
 

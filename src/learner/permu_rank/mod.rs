@@ -79,7 +79,7 @@ impl Default for PermuRankConfig {
         Self {
             measure: None,
             convention: None,
-            c: Grid::powers_of_ten(1, 4),
+            c: Grid::powers_of_ten(1, 3),
             rounds: 50,
             tolerance: 1e-3,
             max_steps: 500,

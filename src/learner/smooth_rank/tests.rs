@@ -1,0 +1,145 @@
+//! The learner as a whole: gradients, descent, annealing, limits, reproducibility, refusals.
+
+use super::*;
+use crate::learner::StopReason;
+use crate::learner::testing::{self, linear_weights};
+
+const SURROGATES: [&str; 4] = ["smooth_ndcg", "smooth_ap_indicator", "smooth_ap_rank", "approx_ndcg"];
+
+fn config() -> SmoothRankConfig {
+    SmoothRankConfig {
+        lambda: Grid::Many(vec![0.01, 1.0]),
+        first_sigma: 4.0,
+        last_sigma: 0.25,
+        steps: 10,
+        ..SmoothRankConfig::default()
+    }
+}
+
+fn objective(data: &Dataset) -> LinearObjective<'_> {
+    LinearObjective::new(Cow::Borrowed(data), None, None, &burn::tensor::Device::flex()).unwrap()
+}
+
+#[test]
+fn gradients_agree_with_finite_differences() {
+    let data = testing::random(3, 7, 3, 1);
+    let objective = objective(&data);
+    let weights = [0.3, -0.7, 0.2];
+    for name in SURROGATES {
+        let learner = config().check(&LossSpec::new(name), &ScorerConfig::default()).unwrap();
+        for sigma in [8.0, 0.5] {
+            let loss = learner.surrogate(sigma).unwrap();
+            let (_, gradient) = objective.value_and_gradient(&weights, &*loss);
+            for feature in 0..3 {
+                let at = |step: f64| {
+                    let mut moved = weights;
+                    moved[feature] += step;
+                    objective.value_and_gradient(&moved, &*loss).0
+                };
+                let numeric = (at(1e-5) - at(-1e-5)) / 2e-5;
+                assert!((gradient[feature] - numeric).abs() < 1e-6, "{name} {sigma}: {gradient:?} {numeric}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_objective_never_rises_within_a_sigma() {
+    let data = testing::random(4, 12, 3, 2);
+    let objective = objective(&data);
+    let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+    let limits = Limits { steps: 20, tolerance: 0.0 };
+    for optimiser in [Optimiser::ConjugateGradient, Optimiser::Lbfgs] {
+        for sigma in [4.0, 0.25] {
+            let loss = learner.surrogate(sigma).unwrap();
+            let start = [0.1, 0.4, -0.2];
+            let descent = descent::minimise(&objective, &*loss, 0.01, &[0.0; 3], &start, optimiser, limits);
+            assert!(descent.objectives.len() > 3, "{optimiser:?} makes steps: {:?}", descent.objectives);
+            assert!(descent.objectives.is_sorted_by(|before, after| after <= before), "{:?}", descent.objectives);
+        }
+    }
+}
+
+#[test]
+fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
+    // Section 5.3: as sigma grows the surrogate is constant and the minimiser is w_0.
+    let data = testing::random(4, 12, 3, 3);
+    for (lambda, sigma) in [(1e9, 1.0), (1.0, 1e9)] {
+        let config = SmoothRankConfig { lambda: Grid::One(lambda), first_sigma: sigma, last_sigma: sigma, ..config() };
+        let learner = config.check(&default_loss(), &ScorerConfig::default()).unwrap();
+        let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+        let (weights, _) = linear_weights(&fitted.model);
+        for (weight, start) in weights.iter().zip(learner.ridge(&data).unwrap()) {
+            assert!((f64::from(*weight) - start).abs() < 1e-5, "{lambda} {sigma}");
+        }
+    }
+}
+
+#[test]
+fn annealing_lowers_the_sharpest_loss() {
+    let data = testing::random(6, 15, 4, 4);
+    let config = SmoothRankConfig { lambda: Grid::One(1e-3), ..config() };
+    let learner = config.check(&default_loss(), &ScorerConfig::default()).unwrap();
+    let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+    assert_eq!((fitted.stop, fitted.best_round), (StopReason::Completed, 5));
+    let (weights, _) = linear_weights(&fitted.model);
+    let weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
+    let (objective, loss) = (objective(&data), learner.surrogate(0.25).unwrap());
+    let value = |weights: &[f64]| objective.value_and_gradient(weights, &*loss).0;
+    assert!(value(&weights) < value(&learner.ridge(&data).unwrap()) - 0.05, "{}", value(&weights));
+}
+
+#[test]
+fn only_rounds_at_the_last_sigma_are_chosen() {
+    let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+    let fitted = learner.fit(&testing::random(4, 10, 3, 2), None, &testing::context(None)).unwrap();
+    assert_eq!((fitted.best_round % 5, fitted.history.len()), (0, 10));
+}
+
+#[test]
+fn kernel_components_and_networks_learn_what_a_line_cannot() {
+    // Relevant documents lie in the middle.
+    let documents: Vec<(f32, [f32; 1])> =
+        (0..15).map(|place| (f32::from(u8::from((5..10).contains(&place))), [place as f32 / 14.0])).collect();
+    let documents: Vec<(f32, &[f32])> = documents.iter().map(|(label, row)| (*label, &row[..])).collect();
+    let data = testing::dataset(1, &[&documents]);
+    let lambda = Grid::One(1e-3);
+    let kernel =
+        SmoothRankConfig { kernel_components: Some(6), kernel_gamma: 10.0, lambda: lambda.clone(), ..config() };
+    let network = SmoothRankConfig { lambda, steps: 60, ..config() };
+    let mlp = ScorerConfig::Mlp(crate::scorer::MlpScorerConfig::default());
+    for (config, scorer) in [(kernel, ScorerConfig::default()), (network, mlp)] {
+        let learner = config.check(&default_loss(), &scorer).unwrap();
+        let context = testing::context(None);
+        let fitted = learner.fit(&data, None, &context).unwrap();
+        let scores: Vec<f64> = fitted.model.predict(&data, &context.device).into_iter().map(f64::from).collect();
+        assert_eq!(Judge::of_selection(&context).unwrap().mean(&data, &scores).unwrap(), 1.0, "{scorer:?}");
+        testing::assert_reproducible(&learner, &data, &data, 2);
+    }
+}
+
+#[test]
+fn fits_are_reproducible() {
+    let (train, validation) = (testing::random(4, 10, 3, 2), testing::random(2, 10, 3, 3));
+    let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+    testing::assert_reproducible(&learner, &train, &validation, 3);
+    testing::assert_reproducible(&learner, &train, &validation, 5);
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let refused = |text: &str, loss: &str| {
+        let config: SmoothRankConfig = serde_json::from_str(text).unwrap();
+        config.check(&LossSpec::new(loss), &ScorerConfig::default()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(r#"{"lambda": [1.0, 0.0]}"#, "smooth_ndcg"),
+        "learner.lambda = 0: expected a finite number above 0"
+    );
+    assert_eq!(
+        refused(r#"{"last_sigma": 128.0}"#, "smooth_ndcg"),
+        "learner.last_sigma = 128: expected at most first_sigma = 64"
+    );
+    assert!(refused("{}", "list_net").contains("expected a surrogate with a temperature"));
+    assert!(refused("{}", "smoth_ndcg").contains("smooth_ndcg"));
+}
