@@ -6,7 +6,7 @@ use burn_rank::learner::{FitContext, Interrupt, Learner, NoProgress, Selection, 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use criterion::{Criterion, criterion_group, criterion_main};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn ohsumed_sized() -> Dataset {
     SynthConfig { queries: 63, features: 45, ..SynthConfig::default() }.generate().expect("a valid configuration")
@@ -26,10 +26,19 @@ fn fit(learner: &dyn Learner, train: &Dataset) {
     learner.fit(train, None, &context).expect("data with two labels");
 }
 
-fn boosting(criterion: &mut Criterion) {
+fn run(criterion: &mut Criterion, name: &str, rows: &[(&str, Value, Option<LossSpec>)]) {
     let train = ohsumed_sized();
-    let mut group = criterion.benchmark_group("boosting");
+    let mut group = criterion.benchmark_group(name);
     group.sample_size(10);
+    for (name, table, loss) in rows {
+        let table = table.as_object().expect("a table");
+        let learner = registry::build(table, loss.as_ref(), None).expect("a valid configuration");
+        group.bench_function(*name, |bencher| bencher.iter(|| fit(learner.as_ref(), &train)));
+    }
+    group.finish();
+}
+
+fn boosting(criterion: &mut Criterion) {
     let rows = [
         ("ada_rank/100-rounds", json!({"kind": "ada_rank", "rounds": 100}), None),
         ("rank_boost/100-rounds", json!({"kind": "rank_boost", "rounds": 100}), None),
@@ -45,13 +54,24 @@ fn boosting(criterion: &mut Criterion) {
             Some(LossSpec::new("approx_ndcg")),
         ),
     ];
-    for (name, table, loss) in rows {
-        let table = table.as_object().expect("a table");
-        let learner = registry::build(table, loss.as_ref(), None).expect("a valid configuration");
-        group.bench_function(name, |bencher| bencher.iter(|| fit(learner.as_ref(), &train)));
-    }
-    group.finish();
+    run(criterion, "boosting", &rows);
 }
 
-criterion_group!(benches, boosting);
+/// RankSVM's peer is scikit-learn's `LinearSVC` on the explicit pairs (about 370,000 of them in an OHSUMED training fold).
+fn support_vectors(criterion: &mut Criterion) {
+    let rows = [
+        ("rank_svm/hinge", json!({"kind": "rank_svm", "c": 1e-4}), None),
+        ("rank_svm/squared_hinge", json!({"kind": "rank_svm", "c": 1e-4, "loss": "squared_hinge"}), None),
+        ("svm_map", json!({"kind": "svm_map", "c": 100.0}), None),
+        ("permu_rank/20-rounds", json!({"kind": "permu_rank", "c": 100.0, "rounds": 20}), None),
+    ];
+    run(criterion, "support_vectors", &rows);
+}
+
+fn annealing(criterion: &mut Criterion) {
+    let rows = [("smooth_rank/13-sigmas", json!({"kind": "smooth_rank", "lambda": 1.0}), None)];
+    run(criterion, "annealing", &rows);
+}
+
+criterion_group!(benches, boosting, support_vectors, annealing);
 criterion_main!(benches);
