@@ -39,11 +39,6 @@ impl Bins {
         self.thresholds.len()
     }
 
-    /// Number of documents.
-    pub(crate) fn documents(&self) -> usize {
-        self.documents
-    }
-
     /// The bin of every document in a feature.
     pub(crate) fn codes(&self, feature: usize) -> &[u8] {
         &self.codes[feature * self.documents..(feature + 1) * self.documents]
