@@ -22,13 +22,18 @@ impl<B: Backend> Clone for Array<B> {
 }
 
 macro_rules! operator {
-    ($trait:ident, $method:ident, $tensor:ident, $scalar:ident) => {
+    ($trait:ident, $method:ident, $tensor:ident) => {
         impl<B: Backend> $trait for Array<B> {
             type Output = Self;
             fn $method(self, other: Self) -> Self {
                 Self(B::$tensor(self.0, other.0))
             }
         }
+    };
+}
+
+macro_rules! scalar_operator {
+    ($trait:ident, $method:ident, $scalar:ident) => {
         impl<B: Backend> $trait<f64> for Array<B> {
             type Output = Self;
             fn $method(self, other: f64) -> Self {
@@ -38,10 +43,21 @@ macro_rules! operator {
     };
 }
 
-operator!(Add, add, float_add, float_add_scalar);
-operator!(Sub, sub, float_sub, float_sub_scalar);
-operator!(Mul, mul, float_mul, float_mul_scalar);
-operator!(Div, div, float_div, float_div_scalar);
+operator!(Add, add, float_add);
+operator!(Sub, sub, float_sub);
+operator!(Mul, mul, float_mul);
+operator!(Div, div, float_div);
+scalar_operator!(Add, add, float_add_scalar);
+scalar_operator!(Sub, sub, float_sub_scalar);
+scalar_operator!(Mul, mul, float_mul_scalar);
+
+impl<B: Backend> Div<f64> for Array<B> {
+    type Output = Self;
+    /// By the reciprocal: autodiff takes the divisor of a division by a number in single precision.
+    fn div(self, other: f64) -> Self {
+        self * other.recip()
+    }
+}
 
 impl<B: Backend> Neg for Array<B> {
     type Output = Self;

@@ -54,8 +54,12 @@ pub(super) fn uses_tensor_path() -> bool {
 
 /// Ranges of rows whose `[batch, rows, documents]` temporaries stay within the memory budget.
 pub(super) fn row_chunks(batch: usize, documents: usize, element_bytes: usize) -> impl Iterator<Item = (usize, usize)> {
-    let row_bytes = batch * documents * element_bytes * LIVE_TEMPORARIES;
-    let rows = (memory_budget() / row_bytes.max(1)).clamp(1, documents.max(1));
+    chunks(memory_budget(), batch * documents * element_bytes * LIVE_TEMPORARIES, documents)
+}
+
+/// Ranges of rows of `row_bytes` each, as many to a range as the budget holds, at least one.
+fn chunks(budget: usize, row_bytes: usize, documents: usize) -> impl Iterator<Item = (usize, usize)> {
+    let rows = (budget / row_bytes.max(1)).clamp(1, documents.max(1));
     (0..documents).step_by(rows).map(move |start| (start, (start + rows).min(documents)))
 }
 
@@ -65,17 +69,14 @@ mod tests {
 
     #[test]
     fn chunks_cover_every_row_once() {
-        let rows = memory_budget() / (4 * 1000 * 4 * LIVE_TEMPORARIES);
-        let chunks: Vec<_> = row_chunks(4, 1000, 4).collect();
-        assert_eq!(chunks.first(), Some(&(0, rows.min(1000))));
-        assert_eq!(chunks.last().map(|c| c.1), Some(1000));
-        assert!(chunks.windows(2).all(|pair| pair[0].1 == pair[1].0));
+        assert_eq!(chunks(100, 25, 10).collect::<Vec<_>>(), [(0, 4), (4, 8), (8, 10)]);
+        assert_eq!(chunks(1000, 25, 10).collect::<Vec<_>>(), [(0, 10)]);
+        assert_eq!(chunks(100, 25, 0).count(), 0);
     }
 
     #[test]
-    fn a_list_beyond_the_budget_is_taken_row_by_row() {
-        assert_eq!(row_chunks(1, 3, usize::MAX >> 16).collect::<Vec<_>>(), [(0, 1), (1, 2), (2, 3)]);
-        assert_eq!(row_chunks(0, 0, 4).count(), 0);
+    fn a_row_beyond_the_budget_is_taken_alone() {
+        assert_eq!(chunks(10, 25, 3).collect::<Vec<_>>(), [(0, 1), (1, 2), (2, 3)]);
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn dispatch<K: Kernel>(kernel: K) {
 
 /// Runs `f` on every task, on all threads when there are enough pairs.
 fn for_each<T: Send>(tasks: Vec<T>, pairs: usize, f: impl Fn(T) + Sync + Send) {
-    if pairs < SERIAL_PAIRS || tasks.len() < 2 {
+    if pairs < SERIAL_PAIRS || tasks.len() < 2 || rayon::current_num_threads() < 2 {
         tasks.into_iter().for_each(f);
     } else {
         tasks.into_par_iter().for_each(f);
