@@ -1,5 +1,6 @@
 //! The command line: parse, validate, call the library, print. One file a command.
 
+mod bench;
 mod cv;
 mod devices;
 mod eval;
@@ -48,6 +49,8 @@ enum Command {
     Loss(loss::LossArgs),
     /// Generated LETOR text in the shape of MSLR-WEB
     Synth(synth::SynthArgs),
+    /// Time of losses and of training on this machine
+    Bench(bench::BenchArgs),
     /// What can be trained, and what a saved ranker is
     Models(models::ModelsArgs),
     /// Devices that this build has and finds
@@ -65,6 +68,7 @@ pub fn main() -> ExitCode {
         Command::Eval(args) => args.run(&mut out),
         Command::Loss(args) => args.run(&mut out),
         Command::Synth(args) => args.run(&mut out),
+        Command::Bench(args) => args.run(&mut out),
         Command::Models(args) => args.run(&mut out),
         Command::Devices(args) => args.run(&mut out),
     };

@@ -1,0 +1,132 @@
+//! `burn-rank bench`: time of losses, forward and backward; `burn-rank bench train`: documents a second of training.
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+
+use super::{Failure, Table};
+use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench};
+use crate::data::SynthConfig;
+use crate::device;
+use crate::loss::LossSpec;
+use crate::scorer::{MlpScorerConfig, ScorerConfig};
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    command: Option<BenchCommand>,
+    /// Devices, by name
+    #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
+    devices: Vec<String>,
+    /// Losses, by name
+    #[arg(long, value_delimiter = ',', default_value = "approx_ndcg,smooth_ndcg,lambda_ndcg,soft_ndcg,list_net")]
+    losses: Vec<String>,
+    /// Shapes of the lists, BATCHxDOCUMENTS
+    #[arg(long, value_delimiter = ',', default_value = "64x128,16x256,4x1024")]
+    shapes: Vec<String>,
+    /// Runs (epochs of training) of which the median counts
+    #[arg(long, default_value_t = 5, global = true)]
+    repeats: usize,
+    /// One JSON object a line
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum BenchCommand {
+    /// Documents a second of a training epoch on generated data, linear and 256,128,64
+    Train {
+        /// Loss, by name
+        #[arg(long, default_value = "approx_ndcg")]
+        loss: String,
+        /// Number of queries
+        #[arg(long, default_value_t = 1000)]
+        queries: usize,
+        /// Queries of a batch
+        #[arg(long, default_value_t = 64)]
+        batch: usize,
+    },
+}
+
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        match error {
+            BenchError::Device { .. } => Failure::work(error),
+            _ => Failure::input(error),
+        }
+    }
+}
+
+impl BenchArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        match &self.command {
+            Some(BenchCommand::Train { loss, queries, batch }) => self.train(loss, *queries, *batch, out),
+            None => self.losses(out),
+        }
+    }
+
+    fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let bench = LossBench {
+            losses: self.losses.iter().map(LossSpec::new).collect(),
+            shapes: self.shapes.iter().map(|shape| shape.parse::<Shape>()).collect::<Result<_, _>>()?,
+            paths: vec![OpPath::Fused, OpPath::Tensor],
+            repeats: self.repeats,
+            seed: 1,
+        };
+        for name in &self.devices {
+            let mut rows: Vec<LossRow> = Vec::new();
+            bench.run(&device::open(name)?, name, |row| rows.push(row))?;
+            let mut table = Table::new(["loss", "shape", "path", "ms", "Mpairs/s", "documents/s", "peak MiB"]);
+            for row in &rows {
+                if self.json {
+                    writeln!(out, "{}", serde_json::to_string(row).map_err(Failure::work)?)?;
+                }
+                table.row([
+                    row.loss.clone(),
+                    format!("{}x{}", row.batch, row.n),
+                    row.peer.clone(),
+                    format!("{:.3}", row.ms),
+                    format!("{:.1}", row.mpairs_per_s),
+                    format!("{:.0}", row.documents_per_s),
+                    row.peak_mib.map_or_else(|| "-".to_owned(), |peak| format!("{peak:.1}")),
+                ]);
+            }
+            if !self.json {
+                write!(out, "{}", table.render())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn train(&self, loss: &str, queries: usize, batch: usize, out: &mut dyn Write) -> Result<(), Failure> {
+        let mlp = MlpScorerConfig { hidden: vec![256, 128, 64], ..MlpScorerConfig::default() };
+        let mut table = Table::new(["scorer", "device", "documents/s", "best"]);
+        for name in &self.devices {
+            for (scorer_name, scorer) in
+                [("linear", ScorerConfig::default()), ("256,128,64", ScorerConfig::Mlp(mlp.clone()))]
+            {
+                let data = SynthConfig { queries, ..SynthConfig::default() };
+                let bench =
+                    TrainBench { scorer, loss: LossSpec::new(loss), data, batch, epochs: self.repeats, seed: 1 };
+                let row = bench.run(&device::open(name)?, name)?;
+                if self.json {
+                    let mut value = serde_json::to_value(&row).map_err(Failure::work)?;
+                    value["scorer"] = scorer_name.into();
+                    writeln!(out, "{value}")?;
+                }
+                let rate = |value: f64| format!("{value:.0}");
+                table.row([
+                    scorer_name.to_owned(),
+                    name.clone(),
+                    rate(row.documents_per_s),
+                    rate(row.best_documents_per_s),
+                ]);
+            }
+        }
+        if !self.json {
+            write!(out, "{}", table.render())?;
+        }
+        Ok(())
+    }
+}
