@@ -194,6 +194,9 @@ impl Parts {
     }
 }
 
+/// Values that a configuration may announce beyond those of the file, before it is refused without being built.
+const SPARE: usize = 1 << 20;
+
 /// A scorer of a saved configuration, with the arrays below `path`.
 fn build_scorer(
     config: &Value,
@@ -204,6 +207,10 @@ fn build_scorer(
 ) -> Result<Scorer, PartsError> {
     let config: ScorerConfig =
         serde_json::from_value(config.clone()).map_err(|error| PartsError::Config(error.to_string()))?;
+    let (announced, present) = (config.parameters(features), arrays.0.iter().map(|array| array.values.len()).sum());
+    if announced > usize::saturating_add(present, SPARE) {
+        return Err(PartsError::Config(format!("it announces {announced} values, the file has {present}")));
+    }
     let scorer = config.init(features, 0, device).map_err(|error| PartsError::Config(error.to_string()))?;
     let mut loader = Loader { path: path.into_iter().collect(), arrays, error: None };
     let scorer = scorer.map(&mut loader);

@@ -76,6 +76,20 @@ impl AttentionScorerConfig {
         init::check_dropout(self.dropout)
     }
 
+    pub(super) fn parameters(&self, features: usize) -> usize {
+        let (width, layer) = (self.width, init::linear_parameters);
+        let norm = width.saturating_mul(2);
+        let block = [
+            layer(width, width).saturating_mul(4),
+            norm.saturating_mul(2),
+            layer(width, self.feed_forward),
+            layer(self.feed_forward, width),
+        ];
+        let block = block.into_iter().fold(0, usize::saturating_add);
+        let ends = [layer(features, width), norm, layer(width, 1)];
+        ends.into_iter().fold(block.saturating_mul(self.blocks), usize::saturating_add)
+    }
+
     pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> AttentionScorer {
         let width = self.width;
         let norm = || LayerNormConfig::new(width).init(device);

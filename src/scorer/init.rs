@@ -17,6 +17,11 @@ pub(super) fn linear(inputs: usize, outputs: usize, bias: bool, rng: &mut ChaCha
     layer
 }
 
+/// Number of weights and biases of a linear layer.
+pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> usize {
+    inputs.saturating_add(1).saturating_mul(outputs)
+}
+
 /// Dropout with masks drawn on the host: the same on every device, and untouched by other threads.
 pub(super) struct Dropout(Option<ChaCha8Rng>);
 

@@ -51,6 +51,21 @@ impl MlpScorerConfig {
         init::check_dropout(self.dropout)
     }
 
+    pub(super) fn parameters(&self, features: usize) -> usize {
+        let norm = match self.norm {
+            NormKind::None => 0,
+            NormKind::Layer => 2,
+            NormKind::Batch => 4,
+        };
+        let mut inputs = features;
+        let mut count = 0usize;
+        for &neurons in self.hidden.iter().chain([&1]) {
+            count = count.saturating_add(init::linear_parameters(inputs, neurons));
+            inputs = neurons;
+        }
+        self.hidden.iter().fold(count, |count, &neurons| count.saturating_add(neurons.saturating_mul(norm)))
+    }
+
     pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> MlpScorer {
         let mut inputs = features;
         let mut hidden = Vec::with_capacity(self.hidden.len());

@@ -80,6 +80,16 @@ impl ScorerConfig {
         }
     }
 
+    /// Number of values that a scorer of documents with `features` features has, running statistics included; at most
+    /// `usize::MAX`.
+    pub fn parameters(&self, features: usize) -> usize {
+        match self {
+            Self::Linear(config) => features.saturating_add(usize::from(config.bias)),
+            Self::Mlp(config) => config.parameters(features),
+            Self::Attention(config) => config.parameters(features),
+        }
+    }
+
     /// A scorer of documents with `features` features, its weights drawn from `seed` alone: the same on every device
     /// and for any number of threads.
     ///

@@ -110,6 +110,23 @@ fn weights_follow_the_seed() {
 }
 
 #[test]
+fn parameters_are_counted_before_they_are_made() {
+    #[derive(Default)]
+    struct Counter(usize);
+    impl burn::module::ModuleVisitor for Counter {
+        fn visit_float<const D: usize>(&mut self, param: &burn::module::Param<Tensor<D>>) {
+            self.0 += param.val().shape().num_elements();
+        }
+    }
+    for config in every_config() {
+        let mut counter = Counter::default();
+        config.init(3, 1, &Device::flex()).unwrap().visit(&mut counter);
+        assert_eq!(config.parameters(3), counter.0, "{config:?}");
+        assert_eq!(config.parameters(usize::MAX), usize::MAX);
+    }
+}
+
+#[test]
 fn configurations_are_read_by_kind_and_checked() {
     let read = |text: &str| serde_json::from_str::<ScorerConfig>(text);
     assert_eq!(read(r#"{"kind": "linear"}"#).unwrap(), ScorerConfig::default());

@@ -133,54 +133,80 @@ impl Learner for Gradient {
         if let Some(saved) = rounds.state.0.take() {
             session.restore(saved)?;
         }
-        let mut log = MetricsLog::open(context.directory, rounds.history())?;
-        let mut dashboard = self.dashboard(&session, context, rounds.next())?;
-        let stop = loop {
-            if let Some(stop) = rounds.stop() {
-                break stop;
-            }
-            let stale = rounds.next() - 1 - rounds.best_round();
-            if self.config.patience.is_some_and(|patience| stale >= patience) {
-                break StopReason::EarlyStopped;
-            }
-            if dashboard.as_ref().is_some_and(Dashboard::stop_requested) {
-                break StopReason::Interrupted;
-            }
-            let epoch = rounds.next();
-            let outcome = session.epoch(epoch)?;
-            let measured_train =
-                self.measures_train(epoch, validation.is_some()).then(|| session.measure_train(epoch)).transpose()?;
-            let measured = session.measure_validation(epoch)?;
-            let round = Round {
-                round: epoch,
-                objective: outcome.loss,
-                train: measured_train.as_ref().map(|measured| measured.mean),
-                validation: measured.as_ref().map(|measured| measured.mean),
-                figures: outcome.figures.clone(),
-            };
-            log.write(&round)?;
-            let improved = rounds.record(round);
-            session.close_epoch(improved);
-            if let Some(dashboard) = &mut dashboard {
-                dashboard.show(Shown {
-                    epoch,
-                    steps: outcome.steps,
-                    loss: outcome.loss,
-                    learning_rate: outcome.learning_rate,
-                    train: measured_train.as_ref().map(|measured| &measured.queries[..]),
-                    validation: measured.as_ref().map(|measured| &measured.queries[..]),
-                })?;
-            }
-            if rounds.due() {
-                rounds.state = State(Some(session.save()?));
-                rounds.save_when_due()?;
-            }
-        };
-        if let Some(dashboard) = dashboard {
+        let log = MetricsLog::open(context.directory, rounds.history())?;
+        let dashboard = self.dashboard(&session, context, rounds.next())?;
+        let mut run = Run { learner: self, session, rounds, log, dashboard, validates: validation.is_some() };
+        let stop = run.to_the_end();
+        // The terminal is given back first, so that an error can be read.
+        if let Some(dashboard) = run.dashboard {
             dashboard.end()?;
         }
-        rounds.state = State(Some(session.save()?));
-        rounds.finish(stop, |_, _| Ok(Model::Scorer(session.into_best())))
+        let stop = stop?;
+        run.rounds.state = State(Some(run.session.save()?));
+        run.rounds.finish(stop, |_, _| Ok(Model::Scorer(run.session.into_best())))
+    }
+}
+
+/// A fit with all that accompanies it.
+struct Run<'a> {
+    learner: &'a Gradient,
+    session: Session<'a>,
+    rounds: Rounds<'a, State>,
+    log: MetricsLog,
+    dashboard: Option<Dashboard>,
+    validates: bool,
+}
+
+impl Run<'_> {
+    /// Trains until something stops it.
+    fn to_the_end(&mut self) -> Result<StopReason, LearnerError> {
+        loop {
+            if let Some(stop) = self.rounds.stop() {
+                return Ok(stop);
+            }
+            let stale = self.rounds.next() - 1 - self.rounds.best_round();
+            if self.learner.config.patience.is_some_and(|patience| stale >= patience) {
+                return Ok(StopReason::EarlyStopped);
+            }
+            if self.dashboard.as_ref().is_some_and(Dashboard::stop_requested) {
+                return Ok(StopReason::Interrupted);
+            }
+            self.epoch()?;
+            if self.rounds.due() {
+                self.rounds.state = State(Some(self.session.save()?));
+                self.rounds.save_when_due()?;
+            }
+        }
+    }
+
+    /// Trains, measures and reports one epoch.
+    fn epoch(&mut self) -> Result<(), LearnerError> {
+        let epoch = self.rounds.next();
+        let outcome = self.session.epoch(epoch)?;
+        let train = self.learner.measures_train(epoch, self.validates).then(|| self.session.measure_train(epoch));
+        let train = train.transpose()?;
+        let validation = self.session.measure_validation(epoch)?;
+        let round = Round {
+            round: epoch,
+            objective: outcome.loss,
+            train: train.as_ref().map(|measured| measured.mean),
+            validation: validation.as_ref().map(|measured| measured.mean),
+            figures: outcome.figures,
+        };
+        self.log.write(&round)?;
+        let improved = self.rounds.record(round);
+        self.session.close_epoch(improved);
+        if let Some(dashboard) = &mut self.dashboard {
+            dashboard.show(Shown {
+                epoch,
+                steps: outcome.steps,
+                loss: outcome.loss,
+                learning_rate: outcome.learning_rate,
+                train: train.as_ref().map(|measured| &measured.queries[..]),
+                validation: validation.as_ref().map(|measured| &measured.queries[..]),
+            })?;
+        }
+        Ok(())
     }
 }
 
