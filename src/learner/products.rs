@@ -33,8 +33,8 @@ pub(crate) fn weighted_features(data: &Dataset, coefficients: &[f64]) -> Vec<f64
     let part = |first: usize| {
         let mut sum = vec![0.0; data.feature_count];
         let last = (first + QUERIES_A_TASK).min(data.queries());
-        for document in data.offsets[first]..data.offsets[last] {
-            let factor = coefficients[document];
+        let documents = data.offsets[first]..data.offsets[last];
+        for (document, &factor) in documents.clone().zip(&coefficients[documents]) {
             if factor != 0.0 {
                 sum.iter_mut().zip(data.row(document)).for_each(|(s, &x)| *s += factor * f64::from(x));
             }

@@ -77,8 +77,11 @@ pub struct LossEntry {
     /// Every parameter with its default.
     pub defaults: fn() -> Map<String, Value>,
     /// The loss with the given parameters over the defaults.
-    pub build: fn(&Map<String, Value>) -> Result<Box<dyn RankingLoss>, LossError>,
+    pub build: Build,
 }
+
+/// Builds a loss from the parameters that differ from the defaults.
+pub type Build = fn(&Map<String, Value>) -> Result<Box<dyn RankingLoss>, LossError>;
 
 /// The entry of a name.
 ///

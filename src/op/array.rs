@@ -123,7 +123,7 @@ impl<B: Backend> Array<B> {
     }
 
     /// 1 where the value is 0, else 0; carries no gradient.
-    pub fn is_zero(self) -> Self {
+    pub fn equals_zero(self) -> Self {
         let float = self.0.dtype().into();
         Self(B::bool_into_float(self.zeros(), float))
     }

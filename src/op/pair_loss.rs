@@ -41,6 +41,8 @@ pub(super) const EXPONENTIAL_BOUND: f64 = 60.0;
 
 /// The weight `w_ij` of a pair; always 0 unless `y_i > y_j`. Weights carry no gradient.
 #[derive(Debug, Clone)]
+// One value a forward pass: boxing the tensors would cost readers more than it saves.
+#[allow(clippy::large_enum_variant)]
 pub enum PairWeight {
     /// `w_ij = 1`
     Unit,

@@ -29,7 +29,7 @@ pub(super) fn definition<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) ->
     let [out] = by_rows(&x, |rows| {
         let d = x.differences(rows);
         let earlier = (-index.differences(rows)).above(0.0);
-        let ahead = d.clone().above(0.0) + d.is_zero() * earlier.clone();
+        let ahead = d.clone().above(0.0) + d.equals_zero() * earlier.clone();
         let document = (ahead * mask.columns()).sum(2);
         let padded = mask.clone().sum(1).unsqueeze(1) + (earlier * padding.columns()).sum(2);
         [document * mask.rows(rows) + padded * padding.rows(rows) + 1.0]

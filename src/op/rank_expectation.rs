@@ -57,7 +57,7 @@ pub(super) fn definition<B: Backend>(
     let [_, documents] = x.dims();
     let index = x.indices(documents);
     let [out, products] = by_rows(&x, |rows| {
-        let others = index.differences(rows).is_zero() * -1.0 + 1.0;
+        let others = index.differences(rows).equals_zero() * -1.0 + 1.0;
         let beats = beats(x.differences(rows) / (2.0 * sigma)) * mask.columns() * others;
         let products: Vec<_> = terms.iter().map(|term| (beats.clone() * (term.base - 1.0) + 1.0).product(2)).collect();
         let out = products

@@ -70,7 +70,7 @@ impl AttentionScorerConfig {
                 return Err(ScorerError::new(name, value, "at least 1"));
             }
         }
-        if self.width % self.heads != 0 {
+        if !self.width.is_multiple_of(self.heads) {
             return Err(ScorerError::new("heads", self.heads, format!("a divisor of the width {}", self.width)));
         }
         init::check_dropout(self.dropout)

@@ -74,7 +74,7 @@ fn scores_follow_a_permutation_of_the_documents() {
         let (features, mask) = batch(0.0, &device);
         let scores = documents_only(scorer.forward(features.clone(), mask.clone()));
         let order = Tensor::from_data([2, 0, 3, 1], &device);
-        let permuted = scorer.forward(features.slice([0..1]).select(1, order), mask.slice([0..1]));
+        let permuted = scorer.forward(features.narrow(0, 0, 1).select(1, order), mask.narrow(0, 0, 1));
         let permuted: Vec<f32> = permuted.into_data().try_to_vec().unwrap();
         for (place, document) in [2, 0, 3, 1].into_iter().enumerate() {
             assert!((permuted[place] - scores[document]).abs() < 1e-5, "{config:?}");

@@ -150,7 +150,8 @@ proptest! {
         let k = Some(3);
         let tau = |accuracy: f64| 2.0 * accuracy - 1.0;
         let plain = |value: f64| value;
-        let limits: [(&str, bool, Measure, fn(f64) -> f64); 7] = [
+        type Limit = (&'static str, bool, Measure, fn(f64) -> f64);
+        let limits: [Limit; 7] = [
             ("approx_ndcg", false, Measure::Ndcg(None), plain),
             ("approx_ndcg", true, Measure::Ndcg(k), plain),
             ("approx_dcg", false, Measure::Dcg(None), plain),

@@ -147,7 +147,8 @@ fn rank_expectation_agrees_with_its_definition() {
 
 #[test]
 fn pair_loss_agrees_with_its_definition() {
-    let weights: [(&str, fn(&[Tensor<2>; 4]) -> PairWeight); 4] = [
+    type Weight = (&'static str, fn(&[Tensor<2>; 4]) -> PairWeight);
+    let weights: [Weight; 4] = [
         ("unit", |_| PairWeight::Unit),
         ("document", |[_, v, ..]| PairWeight::Document(v.clone().detach())),
         ("lambda", |inputs| lambda(inputs, 1.0, 0.0)),

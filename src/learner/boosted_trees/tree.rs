@@ -176,8 +176,8 @@ impl Grower<'_> {
         let best_of = |(&feature, histogram): (&usize, &Vec<Sums>)| {
             let TreeParams { min_documents, l2, min_gain, .. } = *self.params;
             let (mut left, mut best): (Sums, Option<Split>) = (Sums::default(), None);
-            for bin in 0..histogram.len() - 1 {
-                left = left.plus(histogram[bin]);
+            for (bin, &bin_sums) in histogram.iter().enumerate().take(histogram.len() - 1) {
+                left = left.plus(bin_sums);
                 let right = sums.minus(left);
                 if left.documents < min_documents || right.documents < min_documents {
                     continue;

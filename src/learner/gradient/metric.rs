@@ -35,6 +35,8 @@ use crate::measure::{Convention, Evaluator, Measure, MeasureError, Rankings, mea
 
 /// What a [`RankingMetric`] is computed from.
 #[derive(Debug, Clone)]
+// One value a batch: boxing the tensors would cost readers more than it saves.
+#[allow(clippy::large_enum_variant)]
 pub enum RankingInput {
     /// Scored lists, `[queries, documents]` each; `mask` is true for a document.
     Lists {

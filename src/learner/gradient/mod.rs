@@ -116,7 +116,8 @@ impl Gradient {
 
     /// Whether the training data are measured in an epoch: on request, and wherever nothing else selects.
     fn measures_train(&self, epoch: usize, validation: bool) -> bool {
-        !validation || (self.config.evaluate_train_every > 0 && epoch % self.config.evaluate_train_every == 0)
+        let every = self.config.evaluate_train_every;
+        !validation || (every > 0 && epoch.is_multiple_of(every))
     }
 }
 

@@ -19,12 +19,15 @@ use super::super::products::descending;
 /// Measures above this share of the perfect one are perfect: sums in another order may differ in the last digits.
 const PERFECT: f64 = 1.0 - 1e-9;
 
+/// Values an order of the documents, best first.
+type OrderMeasure<'a> = Box<dyn Fn(&[u32]) -> f64 + Send + Sync + 'a>;
+
 /// One query as the searches see it.
 pub(super) struct Target<'a> {
     /// Equal for documents that the measure does not tell apart, higher for the better.
     level: Vec<u32>,
     /// The measure of an order of the documents, best first.
-    measure: Box<dyn Fn(&[u32]) -> f64 + Send + Sync + 'a>,
+    measure: OrderMeasure<'a>,
     /// The measure of a perfect order.
     pub(super) perfect: f64,
 }

@@ -175,9 +175,9 @@ mod tests {
         let moved: Vec<f64> = weights.iter().zip(&direction).map(|(w, d)| w + step * d).collect();
         let after = risk.squared_hinge(&moved);
         let product = risk.curvature(&at.scores, &direction);
-        for feature in 0..3 {
+        for (feature, expected) in product.iter().enumerate() {
             let difference = (after.gradient[feature] - at.gradient[feature]) / step;
-            assert!((difference - product[feature]).abs() < 1e-5, "{difference} is not {}", product[feature]);
+            assert!((difference - expected).abs() < 1e-5, "{difference} is not {expected}");
         }
     }
 }

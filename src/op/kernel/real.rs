@@ -1,6 +1,9 @@
 //! `Real`: what the kernels need of `f32` and `f64`, with elementary functions free of branches, so that loops over
 //! them vectorise.
 
+// Coefficients keep the digits that they were fitted with.
+#![allow(clippy::excessive_precision)]
+
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

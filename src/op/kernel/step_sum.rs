@@ -4,6 +4,8 @@
 //! with `e_i = exp(alpha (x_i - centre))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
 //! list, is computed from the difference of each pair.
 
+use std::marker::PhantomData;
+
 use super::{Kernel, Real, TILE, add, blocks, dispatch, for_each, tiles};
 use crate::op::Step;
 
@@ -158,7 +160,7 @@ struct ByDifferences<'a, T, P> {
     rows: &'a [T],
     alpha: T,
     out: &'a mut [T],
-    phi: P,
+    phi: PhantomData<P>,
 }
 
 impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
@@ -206,9 +208,9 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-fn by_differences<T: Real, P: Phi>(list: &List<T>, start: usize, out: &mut [T], phi: P) {
+fn by_differences<T: Real, P: Phi>(list: &List<T>, start: usize, out: &mut [T], _: P) {
     let (x, v) = (&list.x[..list.members], &list.v[..list.members]);
-    dispatch(ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi });
+    dispatch(ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi: PhantomData::<P> });
 }
 
 /// Gradients of one tile: of the rows `start..`, in `x` and `v`.
@@ -262,7 +264,7 @@ impl<T: Real> Kernel for GradientByExponentials<'_, T> {
 
 struct GradientByDifferences<'a, T, P> {
     tile: Tile<'a, T>,
-    phi: P,
+    phi: PhantomData<P>,
 }
 
 impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
@@ -316,9 +318,11 @@ pub(in crate::op) fn step_sum_gradient<T: Real>(
             let tile = Tile { x, v, g, start: tile * TILE, members, alpha, to_x, to_v };
             match (&exponentials, step) {
                 (Some(e), _) => dispatch(GradientByExponentials { tile, e }),
-                (None, Step::Erf) => dispatch(GradientByDifferences { tile, phi: Erf }),
-                (None, Step::Arctan) => dispatch(GradientByDifferences { tile, phi: Arctan }),
-                (None, Step::Logistic | Step::Tanh) => dispatch(GradientByDifferences { tile, phi: Logistic }),
+                (None, Step::Erf) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Erf> }),
+                (None, Step::Arctan) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
+                (None, Step::Logistic | Step::Tanh) => {
+                    dispatch(GradientByDifferences { tile, phi: PhantomData::<Logistic> })
+                }
             }
         });
         // Rows after the last of their own have weight and gradient 0, as padding does.
