@@ -13,7 +13,7 @@ fn contains(message: &str, parts: &[&str]) {
 
 /// `eval --scores` reads DATA before anything else: the message is the reader's.
 fn reading(text: &str) -> String {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("data.txt", text);
     bench.write("scores.txt", "1\n");
     bench.refused(&["eval", "--scores", "scores.txt", "data.txt"])
@@ -39,14 +39,14 @@ fn letor_text() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("scores.txt", "1\n");
     contains(&bench.refused(&["eval", "--scores", "scores.txt", "nowhere.txt"]), &["nowhere.txt"]);
 }
 
 #[test]
 fn scores() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("data.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n");
     bench.write("short.txt", "1\n");
     bench.write("words.txt", "1\nhigh\n");
@@ -59,7 +59,7 @@ fn scores() {
 
 #[test]
 fn measures_and_conventions() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("data.txt", "1 qid:1 1:0.5\n");
     bench.write("scores.txt", "1\n");
     let eval = ["eval", "--scores", "scores.txt", "data.txt"];
@@ -69,7 +69,7 @@ fn measures_and_conventions() {
 
 #[test]
 fn configuration_keys() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     for (edit, parts) in [
         ("epochs = 3=>epoch = 3", ["small.toml:", "learner.epoch", "did you mean `epochs`?"]),
         ("epochs = 3=>epochs = 0", ["small.toml:", "learner.epochs = 0", "at least 1"]),
@@ -98,7 +98,7 @@ fn configuration_keys() {
 
 #[test]
 fn devices() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("small.toml", SMALL);
     contains(&bench.refused(&["train", "small.toml", "--device", "flexx"]), &["device", "did you mean `flex`?"]);
     #[cfg(not(feature = "cuda"))]
@@ -107,7 +107,7 @@ fn devices() {
 
 #[test]
 fn an_output_folder_that_cannot_be_made() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("small.toml", SMALL);
     bench.write("file", "");
     contains(&bench.refused(&["train", "small.toml", "--out", "file/run"]), &["file/run", "cannot write"]);
@@ -115,7 +115,7 @@ fn an_output_folder_that_cannot_be_made() {
 
 #[test]
 fn a_model_that_does_not_fit_the_data_or_is_damaged() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("small.toml", SMALL);
     bench.output(&["train", "small.toml", "--out", "run"]);
     bench.write("wide.txt", "1 qid:1 1:0.5 11:1\n");
@@ -139,7 +139,7 @@ fn a_model_that_does_not_fit_the_data_or_is_damaged() {
 
 #[test]
 fn lists_of_a_loss() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("lists", "{\"scores\": [1, 2], \"labels\": [1, 0]}\n{\"scores\": [1, 2], \"labels\": [1]}\n");
     contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:2", "labels"]);
     bench.write("lists", "{\"scores\": [1, 2]}\n");

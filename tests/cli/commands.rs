@@ -10,7 +10,7 @@ fn json(text: &str) -> Value {
 
 #[test]
 fn loss_prints_one_object_a_line() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     let lists = "{\"scores\": [0.3456, 0.8216], \"labels\": [0, 1]}\n\n{\"scores\": [1, 1], \"labels\": [0, 0]}\n";
     let output = bench.command(&["loss", "approx_ndcg", "--set", "alpha=10"]).write_stdin(lists).assert().success();
     let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
@@ -28,7 +28,7 @@ fn loss_prints_one_object_a_line() {
 
 #[test]
 fn synth_gives_the_same_bytes_on_any_number_of_threads() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     let args = ["synth", "--queries", "20", "--features", "12", "--seed", "3"];
     let text = |threads: &str| {
         let assert = bench.command(&args).env("RAYON_NUM_THREADS", threads).assert().success();
@@ -42,7 +42,7 @@ fn synth_gives_the_same_bytes_on_any_number_of_threads() {
 
 #[test]
 fn eval_under_one_and_under_every_convention() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("data.txt", "2 qid:1 1:0.5\n0 qid:1 1:0.1\n1 qid:1 1:0.3\n0 qid:2 1:1\n0 qid:2 1:1\n");
     bench.write("scores.txt", "1\n1\n0\n3\n4\n");
     let eval = ["eval", "--scores", "scores.txt", "data.txt", "-m", "ndcg@10,map"];
@@ -63,7 +63,7 @@ fn eval_under_one_and_under_every_convention() {
 
 #[test]
 fn everything_that_can_be_trained_is_listed() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     let losses = bench.output(&["models", "--losses", "--json"]);
     let names: Vec<Value> = losses.lines().map(|line| json(line)["loss"].clone()).collect();
     assert!(names.contains(&Value::from("approx_ndcg")) && names.contains(&Value::from("soft_ndcg")));
@@ -74,7 +74,7 @@ fn everything_that_can_be_trained_is_listed() {
 
 #[test]
 fn a_closed_pipe_is_quiet() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     let binary = assert_cmd::cargo::cargo_bin("burn-rank");
     let command = format!("{} synth --queries 500 | head -1 > /dev/null; exit ${{PIPESTATUS[0]}}", binary.display());
     let output =
@@ -85,7 +85,7 @@ fn a_closed_pipe_is_quiet() {
 
 #[test]
 fn usage_errors_end_with_two() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.run(&["trian"]).code(2);
     bench.run(&["eval"]).code(2);
     bench.run(&["--version"]).code(0);

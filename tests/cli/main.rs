@@ -16,11 +16,13 @@ pub struct Bench {
     folder: TempDir,
 }
 
-impl Bench {
-    pub fn new() -> Self {
+impl Default for Bench {
+    fn default() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
+}
 
+impl Bench {
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -8,7 +8,7 @@ use super::{Bench, SMALL, files};
 
 #[test]
 fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("small.toml", SMALL);
     let table = bench.output(&["train", "small.toml"]);
     assert!(table.contains("test") && table.contains("ndcg@10"), "{table}");
@@ -33,7 +33,7 @@ fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
 
 #[test]
 fn the_resolved_configuration_gives_the_same_run() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("small.toml", SMALL);
     bench.output(&["train", "small.toml", "--out", "first"]);
     fs::copy(bench.path("first/config.toml"), bench.path("resolved.toml")).unwrap();
@@ -44,7 +44,7 @@ fn the_resolved_configuration_gives_the_same_run() {
 
 #[test]
 fn one_and_two_threads_give_the_same_bytes() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("small.toml", SMALL);
     for threads in ["1", "2"] {
         bench.command(&["train", "small.toml", "--out", threads]).env("RAYON_NUM_THREADS", threads).assert().success();
@@ -57,7 +57,7 @@ fn one_and_two_threads_give_the_same_bytes() {
 
 #[test]
 fn a_folder_keeps_one_run() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     bench.write("small.toml", SMALL);
     bench.output(&["train", "small.toml", "--out", "run"]);
     let before = fs::read(bench.path("run/ranker.safetensors")).unwrap();
@@ -70,7 +70,7 @@ fn a_folder_keeps_one_run() {
 
 #[test]
 fn cross_validation_selects_on_validation_and_reports_errors() {
-    let bench = Bench::new();
+    let bench = Bench::default();
     let config = SMALL
         .replace("test_queries = 8", "test_queries = 0")
         .replace("validation_queries = 8", "validation_queries = 0")
