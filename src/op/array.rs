@@ -54,6 +54,7 @@ scalar_operator!(Mul, mul, float_mul_scalar);
 impl<B: Backend> Div<f64> for Array<B> {
     type Output = Self;
     /// By the reciprocal: autodiff takes the divisor of a division by a number in single precision.
+    #[allow(clippy::suspicious_arithmetic_impl)]
     fn div(self, other: f64) -> Self {
         self * other.recip()
     }

@@ -137,7 +137,7 @@ impl Learner for Gradient {
         let log = MetricsLog::open(context.directory, rounds.history())?;
         let dashboard = self.dashboard(&session, context, rounds.next())?;
         let mut run = Run { learner: self, session, rounds, log, dashboard, validates: validation.is_some() };
-        let stop = run.to_the_end();
+        let stop = run.run_all_epochs();
         // The terminal is given back first, so that an error can be read.
         if let Some(dashboard) = run.dashboard {
             dashboard.end()?;
@@ -160,7 +160,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Trains until something stops it.
-    fn to_the_end(&mut self) -> Result<StopReason, LearnerError> {
+    fn run_all_epochs(&mut self) -> Result<StopReason, LearnerError> {
         loop {
             if let Some(stop) = self.rounds.stop() {
                 return Ok(stop);
