@@ -345,7 +345,10 @@ mod tests {
             }),
             "unexpected arrays: other"
         );
-        assert_eq!(error(|parts| parts.kind = "magic".into()), "model of kind `magic`: expected `scorer` or `trees`");
+        assert_eq!(
+            error(|parts| parts.kind = "magic".into()),
+            "model of kind `magic`: expected `scorer`, `ensemble`, `kernel` or `trees`"
+        );
         assert!(error(|parts| parts.config["features"] = 0.into()).contains("scorer.features = 0"));
         let huge = error(|parts| parts.config["features"] = u64::MAX.into());
         assert_eq!(huge, format!("model configuration: it announces {} values, the file has 6", usize::MAX));

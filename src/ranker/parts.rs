@@ -71,7 +71,7 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PartsError {
     /// A kind of a newer version, or none.
-    #[error("model of kind `{0}`: expected `scorer`, `ensemble` or `trees`")]
+    #[error("model of kind `{0}`: expected `scorer`, `ensemble`, `kernel` or `trees`")]
     Kind(String),
     /// A configuration that does not describe a model.
     #[error("model configuration: {0}")]
