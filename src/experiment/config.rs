@@ -189,6 +189,7 @@ impl ExperimentConfig {
 
     fn place(&self, document: &Document, error: LearnerError) -> ConfigError {
         match &error {
+            LearnerError::Config { key, message } => document.refuse(&format!("learner.{key}"), message),
             LearnerError::Parameter { parameter, .. } => {
                 document.refuse(&format!("learner.{parameter}"), &error.to_string())
             }

@@ -31,7 +31,7 @@ fn letor_text() {
         ("1 qid:1 1:inf\n", ["data.txt:1:", "inf"]),
         ("1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n", ["data.txt:3:3", "found query `1` again"]),
         ("1 qid:1 1:NULL\n", ["data.txt:1:", "NULL"]),
-        ("", ["data.txt", "empty"]),
+        ("", ["data.txt", "found no document"]),
     ] {
         contains(&reading(text), &parts);
     }
