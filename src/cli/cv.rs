@@ -12,7 +12,7 @@ use super::{Failure, Table};
 use crate::device;
 use crate::experiment::{
     CrossValidation, CrossValidationOptions, Document, ExperimentConfig, FitOptions, Measures, OutputFolder, RunRecord,
-    available_memory, cross_validate, jobs_that_fit, resolved_toml,
+    cross_validate, resolved_toml,
 };
 use crate::learner::NoProgress;
 
@@ -56,10 +56,6 @@ impl CvArgs {
         }
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
-        let jobs = match self.jobs {
-            Some(jobs) => usize::from(jobs),
-            None => jobs_that_fit(config.data.split()?.bytes(), available_memory(), threads),
-        };
         let bar = ProgressBar::new(0);
         let done = |finished: usize, all: usize, label: &str| {
             bar.set_length(all as u64);
@@ -76,7 +72,8 @@ impl CvArgs {
                 interrupt: interrupt_on_signal()?,
             },
             output: folder.as_ref(),
-            jobs,
+            jobs: self.jobs.map(usize::from),
+            threads,
             done: &done,
         };
         let result = cross_validate(&document, &config, &options)?;

@@ -85,8 +85,10 @@ pub struct CrossValidationOptions<'a> {
     pub fit: FitOptions<'a>,
     /// Folder of the jobs; nothing is kept without.
     pub output: Option<&'a OutputFolder>,
-    /// Fits at once.
-    pub jobs: usize,
+    /// Fits at once; as many as memory and `threads` allow when absent.
+    pub jobs: Option<usize>,
+    /// Threads that fits may take.
+    pub threads: usize,
     /// Receives each finished job.
     pub done: JobDone<'a>,
 }
@@ -115,7 +117,11 @@ pub fn cross_validate(
         .flat_map(|split| (0..points.len()).map(move |point| (split, point)))
         .flat_map(|(split, point)| seeds.iter().map(move |&seed| Job { split, point, seed }))
         .collect();
-    let results = run(&all, &splits, &configs, &points, options)?;
+    let jobs = options.jobs.unwrap_or_else(|| {
+        let largest = splits.iter().map(Split::bytes).max().unwrap_or(0);
+        jobs_that_fit(largest, available_memory(), options.threads)
+    });
+    let results = run(&all, &splits, &configs, &points, jobs, options)?;
     summarise(config, &points, &seeds, &splits, &results, options.fit.interrupt.requested())
 }
 
@@ -131,12 +137,13 @@ fn at_point(document: &Document, point: &Point) -> Result<ExperimentConfig, Conf
         .map_err(|error| document.refuse("grid", &format!("{}: {}", grid::label(point), error.message)))
 }
 
-/// Runs every job, `options.jobs` at once; results in the order of the jobs.
+/// Runs every job, `jobs` at once; results in the order of the jobs.
 fn run(
     all: &[Job],
     splits: &[Split],
     configs: &[ExperimentConfig],
     points: &[Point],
+    jobs: usize,
     options: &CrossValidationOptions,
 ) -> Result<Vec<JobResult>, ExperimentError> {
     let queue: Mutex<VecDeque<usize>> = Mutex::new((0..all.len()).collect());
@@ -161,7 +168,7 @@ fn run(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..options.jobs.clamp(1, all.len().max(1)) {
+        for _ in 1..jobs.clamp(1, all.len().max(1)) {
             scope.spawn(work);
         }
         work();
@@ -300,14 +307,14 @@ fn standard_error(values: &[f64]) -> f64 {
 }
 
 /// Fits at once that `available` bytes of memory allow, one to `threads`.
-pub fn jobs_that_fit(splits_bytes: usize, available: Option<usize>, threads: usize) -> usize {
+fn jobs_that_fit(splits_bytes: usize, available: Option<usize>, threads: usize) -> usize {
     // A fit holds its normalised copy of the data, batches and intermediate tensors.
     let one = 4 * splits_bytes.max(1);
     available.map_or(1, |available| available / one).clamp(1, threads.max(1))
 }
 
 /// Memory that the system can still give, in bytes; `None` where `/proc` is absent.
-pub fn available_memory() -> Option<usize> {
+fn available_memory() -> Option<usize> {
     let text = std::fs::read_to_string(PathBuf::from("/proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;

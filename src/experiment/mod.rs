@@ -10,10 +10,7 @@ mod report;
 mod splits;
 
 pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
-pub use cross_validation::{
-    CrossValidation, CrossValidationOptions, FoldResult, JobDone, Measures, available_memory, cross_validate,
-    jobs_that_fit,
-};
+pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobDone, Measures, cross_validate};
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{Point, label, points};
