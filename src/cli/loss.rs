@@ -23,6 +23,9 @@ pub struct LossArgs {
     /// Arithmetic
     #[arg(long, value_enum, default_value_t = Precision::F32)]
     precision: Precision,
+    /// Instead of reading lists: how the loss is evaluated in lists of N documents, with its measured errors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    approximation: Option<u32>,
     /// File of JSON objects {"scores": [..], "labels": [..]}, one a line; `-` reads standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -47,6 +50,15 @@ impl LossArgs {
             Precision::F32 => DType::F32,
             Precision::F64 => DType::F64,
         };
+        if let Some(documents) = self.approximation {
+            let found = loss.approximation(documents as usize, dtype)?;
+            writeln!(
+                out,
+                "{}",
+                found.map_or_else(|| json!({"documents": documents, "evaluation": "formula"}), |a| json!(a))
+            )?;
+            return Ok(());
+        }
         let from_stdin = self.file.as_os_str() == "-";
         let place = if from_stdin { "standard input".to_string() } else { self.file.display().to_string() };
         let lines: Box<dyn BufRead> = if from_stdin {

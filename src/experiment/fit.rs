@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use burn::tensor::Device;
+use burn::tensor::{DType, Device};
 use serde_json::json;
 
 use super::ExperimentConfig;
 use super::splits::Split;
 use crate::data::{DataError, Dataset, Normaliser};
 use crate::learner::{FitContext, Interrupt, LearnerError, Progress, Round, StopReason};
+use crate::loss::Approximation;
 use crate::measure::{Evaluation, MeasureError, Rankings, evaluate};
 use crate::ranker::{Metadata, Model, Ranker, RankerError, Versions};
 use crate::scorer::Scorer;
@@ -66,6 +67,8 @@ pub struct Fit {
     pub stop: StopReason,
     /// Measures on each set.
     pub evaluations: Evaluations,
+    /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
+    pub approximation: Option<Approximation>,
 }
 
 impl Fit {
@@ -99,6 +102,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
         progress: options.progress,
         interrupt: options.interrupt.clone(),
     };
+    let approximation = approximation(config, &train)?;
     let fitted = config.learner()?.fit(&train, validation.as_ref(), &context)?;
 
     let convention = config.convention().map_err(ExperimentError::Convention)?;
@@ -126,7 +130,22 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
         versions: Versions::current(),
     };
     let ranker = Ranker::new(normaliser, fitted.model, metadata)?;
-    Ok(Fit { ranker, history: fitted.history, best_round: fitted.best_round, stop: fitted.stop, evaluations })
+    Ok(Fit {
+        ranker,
+        history: fitted.history,
+        best_round: fitted.best_round,
+        stop: fitted.stop,
+        evaluations,
+        approximation,
+    })
+}
+
+/// Checks the loss of the configuration against the longest list that it will meet.
+fn approximation(config: &ExperimentConfig, train: &Dataset) -> Result<Option<Approximation>, ExperimentError> {
+    let Some(loss) = &config.loss else { return Ok(None) };
+    let longest = train.offsets.windows(2).map(|query| query[1] - query[0]).max().unwrap_or(0);
+    let loss = loss.build().map_err(LearnerError::from)?;
+    Ok(loss.approximation(longest, DType::F32).map_err(LearnerError::from)?)
 }
 
 /// Means by `set measure`, as in `validation ndcg@10`.

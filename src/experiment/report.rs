@@ -11,6 +11,7 @@ use super::splits::Split;
 use super::{ConfigError, Document, ExperimentConfig};
 use crate::data::Dataset;
 use crate::learner::{Round, StopReason};
+use crate::loss::Approximation;
 use crate::ranker::Versions;
 
 /// One set of queries.
@@ -46,6 +47,9 @@ pub struct TrainReport {
     pub best_round: usize,
     /// Why the fit ended.
     pub stop: StopReason,
+    /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approximation: Option<Approximation>,
     /// Measures of the selected model on each set.
     pub measures: Evaluations,
     /// Weight of each feature of a linear ranker, on normalised features.
@@ -71,6 +75,7 @@ impl TrainReport {
             rounds: fit.history.len(),
             best_round: fit.best_round,
             stop: fit.stop,
+            approximation: fit.approximation.clone(),
             measures: fit.evaluations.clone(),
             weights: linear_weights(&fit.ranker),
             history: fit.history.clone(),

@@ -1,8 +1,9 @@
 //! What every learner with an outer loop keeps between rounds: the history, the best round, and a state that a killed
 //! fit continues from.
 //!
-//! The state is one JSON file in the directory of the fit, replaced whole, at most once a second and at the end. Floats survive the trip exactly, so that a resumed fit ends in the same bytes as one that was
-//! never stopped. The file names the fit it belongs to by a hash of learner, parameters, seed and data.
+//! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as saving
+//! takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit ends in
+//! the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner, parameters, seed and data.
 //!
 //! ```text
 //! let mut rounds = Rounds::start("name", &params, train, validation, Some(limit), context, State::default)?;
@@ -30,7 +31,8 @@ use crate::ranker::Model;
 /// Name of the state file in the directory of a fit.
 pub(crate) const STATE_FILE: &str = "state.json";
 
-const SAVE_EVERY: Duration = Duration::from_secs(1);
+/// Time of the fit for each unit of time that saving takes.
+const TIME_A_SAVE: u32 = 50;
 
 #[derive(Serialize, Deserialize)]
 struct Saved<H, S> {
@@ -50,7 +52,8 @@ pub(crate) struct Rounds<'a, S> {
     history: Vec<Round>,
     best_round: usize,
     stopped: Option<StopReason>,
-    saved: Instant,
+    begun: Instant,
+    saving: Duration,
     /// What the learner itself needs to continue.
     pub(crate) state: S,
 }
@@ -77,7 +80,8 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
             Some(saved) => (saved.history, saved.best_round, saved.stop, saved.state),
             None => (Vec::new(), 0, None, initial()),
         };
-        Ok(Self { context, path, fit, limit, history, best_round, stopped, saved: Instant::now(), state })
+        let (begun, saving) = (Instant::now(), Duration::ZERO);
+        Ok(Self { context, path, fit, limit, history, best_round, stopped, begun, saving, state })
     }
 
     /// Number of the round to come, counted from 1.
@@ -129,9 +133,9 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
         improved
     }
 
-    /// Whether there is a directory to save in and the last time is more than a second ago.
+    /// Whether there is a directory to save in, and saving has taken little of the time so far.
     pub(crate) fn due(&self) -> bool {
-        self.path.is_some() && self.saved.elapsed() >= SAVE_EVERY
+        self.path.is_some() && self.begun.elapsed() >= TIME_A_SAVE * self.saving
     }
 
     /// Adds a round on the way to one that counts: it is never the best.
@@ -146,6 +150,7 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
     }
 
     fn save(&mut self) -> Result<(), LearnerError> {
+        let start = Instant::now();
         if let Some(path) = &self.path {
             let saved = Saved {
                 fit: self.fit.clone(),
@@ -157,7 +162,7 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
             let bytes = serde_json::to_vec(&saved).map_err(|error| state_error(path, error))?;
             atomic_file::write(path, &bytes).map_err(|error| state_error(path, error))?;
         }
-        self.saved = Instant::now();
+        self.saving += start.elapsed();
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use burn::tensor::activation::log_softmax;
 use burn::tensor::{Bool, Int, Tensor, TensorData};
 
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, rank, step_sum};
+use crate::op::{Step, ideal_dcg, rank, step_sum};
 
 /// Scores, labels and mask of a batch with every padded score and label replaced by 0.
 #[derive(Debug, Clone)]
@@ -84,10 +84,8 @@ impl Lists {
 
     /// The largest attainable `sum_i G(y_i) D(r_i)` of each query, 1 in place of 0 so that it can divide: `[B]`.
     pub fn ideal_dcg(&self, gain: &Gain, discount: &Discount, k: Option<usize>) -> Tensor<1> {
-        let gains = self.gains(gain);
-        let ranks = rank(gains.clone(), self.mask.clone());
-        let ideal = sum_documents(gains * self.discounts_at(ranks, discount, k));
-        one_in_place_of_zero(ideal)
+        let discounts = discount_table(discount, self.mask.dims()[1], k);
+        one_in_place_of_zero(ideal_dcg(self.gains(gain), self.mask.clone(), discounts))
     }
 
     /// Logarithm of the softmax of `x` over the documents of each query, 0 at padded places: `[B, N]`.

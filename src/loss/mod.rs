@@ -81,7 +81,7 @@ pub use smooth_rr::{SmoothRr, SmoothRrConfig};
 pub use soft_dcg::{SoftDcg, SoftDcgConfig};
 pub use soft_ndcg::{SoftNdcg, SoftNdcgConfig};
 pub use soft_precision::{SoftPrecision, SoftPrecisionConfig};
-pub use soft_rank::{DiscountShape, Evaluation, ExpectedDiscount, rank_distribution};
+pub use soft_rank::{Approximation, DiscountShape, Evaluation, ExpectedDiscount, rank_distribution};
 pub use softmax_cross_entropy::{SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig};
 pub use transform::{Family, PositionMeasure, Surrogate, TransformError};
 
@@ -131,6 +131,15 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// Which queries have something to learn, `[B]`: by default those with two documents of different labels.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         lists.has_two_labels()
+    }
+
+    /// How the loss is evaluated in lists of up to `documents` documents, and the measured errors of that; `None` for a loss
+    /// that is its formula at every length.
+    ///
+    /// # Errors
+    /// An approximation that was asked for and misses its tolerance at this length.
+    fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
+        Ok(None)
     }
 
     /// Loss of each query.

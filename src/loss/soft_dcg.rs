@@ -6,11 +6,13 @@
 //! Cost: as [`SoftNdcg`](super::SoftNdcg). A query with one label only has loss 0.
 
 use burn::config::Config;
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 
 use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
-use super::{DiscountShape, Evaluation, ExpectedDiscount, Lists, LossError, Orientation, RankingLoss, error};
+use super::{
+    Approximation, DiscountShape, Evaluation, ExpectedDiscount, Lists, LossError, Orientation, RankingLoss, error,
+};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_dcg";
@@ -84,6 +86,10 @@ impl RankingLoss for SoftDcg {
 
     fn gain(&self) -> Option<&Gain> {
         Some(&self.gain)
+    }
+
+    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
+        self.expected.approximation(NAME, documents, scores).map(Some)
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

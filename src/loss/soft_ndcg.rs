@@ -8,11 +8,13 @@
 //! cut-off; O(n^3) by the recursion (see [`Evaluation`]). A query with one label only has loss 0.
 
 use burn::config::Config;
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 
 use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
-use super::{DiscountShape, Evaluation, ExpectedDiscount, Lists, LossError, Orientation, RankingLoss, error};
+use super::{
+    Approximation, DiscountShape, Evaluation, ExpectedDiscount, Lists, LossError, Orientation, RankingLoss, error,
+};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_ndcg";
@@ -75,13 +77,6 @@ pub struct SoftNdcg {
     gain: Gain,
 }
 
-impl SoftNdcg {
-    /// The discount that is averaged, for its fit by exponentials and the errors of that.
-    pub fn expected_discount(&self) -> &ExpectedDiscount {
-        &self.expected
-    }
-}
-
 impl RankingLoss for SoftNdcg {
     fn name(&self) -> &'static str {
         NAME
@@ -93,6 +88,10 @@ impl RankingLoss for SoftNdcg {
 
     fn gain(&self) -> Option<&Gain> {
         Some(&self.gain)
+    }
+
+    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
+        self.expected.approximation(NAME, documents, scores).map(Some)
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

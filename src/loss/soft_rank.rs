@@ -37,6 +37,21 @@ pub enum Evaluation {
     Exponentials,
 }
 
+/// How a loss is evaluated in lists up to some length, where that is not its formula to the letter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Approximation {
+    /// Documents of the longest list.
+    pub documents: usize,
+    /// The evaluation used at that length.
+    pub evaluation: Evaluation,
+    /// Exponentials that stand for the discount; 0 where the discount itself is used.
+    pub terms: usize,
+    /// Largest absolute error of the discount over the ranks of such a list, in float64.
+    pub error_f64: f64,
+    /// The same when it is accumulated in float32, as a float32 loss does.
+    pub error_f32: f64,
+}
+
 /// The shape of a discount, its exponent apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -123,6 +138,36 @@ impl ExpectedDiscount {
             (Evaluation::Auto, _) if is_completely_monotone(&self.discount) => Evaluation::Exponentials,
             (Evaluation::Auto, _) => Evaluation::Recursion,
             (chosen, _) => chosen,
+        }
+    }
+
+    /// The evaluation in lists of up to `n` documents with scores of the given type, and its measured errors.
+    ///
+    /// # Errors
+    /// `evaluation = "exponentials"` was asked for, and no fit reaches the tolerance of [`fit`](Self::fit).
+    pub(super) fn approximation(
+        &self,
+        loss: &'static str,
+        n: usize,
+        scores: DType,
+    ) -> Result<Approximation, LossError> {
+        let exact = |evaluation| Approximation { documents: n, evaluation, terms: 0, error_f64: 0.0, error_f32: 0.0 };
+        let evaluation = self.resolve(n);
+        if evaluation != Evaluation::Exponentials {
+            return Ok(exact(evaluation));
+        }
+        match self.fit(n, scores) {
+            Ok(fit) => Ok(Approximation {
+                documents: n,
+                evaluation,
+                terms: fit.terms.len(),
+                error_f64: fit.error_f64,
+                error_f32: fit.error_f32,
+            }),
+            Err(_) if self.evaluation == Evaluation::Auto => Ok(exact(Evaluation::Recursion)),
+            Err(error) => {
+                Err(LossError::parameter(loss, "evaluation", "exponentials", format!("auto or recursion: {error}")))
+            }
         }
     }
 

@@ -154,4 +154,8 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
         Self::from_inner(B::rank(Self::inner(x), Self::inner(mask)))
     }
+
+    fn ideal_dcg(gains: FloatTensor<Self>, mask: FloatTensor<Self>, discounts: Vec<f64>) -> FloatTensor<Self> {
+        Self::from_inner(B::ideal_dcg(Self::inner(gains), Self::inner(mask), discounts))
+    }
 }

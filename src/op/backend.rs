@@ -4,7 +4,7 @@
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 
 use super::{
-    ExponentialTerm, PairLoss, Step, indicator_sum,
+    ExponentialTerm, PairLoss, Step, ideal_dcg, indicator_sum,
     pair_loss::{self, Weight},
     rank, rank_expectation, step_sum,
 };
@@ -106,6 +106,11 @@ pub trait Pairwise: Backend {
     /// See [`rank()`](super::rank()).
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
         rank::definition::<Self>(x, mask)
+    }
+
+    /// See [`ideal_dcg()`](super::ideal_dcg()).
+    fn ideal_dcg(gains: FloatTensor<Self>, mask: FloatTensor<Self>, discounts: Vec<f64>) -> FloatTensor<Self> {
+        ideal_dcg::definition::<Self>(gains, mask, discounts)
     }
 }
 

@@ -6,7 +6,7 @@ use burn::tensor::{DType, Element, TensorData};
 use super::{
     ExponentialTerm, PairLoss, Step,
     backend::Pairwise,
-    indicator_sum,
+    ideal_dcg, indicator_sum,
     kernel::{self, IndicatorInputs, Pairs, Real},
     pair_loss::{self, Weight},
     rank, rank_expectation, step_sum,
@@ -215,5 +215,13 @@ impl Pairwise for Flex {
             values!(T; x, mask);
             tensor(kernel::rank(x, mask, shape[1]), shape)
         }, rank::definition::<Self>(x, mask))
+    }
+
+    fn ideal_dcg(gains: FloatTensor<Self>, mask: FloatTensor<Self>, discounts: Vec<f64>) -> FloatTensor<Self> {
+        let [lists, _]: [usize; 2] = gains.shape().dims();
+        by_type!(gains, T => {
+            values!(T; gains, mask);
+            tensor(kernel::ideal_dcg(gains, mask, &discounts), [lists])
+        }, ideal_dcg::definition::<Self>(gains, mask, discounts))
     }
 }

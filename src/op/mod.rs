@@ -7,6 +7,7 @@
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
 //! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
+//! | [`ideal_dcg`] | one value a list: the largest sum of gains times discounts, no gradient |
 //!
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`.
 
@@ -15,6 +16,7 @@ mod autodiff;
 mod backend;
 mod execution;
 mod flex;
+mod ideal_dcg;
 mod indicator_sum;
 mod kernel;
 mod pair_loss;
@@ -23,6 +25,7 @@ mod rank_expectation;
 mod step_sum;
 
 pub use execution::{DEFAULT_MEMORY_BUDGET, memory_budget, set_memory_budget, set_tensor_path, with_tensor_path};
+pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::indicator_sum;
 pub use pair_loss::{PairLoss, PairWeight, pair_loss};
 pub use rank::rank;

@@ -2,6 +2,9 @@
 
 mod bad_input;
 mod commands;
+mod configs;
+mod exactness;
+
 mod runs;
 
 use std::fs;

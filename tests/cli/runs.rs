@@ -43,19 +43,6 @@ fn the_resolved_configuration_gives_the_same_run() {
 }
 
 #[test]
-fn one_and_two_threads_give_the_same_bytes() {
-    let bench = Bench::default();
-    bench.write("small.toml", SMALL);
-    for threads in ["1", "2"] {
-        bench.command(&["train", "small.toml", "--out", threads]).env("RAYON_NUM_THREADS", threads).assert().success();
-    }
-    for name in ["ranker.safetensors", "report.json"] {
-        let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
-        assert_eq!(read("1"), read("2"), "{name}");
-    }
-}
-
-#[test]
 fn a_folder_keeps_one_run() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);

@@ -3,8 +3,8 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        ExponentialTerm, PairLoss, PairWeight, Step, indicator_sum, pair_loss, rank, rank_expectation, step_sum,
-        with_tensor_path,
+        ExponentialTerm, PairLoss, PairWeight, Step, ideal_dcg, indicator_sum, pair_loss, rank, rank_expectation,
+        step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -181,6 +181,18 @@ fn pair_loss_agrees_with_its_definition() {
 fn lambda([x, v, labels, mask]: &[Tensor<2>; 4], absolute: f64, gap: f64) -> PairWeight {
     let rank = rank(x.clone(), mask.clone());
     PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank, absolute, gap }
+}
+
+#[test]
+fn ideal_dcg_agrees_with_its_definition() {
+    for cut_off in [1, 10, 1000] {
+        check(&format!("cut-off {cut_off}"), "ideal_dcg", 1000, 1e-6, |[x, _, labels, mask]| {
+            let discount = |rank: usize| if rank <= cut_off { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 };
+            let discounts = (1..=x.dims()[1]).map(discount).collect();
+            // The gains of every document of the list; x only gives the outcome a gradient.
+            ideal_dcg(labels.clone(), mask.clone(), discounts).unsqueeze_dim::<2>(1) + x.clone() * 0.0
+        });
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! sums over rows are added in order, so a result has the same bits with any number of threads; padding is dropped
 //! before the loops, so it has the same bits with any padding.
 
+mod ideal_dcg;
 mod indicator_sum;
 mod pair_loss;
 mod rank;
@@ -12,6 +13,7 @@ mod rank_expectation;
 mod real;
 mod step_sum;
 
+pub(super) use ideal_dcg::ideal_dcg;
 pub(super) use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
 pub(super) use pair_loss::{Pairs, pair_loss, pair_loss_gradient};
 pub(super) use rank::rank;

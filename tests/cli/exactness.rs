@@ -1,0 +1,122 @@
+//! The same configuration and seed give the same bytes on the CPU: on one and on two threads, and killed at random moments
+//! and resumed, for every learner and for cross-validation. Twenty kills in all.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use burn_rank::learner::registry::LEARNERS;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::Bench;
+
+const DATA: &str = r#"
+[data.synthetic]
+train_queries = 60
+validation_queries = 10
+test_queries = 10
+features = 10
+"#;
+
+/// What a training run leaves that must not differ.
+const RESULTS: [&str; 2] = ["ranker.safetensors", "report.json"];
+
+/// What keeps each learner busy for about a second.
+fn learner(kind: &str) -> &'static str {
+    match kind {
+        "gradient" => {
+            "[scorer]\nkind = \"mlp\"\nhidden = [16]\ndropout = 0.1\n[loss]\nname = \"approx_ndcg\"\n\
+             [learner]\nkind = \"gradient\"\nepochs = 12\n"
+        }
+        "ada_rank" => "[learner]\nkind = \"ada_rank\"\nrounds = 60\n",
+        "rank_boost" => "[learner]\nkind = \"rank_boost\"\nrounds = 60\n",
+        "regression" => "[learner]\nkind = \"regression\"\n",
+        "boosted_trees" => {
+            "[loss]\nname = \"lambda_ndcg\"\n[learner]\nkind = \"boosted_trees\"\nrounds = 30\nsubsample = 0.5\n"
+        }
+        "rank_svm" => "[learner]\nkind = \"rank_svm\"\nc = [1e-4, 1e-3, 1e-2]\n",
+        "svm_map" => "[learner]\nkind = \"svm_map\"\nc = [0.1, 1.0, 10.0]\n",
+        "permu_rank" => "[learner]\nkind = \"permu_rank\"\nc = [1.0, 10.0]\nrounds = 6\n",
+        "smooth_rank" => {
+            "[loss]\nname = \"smooth_ndcg\"\n[learner]\nkind = \"smooth_rank\"\nlambda = [0.1, 1.0]\nsteps = 3\n"
+        }
+        other => panic!("{other} has no configuration here: add one"),
+    }
+}
+
+/// Starts the command, kills it after `share` of `whole`, or earlier where it would have ended.
+fn kill(bench: &Bench, args: &[&str], whole: Duration, share: f64) {
+    let mut after = whole.mul_f64(share);
+    loop {
+        let mut child = start(bench, args);
+        sleep(after);
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return;
+        }
+        after = after.mul_f64(0.5);
+    }
+}
+
+fn start(bench: &Bench, args: &[&str]) -> Child {
+    let program = assert_cmd::cargo::cargo_bin("burn-rank");
+    let mut command = Command::new(program);
+    command.current_dir(bench.path("")).args(args).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// Kills twice, resumes, and compares what is left with an uninterrupted run.
+fn killed_and_resumed(command: &str, config: &str, results: &[&str], seed: u64) {
+    let bench = Bench::default();
+    bench.write("run.toml", config);
+    let start = Instant::now();
+    bench.output(&[command, "run.toml", "--out", "whole"]);
+    let whole = start.elapsed();
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let args = [command, "run.toml", "--out", "killed", "--resume"];
+    for _ in 0..2 {
+        kill(&bench, &args, whole, random.random_range(0.05..1.0));
+    }
+    bench.output(&args);
+    for name in results {
+        let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
+        assert_eq!(read("killed"), read("whole"), "{command}, {name}\n{config}");
+    }
+}
+
+#[test]
+fn one_and_two_threads_give_the_same_bytes() {
+    for entry in LEARNERS {
+        let bench = Bench::default();
+        bench.write("run.toml", &format!("{DATA}\n{}", learner(entry.name)));
+        for threads in ["1", "2"] {
+            bench
+                .command(&["train", "run.toml", "--out", threads])
+                .env("RAYON_NUM_THREADS", threads)
+                .assert()
+                .success();
+        }
+        for name in RESULTS {
+            let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
+            assert_eq!(read("1"), read("2"), "{}: {name}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn every_learner_comes_back_to_the_same_bytes() {
+    for (entry, seed) in LEARNERS.iter().zip(1..) {
+        let config = format!("{DATA}\n{}", learner(entry.name));
+        killed_and_resumed("train", &config, &RESULTS, seed);
+    }
+}
+
+#[test]
+fn cross_validation_comes_back_to_the_same_bytes() {
+    let config = DATA.replace("validation_queries = 10", "validation_queries = 0");
+    let config = config.replace("test_queries = 10", "test_queries = 0") + learner("ada_rank") + "[cv]\nsplit = 3\n";
+    killed_and_resumed("cv", &config, &["report.json"], 20);
+}
