@@ -60,7 +60,8 @@ enum Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    // Not locked: the dashboard draws on standard output from a thread of its own.
+    let mut out = io::BufWriter::new(io::stdout());
     let done = match cli.command {
         Command::Train(args) => args.run(&mut out),
         Command::Cv(args) => args.run(&mut out),
