@@ -14,7 +14,7 @@ mod query;
 use std::fmt;
 
 pub use measure::TrecMeasure;
-pub use query::{Judgement, RunDocument, TrecEvaluator, TrecOptions, TrecQuery};
+pub use query::{Judgement, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
 
 /// Lowest value in a geometric mean.
 const GEOMETRIC_FLOOR: f64 = 1e-5;
