@@ -96,7 +96,11 @@ where
 }
 
 /// The documents of a query, the number of its last line, and the tag there.
-fn parse<'a>(batch: &'a Batch, path: &'a Path, lines: &'a QueryLines) -> Result<(RunQuery<'a>, usize, &'a str), DataError> {
+fn parse<'a>(
+    batch: &'a Batch,
+    path: &'a Path,
+    lines: &'a QueryLines,
+) -> Result<(RunQuery<'a>, usize, &'a str), DataError> {
     let mut query = RunQuery { query: "", documents: Vec::new() };
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let (mut last, mut last_tag) = (0, "");

@@ -94,7 +94,7 @@ impl Cutter {
         batch.text.append(&mut self.open);
         batch.queries.clear();
         // The query of the last line, and its place in the batch.
-        let (mut name, mut place) = (Vec::new(), None);
+        let (mut name, mut place): (Vec<u8>, Option<usize>) = (Vec::new(), None);
         let (mut cut, mut number) = (0, self.before);
         let mut at_end = false;
         loop {

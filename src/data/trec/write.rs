@@ -108,7 +108,10 @@ mod tests {
     fn documents_are_numbered_where_identifiers_do_not_name_them() {
         let mut data = Dataset::from_groups(vec![0.0; 8], 1, vec![0.0; 8], &[2, 2, 2, 2]).unwrap();
         data.document_ids = ["x", "y", "a b", "c", "x", "x", "", "z"].map(String::from).to_vec();
-        assert_eq!(text(|out| write_qrels(out, &data)), "1 0 x 0\n1 0 y 0\n2 0 1 0\n2 0 2 0\n3 0 1 0\n3 0 2 0\n4 0 1 0\n4 0 2 0\n");
+        assert_eq!(
+            text(|out| write_qrels(out, &data)),
+            "1 0 x 0\n1 0 y 0\n2 0 1 0\n2 0 2 0\n3 0 1 0\n3 0 2 0\n4 0 1 0\n4 0 2 0\n"
+        );
     }
 
     #[test]

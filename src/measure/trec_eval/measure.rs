@@ -164,7 +164,9 @@ impl TrecMeasure {
         let mut asked: Vec<String> = Vec::new();
         for item in names.split(',') {
             match asked.last_mut() {
-                Some(name) if item.starts_with(|c: char| c.is_ascii_digit() || c == '.') => *name += &format!(",{item}"),
+                Some(name) if item.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
+                    *name += &format!(",{item}")
+                }
                 _ => asked.push(item.trim().to_string()),
             }
         }
