@@ -1,8 +1,13 @@
 //! The real binary: what it prints, what it leaves, how it ends.
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod bad_input;
 mod commands;
+mod compare;
 mod runs;
+mod trec;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -38,15 +38,12 @@ pub(super) fn tables(
         }
     }
     writeln!(out)?;
-    writeln!(
-        out,
-        "low, high: {}% bootstrap interval; t, random{}: two-sided p-values; d: effect\nsize; won: queries won/equal/lost. \
-         {} resamples, seed {}. More: compare --help",
-        100.0 * config.confidence,
-        if systems.names.len() > 2 { ", tukey" } else { "" },
-        config.resamples,
-        config.seed
-    )?;
+    let tukey = if systems.names.len() > 2 { ", tukey" } else { "" };
+    let percent = 100.0 * config.confidence;
+    writeln!(out, "low, high: {percent}% bootstrap interval; t, random{tukey}: two-sided p-values;")?;
+    let resamples = format!("{} resamples, seed {}", config.resamples, config.seed);
+    writeln!(out, "d: effect size; won: queries won/equal/lost. {resamples}.")?;
+    writeln!(out, "How to read this: burn-rank compare --help")?;
     Ok(())
 }
 

@@ -25,20 +25,15 @@ impl AboutRun {
         Self { tag: judged.tag.clone(), missing, unjudged, complete }
     }
 
-    /// One sentence for each kind of query that is not in both files.
+    /// One line for each kind of query that is not in both files.
     pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        match (self.missing, self.complete) {
-            (0, _) => {}
-            (count, true) => notes.push(format!("{count} judged queries are not in the run, and count as empty lists")),
-            (count, false) => {
-                notes.push(format!("{count} judged queries are not in the run, and left out (--complete counts them)"))
-            }
-        }
-        if self.unjudged > 0 {
-            notes.push(format!("{} queries of the run are not judged, and left out", self.unjudged));
-        }
-        notes
+        let missing = if self.complete { "counted as empty lists" } else { "left out (--complete counts them)" };
+        let notes = [
+            (self.missing, "judged queries that the run misses", missing),
+            (self.unjudged, "queries of the run without judgements", "left out"),
+        ];
+        let found = notes.into_iter().filter(|(count, ..)| *count > 0);
+        found.map(|(count, what, then)| format!("{what}: {count}, {then}")).collect()
     }
 
     pub(super) fn add_to(&self, object: &mut Value) {
@@ -134,7 +129,7 @@ pub(super) fn conventions(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut table = Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
-    let mut counts = None;
+    let (mut counts, mut undefined) = (None, Vec::new());
     for (name, evaluation) in rows {
         match evaluation {
             Ok(evaluation) if as_json => writeln!(out, "{}", json!(evaluation))?,
@@ -144,7 +139,10 @@ pub(super) fn conventions(
                 table.row([name.to_string()].into_iter().chain(means));
             }
             Err(error) if as_json => writeln!(out, "{}", json!({"convention": {"name": name}, "error": error}))?,
-            Err(error) => table.row([name.to_string(), format!("not defined here: {error}")]),
+            Err(error) => {
+                table.row([name, "-"]);
+                undefined.push(format!("{name} is not defined here: {error}"));
+            }
         }
     }
     if let Some((queries, empty)) = counts {
@@ -153,5 +151,6 @@ pub(super) fn conventions(
     if !as_json {
         write!(out, "{}", table.render())?;
     }
+    undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(())
 }

@@ -57,7 +57,7 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     write!(out, "{}", summary.report(&judged.tag))?;
     // Standard output is trec_eval's, line by line; what it does not say goes to standard error.
     if empty > 0 {
-        eprintln!("note: {empty} of {} queries have no relevant document, and count 0", summary.queries());
+        eprintln!("note: queries without a relevant document: {empty} of {}, counted 0", summary.queries());
     }
     for note in about.notes() {
         eprintln!("note: {note}");
