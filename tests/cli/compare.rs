@@ -25,7 +25,7 @@ fn two_systems_worked_by_hand() {
     // Reciprocal ranks 1/2 1/2 1/2 and 1 1 1/2: differences 1/2 1/2 0, of mean 1/3 and deviation sqrt(1/12), so that t = 2
     // with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0.
     let expected = "\
-convention standard, 4 queries, 1 without a relevant document
+convention standard, 4 queries, 1 without a relevant document, 3 compared
 A  a
 B  b
 
@@ -33,8 +33,8 @@ mean     mrr
 A     0.5000
 B     0.8333
 
-mrr       diff      low     high       t  random      d    won
-B - A  +0.3333  +0.0000  +0.5000  0.1835  0.5000  +1.15  2/1/0
+mrr       diff      low     high       t  random      d  win/tie/loss
+B - A  +0.3333  +0.0000  +0.5000  0.1835  0.5000  +1.15         2/1/0
 
 mrr       A       B    B - A
 1    0.5000  1.0000  +0.5000
@@ -43,7 +43,7 @@ mrr       A       B    B - A
 4         -       -
 
 low, high: 95% bootstrap interval; t, random: two-sided p-values;
-d: effect size; won: queries won/equal/lost. 100000 resamples, seed 0.
+d: effect size; win/tie/loss: queries. 100000 resamples, seed 0.
 How to read this: burn-rank compare --help
 ";
     assert_eq!(bench().output(&["compare", "a", "b", "data", "-m", "mrr", "-q"]), expected);
@@ -108,7 +108,7 @@ fn runs_are_compared_on_the_same_queries() {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }
     let complete = bench.output(&["compare", "one", "two", "--qrels", "qrels", "-m", "mrr", "--complete"]);
-    assert!(complete.contains("3 queries") && complete.contains("B - A  +0.3333"), "{complete}");
+    assert!(complete.contains("3 compared") && complete.contains("B - A  +0.3333"), "{complete}");
 
     bench.write("part", &run("part", &[("2", "x")]));
     for (runs, lacking, having) in [(["one", "part"], "part", "one"), (["part", "one"], "part", "one")] {

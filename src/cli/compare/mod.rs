@@ -38,7 +38,7 @@ How to read the tables:
               of them different by luck; this one does not
   d           mean difference in standard deviations of the differences: below
               0.2 is small, however small p is
-  won         queries on which B is better / equal / worse
+  win/tie/loss  queries on which B is better, equal, worse
   A p-value is for a comparison chosen before looking at the results.
 
 Queries are the same for all systems. Those that the convention excludes are left

@@ -19,8 +19,8 @@ pub(super) fn tables(
     let first = &systems.evaluations[0];
     writeln!(
         out,
-        "convention {}, {} queries, {} without a relevant document",
-        first.convention.name, first.queries, first.empty_queries
+        "convention {}, {} queries, {} without a relevant document, {} compared",
+        first.convention.name, first.queries, first.empty_queries, pairs[0][0].comparison.queries
     )?;
     for (at, name) in systems.names.iter().enumerate() {
         writeln!(out, "{}  {name}", letter(at))?;
@@ -42,7 +42,7 @@ pub(super) fn tables(
     let percent = 100.0 * config.confidence;
     writeln!(out, "low, high: {percent}% bootstrap interval; t, random{tukey}: two-sided p-values;")?;
     let resamples = format!("{} resamples, seed {}", config.resamples, config.seed);
-    writeln!(out, "d: effect size; won: queries won/equal/lost. {resamples}.")?;
+    writeln!(out, "d: effect size; win/tie/loss: queries. {resamples}.")?;
     writeln!(out, "How to read this: burn-rank compare --help")?;
     Ok(())
 }
@@ -69,7 +69,7 @@ fn pair_table(measure: &str, pairs: &[SystemPair]) -> Table {
     let with_tukey = pairs.iter().any(|pair| pair.tukey.is_some());
     let tukey = |cell: String| with_tukey.then_some(cell);
     let header = [measure, "diff", "low", "high", "t", "random"].map(String::from).into_iter();
-    let mut table = Table::new(header.chain(tukey("tukey".to_string())).chain(["d", "won"].map(String::from)));
+    let mut table = Table::new(header.chain(tukey("tukey".to_string())).chain(["d", "win/tie/loss"].map(String::from)));
     for pair in pairs {
         let of = &pair.comparison;
         let cells = [

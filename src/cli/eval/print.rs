@@ -36,6 +36,13 @@ impl AboutRun {
         found.map(|(count, what, then)| format!("{what}: {count}, {then}")).collect()
     }
 
+    /// Name and notes, above a table.
+    pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(out, "run {}", self.tag)?;
+        self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?;
+        Ok(())
+    }
+
     pub(super) fn add_to(&self, object: &mut Value) {
         object["run"] = json!(self.tag);
         object["missing_queries"] = json!(self.missing);
@@ -86,10 +93,7 @@ impl Shown<'_> {
             evaluation.convention.name, evaluation.queries, evaluation.empty_queries
         )?;
         if let Some(run) = &self.run {
-            writeln!(out, "run {}", run.tag)?;
-            for note in run.notes() {
-                writeln!(out, "{note}")?;
-            }
+            run.write(out)?;
         }
         let names = evaluation.means.iter().map(|(measure, _)| measure.to_string());
         let mut table = Table::new(["query".to_string()].into_iter().chain(names));

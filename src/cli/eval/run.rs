@@ -13,7 +13,10 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     let measures = input::measures(&args.measures, MEASURES)?;
     let judgements = Judgements::read(qrels, &args.judging)?;
     if args.compare_conventions {
-        let rows = under_every_convention(&judgements, run, &measures, args)?;
+        let (rows, about) = under_every_convention(&judgements, run, &measures, args)?;
+        if !args.json {
+            about.write(out)?;
+        }
         return conventions(&measures, rows.into_iter(), args.json, out);
     }
     let convention = judgements.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
@@ -26,13 +29,16 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     Shown { evaluation: &evaluation, queries, run: Some(about) }.show(args, out)
 }
 
+/// A convention, and the evaluation in it or why there is none.
+type Row = (&'static str, Result<Evaluation, String>);
+
 /// Every preset's evaluation, or why it has none, from one reading of the run.
 fn under_every_convention(
     judgements: &Judgements,
     run: &Path,
     measures: &[Measure],
     args: &EvalArgs,
-) -> Result<Vec<(&'static str, Result<Evaluation, String>)>, Failure> {
+) -> Result<(Vec<Row>, AboutRun), Failure> {
     let evaluator = |name| Ok(Evaluator::new(measures, &judgements.convention(name)?)?);
     let names: Vec<&'static str> = Convention::PRESETS.iter().map(|preset| preset.name).collect();
     let evaluators = names.iter().map(|name| evaluator(name)).collect::<Result<Vec<_>, Failure>>()?;
@@ -48,5 +54,5 @@ fn under_every_convention(
             judged.queries.iter().map(|(_, values)| values[at].as_ref().map_err(String::clone)).collect();
         (name, values.and_then(|values| evaluator.summary(&values).map_err(|error| error.to_string())))
     });
-    Ok(rows.collect())
+    Ok((rows.collect(), AboutRun::new(&judged, args.judging.complete)))
 }
