@@ -2,7 +2,7 @@
 
 /// Most memory that `f` held above what was resident before, in bytes. `None` where the system does not tell
 /// (anything but Linux), or did not let the peak be reset.
-pub(super) fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
+pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.
     let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
     let before = field("VmRSS:");

@@ -8,6 +8,7 @@ mod memory;
 mod train;
 
 pub use losses::{LossBench, LossRow, OpPath, Shape};
+pub use memory::peak_during;
 pub use train::{TrainBench, TrainRow};
 
 /// Why a benchmark cannot run.

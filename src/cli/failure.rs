@@ -9,6 +9,7 @@ use crate::experiment::{ConfigError, ExperimentError, OutputError};
 use crate::learner::LearnerError;
 use crate::loss::LossError;
 use crate::measure::MeasureError;
+use crate::measure::significance::SignificanceError;
 use crate::ranker::RankerError;
 
 /// The end of a command that did not succeed.
@@ -54,7 +55,7 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, OutputError, DeviceError, LossError, MeasureError, RankerError);
+input_errors!(ConfigError, OutputError, DeviceError, LossError, MeasureError, RankerError, SignificanceError);
 
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {

@@ -1,4 +1,4 @@
-//! Input shared by the commands: data files and score files.
+//! Input shared by the commands: data files, score files, names of measures.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,10 @@ use clap::{Args, ValueEnum};
 
 use super::Failure;
 use crate::data::Dataset;
+use crate::data::error::quoted;
 use crate::data::letor::{self, Missing, ReadOptions};
+use crate::measure::trec_eval::TrecMeasure;
+use crate::measure::{Measure, MeasureError};
 
 /// How LETOR files are read.
 #[derive(Debug, Args)]
@@ -38,6 +41,18 @@ impl ReadArgs {
     }
 }
 
+/// The measures of `-m`, given once or more and separated by commas; those of `default` where none is given.
+pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
+    let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
+    let measure = |name: &str| {
+        name.parse().map_err(|error: MeasureError| match TrecMeasure::read(name) {
+            Ok(_) => Failure::input(format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec")),
+            Err(_) => Failure::input(error),
+        })
+    };
+    asked.split(',').map(measure).collect()
+}
+
 /// Reads one score a line.
 pub fn scores(path: &Path, documents: usize) -> Result<Vec<f32>, Failure> {
     let refuse = |place: String, what: String| Failure::input(format!("{}{place}: {what}", path.display()));
@@ -45,12 +60,9 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f32>, Failure> {
     let mut scores = Vec::with_capacity(documents);
     for (number, line) in (1..).zip(BufReader::new(file).lines()) {
         let line = line.map_err(|error| refuse(format!(":{number}"), error.to_string()))?;
-        let score: f32 = line
-            .trim()
-            .parse()
-            .ok()
-            .filter(|score: &f32| !score.is_nan())
-            .ok_or_else(|| refuse(format!(":{number}:1"), format!("found `{}`, expected a number", line.trim())))?;
+        let score: f32 = line.trim().parse().ok().filter(|score: &f32| !score.is_nan()).ok_or_else(|| {
+            refuse(format!(":{number}:1"), format!("found {}, {}", quoted(line.trim().as_bytes()), expected(&line)))
+        })?;
         scores.push(score);
     }
     if scores.len() != documents {
@@ -60,4 +72,12 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f32>, Failure> {
         ));
     }
     Ok(scores)
+}
+
+/// What a line of a score file should have been; a run is easily taken for one.
+fn expected(line: &str) -> &'static str {
+    match line.split_whitespace().count() {
+        6.. => "expected a number (a TREC run is read with --qrels)",
+        _ => "expected a number",
+    }
 }

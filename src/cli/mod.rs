@@ -1,15 +1,18 @@
 //! The command line: parse, validate, call the library, print. One file a command.
 
 mod bench;
+mod compare;
 mod cv;
 mod devices;
 mod eval;
 mod failure;
 mod input;
+mod judged;
 mod loss;
 mod models;
 mod predict;
 mod progress;
+mod scored;
 mod synth;
 mod table;
 mod train;
@@ -45,6 +48,8 @@ enum Command {
     Predict(predict::PredictArgs),
     /// Exact measures of a ranker, of scores, or of a TREC run
     Eval(eval::EvalArgs),
+    /// Whether one system is better than another: tests on the same queries
+    Compare(compare::CompareArgs),
     /// Value, loss and gradient of a loss for lists given as JSON lines
     Loss(loss::LossArgs),
     /// Generated LETOR text in the shape of MSLR-WEB
@@ -67,6 +72,7 @@ pub fn main() -> ExitCode {
         Command::Cv(args) => args.run(&mut out),
         Command::Predict(args) => args.run(&mut out),
         Command::Eval(args) => args.run(&mut out),
+        Command::Compare(args) => args.run(&mut out),
         Command::Loss(args) => args.run(&mut out),
         Command::Synth(args) => args.run(&mut out),
         Command::Bench(args) => args.run(&mut out),

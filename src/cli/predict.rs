@@ -1,13 +1,14 @@
 //! `burn-rank predict`: a score for every document, or a TREC run.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::{Failure, input};
 use crate::atomic_file;
-use crate::data::Dataset;
+use crate::data::DataError;
+use crate::data::trec::{write_qrels, write_run};
 use crate::device;
 use crate::ranker::Ranker;
 
@@ -22,9 +23,13 @@ pub struct PredictArgs {
     /// File to write; standard output when absent
     #[arg(short, long)]
     out: Option<PathBuf>,
-    /// Write a TREC run with this tag instead of one score a line
+    /// Write a TREC run with this tag instead of one score a line; documents are named by their identifiers, or numbered
+    /// in a query where these are absent, have blanks or come twice
     #[arg(long, value_name = "TAG")]
     run_id: Option<String>,
+    /// Write the labels of DATA there as TREC qrels, with the same names of documents
+    #[arg(long, value_name = "FILE", requires = "run_id")]
+    qrels: Option<PathBuf>,
     #[command(flatten)]
     reading: input::ReadArgs,
     /// Device of the scorer
@@ -38,35 +43,32 @@ impl PredictArgs {
         let ranker = Ranker::load(&self.model, &device)?;
         let data = self.reading.read(&self.data, None)?;
         let scores = ranker.predict(&data, &device)?;
-        let write = |out: &mut dyn Write| match &self.run_id {
+        if let Some(path) = &self.qrels {
+            save(path, |mut file| write_qrels(&mut file, &data).map_err(to_io))?;
+        }
+        let write = |mut out: &mut dyn Write| match &self.run_id {
             None => scores.iter().try_for_each(|score| writeln!(out, "{score}")),
-            Some(tag) => write_run(&data, &scores, tag, out),
+            Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
         };
         match &self.out {
-            None => Ok(write(out)?),
-            Some(path) => atomic_file::write_with(path, write)
-                .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display()))),
+            None => write(out).map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => Failure::input(error),
+                _ => error.into(),
+            }),
+            Some(path) => save(path, write),
         }
     }
 }
 
-/// `qid Q0 docid rank score tag`, best first, ties in file order.
-fn write_run(data: &Dataset, scores: &[f32], tag: &str, out: &mut dyn Write) -> io::Result<()> {
-    for q in 0..data.queries() {
-        let mut documents: Vec<usize> = data.range(q).collect();
-        documents.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-        for (rank, d) in (1..).zip(documents) {
-            // Without identifiers the position in the query names a document.
-            let name = data.document_ids.get(d).filter(|name| !name.is_empty()).cloned();
-            let name = name.unwrap_or_else(|| format!("{}", d - data.range(q).start + 1));
-            writeln!(
-                out,
-                "{} Q0 {} {rank} {} {tag}",
-                data.query_ids[q],
-                name.replace(char::is_whitespace, "_"),
-                scores[d]
-            )?;
-        }
+/// An error of the file, or of the data as one: what cannot be written is never half-written.
+fn to_io(error: DataError) -> io::Error {
+    match error {
+        DataError::Io { source, .. } => source,
+        error => io::Error::new(io::ErrorKind::InvalidData, error),
     }
-    Ok(())
+}
+
+fn save(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    atomic_file::write_with(path, fill)
+        .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
 }

@@ -47,10 +47,12 @@ pub enum DataError {
         first_line: usize,
     },
     /// A file without a single document.
-    #[error("{}: found no document, expected lines `label qid:ID index:value ...`", path.display())]
+    #[error("{}: found no document, expected lines {expected}", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
+        /// What a line should look like.
+        expected: &'static str,
     },
     /// A file that would take more memory than its options allow.
     #[error("{}: found {found}, expected at most {limit} (option `{option}`)", path.display())]

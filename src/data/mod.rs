@@ -2,7 +2,7 @@
 
 mod batch;
 mod dataset;
-mod error;
+pub(crate) mod error;
 pub mod folds;
 pub mod letor;
 mod normaliser;

@@ -106,6 +106,15 @@ impl Serialize for Evaluation {
     }
 }
 
+/// All measures of one query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryValues {
+    /// One a measure, in the order asked for; `None` where the convention excludes the query.
+    pub values: Vec<Option<f64>>,
+    /// Whether the query has no relevant document.
+    pub empty: bool,
+}
+
 /// Measures in one convention, checked once and used on many rankings.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
@@ -130,15 +139,37 @@ impl Evaluator {
     pub fn evaluate(&self, rankings: &Rankings) -> Result<Evaluation, MeasureError> {
         let (values, empty_queries) = self.values(rankings)?;
         let count = self.measures.len();
-        let per_query: Vec<Vec<Option<f64>>> =
-            (0..count).map(|m| values.iter().skip(m).step_by(count).copied().collect()).collect();
+        let per_query = (0..count).map(|m| values.iter().skip(m).step_by(count).copied().collect()).collect();
+        self.evaluation(rankings.queries(), empty_queries, per_query)
+    }
+
+    /// All measures of one query, for [`Evaluator::summary`].
+    pub fn query(&self, ranking: &Ranking) -> Result<QueryValues, MeasureError> {
+        let mut values = Vec::with_capacity(self.measures.len());
+        let empty = self.append(ranking, 1, &mut Workspace::default(), &mut values)?;
+        Ok(QueryValues { values, empty })
+    }
+
+    /// The evaluation of queries that were measured one by one, in the order given.
+    pub fn summary(&self, queries: &[&QueryValues]) -> Result<Evaluation, MeasureError> {
+        let of_measure = |m: usize| queries.iter().map(|query| query.values[m]).collect();
+        let per_query = (0..self.measures.len()).map(of_measure).collect();
+        self.evaluation(queries.len(), queries.iter().filter(|query| query.empty).count(), per_query)
+    }
+
+    fn evaluation(
+        &self,
+        queries: usize,
+        empty_queries: usize,
+        per_query: Vec<Vec<Option<f64>>>,
+    ) -> Result<Evaluation, MeasureError> {
         let means = self.measures.iter().zip(&per_query);
         Ok(Evaluation {
             means: means
                 .map(|(measure, values)| Ok((*measure, self.mean_of(measure, values)?)))
                 .collect::<Result<_, _>>()?,
             convention: self.convention.clone(),
-            queries: rankings.queries(),
+            queries,
             empty_queries,
             per_query,
         })
@@ -162,11 +193,7 @@ impl Evaluator {
                 let mut empty = 0;
                 for query in first..(first + QUERIES_A_TASK).min(queries) {
                     let ranking = rankings.ranking(query);
-                    let list = workspace.rank(&ranking, &self.convention, &self.discounts, query + 1)?;
-                    empty += usize::from(list.relevant == 0);
-                    for measure in &self.measures {
-                        values.push(value(measure, &list, &self.convention, query + 1)?);
-                    }
+                    empty += usize::from(self.append(&ranking, query + 1, workspace, &mut values)?);
                 }
                 Ok((values, empty))
             })
@@ -180,6 +207,21 @@ impl Evaluator {
             empty_queries += empty;
         }
         Ok((values, empty_queries))
+    }
+
+    /// Appends every measure of one query (`number` from 1, for errors), and says whether it has no relevant document.
+    fn append(
+        &self,
+        ranking: &Ranking,
+        number: usize,
+        workspace: &mut Workspace,
+        values: &mut Vec<Option<f64>>,
+    ) -> Result<bool, MeasureError> {
+        let list = workspace.rank(ranking, &self.convention, &self.discounts, number)?;
+        for measure in &self.measures {
+            values.push(value(measure, &list, &self.convention, number)?);
+        }
+        Ok(list.relevant == 0)
     }
 
     fn mean_of(&self, measure: &Measure, values: &[Option<f64>]) -> Result<f64, MeasureError> {
@@ -260,6 +302,10 @@ mod tests {
                 }
                 assert_eq!(measure.mean(&convention, &rankings).unwrap(), *mean);
             }
+            let evaluator = Evaluator::new(&all_measures(), &convention).unwrap();
+            let queries: Vec<QueryValues> =
+                (0..rankings.queries()).map(|query| evaluator.query(&rankings.ranking(query)).unwrap()).collect();
+            assert_eq!(evaluator.summary(&queries.iter().collect::<Vec<_>>()).unwrap(), found);
         }
     }
 

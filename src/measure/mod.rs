@@ -78,7 +78,7 @@ pub use convention::{
 };
 pub use discount::Discount;
 pub use error::MeasureError;
-pub use evaluate::{Evaluation, Evaluator, Rankings, evaluate, mean};
+pub use evaluate::{Evaluation, Evaluator, QueryValues, Rankings, evaluate, mean};
 pub use gain::Gain;
 pub use name::MeasureFamily;
 pub use preset::Preset;

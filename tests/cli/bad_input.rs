@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{Bench, SMALL};
 
-fn contains(message: &str, parts: &[&str]) {
+pub(super) fn contains(message: &str, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }

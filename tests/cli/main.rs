@@ -1,11 +1,15 @@
 //! The real binary: what it prints, what it leaves, how it ends.
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod bad_input;
 mod commands;
+mod compare;
 mod configs;
 mod exactness;
-
 mod runs;
+mod trec;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -29,6 +29,28 @@ fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
     assert_eq!(by_model, by_scores);
     let run = bench.output(&["predict", "runs/small/ranker.safetensors", "data.txt", "--run-id", "small"]);
     assert!(run.lines().next().unwrap().ends_with(" small"), "{run}");
+    assert_eq!(run.lines().count(), documents);
+
+    // The run and the labels beside it are the same ranking: `letor` orders ties by file, which the run keeps.
+    let files = ["--run-id", "small", "--qrels", "qrels", "--out", "run.txt"];
+    bench.output(&[&["predict", "runs/small/ranker.safetensors", "data.txt"][..], &files].concat());
+    assert_eq!(fs::read_to_string(bench.path("run.txt")).unwrap(), run);
+    let options = ["-m", "ndcg@10,map,err@5", "-c", "letor", "--json", "-q"];
+    let by_run = bench.output(&[&["eval", "--qrels", "qrels", "--run", "run.txt"][..], &options].concat());
+    let by_model = bench.output(&[&["eval", "runs/small/ranker.safetensors", "data.txt"][..], &options].concat());
+    let (by_run, by_model): (Value, Value) =
+        (serde_json::from_str(&by_run).unwrap(), serde_json::from_str(&by_model).unwrap());
+    for key in ["convention", "queries", "empty_queries", "measures", "per_query"] {
+        assert_eq!(by_run[key], by_model[key], "{key}");
+    }
+    assert_eq!((&by_run["run"], &by_run["missing_queries"]), (&Value::from("small"), &Value::from(0)));
+
+    // A ranker and its own scores do not differ, and share its convention with no score file.
+    let compared = bench.output(&["compare", "runs/small/ranker.safetensors", "scores.txt", "data.txt", "--json"]);
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    assert_eq!(compared["convention"], "standard");
+    assert_eq!(compared["measures"]["map"]["pairs"][0]["mean_difference"], 0.0);
+    assert_eq!(compared["measures"]["map"]["pairs"][0]["ties"], 5);
     assert!(bench.output(&["models", "show", "runs/small/ranker.safetensors"]).contains("approx_ndcg"));
 }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::trec::{Qrels, QrelsReader, RunReader, read_run};
-use burn_rank::data::{Dataset, Fold, Normaliser, NormaliserKind, folds};
+use burn_rank::data::trec::{Qrels, RunQuery, read_run};
+use burn_rank::data::{DataError, Dataset, Fold, Normaliser, NormaliserKind, folds};
 
 use crate::common::shared;
 
@@ -99,27 +99,34 @@ fn trec_eval_judgements_and_runs() {
     // Comments fill whole lines; the `#` in one document's name is no comment.
     let commented = Qrels::read(&folder.join("qrels.test.with-comments")).unwrap();
     for query in &qrels.queries {
-        let plain = |name: &str| name.replace('#', "");
         let mut judgements: Vec<(String, i32)> =
-            commented.judgements(query).iter().map(|(name, relevance)| (plain(name), *relevance)).collect();
+            commented.judgements(query).iter().map(|found| (found.id.replace('#', ""), found.relevance)).collect();
         judgements.sort_unstable();
-        assert!(judgements == qrels.judgements(query), "query {query}");
+        let plain: Vec<(String, i32)> =
+            qrels.judgements(query).iter().map(|found| (found.id.to_owned(), found.relevance)).collect();
+        assert!(judgements == plain, "query {query}");
     }
     assert_eq!(commented.relevance("301", "CR#93E-1860"), Some(0));
-    let mut reader = QrelsReader::open(&folder.join("qrels.test")).unwrap();
-    let mut lines = 0;
-    while let Some(judgement) = reader.next_judgement().unwrap() {
-        assert_eq!(qrels.relevance(judgement.query, judgement.document), Some(judgement.relevance));
-        lines += 1;
+    let text = std::fs::read_to_string(folder.join("qrels.test")).unwrap();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(qrels.relevance(fields[0], fields[2]), fields[3].parse().ok());
     }
-    assert_eq!(lines, std::fs::read_to_string(folder.join("qrels.test")).unwrap().lines().count());
-    let whole = read_run(&folder.join("results.test")).unwrap();
-    let mut reader = RunReader::open(&folder.join("results.test")).unwrap();
-    for query in &whole {
-        assert_eq!(reader.next_query().unwrap().as_ref(), Some(query));
+    // In `results.trunc` the lines of two queries are mixed, and text follows the tag.
+    for name in ["results.test", "results.trunc"] {
+        let documents = |run: RunQuery| {
+            let documents = run.documents.iter().map(|document| (document.id.to_owned(), document.score));
+            Ok::<_, DataError>((run.query.to_owned(), documents.collect::<Vec<_>>()))
+        };
+        let run = read_run(&folder.join(name), documents).unwrap();
+        assert_eq!(run.tag, "STANDARD");
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        for (query, documents) in &run.queries {
+            let fields = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let expected = fields.filter(|fields| fields[0] == query);
+            let expected: Vec<_> = expected.map(|fields| (fields[2].to_owned(), fields[4].parse().unwrap())).collect();
+            assert_eq!(*documents, expected, "{name}, query {query}");
+        }
+        assert_eq!(run.queries.iter().map(|(_, documents)| documents.len()).sum::<usize>(), text.lines().count());
     }
-    // Queries stand in any order here, and text follows the tag.
-    let trunc = read_run(&folder.join("results.trunc")).unwrap();
-    let lines = std::fs::read_to_string(folder.join("results.trunc")).unwrap().lines().count();
-    assert_eq!(trunc.iter().map(|query| query.documents.len()).sum::<usize>(), lines);
 }

@@ -6,7 +6,7 @@ use burn_rank::measure::trec_eval::{
     Judgement, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
 };
 
-use crate::common::shared;
+use crate::common::{lines_within, shared};
 
 type ByQuery<T> = BTreeMap<String, Vec<(String, T)>>;
 
@@ -62,21 +62,10 @@ fn output(
     Some(lines(&qrels, &run, measures, options, each, complete))
 }
 
-/// Every line of `found` stands in the file of expected lines, in its order; the names of those that we do not print.
+/// The lines of `found` in a file of trec_eval's.
 #[track_caller]
 fn compare(found: &str, expected: &str) -> Option<(usize, BTreeSet<String>)> {
-    let expected = std::fs::read_to_string(shared(&format!("golden/trec_eval/{expected}"))?).unwrap();
-    let mut found = found.lines().peekable();
-    let (mut compared, mut others) = (0, BTreeSet::new());
-    for line in expected.lines() {
-        if found.next_if_eq(&line).is_some() {
-            compared += 1;
-        } else {
-            others.insert(line.split_whitespace().next().unwrap().to_string());
-        }
-    }
-    assert_eq!(found.next(), None, "this line is not in the expected output");
-    Some((compared, others))
+    lines_within(found, &format!("golden/trec_eval/{expected}"))
 }
 
 #[test]

@@ -223,7 +223,7 @@ impl<'a> Assembly<'a> {
         }
         self.bytes += source.bytes;
         if self.dataset.documents() == state.documents_before {
-            return Err(DataError::Empty { path: path.to_path_buf() });
+            return Err(DataError::Empty { path: path.to_path_buf(), expected: "`label qid:ID index:value ...`" });
         }
         if state.has_queries != Some(true) {
             self.groups_from_file(path, state.documents_before)?;

@@ -36,7 +36,6 @@ pub(super) struct Dashboard {
     thread: JoinHandle<()>,
     interrupter: Interrupter,
     device: Device,
-    epochs: usize,
 }
 
 /// An epoch as it is shown.
@@ -97,7 +96,7 @@ impl Dashboard {
             .spawn(run)
             .map_err(|error| broken(error.to_string()))?;
         let processor = receive.recv().map_err(|_| broken("it did not start".into()))?;
-        Ok(Self { processor, give_back, thread, interrupter, device: device.clone(), epochs })
+        Ok(Self { processor, give_back, thread, interrupter, device: device.clone() })
     }
 
     /// Whether the user asked for a stop at the dashboard.
@@ -112,8 +111,9 @@ impl Dashboard {
                 losses: Tensor::from_data([loss as f32], &self.device),
                 ranked: RankingInput::Values(values.unwrap_or_default().to_vec()),
             };
-            let progress = Progress::new(shown.epoch, self.epochs, Some("epochs".to_string()));
-            TrainingItem::new(output, progress, Some(shown.steps), Some(shown.learning_rate.into()))
+            // An epoch is shown whole, as one item.
+            let whole = Progress::new(1, 1, None);
+            TrainingItem::new(output, whole, Some(shown.steps), Some(shown.learning_rate.into()))
         };
         let start = || LearnerEvent::StartSplit { epoch_number: shown.epoch, total_items: 1 };
         let train = item(shown.loss, shown.train);

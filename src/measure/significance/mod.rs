@@ -2,11 +2,12 @@
 //!
 //! [`compare`] puts two systems beside each other on the same queries: paired t-test, Fisher's randomisation test, bootstrap
 //! interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the chance of any false
-//! difference at the level of one test. All tests are two-sided; all randomness comes from one seed.
+//! difference at the level of one test; [`compare_all`] does both. All tests are two-sided; all randomness comes from one seed.
 
 mod bootstrap;
 mod randomisation;
 mod studentized_range;
+mod systems;
 mod t_test;
 mod tukey;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use bootstrap::{Bootstrap, bootstrap};
 pub use randomisation::{Randomisation, randomisation};
 pub use studentized_range::studentized_range_survival;
+pub use systems::{SystemPair, compare_all};
 pub use t_test::{TTest, t_test};
 pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::measure::MeasureError;
+use super::query::PERSISTENCE;
+use crate::measure::{Measure, MeasureError};
 use crate::text::nearest;
 
 /// The cut-offs of trec_eval where none are given.
@@ -157,8 +158,24 @@ impl TrecMeasure {
         NAMED.iter().flat_map(|named| named.measures(named.parameters)).collect()
     }
 
-    /// What `-m` names: a measure with its default parameters (`P`), with given ones (`P.5,10`), or a set of measures
-    /// (`official`, `all_trec`).
+    /// What names separated by commas ask for, in their order. What begins with a digit or a point is one more parameter
+    /// of the name before it: `map,P.5,10` is MAP and the precision at two cut-offs.
+    pub fn read_list(names: &str) -> Result<Vec<Self>, MeasureError> {
+        let mut asked: Vec<String> = Vec::new();
+        for item in names.split(',') {
+            match asked.last_mut() {
+                Some(name) if item.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
+                    *name += &format!(",{item}")
+                }
+                _ => asked.push(item.trim().to_string()),
+            }
+        }
+        let measures = asked.iter().map(|name| Self::read(name)).collect::<Result<Vec<_>, _>>()?;
+        Ok(measures.concat())
+    }
+
+    /// What `-m` names: a measure with its default parameters (`P`), with given ones (`P.5,10`), a set of measures
+    /// (`official`, `all_trec`), or a [`Measure`] that trec_eval has under another name (`ndcg@10`, `mrr`).
     pub fn read(found: &str) -> Result<Vec<Self>, MeasureError> {
         match found {
             "official" => return Ok(Self::official()),
@@ -170,11 +187,14 @@ impl TrecMeasure {
             None => (found, None),
         };
         let names = || NAMED.iter().map(|named| named.name).chain(["official", "all_trec"]);
-        let named = NAMED.iter().find(|named| named.name == name).ok_or_else(|| MeasureError::UnknownMeasure {
-            found: found.to_string(),
-            known: names().collect::<Vec<_>>().join(", "),
-            nearest: nearest(name, names()),
-        })?;
+        let Some(named) = NAMED.iter().find(|named| named.name == name) else {
+            let elsewhere = found.parse().ok().and_then(Self::of);
+            return elsewhere.map(|measure| vec![measure]).ok_or_else(|| MeasureError::UnknownMeasure {
+                found: found.to_string(),
+                known: names().collect::<Vec<_>>().join(", "),
+                nearest: nearest(name, names()),
+            });
+        };
         let Some(parameters) = parameters else { return Ok(named.measures(named.parameters)) };
         named.read(parameters).ok_or_else(|| MeasureError::MeasureParameter {
             found: found.to_string(),
@@ -182,6 +202,22 @@ impl TrecMeasure {
                 [] => format!("`{name}`, which takes no parameter"),
                 _ => format!("`{name}` or `{name}.x,y,...` with parameters in its range"),
             },
+        })
+    }
+
+    /// trec_eval's name for a measure in its convention, where it has the measure.
+    fn of(measure: Measure) -> Option<Self> {
+        Some(match measure {
+            Measure::Ndcg(k) => k.map_or(TrecMeasure::Ndcg, TrecMeasure::NdcgCut),
+            Measure::Ap(k) => k.map_or(TrecMeasure::Map, TrecMeasure::MapCut),
+            Measure::Precision(Some(k)) => TrecMeasure::P(k),
+            Measure::Recall(k) => k.map_or(TrecMeasure::SetRecall, TrecMeasure::Recall),
+            Measure::ReciprocalRank(None) => TrecMeasure::RecipRank,
+            Measure::Success(Some(k)) => TrecMeasure::Success(k),
+            Measure::Wta => TrecMeasure::Success(1),
+            Measure::RPrecision => TrecMeasure::Rprec,
+            Measure::Rbp { persistence } if persistence == PERSISTENCE => TrecMeasure::Rbp,
+            _ => return None,
         })
     }
 
@@ -235,6 +271,18 @@ mod tests {
         assert_eq!(TrecMeasure::read("official").unwrap(), TrecMeasure::official());
         assert_eq!(TrecMeasure::read("iprec_at_recall.0.5").unwrap()[0].to_string(), "iprec_at_recall_0.50");
         assert_eq!(TrecMeasure::read("Rprec_mult..25").unwrap(), [TrecMeasure::RprecMult(0.25)]);
+    }
+
+    #[test]
+    fn lists_of_names_keep_their_parameters() {
+        use TrecMeasure::*;
+        let read = |names| TrecMeasure::read_list(names).unwrap();
+        assert_eq!(read("map, P.10,5,recall.20"), [Map, P(5), P(10), Recall(20)]);
+        assert_eq!(read("iprec_at_recall..10,.20,bpref"), [IprecAtRecall(0.1), IprecAtRecall(0.2), Bpref]);
+        assert_eq!(read("ndcg@10,mrr,rbp@p=0.9,wta"), [NdcgCut(10), RecipRank, Rbp, Success(1)]);
+        for wrong in ["err@10", "mrr@10", "map,5", "", "map,,bpref"] {
+            assert!(TrecMeasure::read_list(wrong).unwrap_err().to_string().contains("unknown measure"), "{wrong}");
+        }
     }
 
     #[test]

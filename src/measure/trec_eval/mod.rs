@@ -13,8 +13,11 @@ mod query;
 
 use std::fmt;
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
 pub use measure::TrecMeasure;
-pub use query::{Judgement, RunDocument, TrecEvaluator, TrecOptions, TrecQuery};
+pub use query::{Judgement, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
 
 /// Lowest value in a geometric mean.
 const GEOMETRIC_FLOOR: f64 = 1e-5;
@@ -86,21 +89,57 @@ impl<'a> TrecReport<'a> {
     }
 }
 
+/// A value as trec_eval prints it: `runid`, a number of things, or a measure.
+enum Printed<'a> {
+    Name(&'a str),
+    Count(u64),
+    Value(f64),
+}
+
+impl TrecReport<'_> {
+    fn printed(&self) -> impl Iterator<Item = (&TrecMeasure, Printed<'_>)> {
+        let values = self.measures.iter().zip(&self.values);
+        let shown = values.filter(|(measure, _)| self.run_id.is_some() || !measure.in_summary_only());
+        shown.map(|(measure, &value)| {
+            let printed = match measure {
+                TrecMeasure::RunId => Printed::Name(self.run_id.unwrap_or_default()),
+                TrecMeasure::NumQ => Printed::Count(self.queries as u64),
+                measure if measure.is_count() => Printed::Count(value as u64),
+                _ => Printed::Value(value),
+            };
+            (measure, printed)
+        })
+    }
+}
+
+/// The lines of trec_eval.
 impl fmt::Display for TrecReport<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        for (measure, value) in self.measures.iter().zip(&self.values) {
-            if measure.in_summary_only() && self.run_id.is_none() {
-                continue;
-            }
+        for (measure, printed) in self.printed() {
             write!(formatter, "{:<22}\t{}\t", measure.to_string(), self.query)?;
-            match measure {
-                TrecMeasure::RunId => writeln!(formatter, "{}", self.run_id.unwrap_or_default())?,
-                TrecMeasure::NumQ => writeln!(formatter, "{}", self.queries)?,
-                measure if measure.is_count() => writeln!(formatter, "{value:.0}")?,
-                _ => writeln!(formatter, "{value:6.4}")?,
+            match printed {
+                Printed::Name(name) => writeln!(formatter, "{name}")?,
+                Printed::Count(count) => writeln!(formatter, "{count}")?,
+                Printed::Value(value) => writeln!(formatter, "{value:6.4}")?,
             }
         }
         Ok(())
+    }
+}
+
+/// `{"map": 0.25, "num_ret": 3}`: the same values under the same names, in full.
+impl Serialize for TrecReport<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (measure, printed) in self.printed() {
+            let name = measure.to_string();
+            match printed {
+                Printed::Name(of_run) => map.serialize_entry(&name, of_run)?,
+                Printed::Count(count) => map.serialize_entry(&name, &count)?,
+                Printed::Value(value) => map.serialize_entry(&name, &value)?,
+            }
+        }
+        map.end()
     }
 }
 
@@ -130,6 +169,8 @@ mod tests {
         assert_eq!(lines, expected);
         let of_query = TrecReport::of_query(&MEASURES, "301", vec![0.0, 1.0, 3.0, 0.25, 0.25]).to_string();
         assert_eq!(of_query, "num_ret               \t301\t3\nmap                   \t301\t0.2500\n");
+        let json = serde_json::to_string(&summary.report("A")).unwrap();
+        assert!(json.starts_with(r#"{"runid":"A","num_q":1,"num_ret":3,"map":0.25,"gm_map":0.25"#), "{json}");
     }
 
     #[test]

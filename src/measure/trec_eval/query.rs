@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use super::TrecMeasure;
 use crate::measure::discount::Discounts;
 use crate::measure::ranking::{RankedList, Workspace, document_of, order_ties_by_id, sort_key};
-use crate::measure::{Convention, Measure, MeasureError, value};
+use crate::measure::{Convention, Measure, MeasureError, Ranking, value};
 
 /// Ranks whose discounts are computed beforehand: the usual depth of a run.
 const REMEMBERED_RANKS: usize = 1000;
 
 /// Persistence of trec_eval's rank-biased precision.
-const PERSISTENCE: f64 = 0.9;
+pub(super) const PERSISTENCE: f64 = 0.9;
 
 /// A retrieved document.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,6 +38,68 @@ pub struct TrecQuery<'a> {
     pub run: &'a [RunDocument<'a>],
     /// Judged documents.
     pub qrels: &'a [Judgement<'a>],
+}
+
+/// The documents of one query, retrieved or judged, as every convention takes them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrecDocuments {
+    /// One score a document: those retrieved, in the order of the run, then -inf for those judged and not retrieved.
+    pub scores: Vec<f32>,
+    /// One label a document: its relevance level, 0 without judgement.
+    pub labels: Vec<f32>,
+    /// One identifier a document.
+    pub ids: Vec<String>,
+}
+
+impl TrecDocuments {
+    /// What a convention's measures are computed on.
+    pub fn ranking(&self) -> Ranking<'_> {
+        Ranking { scores: &self.scores, labels: &self.labels, ids: Some(&self.ids) }
+    }
+}
+
+impl<'a> TrecQuery<'a> {
+    /// Places of the first `depth` documents of the run, in trec_eval's order: descending score, equal scores by
+    /// descending identifier. A NaN score is an error that names the document by its place.
+    pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
+        let run = self.run;
+        if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
+            return Err(MeasureError::Score { query: 1, document: at + 1, found: run[at].score });
+        }
+        let mut keys: Vec<u64> = run.iter().enumerate().map(|(at, document)| sort_key(document.score, at)).collect();
+        keys.sort_unstable();
+        order_ties_by_id(&mut keys, |at| run[at].id);
+        keys.truncate(depth.unwrap_or(usize::MAX));
+        Ok(keys.into_iter().map(document_of).collect())
+    }
+
+    /// The query for other conventions than trec_eval's; documents of the run beyond `depth` count as not retrieved.
+    pub fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
+        let mut judgements = self.judgements();
+        let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
+        let mut add = |id: &str, score: f32, relevance: i32| {
+            documents.scores.push(score);
+            documents.labels.push(relevance as f32);
+            documents.ids.push(id.to_owned());
+        };
+        let mut retrieved = self.order(depth)?;
+        retrieved.sort_unstable();
+        for RunDocument { id, score } in retrieved.into_iter().map(|at| self.run[at]) {
+            add(id, score, judgements.remove(id).unwrap_or(0));
+        }
+        // In the order of the judgements, not of a hash map.
+        for Judgement { id, .. } in self.qrels {
+            if let Some(relevance) = judgements.remove(id) {
+                add(id, f32::NEG_INFINITY, relevance);
+            }
+        }
+        Ok(documents)
+    }
+
+    /// Of several judgements of one document the last counts.
+    fn judgements(&self) -> HashMap<&'a str, i32> {
+        self.qrels.iter().map(|judgement| (judgement.id, judgement.relevance)).collect()
+    }
 }
 
 /// The options of trec_eval that change values.
@@ -91,11 +153,12 @@ impl TrecEvaluator {
     /// Every measure of one query. A NaN score is an error that names the document by its place in the run; of several
     /// judgements of one document the last counts.
     pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
-        let mut judgements: HashMap<&str, i32> = query.qrels.iter().map(|j| (j.id, j.relevance)).collect();
+        let mut judgements = query.judgements();
         let level = self.options.relevance_level;
         let irrelevant = judgements.values().filter(|&&relevance| (0..level).contains(&relevance)).count();
+        let ranked = query.order(self.options.depth)?;
         let relevance: Vec<Option<i32>> =
-            self.ranked(query.run)?.map(|document| judgements.remove(document.id).filter(|r| *r >= 0)).collect();
+            ranked.into_iter().map(|at| judgements.remove(query.run[at].id).filter(|r| *r >= 0)).collect();
         let label = |relevance: &i32| f64::from((*relevance).max(0));
         let mut workspace = Workspace::default();
         let list = workspace.in_order(
@@ -106,21 +169,6 @@ impl TrecEvaluator {
         );
         let judged = Judged { list: &list, relevance: &relevance, irrelevant };
         self.measures.iter().map(|measure| self.value(measure, &judged)).collect()
-    }
-
-    /// The first documents of the run, in trec_eval's order.
-    fn ranked<'a>(
-        &self,
-        run: &'a [RunDocument<'a>],
-    ) -> Result<impl Iterator<Item = &'a RunDocument<'a>>, MeasureError> {
-        if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
-            return Err(MeasureError::Score { query: 1, document: at + 1, found: run[at].score });
-        }
-        let mut keys: Vec<u64> = run.iter().enumerate().map(|(at, document)| sort_key(document.score, at)).collect();
-        keys.sort_unstable();
-        order_ties_by_id(&mut keys, |at| run[at].id);
-        keys.truncate(self.options.depth.unwrap_or(usize::MAX));
-        Ok(keys.into_iter().map(|key| &run[document_of(key)]))
     }
 
     fn value(&self, measure: &TrecMeasure, query: &Judged) -> Result<f64, MeasureError> {
@@ -261,6 +309,30 @@ mod tests {
         assert_eq!(values(&[Ndcg], level), values(&[Ndcg], TrecOptions::default()));
         let depth = TrecOptions { depth: Some(3), ..TrecOptions::default() };
         assert_eq!(values(&[NumRet, NumRelRet, NumRel], depth), [3.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn documents_for_other_conventions() {
+        let query = TrecQuery { run: &RUN, qrels: &QRELS };
+        assert_eq!(query.order(None).unwrap(), [1, 2, 0, 3]);
+        let all = query.documents(None).unwrap();
+        assert_eq!(all.ids, ["a", "b", "c", "d", "e"]);
+        assert_eq!(all.scores, [1.0, 2.0, 1.0, 0.5, f32::NEG_INFINITY]);
+        assert_eq!(all.labels, [1.0, 0.0, 0.0, 2.0, 1.0]);
+        // The second of the tied documents is cut; it was judged and is now not retrieved.
+        let cut = query.documents(Some(2)).unwrap();
+        assert_eq!(cut.ids, ["b", "c", "a", "d", "e"]);
+        assert_eq!(cut.scores[1..3], [1.0, f32::NEG_INFINITY]);
+        let convention = Convention::preset("trec_eval").unwrap();
+        let of_convention = |depth| {
+            let documents = query.documents(depth).unwrap();
+            [Measure::Ndcg(None), Measure::Ap(None), Measure::Recall(None)]
+                .map(|measure| measure.query(&convention, &documents.ranking()).unwrap().unwrap())
+        };
+        let own = [TrecMeasure::Ndcg, TrecMeasure::Map, TrecMeasure::SetRecall];
+        for depth in [None, Some(2), Some(3)] {
+            assert_eq!(of_convention(depth).to_vec(), values(&own, TrecOptions { depth, ..TrecOptions::default() }));
+        }
     }
 
     #[test]

@@ -1,0 +1,120 @@
+//! `burn-rank compare`: whether one system is better than another.
+//!
+//! `systems.rs` measures every system on the same queries, `print.rs` lays out the tests of `measure::significance`.
+
+mod print;
+mod systems;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+
+use super::judged::JudgingArgs;
+use super::{Failure, input};
+use crate::measure::significance::{ComparisonConfig, SystemPair, compare_all};
+use systems::Systems;
+
+const MEASURES: &str = "ndcg@10,map";
+
+const READING: &str = "\
+Inputs:
+  compare A B [C...] DATA        saved rankers (.safetensors) and files of one
+                                 score a line (LightGBM and XGBoost write such
+                                 files) on one LETOR file
+  compare A B [C...] --qrels Q   TREC runs
+
+How to read the tables:
+  The first table has the mean of every system. Then, for each measure and pair,
+  `B - A` is the mean difference over queries: above 0, B is better.
+  low, high   bootstrap interval of the difference (95% unless --confidence):
+              how large it may be; one that holds 0 decides nothing
+  t           p-value of the paired t-test
+  random      p-value of Fisher's randomisation test, which assumes no
+              distribution; prefer it for few queries. p is the chance of a
+              difference as large if both systems were equal
+  tukey       p-value over all pairs (Tukey's HSD), with more than two systems:
+              the more pairs one looks at, the likelier t and random call one
+              of them different by luck; this one does not
+  d           mean difference in standard deviations of the differences: below
+              0.2 is small, however small p is
+  win/tie/loss  queries on which B is better, equal, worse
+  A p-value is for a comparison chosen before looking at the results.
+
+Queries are the same for all systems. Those that the convention excludes are left
+out for all; a run that misses a judged query that another has is refused, unless
+--complete counts missing queries as empty lists.";
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct CompareArgs {
+    /// Two systems or more, then the LETOR file that they score; TREC runs only with --qrels
+    #[arg(required = true, value_name = "SYSTEM")]
+    files: Vec<PathBuf>,
+    /// TREC relevance judgements: the systems are TREC runs
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<PathBuf>,
+    /// Convention [default: that of the rankers if they have one in common; trec_eval for runs; else standard]
+    #[arg(short, long)]
+    convention: Option<String>,
+    /// Measures, comma-separated [default: ndcg@10,map]
+    #[arg(short, long = "measures", value_name = "MEASURES")]
+    measures: Vec<String>,
+    /// The value of every system for every query too
+    #[arg(short = 'q', long)]
+    per_query: bool,
+    /// Samples of the randomisation test and of the bootstrap
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..))]
+    resamples: u32,
+    /// Confidence of the intervals
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    confidence: f64,
+    /// Seed of both
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+    /// Device of saved rankers
+    #[arg(long, default_value = "flex")]
+    device: String,
+    #[command(flatten)]
+    judging: JudgingArgs,
+}
+
+impl CompareArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let config =
+            ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed };
+        config.check()?;
+        let systems = self.systems()?;
+        let pairs = (0..systems.evaluations[0].means.len())
+            .map(|measure| {
+                let values: Vec<&[Option<f64>]> =
+                    systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice()).collect();
+                compare_all(&values, &config)
+            })
+            .collect::<Result<Vec<Vec<SystemPair>>, _>>()?;
+        if self.json {
+            writeln!(out, "{}", print::json(&systems, &pairs, &config, self.per_query))?;
+        } else {
+            print::tables(&systems, &pairs, &config, self.per_query, out)?;
+        }
+        Ok(())
+    }
+
+    fn systems(&self) -> Result<Systems, Failure> {
+        let measures = input::measures(&self.measures, MEASURES)?;
+        match (&self.qrels, self.files.as_slice()) {
+            (Some(qrels), runs @ [_, _, ..]) => Systems::of_runs(self, runs, qrels, &measures),
+            (Some(_), _) => Err(Failure::input("expected two runs or more with --qrels FILE")),
+            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::of_scores(self, scored, data, &measures),
+            (None, _) => {
+                Err(Failure::input("expected two systems or more and DATA, or two runs or more and --qrels FILE"))
+            }
+        }
+    }
+}

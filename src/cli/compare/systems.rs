@@ -1,0 +1,97 @@
+//! Systems measured on the same queries.
+
+use std::path::{Path, PathBuf};
+
+use super::CompareArgs;
+use crate::cli::Failure;
+use crate::cli::judged::Judgements;
+use crate::cli::scored::Scored;
+use crate::data::trec::JudgedRun;
+use crate::device;
+use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
+
+/// The measures of two systems or more.
+pub(super) struct Systems {
+    /// What each is called: its file, and the tag of a run.
+    pub(super) names: Vec<String>,
+    /// Name of each query.
+    pub(super) queries: Vec<String>,
+    /// One a system, all of these queries in this order.
+    pub(super) evaluations: Vec<Evaluation>,
+}
+
+impl Systems {
+    /// Saved rankers and files of scores, for one LETOR file.
+    pub(super) fn of_scores(
+        args: &CompareArgs,
+        systems: &[PathBuf],
+        data: &Path,
+        measures: &[Measure],
+    ) -> Result<Self, Failure> {
+        let device = device::open(&args.device)?;
+        let data = args.reading.read(&[data.to_path_buf()], None)?;
+        let score = |path: &PathBuf| match path.extension() {
+            Some(extension) if extension == "safetensors" => Scored::by_ranker(path, &data, &device),
+            _ => Scored::from_file(path, &data),
+        };
+        let scored = systems.iter().map(score).collect::<Result<Vec<_>, _>>()?;
+        let convention = match &args.convention {
+            Some(name) => Convention::preset(name)?,
+            None => in_common(&scored),
+        };
+        let evaluator = Evaluator::new(measures, &convention)?;
+        let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data));
+        Ok(Self {
+            names: systems.iter().map(|path| path.display().to_string()).collect(),
+            evaluations: scored.iter().map(evaluate).collect::<Result<_, _>>()?,
+            queries: data.query_ids,
+        })
+    }
+
+    /// TREC runs with the same judgements.
+    pub(super) fn of_runs(
+        args: &CompareArgs,
+        runs: &[PathBuf],
+        qrels: &Path,
+        measures: &[Measure],
+    ) -> Result<Self, Failure> {
+        let judgements = Judgements::read(qrels, &args.judging)?;
+        let convention = judgements.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
+        let evaluator = Evaluator::new(measures, &convention)?;
+        let judged = runs.iter().map(|run| judgements.measure(run, &evaluator)).collect::<Result<Vec<_>, _>>()?;
+        for (path, run) in runs.iter().zip(&judged) {
+            same_queries((&runs[0], &judged[0]), (path, run))?;
+        }
+        let summary = |run: &JudgedRun<QueryValues>| {
+            evaluator.summary(&run.queries.iter().map(|(_, values)| values).collect::<Vec<_>>())
+        };
+        let name = |(path, run): (&PathBuf, &JudgedRun<QueryValues>)| format!("{} ({})", path.display(), run.tag);
+        Ok(Self {
+            names: runs.iter().zip(&judged).map(name).collect(),
+            evaluations: judged.iter().map(summary).collect::<Result<_, _>>()?,
+            queries: judged[0].queries.iter().map(|(query, _)| query.clone()).collect(),
+        })
+    }
+}
+
+/// The convention of rankers that were all selected in the same one; `standard` otherwise.
+fn in_common(scored: &[Scored]) -> Convention {
+    let first = scored[0].convention.as_ref();
+    first.filter(|_| scored.iter().all(|other| other.convention.as_ref() == first)).cloned().unwrap_or_default()
+}
+
+/// Refuses runs with different queries, naming one that the other misses. Both are ascending by name.
+fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result<(), Failure> {
+    let lacks =
+        |run: &JudgedRun<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();
+    for ((has, of), (lacking, run)) in [(first, other), (other, first)] {
+        if let Some((query, _)) = of.queries.iter().find(|(query, _)| lacks(run, query)) {
+            return Err(Failure::input(format!(
+                "{}: found no document for query `{query}`, which {} has; --complete counts missing queries as empty lists",
+                lacking.display(),
+                has.display()
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! `burn-rank eval`: exact measures of a ranker, of a file of scores, or of a TREC run.
+//!
+//! `letor.rs` evaluates scores of a LETOR set, `run.rs` a run beside its judgements, in our measures and any convention;
+//! `trec.rs` prints what trec_eval prints of a run. `print.rs` lays out what the first two found.
+
+mod letor;
+mod print;
+mod run;
+mod trec;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::judged::JudgingArgs;
+use super::{Failure, input};
+
+const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";
+
+const READING: &str = "\
+Inputs:
+  eval MODEL DATA...           a saved ranker on LETOR text
+  eval --scores FILE DATA...   one score a line, in the order of the documents
+                               (LightGBM and XGBoost write such files)
+  eval --qrels Q --run R       a TREC run; qrels `query iteration document
+                               relevance`, run `query Q0 document rank score
+                               tag`; ranks are ignored, scores decide. A run of
+                               any length is read in little memory if the lines
+                               of a query are together, and held whole if not.
+
+How to read the table:
+  The first line names the convention (gain, discount, ties, empty queries), and
+  counts the queries and those without a relevant document. `standard` leaves
+  these out of the means and prints `-` for them; `letor` and `trec_eval` count
+  them 0. The row `all` is the mean over queries. `burn-rank models --measures`
+  lists measures and conventions; --compare-conventions shows what the choice
+  changes.
+
+The same as trec_eval:
+  trec_eval -q -c -l 2 -M 100 -m map -m P.5,10 Q R
+  burn-rank eval --qrels Q --run R --format trec \\
+      -q --complete -l 2 -M 100 -m map -m P.5,10
+  prints the same lines as trec_eval 10.0; -m official is the default, and
+  -m all_trec is all of trec_eval's measures but infAP, binG, G, ndcg_rel, Rndcg
+  and relstring. Without --format trec, the same values have our names.";
+
+/// Arguments of `eval`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct EvalArgs {
+    /// MODEL and DATA files; only DATA files with --scores; none with --run
+    #[arg(value_name = "MODEL DATA")]
+    files: Vec<PathBuf>,
+    /// One score a line, in the order of the documents of DATA
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    scores: Option<PathBuf>,
+    /// TREC run, with --qrels
+    #[arg(long, value_name = "FILE", requires = "qrels", conflicts_with = "files")]
+    run: Option<PathBuf>,
+    /// TREC relevance judgements, with --run
+    #[arg(long, value_name = "FILE", requires = "run")]
+    qrels: Option<PathBuf>,
+    /// Convention: standard, letor, trec_eval, ... [default: the model's; trec_eval for a run; else standard]
+    #[arg(short, long)]
+    convention: Option<String>,
+    /// Measures, comma-separated [default: ndcg@1,ndcg@5,ndcg@10,map,mrr; official for a run in --format trec]
+    #[arg(short, long = "measures", value_name = "MEASURES")]
+    measures: Vec<String>,
+    /// A line for each query too
+    #[arg(short = 'q', long)]
+    per_query: bool,
+    /// The same ranking under every convention
+    #[arg(long, conflicts_with_all = ["convention", "per_query", "format"])]
+    compare_conventions: bool,
+    /// A table, or trec_eval's lines
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+    /// Device of the scorer
+    #[arg(long, default_value = "flex")]
+    device: String,
+    #[command(flatten)]
+    judging: JudgingArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Trec,
+}
+
+/// What is evaluated.
+enum Input<'a> {
+    Ranker { model: &'a Path, data: &'a [PathBuf] },
+    Scores { scores: &'a Path, data: &'a [PathBuf] },
+    Run { run: &'a Path, qrels: &'a Path },
+}
+
+impl EvalArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        match self.input()? {
+            Input::Ranker { model, data } => letor::of_ranker(&self, model, data, out),
+            Input::Scores { scores, data } => letor::of_scores(&self, scores, data, out),
+            Input::Run { run, qrels } if self.format == Format::Trec => trec::of_run(&self, run, qrels, out),
+            Input::Run { run, qrels } => run::of_run(&self, run, qrels, out),
+        }
+    }
+
+    fn input(&self) -> Result<Input<'_>, Failure> {
+        match (&self.run, &self.qrels, &self.scores, self.files.as_slice()) {
+            (Some(run), Some(qrels), ..) => Ok(Input::Run { run, qrels }),
+            (.., Some(_), []) => Err(Failure::input("expected DATA after --scores FILE")),
+            (.., Some(scores), data) => Ok(Input::Scores { scores, data }),
+            (.., None, [model, data @ ..]) if !data.is_empty() => Ok(Input::Ranker { model, data }),
+            _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or --qrels FILE --run FILE")),
+        }
+    }
+}

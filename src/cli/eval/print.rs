@@ -1,0 +1,160 @@
+//! How evaluations are laid out: a table, trec_eval's lines, or JSON.
+
+use std::io::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::{EvalArgs, Format};
+use crate::cli::{Failure, Table};
+use crate::data::trec::JudgedRun;
+use crate::measure::{Evaluation, Measure};
+
+/// What is said about a run beside its measures.
+pub(super) struct AboutRun {
+    tag: String,
+    /// Queries of the qrels that the run has no document for.
+    missing: usize,
+    /// Queries of the run that the qrels have no judgement for.
+    unjudged: usize,
+    complete: bool,
+}
+
+impl AboutRun {
+    pub(super) fn new<T>(judged: &JudgedRun<T>, complete: bool) -> Self {
+        let (missing, unjudged) = (judged.missing.len(), judged.unjudged);
+        Self { tag: judged.tag.clone(), missing, unjudged, complete }
+    }
+
+    /// One line for each kind of query that is not in both files.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let missing = if self.complete { "counted as empty lists" } else { "left out (--complete counts them)" };
+        let notes = [
+            (self.missing, "judged queries that the run misses", missing),
+            (self.unjudged, "queries of the run without judgements", "left out"),
+        ];
+        let found = notes.into_iter().filter(|(count, ..)| *count > 0);
+        found.map(|(count, what, then)| format!("{what}: {count}, {then}")).collect()
+    }
+
+    /// Name and notes, above a table.
+    pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(out, "run {}", self.tag)?;
+        self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?;
+        Ok(())
+    }
+
+    pub(super) fn add_to(&self, object: &mut Value) {
+        object["run"] = json!(self.tag);
+        object["missing_queries"] = json!(self.missing);
+        object["unjudged_queries"] = json!(self.unjudged);
+        object["complete"] = json!(self.complete);
+    }
+}
+
+/// An evaluation and the names of its queries.
+pub(super) struct Shown<'a> {
+    pub(super) evaluation: &'a Evaluation,
+    pub(super) queries: Vec<&'a str>,
+    pub(super) run: Option<AboutRun>,
+}
+
+impl Shown<'_> {
+    pub(super) fn show(&self, args: &EvalArgs, out: &mut dyn Write) -> Result<(), Failure> {
+        match (args.json, args.format) {
+            (true, _) => writeln!(out, "{}", self.json(args.per_query))?,
+            (false, Format::Trec) => self.trec_lines(args.per_query, out)?,
+            (false, Format::Table) => self.table(args.per_query, out)?,
+        }
+        Ok(())
+    }
+
+    fn json(&self, per_query: bool) -> Value {
+        let mut value = json!(self.evaluation);
+        if let Some(run) = &self.run {
+            run.add_to(&mut value);
+        }
+        if per_query {
+            let row = |(q, query): (usize, &&str)| {
+                let values = self.evaluation.means.iter().zip(&self.evaluation.per_query);
+                let values: Map<String, Value> =
+                    values.map(|((measure, _), values)| (measure.to_string(), json!(values[q]))).collect();
+                json!({"query": query, "measures": values})
+            };
+            value["per_query"] = self.queries.iter().enumerate().map(row).collect();
+        }
+        value
+    }
+
+    fn table(&self, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
+        let evaluation = self.evaluation;
+        writeln!(
+            out,
+            "convention {}, {} queries, {} without a relevant document",
+            evaluation.convention.name, evaluation.queries, evaluation.empty_queries
+        )?;
+        if let Some(run) = &self.run {
+            run.write(out)?;
+        }
+        let names = evaluation.means.iter().map(|(measure, _)| measure.to_string());
+        let mut table = Table::new(["query".to_string()].into_iter().chain(names));
+        if per_query {
+            for (q, query) in self.queries.iter().enumerate() {
+                let cell = |values: &Vec<Option<f64>>| values[q].map_or("-".to_string(), |value| format!("{value:.4}"));
+                table.row([query.to_string()].into_iter().chain(evaluation.per_query.iter().map(cell)));
+            }
+        }
+        table.row(["all".to_string()].into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
+        write!(out, "{}", table.render())?;
+        Ok(())
+    }
+
+    fn trec_lines(&self, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
+        if per_query {
+            for (q, query) in self.queries.iter().enumerate() {
+                for ((measure, _), values) in self.evaluation.means.iter().zip(&self.evaluation.per_query) {
+                    if let Some(value) = values[q] {
+                        writeln!(out, "{:<22}\t{query}\t{value:.4}", measure.to_string())?;
+                    }
+                }
+            }
+        }
+        for (measure, mean) in &self.evaluation.means {
+            writeln!(out, "{:<22}\tall\t{mean:.4}", measure.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+/// One ranking under every convention. A convention may not apply, say identifiers are absent: the others still do.
+pub(super) fn conventions(
+    measures: &[Measure],
+    rows: impl Iterator<Item = (&'static str, Result<Evaluation, String>)>,
+    as_json: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut table = Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
+    let (mut counts, mut undefined) = (None, Vec::new());
+    for (name, evaluation) in rows {
+        match evaluation {
+            Ok(evaluation) if as_json => writeln!(out, "{}", json!(evaluation))?,
+            Ok(evaluation) => {
+                counts.get_or_insert((evaluation.queries, evaluation.empty_queries));
+                let means = evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"));
+                table.row([name.to_string()].into_iter().chain(means));
+            }
+            Err(error) if as_json => writeln!(out, "{}", json!({"convention": {"name": name}, "error": error}))?,
+            Err(error) => {
+                table.row([name, "-"]);
+                undefined.push(format!("{name} is not defined here: {error}"));
+            }
+        }
+    }
+    if let Some((queries, empty)) = counts {
+        writeln!(out, "{queries} queries, {empty} without a relevant document")?;
+    }
+    if !as_json {
+        write!(out, "{}", table.render())?;
+    }
+    undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! TREC runs beside their judgements: the options of trec_eval that change values, and the measures of every query.
+
+use std::path::Path;
+
+use clap::{Args, value_parser};
+
+use super::Failure;
+use crate::data::trec::{JudgedRun, Qrels, read_judged};
+use crate::measure::trec_eval::{TrecDocuments, TrecQuery};
+use crate::measure::{Convention, Evaluator, MeasureError, QueryValues};
+
+/// How a run is judged.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of TREC runs")]
+pub struct JudgingArgs {
+    /// Count every query of the qrels, those that the run misses as 0 (trec_eval's -c)
+    #[arg(long, requires = "qrels")]
+    pub complete: bool,
+    /// Lowest relevance of a relevant document; the gains of NDCG ignore it
+    #[arg(short = 'l', long, value_name = "N", default_value_t = 1, requires = "qrels", value_parser = value_parser!(i32).range(1..))]
+    pub level: i32,
+    /// Look at the first N documents of each query only
+    #[arg(short = 'M', long, value_name = "N", requires = "qrels", value_parser = value_parser!(u32).range(1..))]
+    depth: Option<u32>,
+}
+
+impl JudgingArgs {
+    /// Documents of each query that are looked at.
+    pub fn depth(&self) -> Option<usize> {
+        self.depth.map(|depth| depth as usize)
+    }
+}
+
+/// A file of judgements and how runs are judged by it.
+pub struct Judgements<'a> {
+    path: &'a Path,
+    pub qrels: Qrels,
+    args: &'a JudgingArgs,
+}
+
+impl<'a> Judgements<'a> {
+    /// Reads the file.
+    pub fn read(path: &'a Path, args: &'a JudgingArgs) -> Result<Self, Failure> {
+        Ok(Self { path, qrels: Qrels::read(path)?, args })
+    }
+
+    /// The convention with the relevance level asked for.
+    pub fn convention(&self, name: &str) -> Result<Convention, MeasureError> {
+        let mut convention = Convention::preset(name)?;
+        if self.args.level != 1 {
+            convention.relevant_from = f64::from(self.args.level);
+            convention.name = format!("{name} with relevance from {}", self.args.level);
+        }
+        Ok(convention)
+    }
+
+    /// Gives every query that counts to `of_query`. A run without any judged query is refused.
+    pub fn each<T: Send>(
+        &self,
+        run: &Path,
+        of_query: impl Fn(&str, &TrecQuery) -> Result<T, Failure> + Sync,
+    ) -> Result<JudgedRun<T>, Failure> {
+        let judged = read_judged(run, &self.qrels, self.args.complete, of_query)?;
+        if judged.missing.len() == self.qrels.queries.len() {
+            return Err(Failure::input(format!(
+                "{}: found no query of {}, which has {} queries from `{}` to `{}`",
+                run.display(),
+                self.path.display(),
+                self.qrels.queries.len(),
+                self.qrels.queries[0],
+                self.qrels.queries[self.qrels.queries.len() - 1],
+            )));
+        }
+        Ok(judged)
+    }
+
+    /// The measures of every query that counts.
+    pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>, Failure> {
+        self.each(run, |name, query| {
+            let documents = query.documents(self.args.depth())?;
+            evaluator.query(&documents.ranking()).map_err(|error| Failure::Input(self.place(name, &documents, &error)))
+        })
+    }
+
+    /// An error about one query, with its name and that of the document: numbers mean little in a run.
+    pub fn place(&self, query: &str, documents: &TrecDocuments, error: &MeasureError) -> String {
+        let path = self.path.display();
+        match error {
+            MeasureError::Label { document, found, expected, .. } => {
+                let document = &documents.ids[document - 1];
+                format!(
+                    "{path}: document `{document}` of query `{query}` has the relevance {found}: expected {expected}"
+                )
+            }
+            error => format!("{path}: query `{query}`: {error}"),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Lines with data, their fields, and faults with their place.
+
+use std::path::Path;
+
+use crate::data::DataError;
+use crate::data::error::quoted;
+
+/// A line with data.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    pub(super) path: &'a Path,
+    pub(super) bytes: &'a [u8],
+    /// In the file, from 1.
+    pub(super) number: usize,
+}
+
+/// A field: where it starts and ends in its line.
+pub(super) type Field = (usize, usize);
+
+/// The lines with data of whole lines of text; neither blank ones nor comments.
+pub(super) struct DataLines<'a> {
+    path: &'a Path,
+    text: &'a [u8],
+    at: usize,
+    /// Lines of the file before `at`.
+    number: usize,
+}
+
+impl<'a> DataLines<'a> {
+    /// The lines of `text`, before which the file has `before` lines.
+    pub(super) fn new(path: &'a Path, text: &'a [u8], before: usize) -> Self {
+        Self { path, text, at: 0, number: before }
+    }
+
+    /// Lines of the file so far, with data or without.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Where the text goes on after the line given last.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+}
+
+impl<'a> Iterator for DataLines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        while self.at < self.text.len() {
+            let rest = &self.text[self.at..];
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            self.at = (self.at + length + 1).min(self.text.len());
+            self.number += 1;
+            if !matches!(rest[..length].trim_ascii_start().first(), None | Some(b'#')) {
+                return Some(Line { path: self.path, bytes: &rest[..length], number: self.number });
+            }
+        }
+        None
+    }
+}
+
+impl<'a> Line<'a> {
+    /// The first field; what follows is not looked at.
+    pub(super) fn first_field(&self) -> &'a [u8] {
+        let text = self.bytes.trim_ascii_start();
+        &text[..text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len())]
+    }
+
+    /// The first `N` fields; `expected` is what the line should look like.
+    pub(super) fn fields<const N: usize>(&self, expected: &str) -> Result<[Field; N], DataError> {
+        let mut fields = [(0, 0); N];
+        let mut at = 0;
+        for field in &mut fields {
+            at += self.bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let end = at + self.bytes[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+            if at == end {
+                return Err(self.fault((at, end), expected));
+            }
+            *field = (at, end);
+            at = end;
+        }
+        Ok(fields)
+    }
+
+    pub(super) fn text(&self, field: Field) -> Result<&'a str, DataError> {
+        std::str::from_utf8(&self.bytes[field.0..field.1]).map_err(|_| self.fault(field, "text in UTF-8"))
+    }
+
+    pub(super) fn fault(&self, (start, end): Field, expected: &str) -> DataError {
+        let found = if start == end { "the end of the line".to_owned() } else { quoted(&self.bytes[start..end]) };
+        let expected = expected.to_owned();
+        DataError::Syntax { path: self.path.to_path_buf(), line: self.number, column: start + 1, found, expected }
+    }
+
+    /// The document of a query again, whose first line has the number `first`.
+    pub(super) fn repeated(&self, query: &str, document: &str, first: usize) -> DataError {
+        let column = self.fields::<3>("").map_or(1, |fields| fields[2].0 + 1);
+        DataError::Syntax {
+            path: self.path.to_path_buf(),
+            line: self.number,
+            column,
+            found: format!("document {} of query {} again", quoted(document.as_bytes()), quoted(query.as_bytes())),
+            expected: format!("each document once (it is on line {first})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_lines_and_comments_count_and_are_skipped() {
+        let text = b"# a\n\n 1 x\r\n \t\n2 # no comment\n";
+        let path = Path::new("f");
+        let found: Vec<(usize, &[u8])> =
+            DataLines::new(path, text, 10).map(|line| (line.number, line.first_field())).collect();
+        assert_eq!(found, [(13, &b"1"[..]), (15, b"2")]);
+        let mut lines = DataLines::new(path, b"no end", 0);
+        assert_eq!(lines.next().unwrap().first_field(), b"no");
+        assert!(lines.next().is_none());
+        assert_eq!((lines.at(), lines.number()), (6, 1));
+    }
+}

@@ -1,0 +1,24 @@
+//! TREC formats: judgements (`qrels`: `query iteration document relevance`) and runs (`query Q0 document rank score tag`).
+//!
+//! Fields are separated by blanks; blank lines and lines that begin with `#` are skipped; text behind the run's tag is
+//! ignored, and so are the iteration, `Q0` and the rank: the order of a run is that of its scores. Scores are held as
+//! `f32`, as trec_eval holds them. Files may be gzip-compressed.
+//!
+//! * [`Qrels::read`] holds all judgements of a file.
+//! * [`read_run`] gives a run query by query to a function, in parallel, and never holds the run: memory is that of the
+//!   longest query and of a few blocks of text, however long the run is. The lines of a query are expected to be
+//!   consecutive; where they are not, the run is read once more and its text held in memory.
+//! * [`read_judged`] does so for the queries that have judgements.
+//! * [`write_run`] and [`write_qrels`] write what those read.
+
+mod judged;
+mod line;
+mod qrels;
+mod run;
+mod segments;
+mod write;
+
+pub use judged::{JudgedRun, read_judged};
+pub use qrels::Qrels;
+pub use run::{Run, RunQuery, read_run};
+pub use write::{write_qrels, write_run};

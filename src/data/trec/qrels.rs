@@ -1,0 +1,140 @@
+//! Relevance judgements: `query iteration document relevance`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::line::{DataLines, Line};
+use crate::data::DataError;
+use crate::data::letor::{ReadOptions, Source};
+use crate::measure::trec_eval::Judgement;
+
+const EXPECTED: &str = "`query iteration document relevance`";
+
+/// All judgements of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Qrels {
+    /// Queries in the order of the file.
+    pub queries: Vec<String>,
+    /// The documents of each query with their relevance, ascending by identifier (bytes).
+    judgements: Vec<Vec<(String, i32)>>,
+    places: HashMap<String, usize>,
+}
+
+/// The documents of a query while they are read: relevance and line.
+type Seen = HashMap<String, (i32, usize)>;
+
+impl Qrels {
+    /// Reads a file of judgements.
+    ///
+    /// # Errors
+    /// The first fault with path, line and column: a missing field, a relevance that is no integer, a document judged
+    /// twice for a query, a file without judgements.
+    pub fn read(path: &Path) -> Result<Self, DataError> {
+        let mut source = Source::open(path, &ReadOptions::default())?;
+        let mut qrels = Qrels::default();
+        let mut seen: Vec<Seen> = Vec::new();
+        let (mut block, mut before) = (Vec::new(), 0);
+        loop {
+            source.next_block(&mut block)?;
+            if block.is_empty() {
+                break;
+            }
+            let mut lines = DataLines::new(path, &block, before);
+            for line in lines.by_ref() {
+                let (query, judgement) = judgement(&line)?;
+                let place = qrels.place_or_new(query, &mut seen);
+                let value = (judgement.relevance, line.number);
+                if let Some((_, first)) = seen[place].insert(judgement.id.to_owned(), value) {
+                    return Err(line.repeated(query, judgement.id, first));
+                }
+            }
+            before = lines.number();
+        }
+        if qrels.queries.is_empty() {
+            return Err(DataError::Empty { path: path.to_path_buf(), expected: EXPECTED });
+        }
+        let sorted = |documents: Seen| {
+            let mut documents: Vec<_> = documents.into_iter().map(|(id, (relevance, _))| (id, relevance)).collect();
+            documents.sort_unstable();
+            documents
+        };
+        qrels.judgements = seen.into_iter().map(sorted).collect();
+        Ok(qrels)
+    }
+
+    /// The judged documents of a query, ascending by identifier; none for an unknown query.
+    pub fn judgements(&self, query: &str) -> Vec<Judgement<'_>> {
+        let documents = self.place(query).map_or(&[][..], |place| &self.judgements[place]);
+        documents.iter().map(|(id, relevance)| Judgement { id, relevance: *relevance }).collect()
+    }
+
+    /// The relevance of a document, `None` if it is not judged.
+    pub fn relevance(&self, query: &str, document: &str) -> Option<i32> {
+        let documents = &self.judgements[self.place(query)?];
+        let place = documents.binary_search_by(|(id, _)| id.as_str().cmp(document)).ok()?;
+        Some(documents[place].1)
+    }
+
+    /// The place of a query in [`Qrels::queries`].
+    pub(super) fn place(&self, query: &str) -> Option<usize> {
+        self.places.get(query).copied()
+    }
+
+    fn place_or_new(&mut self, query: &str, seen: &mut Vec<Seen>) -> usize {
+        if let Some(place) = self.place(query) {
+            return place;
+        }
+        self.queries.push(query.to_owned());
+        self.places.insert(query.to_owned(), seen.len());
+        seen.push(Seen::new());
+        seen.len() - 1
+    }
+}
+
+/// The query and the judgement of a line.
+fn judgement<'a>(line: &Line<'a>) -> Result<(&'a str, Judgement<'a>), DataError> {
+    let [query, _, document, relevance] = line.fields(EXPECTED)?;
+    match line.text(relevance)?.parse() {
+        Ok(relevance) => Ok((line.text(query)?, Judgement { id: line.text(document)?, relevance })),
+        Err(_) => Err(line.fault(relevance, "an integer relevance")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Qrels, DataError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("qrels");
+        std::fs::write(&path, text).unwrap();
+        Qrels::read(&path)
+    }
+
+    #[test]
+    fn judgements_are_found_by_name() {
+        let qrels = read("# comment\n301 0 B 1\n\n302\t0\tA\t-2\r\n301 0 A 0\n").unwrap();
+        assert_eq!(qrels.queries, ["301", "302"]);
+        let expected = [Judgement { id: "A", relevance: 0 }, Judgement { id: "B", relevance: 1 }];
+        assert_eq!(qrels.judgements("301"), expected);
+        assert!(qrels.judgements("303").is_empty());
+        assert_eq!(qrels.relevance("302", "A"), Some(-2));
+        assert_eq!((qrels.relevance("302", "B"), qrels.relevance("303", "A")), (None, None));
+    }
+
+    #[test]
+    fn faults_are_placed() {
+        for (text, expected) in [
+            ("1 0 a x", ":1:7: found `x`, expected an integer relevance"),
+            (
+                "1 0 a 1\n# b\n1 0 a 1",
+                ":3:5: found document `a` of query `1` again, expected each document once (it is on line 1)",
+            ),
+            ("1 0 a\n", ":1:6: found the end of the line, expected `query iteration document relevance`"),
+            ("\n", "found no document, expected lines `query iteration document relevance`"),
+        ] {
+            let message = read(text).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Runs, query by query: `query Q0 document rank score tag`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::line::Line;
+use super::segments::{Batch, Cutter, Extent, Filled, QueryLines};
+use crate::data::DataError;
+use crate::measure::trec_eval::RunDocument;
+
+const EXPECTED: &str = "`query Q0 document rank score tag`";
+
+/// Bytes of text that each thread is given at a time.
+const BYTES_A_THREAD: usize = 1 << 20;
+
+/// One query of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunQuery<'a> {
+    /// Query.
+    pub query: &'a str,
+    /// Retrieved documents, each once, in the order of the file.
+    pub documents: Vec<RunDocument<'a>>,
+}
+
+/// What was made of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run<T> {
+    /// Name of the run: the tag of the last line, as trec_eval takes it.
+    pub tag: String,
+    /// What was made of each query, in the order of their first lines.
+    pub queries: Vec<T>,
+}
+
+/// Gives every query of a run to `of_query`, on all threads.
+///
+/// Memory is that of the longest query and a few blocks of text. A run in which a query comes back after another one is
+/// read from its beginning again (so that `of_query` may see a query twice) and its text held whole; so is the text of
+/// anything but a plain file, which cannot be read twice.
+///
+/// # Errors
+/// The first fault: a missing field, a score that is no finite `f32`, a document retrieved twice for a query, an error of
+/// `of_query`, a file without documents. First by line, or by query where queries come back.
+pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
+where
+    T: Send,
+    E: From<DataError> + Send,
+{
+    let some_queries = Extent::Bytes(BYTES_A_THREAD * rayon::current_num_threads());
+    let streamed = if path.is_file() { read(path, some_queries, &of_query)? } else { None };
+    let run = match streamed {
+        Some(run) => run,
+        None => read(path, Extent::Everything, &of_query)?.expect("a run that is held whole is in any order"),
+    };
+    if run.queries.is_empty() {
+        return Err(DataError::Empty { path: path.to_path_buf(), expected: EXPECTED }.into());
+    }
+    Ok(run)
+}
+
+/// Reads a run in batches: one is filled while the queries of another are parsed. `None` if a query comes back.
+fn read<T, E>(
+    path: &Path,
+    extent: Extent,
+    of_query: &(impl Fn(RunQuery) -> Result<T, E> + Sync),
+) -> Result<Option<Run<T>>, E>
+where
+    T: Send,
+    E: From<DataError> + Send,
+{
+    let mut cutter = Cutter::open(path)?;
+    let (mut full, mut filling) = (Batch::default(), Batch::default());
+    let mut run = Run { tag: String::new(), queries: Vec::new() };
+    let mut last_line = 0;
+    let mut filled = cutter.fill(&mut full, extent)?;
+    while filled == Filled::Some {
+        let one = |lines: &QueryLines| {
+            let (query, last, tag) = parse(&full, path, lines)?;
+            Ok((of_query(query)?, last, tag.to_owned()))
+        };
+        let parse_full = || full.queries.par_iter().map(one).collect::<Vec<Result<(T, usize, String), E>>>();
+        let (next, queries) = rayon::join(|| cutter.fill(&mut filling, extent), parse_full);
+        // The first error in the order of queries, whichever thread met one first.
+        for query in queries {
+            let (value, last, tag) = query?;
+            if last > last_line {
+                (last_line, run.tag) = (last, tag);
+            }
+            run.queries.push(value);
+        }
+        filled = next?;
+        std::mem::swap(&mut full, &mut filling);
+    }
+    Ok((filled != Filled::Interleaved).then_some(run))
+}
+
+/// The documents of a query, the number of its last line, and the tag there.
+fn parse<'a>(
+    batch: &'a Batch,
+    path: &'a Path,
+    lines: &'a QueryLines,
+) -> Result<(RunQuery<'a>, usize, &'a str), DataError> {
+    let mut query = RunQuery { query: "", documents: Vec::new() };
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let (mut last, mut last_tag) = (0, "");
+    for line in batch.lines(path, lines) {
+        let [name, _, document, _, score, tag] = line.fields(EXPECTED)?;
+        let id = line.text(document)?;
+        query.query = line.text(name)?;
+        (last, last_tag) = (line.number, line.text(tag)?);
+        if let Some(first) = seen.insert(id, line.number) {
+            return Err(line.repeated(query.query, id, first));
+        }
+        query.documents.push(RunDocument { id, score: parse_score(&line, score)? });
+    }
+    Ok((query, last, last_tag))
+}
+
+fn parse_score(line: &Line, field: super::line::Field) -> Result<f32, DataError> {
+    // As C reads it: to double precision, then rounded.
+    let score = line.text(field)?.parse::<f64>().ok().map(|score| score as f32);
+    score.filter(|score| score.is_finite()).ok_or_else(|| line.fault(field, "a finite score"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Owned = (String, Vec<(String, f32)>);
+
+    fn read(text: &str) -> Result<Run<Owned>, DataError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        std::fs::write(&path, text).unwrap();
+        read_run(&path, |run| {
+            let documents = run.documents.iter().map(|document| (document.id.to_owned(), document.score));
+            Ok((run.query.to_owned(), documents.collect()))
+        })
+    }
+
+    fn query(query: &str, documents: &[(&str, f32)]) -> Owned {
+        (query.to_owned(), documents.iter().map(|(id, score)| (id.to_string(), *score)).collect())
+    }
+
+    #[test]
+    fn a_run_is_read_query_by_query() {
+        let run = read("1 Q0 a 1 2.5 first and more\n1 Q0 b 2 -1e3 tag\n 2 Q0 a 1 0 last").unwrap();
+        assert_eq!(run.queries, [query("1", &[("a", 2.5), ("b", -1000.0)]), query("2", &[("a", 0.0)])]);
+        assert_eq!(run.tag, "last");
+    }
+
+    #[test]
+    fn lines_may_stand_in_any_order() {
+        let run = read("1 Q0 a 1 3 t\n2 Q0 a 1 3 u\n1 Q0 b 2 1 v\n2 Q0 b 2 1 w\n1 Q0 c 3 0 x\n").unwrap();
+        let expected = [query("1", &[("a", 3.0), ("b", 1.0), ("c", 0.0)]), query("2", &[("a", 3.0), ("b", 1.0)])];
+        assert_eq!(run.queries, expected);
+        assert_eq!(run.tag, "x");
+    }
+
+    #[test]
+    fn a_run_is_the_same_on_any_number_of_threads() {
+        let text: String =
+            (0..60_000).map(|line| format!("{} Q0 document-{line} 1 {} t\n", line / 100, line * 7919 % 997)).collect();
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| read(&text).unwrap())
+        };
+        let run = on(1);
+        assert_eq!(run.queries.len(), 600);
+        assert_eq!(on(3), run);
+    }
+
+    #[test]
+    fn faults_are_placed() {
+        for (text, expected) in [
+            ("1 Q0 a 1 3 t\n1 Q0 a", ":2:7: found the end of the line, expected `query Q0 document rank score tag`"),
+            ("1 Q0 a 1 nan t", ":1:10: found `nan`, expected a finite score"),
+            ("1 Q0 a 1 1e39 t", ":1:10: found `1e39`, expected a finite score"),
+            ("1 Q0 a 1 high t", ":1:10: found `high`, expected a finite score"),
+            ("1 Q0 a 1 3 t\n1 Q0 a 2 3 t", ":2:6: found document `a` of query `1` again"),
+            ("1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 3 t", ":3:6: found document `a` of query `1` again"),
+            ("# nothing\n", "found no document, expected lines `query Q0 document rank score tag`"),
+        ] {
+            let message = read(text).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        std::fs::write(&path, b"1 Q0 a 1 3 t\n1 Q0 \xff 1 2 t\n").unwrap();
+        let message = read_run(&path, |_| Ok::<_, DataError>(())).unwrap_err().to_string();
+        assert!(message.contains(":2:6: ") && message.contains("UTF-8"), "{message}");
+    }
+
+    #[test]
+    fn the_error_of_a_query_ends_the_reading() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        std::fs::write(&path, "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n3 Q0 a 1 3 t\n").unwrap();
+        let refuse = |run: RunQuery| match run.query {
+            "1" => Ok(()),
+            query => Err(DataError::FeatureCount { found: query.parse().unwrap(), expected: 0 }),
+        };
+        assert!(read_run(&path, refuse).unwrap_err().to_string().contains("found 2 features"));
+    }
+}

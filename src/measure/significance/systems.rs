@@ -1,0 +1,84 @@
+//! Several systems on the same queries: every pair, and all pairs together.
+
+use serde::Serialize;
+
+use super::{Comparison, ComparisonConfig, SignificanceError, TukeyPair, compare, tukey_hsd};
+
+/// Two of several systems.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemPair {
+    /// The first system, counted from 0.
+    pub first: usize,
+    /// The second.
+    pub second: usize,
+    /// The second beside the first, as if there were no others.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// Tukey's test over all pairs; only of more than two systems.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tukey: Option<TukeyPair>,
+}
+
+/// Compares every pair of at least two systems: `systems[system][query]`, the same queries in the same order. Queries that
+/// the convention excludes (`None`) for any system are left out for all. Pairs are in the order 0-1, 0-2, 1-2, ...
+pub fn compare_all(
+    systems: &[&[Option<f64>]],
+    config: &ComparisonConfig,
+) -> Result<Vec<SystemPair>, SignificanceError> {
+    if systems.len() < 2 {
+        return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });
+    }
+    let queries = systems[0].len();
+    if let Some(other) = systems.iter().find(|values| values.len() != queries) {
+        return Err(SignificanceError::Queries { first: queries, second: other.len() });
+    }
+    let counts = |query: &usize| systems.iter().all(|values| values[*query].is_some());
+    let counted: Vec<usize> = (0..queries).filter(counts).collect();
+    let values = |system: usize| -> Vec<Option<f64>> { counted.iter().map(|query| systems[system][*query]).collect() };
+    let mut tukey = match systems.len() {
+        2 => Vec::new(),
+        all => tukey_hsd(&(0..all).map(|system| values(system).into_iter().flatten().collect()).collect::<Vec<_>>())?,
+    }
+    .into_iter();
+    let mut pairs = Vec::new();
+    for first in 0..systems.len() {
+        for second in first + 1..systems.len() {
+            let comparison = compare(&values(first), &values(second), config)?;
+            // Both go through the pairs in one order.
+            pairs.push(SystemPair { first, second, comparison, tukey: tukey.next() });
+        }
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: ComparisonConfig = ComparisonConfig { resamples: 100, confidence: 0.95, seed: 0 };
+
+    #[test]
+    fn every_pair_on_the_queries_that_count_for_all() {
+        let a = [Some(0.5), Some(0.25), Some(1.0), None];
+        let b = [Some(0.75), None, Some(1.0), None];
+        let c = [Some(0.0), Some(0.5), Some(0.5), None];
+        let pairs = compare_all(&[&a, &b, &c], &CONFIG).unwrap();
+        assert_eq!(pairs.iter().map(|pair| (pair.first, pair.second)).collect::<Vec<_>>(), [(0, 1), (0, 2), (1, 2)]);
+        let alone = tukey_hsd(&[vec![0.5, 1.0], vec![0.75, 1.0], vec![0.0, 0.5]]).unwrap();
+        for (pair, tukey) in pairs.iter().zip(alone) {
+            assert_eq!(pair.comparison.queries, 2);
+            assert_eq!(pair.tukey, Some(tukey));
+            assert_eq!(tukey.mean_difference, pair.comparison.mean_difference);
+        }
+        let two = compare_all(&[&a, &c], &CONFIG).unwrap();
+        assert_eq!(two[0].comparison, compare(&a, &c, &CONFIG).unwrap());
+        assert_eq!(two[0].tukey, None);
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        let values = [Some(0.5), Some(0.25)];
+        assert!(compare_all(&[&values], &CONFIG).unwrap_err().to_string().contains("found 1 systems"));
+        assert!(compare_all(&[&values, &values[..1]], &CONFIG).unwrap_err().to_string().contains("2 and 1 queries"));
+    }
+}

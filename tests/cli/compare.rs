@@ -1,0 +1,152 @@
+//! `compare`: tests between systems, and systems that cannot be compared.
+
+use serde_json::Value;
+
+use super::Bench;
+use super::bad_input::contains;
+
+/// Four queries of a relevant and an irrelevant document, the last without a relevant one.
+const DATA: &str =
+    "1 qid:1 1:0\n0 qid:1 1:0\n1 qid:2 1:0\n0 qid:2 1:0\n1 qid:3 1:0\n0 qid:3 1:0\n0 qid:4 1:0\n0 qid:4 1:0\n";
+/// Wrong for all three queries; right for two of them.
+const A: &str = "0\n1\n0\n1\n0\n1\n0\n0\n";
+const B: &str = "1\n0\n1\n0\n0\n1\n0\n0\n";
+
+fn bench() -> Bench {
+    let bench = Bench::default();
+    bench.write("data", DATA);
+    bench.write("a", A);
+    bench.write("b", B);
+    bench
+}
+
+#[test]
+fn two_systems_worked_by_hand() {
+    // Reciprocal ranks 1/2 1/2 1/2 and 1 1 1/2: differences 1/2 1/2 0, of mean 1/3 and deviation sqrt(1/12), so that t = 2
+    // with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0.
+    let expected = "\
+convention standard, 4 queries, 1 without a relevant document, 3 compared
+A  a
+B  b
+
+mean     mrr
+A     0.5000
+B     0.8333
+
+mrr       diff      low     high       t  random      d  win/tie/loss
+B - A  +0.3333  +0.0000  +0.5000  0.1835  0.5000  +1.15         2/1/0
+
+mrr       A       B    B - A
+1    0.5000  1.0000  +0.5000
+2    0.5000  1.0000  +0.5000
+3    0.5000  0.5000  +0.0000
+4         -       -
+
+low, high: 95% bootstrap interval; t, random: two-sided p-values;
+d: effect size; win/tie/loss: queries. 100000 resamples, seed 0.
+How to read this: burn-rank compare --help
+";
+    assert_eq!(bench().output(&["compare", "a", "b", "data", "-m", "mrr", "-q"]), expected);
+}
+
+#[test]
+fn json_has_every_test_in_full() {
+    let bench = bench();
+    let compare = ["compare", "a", "b", "data", "-m", "mrr,map", "--json", "--seed", "7", "--resamples", "3"];
+    let text = bench.output(&compare);
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&value["queries"], &value["empty_queries"]), (&Value::from(4), &Value::from(1)));
+    assert_eq!(value["systems"], serde_json::json!(["a", "b"]));
+    let pair = &value["measures"]["mrr"]["pairs"][0];
+    assert_eq!((&pair["queries"], &pair["wins"], &pair["losses"]), (&3.into(), &2.into(), &0.into()));
+    assert!((pair["t_test"]["t"].as_f64().unwrap() - 2.0).abs() < 1e-12);
+    assert_eq!(pair["randomisation"]["exact"], false, "4 assignments are more than 3 resamples");
+    assert_eq!(pair["bootstrap"]["samples"], 3);
+    assert!(pair.get("tukey").is_none());
+    // The seed decides, and the number of threads does not.
+    for threads in ["1", "2"] {
+        let again = bench.command(&compare).env("RAYON_NUM_THREADS", threads).output().unwrap();
+        assert_eq!(String::from_utf8(again.stdout).unwrap(), text);
+    }
+}
+
+#[test]
+fn more_than_two_systems_have_tukeys_test() {
+    let bench = bench();
+    bench.write("c", A);
+    let table = bench.output(&["compare", "a", "b", "c", "data", "-m", "mrr,ndcg@10", "--resamples", "1000"]);
+    for row in ["B - A  +0.3333", "C - A  +0.0000", "C - B  -0.3333"] {
+        assert!(table.contains(row), "{row} is not in\n{table}");
+    }
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "fits 80 columns:\n{table}");
+    let value: Value =
+        serde_json::from_str(&bench.output(&["compare", "a", "b", "c", "data", "-m", "mrr", "--json"])).unwrap();
+    let pairs = value["measures"]["mrr"]["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 3);
+    assert_eq!(pairs[1]["tukey"]["p_value"], 1.0, "A and C are the same");
+    let [first, last] = [0, 2].map(|pair| pairs[pair]["tukey"]["p_value"].as_f64().unwrap());
+    assert!((first - last).abs() < 1e-12 && first < 0.5, "{first} {last}");
+}
+
+#[test]
+fn runs_are_compared_on_the_same_queries() {
+    let bench = bench();
+    bench.write("qrels", "1 0 x 1\n1 0 y 0\n2 0 x 1\n2 0 y 0\n3 0 x 1\n");
+    let run = |tag: &str, queries: &[(&str, &str)]| -> String {
+        queries.iter().map(|(query, first)| format!("{query} Q0 {first} 1 2 {tag}\n{query} Q0 z 2 1 {tag}\n")).collect()
+    };
+    bench.write("one", &run("first", &[("1", "x"), ("2", "y")]));
+    bench.write("two", &run("second", &[("2", "x"), ("1", "x")]));
+    let table = bench.output(&["compare", "one", "two", "--qrels", "qrels", "-m", "mrr", "-q"]);
+    for row in [
+        "convention trec_eval, 2 queries, 0 without",
+        "A  one (first)",
+        "B  two (second)",
+        "B - A  +0.5000",
+        "2    0.0000  1.0000  +1.0000",
+    ] {
+        assert!(table.contains(row), "{row} is not in\n{table}");
+    }
+    let complete = bench.output(&["compare", "one", "two", "--qrels", "qrels", "-m", "mrr", "--complete"]);
+    assert!(complete.contains("3 compared") && complete.contains("B - A  +0.3333"), "{complete}");
+
+    bench.write("part", &run("part", &[("2", "x")]));
+    for (runs, lacking, having) in [(["one", "part"], "part", "one"), (["part", "one"], "part", "one")] {
+        assert_eq!(
+            bench.refused(&["compare", runs[0], runs[1], "--qrels", "qrels"]),
+            format!(
+                "error: {lacking}: found no document for query `1`, which {having} has; \
+                 --complete counts missing queries as empty lists\n"
+            )
+        );
+    }
+    bench.output(&["compare", "one", "part", "--qrels", "qrels", "--complete"]);
+    bench.write("bad", "1 Q0 x one high tag\n");
+    assert_eq!(
+        bench.refused(&["compare", "one", "bad", "--qrels", "qrels"]),
+        "error: bad:1:12: found `high`, expected a finite score\n"
+    );
+}
+
+#[test]
+fn systems_that_cannot_be_compared() {
+    let bench = bench();
+    bench.write("short", "1\n0\n");
+    bench.write("run", "1 Q0 x 1 2 tag\n");
+    bench.write("none", "0 qid:1 1:0\n0 qid:1 1:1\n");
+    let refused = |args: &[&str]| bench.refused(&[&["compare"], args].concat());
+    assert_eq!(refused(&["a", "short", "data"]), "error: short: found 2 scores, expected 8, one a document\n");
+    assert_eq!(
+        refused(&["a", "run", "data"]),
+        "error: run:1:1: found `1 Q0 x 1 2 tag`, expected a number (a TREC run is read with --qrels)\n"
+    );
+    contains(&refused(&["a", "b", "data", "-m", "mapp"]), &["unknown measure `mapp`", "did you mean `map`?"]);
+    contains(&refused(&["a", "b", "data", "-c", "leter"]), &["did you mean `letor`?"]);
+    contains(&refused(&["a", "b", "data", "--confidence", "1"]), &["confidence = 1", "between 0 and 1"]);
+    contains(&refused(&["a", "data"]), &["expected two systems or more and DATA"]);
+    contains(&refused(&["a", "--qrels", "data"]), &["expected two runs or more with --qrels"]);
+    contains(&refused(&["short", "short", "none"]), &["ndcg@10 has no mean", "none of which has a relevant document"]);
+    contains(&refused(&["short", "short", "data.safetensors"]), &["data.safetensors"]);
+    bench.run(&["compare"]).code(2);
+    bench.run(&["compare", "a", "b", "data", "--resamples", "0"]).code(2);
+}
