@@ -22,6 +22,7 @@ mod readme {}
 pub mod atomic_file;
 pub mod data;
 pub mod device;
+pub mod guide;
 pub mod loss;
 pub mod measure;
 pub mod op;

@@ -1,7 +1,8 @@
 //! `burn-rank synth`: generated LETOR text in the shape of MSLR-WEB.
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -21,6 +22,9 @@ pub struct SynthArgs {
     /// Seed of the hidden scorer and of every query
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Median length of a list
+    #[arg(long, default_value_t = SynthConfig::default().median_length)]
+    median_length: f64,
     /// Longest list
     #[arg(long, default_value_t = 1_251)]
     max_length: usize,
@@ -30,6 +34,9 @@ pub struct SynthArgs {
     /// File to write; standard output when absent
     #[arg(short, long)]
     out: Option<PathBuf>,
+    /// Write N files S1.txt, S2.txt, ... of as many queries to the folder --out, for `data.folds`
+    #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(3..))]
+    parts: Option<u16>,
 }
 
 impl SynthArgs {
@@ -38,20 +45,37 @@ impl SynthArgs {
             queries: self.queries,
             features: self.features,
             seed: self.seed,
+            median_length: self.median_length,
             max_length: self.max_length,
             noise: self.noise,
             ..SynthConfig::default()
         };
         config.check().map_err(Failure::input)?;
-        match &self.out {
-            None => {
-                config.write(&mut BufWriter::new(out))?;
-                Ok(())
+        match (&self.out, self.parts) {
+            (None, _) => config.write(&mut BufWriter::new(out)).map(drop).map_err(Failure::from),
+            (Some(path), None) => write(&config, 0..config.queries, path),
+            (Some(folder), Some(parts)) => {
+                let parts = usize::from(parts);
+                if config.queries < parts {
+                    return Err(Failure::input(format!(
+                        "--queries {}: expected at least --parts {parts}",
+                        self.queries
+                    )));
+                }
+                std::fs::create_dir_all(folder)
+                    .map_err(|error| Failure::input(format!("{}: cannot create: {error}", folder.display())))?;
+                let start = |part: usize| part * config.queries / parts;
+                (0..parts).try_for_each(|part| {
+                    write(&config, start(part)..start(part + 1), &folder.join(format!("S{}.txt", part + 1)))
+                })
             }
-            Some(path) => atomic_file::write_with(path, |file| {
-                config.write(&mut BufWriter::new(file)).map(drop).map_err(io::Error::other)
-            })
-            .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display()))),
         }
     }
+}
+
+fn write(config: &SynthConfig, queries: Range<usize>, path: &Path) -> Result<(), Failure> {
+    atomic_file::write_with(path, |file| {
+        config.write_part(&mut BufWriter::new(file), queries.clone()).map(drop).map_err(io::Error::other)
+    })
+    .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
 }

@@ -8,6 +8,7 @@ mod commands;
 mod compare;
 mod configs;
 mod exactness;
+mod guide;
 mod runs;
 mod trec;
 

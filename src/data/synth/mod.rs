@@ -14,6 +14,7 @@ mod text;
 mod traits;
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -125,6 +126,14 @@ impl SynthConfig {
     /// # Errors
     /// Those of [`SynthConfig::check`], and [`DataError::Io`], with an empty path, for a failed write.
     pub fn write(&self, output: &mut impl Write) -> Result<u64, DataError> {
+        self.write_part(output, 0..self.queries)
+    }
+
+    /// [`write`](Self::write) of some of the queries, counted from 0.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    pub fn write_part(&self, output: &mut impl Write, queries: Range<usize>) -> Result<u64, DataError> {
         self.check()?;
         let failed = |source: io::Error| DataError::Io { path: "".into(), source };
         let world = World::new(self.seed, self.features, self.noise);
@@ -132,8 +141,8 @@ impl SynthConfig {
         let at_once = 4 * rayon::current_num_threads();
         let mut texts: Vec<Vec<u8>> = vec![Vec::new(); at_once];
         let mut bytes = 0;
-        for first in (0..self.queries).step_by(at_once) {
-            let count = at_once.min(self.queries - first);
+        for first in queries.clone().step_by(at_once) {
+            let count = at_once.min(queries.end - first);
             texts[..count].par_iter_mut().enumerate().for_each(|(index, text)| {
                 let query = self.query(&world, first + index);
                 text.clear();

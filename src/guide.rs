@@ -1,0 +1,13 @@
+//! A guide in three pages.
+
+/// From a LETOR file to a ranker.
+#[doc = include_str!("../docs/guide/tutorial.md")]
+pub mod tutorial {}
+
+/// Short answers to common tasks.
+#[doc = include_str!("../docs/guide/cookbook.md")]
+pub mod cookbook {}
+
+/// What a value of a measure means.
+#[doc = include_str!("../docs/guide/conventions.md")]
+pub mod conventions {}

@@ -1,0 +1,67 @@
+//! The pages of `docs/guide` do what they say: files are written, commands run one after the other in an empty folder, and
+//! output that a page shows is what comes out.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::Bench;
+
+/// A fenced block: the words after the fence, and the text.
+struct Block {
+    info: String,
+    text: String,
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    for line in page.lines() {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some(info), None) => open = Some(Block { info: info.to_string(), text: String::new() }),
+            (None, Some(block)) => block.text += &format!("{line}\n"),
+            (None, None) => {}
+        }
+    }
+    blocks
+}
+
+/// Runs a page; the number of commands.
+fn follow(page: &Path) -> usize {
+    let bench = Bench::default();
+    let program = assert_cmd::cargo::cargo_bin("burn-rank");
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let (mut commands, mut printed) = (0, String::new());
+    for block in blocks(&fs::read_to_string(page).unwrap()) {
+        if let Some((_, name)) = block.info.split_once("file=") {
+            bench.write(name, &block.text);
+        } else if block.info == "sh" {
+            for line in block.text.lines() {
+                let output = Command::new("sh")
+                    .args(["-c", line])
+                    .current_dir(bench.path(""))
+                    .env("PATH", &path)
+                    .output()
+                    .unwrap();
+                let error = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{}: {line}\n{error}", page.display());
+                printed = String::from_utf8(output.stdout).unwrap();
+                commands += 1;
+            }
+        } else if block.info == "text output" {
+            assert_eq!(printed, block.text, "{}: the output shown", page.display());
+        }
+    }
+    commands
+}
+
+#[test]
+fn every_command_of_the_guide_runs() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide");
+    let mut commands = 0;
+    for entry in fs::read_dir(guide).unwrap() {
+        commands += follow(&entry.unwrap().path());
+    }
+    assert!(commands > 15, "{commands} commands");
+}
