@@ -1,4 +1,4 @@
-//! The command line: parse, validate, call the library, print. One file a command.
+//! The command line: parse, validate, call the library, print. One file or folder a command.
 
 mod bench;
 mod compare;

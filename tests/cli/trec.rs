@@ -104,7 +104,7 @@ fn the_table_says_what_was_counted() {
     assert_eq!(
         String::from_utf8(lines.stderr.clone()).unwrap(),
         format!(
-            "note: queries without a relevant document: 1 of 2, counted 0\n\
+            "note: queries without a relevant document: 1 of 2 (convention trec_eval)\n\
              note: judged queries that the run misses: 1, left out (--complete counts them)\nnote: {unjudged}"
         )
     );
@@ -174,6 +174,18 @@ fn lines_of_a_query_may_stand_apart() {
 }
 
 #[test]
+fn a_run_may_be_compressed_or_come_from_a_pipe() {
+    let bench = bench();
+    let expected = eval(&bench, &[]);
+    let piped = bench.command(&["eval", "--qrels", "qrels", "--run", "/dev/stdin"]).write_stdin(RUN).output().unwrap();
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), expected);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, RUN.as_bytes()).unwrap();
+    std::fs::write(bench.path("run"), gzip.finish().unwrap()).unwrap();
+    assert_eq!(eval(&bench, &[]), expected);
+}
+
+#[test]
 fn bad_files_are_refused_with_the_place() {
     for (name, text, message) in [
         ("run", "1 Q0 a 1 3 t\n1 Q0 b 2 high t\n", "error: run:2:10: found `high`, expected a finite score\n"),
@@ -202,6 +214,8 @@ fn bad_files_are_refused_with_the_place() {
             assert_eq!(bench.refused(&[&EVAL[..], &["--format", format]].concat()), message);
         }
     }
+    contains(&bench().refused(&["eval", "--qrels", "qrels", "--run", "nowhere"]), &["nowhere: No such file"]);
+    contains(&bench().refused(&["eval", "--qrels", "nowhere", "--run", "run"]), &["nowhere: No such file"]);
     let bench = bench();
     let refused = |options: &[&str]| bench.refused(&[&EVAL[..], options].concat());
     contains(&refused(&["-m", "ndgc@10"]), &["unknown measure `ndgc@10`", "did you mean `ndcg`?"]);

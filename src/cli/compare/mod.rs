@@ -27,17 +27,17 @@ Inputs:
 How to read the tables:
   The first table has the mean of every system. Then, for each measure and pair,
   `B - A` is the mean difference over queries: above 0, B is better.
-  low, high   bootstrap interval of the difference (95% unless --confidence):
-              how large it may be; one that holds 0 decides nothing
-  t           p-value of the paired t-test
-  random      p-value of Fisher's randomisation test, which assumes no
-              distribution; prefer it for few queries. p is the chance of a
-              difference as large if both systems were equal
-  tukey       p-value over all pairs (Tukey's HSD), with more than two systems:
-              the more pairs one looks at, the likelier t and random call one
-              of them different by luck; this one does not
-  d           mean difference in standard deviations of the differences: below
-              0.2 is small, however small p is
+  low, high     bootstrap interval of the difference (95% unless --confidence):
+                how large it may be; one that holds 0 decides nothing
+  t             p-value of the paired t-test: the chance of a difference as
+                large if both systems were equal
+  random        the same by Fisher's randomisation test, which assumes no
+                distribution; prefer it for few queries
+  tukey         p-value over all pairs (Tukey's HSD), with more than two systems:
+                the more pairs one looks at, the likelier t and random call one
+                of them different by luck; this one does not
+  d             mean difference in standard deviations of the differences: below
+                0.2 is small, however small p is
   win/tie/loss  queries on which B is better, equal, worse
   A p-value is for a comparison chosen before looking at the results.
 

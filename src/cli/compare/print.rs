@@ -19,9 +19,10 @@ pub(super) fn tables(
     let first = &systems.evaluations[0];
     writeln!(
         out,
-        "convention {}, {} queries, {} without a relevant document, {} compared",
-        first.convention.name, first.queries, first.empty_queries, pairs[0][0].comparison.queries
+        "convention {}, {} queries, {} without a relevant document",
+        first.convention.name, first.queries, first.empty_queries
     )?;
+    writeln!(out, "compared on {} of them", pairs[0][0].comparison.queries)?;
     for (at, name) in systems.names.iter().enumerate() {
         writeln!(out, "{}  {name}", letter(at))?;
     }

@@ -121,7 +121,15 @@ impl Shown<'_> {
         for (measure, mean) in &self.evaluation.means {
             writeln!(out, "{:<22}\tall\t{mean:.4}", measure.to_string())?;
         }
+        note_empty(self.evaluation.empty_queries, self.evaluation.queries, &self.evaluation.convention.name);
         Ok(())
+    }
+}
+
+/// Says on standard error what trec_eval's lines have no place for.
+pub(super) fn note_empty(empty: usize, queries: usize, convention: &str) {
+    if empty > 0 {
+        eprintln!("note: queries without a relevant document: {empty} of {queries} (convention {convention})");
     }
 }
 

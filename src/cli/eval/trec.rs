@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::EvalArgs;
-use super::print::AboutRun;
+use super::print::{AboutRun, note_empty};
 use crate::cli::Failure;
 use crate::cli::judged::Judgements;
 use crate::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
@@ -56,9 +56,7 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     }
     write!(out, "{}", summary.report(&judged.tag))?;
     // Standard output is trec_eval's, line by line; what it does not say goes to standard error.
-    if empty > 0 {
-        eprintln!("note: queries without a relevant document: {empty} of {}, counted 0", summary.queries());
-    }
+    note_empty(empty, summary.queries(), "trec_eval");
     for note in about.notes() {
         eprintln!("note: {note}");
     }

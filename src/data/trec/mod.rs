@@ -10,6 +10,23 @@
 //!   consecutive; where they are not, the run is read once more and its text held in memory.
 //! * [`read_judged`] does so for the queries that have judgements.
 //! * [`write_run`] and [`write_qrels`] write what those read.
+//!
+//! ```no_run
+//! use burn_rank::data::trec::{Qrels, read_judged};
+//! use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecSummary};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! let qrels = Qrels::read("qrels.txt".as_ref())?;
+//! let evaluator = TrecEvaluator::new(&TrecMeasure::official(), TrecOptions::default())?;
+//! let run = read_judged("run.txt".as_ref(), &qrels, false, |_, query| {
+//!     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(evaluator.query(query)?)
+//! })?;
+//! let mut summary = TrecSummary::new(evaluator.measures());
+//! run.queries.iter().for_each(|(_, values)| summary.add(values));
+//! print!("{}", summary.report(&run.tag));
+//! # Ok(())
+//! # }
+//! ```
 
 mod judged;
 mod line;
