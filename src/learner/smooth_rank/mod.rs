@@ -246,13 +246,8 @@ impl SmoothRank {
             .to_vec();
             let away: f64 = weights.iter().zip(centre).map(|(weight, at)| (weight - at).powi(2)).sum();
             figures.extend(in_measure.as_ref().map(|value| value.figure(objective_value - lambda * away)));
-            let made = Round {
-                round,
-                objective: objective_value,
-                train: Some(on_train),
-                validation: on_validation,
-                figures,
-            };
+            let made =
+                Round { round, objective: objective_value, train: Some(on_train), validation: on_validation, figures };
             if step + 1 < self.sigmas.len() {
                 rounds.pass(made);
             } else if rounds.record(made) {
