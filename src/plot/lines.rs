@@ -25,7 +25,7 @@ pub struct Lines {
     /// What is seen, for those who cannot.
     pub label: String,
     /// Name of the horizontal axis.
-    pub x_name: &'static str,
+    pub x_name: String,
     /// The curves, the last on top.
     pub lines: Vec<Line>,
     /// Where vertical lines stand.
@@ -48,7 +48,7 @@ impl Lines {
         };
         let y = Axis::around(all().map(|(_, y)| y), 5);
         svg(280, &self.label, |area| {
-            let mut chart = axes(area, &x, &y, self.x_name, Grid::Horizontal)?;
+            let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
             for &mark in &self.marks {
                 let ends = vec![(mark, y.from), (mark, y.to)];
                 chart.draw_series([PathElement::new(ends, stroke(Ink::Mark, 1))])?;
