@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::fit::{ExperimentError, FitOptions, fit};
 use super::grid::{self, Point};
@@ -301,7 +301,7 @@ fn summarise(
     };
     Ok(CrossValidationReport {
         result,
-        config: json!(config),
+        config: config.resolved(),
         selection: config.measure.select,
         points: points.iter().map(grid::label).collect(),
         details,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::cross_validation::CrossValidation;
 use super::fit::{Fit, linear_weights};
@@ -155,7 +155,7 @@ impl TrainReport {
         let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::of);
         Self {
             name: config.name.clone(),
-            config: json!(config),
+            config: config.resolved(),
             convention: fit.ranker.metadata().convention.clone(),
             selection: config.measure.select,
             fold: split.fold,

@@ -19,16 +19,15 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The axis of these values, with a little room at both ends and at most `most` labels at round numbers; values that
-    /// are not finite do not count.
-    pub(super) fn around(values: impl Iterator<Item = f64>, most: usize) -> Self {
+    /// The axis of these values, with this share of their range as room at both ends, and at most `most` labels at round
+    /// numbers; values that are not finite do not count.
+    pub(super) fn around(values: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        // Half of each first: the whole range may be beyond f64.
-        let half = (high / 2.0 - low / 2.0).max(1e-6 * low.abs().max(high.abs())).max(1e-12);
-        let room = (0.1 * half).min(f64::MAX / 4.0);
-        Self::between((low - room).max(f64::MIN / 4.0), (high + room).min(f64::MAX / 4.0), most)
+        // A range must have a width, and one that f64 can tell.
+        let width = (high / 2.0 - low / 2.0).max(1e-6 * low.abs().max(high.abs())).max(1e-12).min(f64::MAX / 8.0) * 2.0;
+        Self::between((low - room * width).max(f64::MIN / 4.0), (high + room * width).min(f64::MAX / 4.0), most)
     }
 
     /// From `from` to `to`, with at most `most` labels at round numbers.
@@ -196,10 +195,10 @@ mod tests {
     #[test]
     fn the_range_holds_every_finite_value_and_is_never_empty() {
         for values in [vec![], vec![0.0], vec![0.3, 0.3], vec![f64::MAX, f64::MIN], vec![f64::NAN, 2.0]] {
-            let axis = Axis::around(values.iter().copied(), 5);
+            let axis = Axis::around(values.iter().copied(), 0.05, 5);
             assert!(axis.from < axis.to && (axis.to - axis.from).is_finite(), "{values:?}: {axis:?}");
         }
-        let axis = Axis::around([0.2, 0.7].into_iter(), 5);
+        let axis = Axis::around([0.2, 0.7].into_iter(), 0.05, 5);
         assert!(axis.from < 0.2 && axis.to > 0.7 && axis.to < 0.75, "{axis:?}");
     }
 

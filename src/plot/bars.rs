@@ -57,7 +57,7 @@ impl Bars {
         let x = if values.iter().all(|value| (0.0..=1.0).contains(value)) {
             Axis::between(0.0, 1.0, 5)
         } else {
-            Axis::around(values.iter().copied(), 5)
+            Axis::around(values.iter().copied(), 0.05, 5)
         };
         let width = (x.to - x.from) / BINS as f64;
         let mut counts = [0usize; BINS];

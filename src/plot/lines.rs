@@ -15,7 +15,7 @@ pub struct Line {
     pub name: String,
     /// What it shows.
     pub ink: Ink,
-    /// The points, ascending in x; those that are not finite are left out.
+    /// The points, ascending in x; one that is not finite breaks the curve.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -32,31 +32,33 @@ pub struct Lines {
     pub marks: Vec<f64>,
     /// In place of numbers, the labels of 1, 2, ...
     pub x_labels: Option<Vec<String>>,
+    /// Heights that are in the picture besides those of the curves, so that pictures can be compared.
+    pub heights: Vec<f64>,
 }
 
 impl Lines {
     /// The plot.
     pub fn svg(&self) -> String {
-        let finite = |line: &Line| -> Vec<(f64, f64)> {
-            line.points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
-        };
-        let lines: Vec<(Ink, Vec<(f64, f64)>)> = self.lines.iter().map(|line| (line.ink, finite(line))).collect();
-        let all = || lines.iter().flat_map(|(_, points)| points.iter().copied());
+        let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
+        let all = || self.lines.iter().flat_map(|line| line.points.iter().copied()).filter(finite);
         let x = match &self.x_labels {
             Some(labels) => Axis::places(1.0, labels, 8),
-            None => Axis::around(all().map(|(x, _)| x).chain(self.marks.iter().copied()), 6).whole(),
+            None => Axis::around(all().map(|(x, _)| x).chain(self.marks.iter().copied()), 0.02, 6).whole(),
         };
-        let y = Axis::around(all().map(|(_, y)| y), 5);
+        let y = Axis::around(all().map(|(_, y)| y).chain(self.heights.iter().copied()), 0.05, 5);
         svg(280, &self.label, |area| {
             let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
             for &mark in &self.marks {
                 let ends = vec![(mark, y.from), (mark, y.to)];
                 chart.draw_series([PathElement::new(ends, stroke(Ink::Mark, 1))])?;
             }
-            for (ink, points) in &lines {
-                chart.draw_series(LineSeries::new(points.iter().copied(), stroke(*ink, DATA)))?;
+            for Line { ink, points, .. } in &self.lines {
+                for unbroken in points.split(|point| !finite(point)) {
+                    chart.draw_series(LineSeries::new(unbroken.iter().copied(), stroke(*ink, DATA)))?;
+                }
                 if points.len() <= MARKED_POINTS {
-                    chart.draw_series(points.iter().map(|&point| Circle::new(point, px(3), fill(*ink))))?;
+                    let points = points.iter().copied().filter(finite);
+                    chart.draw_series(points.map(|point| Circle::new(point, px(3), fill(*ink))))?;
                 }
             }
             Ok(())

@@ -56,7 +56,14 @@ mod tests {
     /// Every plot of this module, with the degenerate data that reports bring.
     fn plots() -> Vec<String> {
         let line = |points: Vec<(f64, f64)>| Line { name: "a".into(), ink: Ink::Train, points };
-        let lines = |lines| Lines { label: "<&\">".into(), x_name: "round".into(), lines, marks: vec![], x_labels: None };
+        let lines = |lines| Lines {
+            label: "<&\">".into(),
+            x_name: "round".into(),
+            lines,
+            marks: vec![],
+            x_labels: None,
+            heights: vec![],
+        };
         let group = |shares| Group { name: "a".into(), ink: Ink::Test, shares };
         vec![
             lines(vec![line(vec![(1.0, 0.2), (2.0, 0.5)]), line(vec![])]).svg(),

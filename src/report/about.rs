@@ -51,10 +51,8 @@ pub(super) fn header(command: &str, name: &str, config: &Value, facts: Vec<Fact>
 /// What a convention stands for, in words.
 pub(super) fn convention_in_words(convention: &Convention) -> Html {
     let preset = Convention::PRESETS.iter().find(|preset| preset.name == convention.name);
-    let words = preset.map_or_else(
-        || serde_json::to_string(convention).unwrap_or_default(),
-        |preset| preset.description.to_string(),
-    );
+    let words = preset
+        .map_or_else(|| serde_json::to_string(convention).unwrap_or_default(), |preset| preset.description.to_string());
     element("strong", format!("{} convention", convention.name)).then(Html::text(format!(": {words}.")))
 }
 
@@ -76,9 +74,11 @@ pub(super) fn round_word(config: &Value) -> &'static str {
 
 /// The resolved configuration, as TOML.
 pub(super) fn configuration(config: &Value) -> Html {
-    let text = toml::to_string_pretty(&without_nulls(config)).unwrap_or_else(|_| format!("{config:#}"));
+    let text = toml::to_string(&without_nulls(config)).unwrap_or_else(|_| format!("{config:#}"));
     let region = [("class", "scroll"), ("role", "region"), ("aria-label", "configuration"), ("tabindex", "0")];
-    let what = note("Every key, defaults included. The same file with the same seed gives the same bytes on the CPU.");
+    let what = note(
+        "With the defaults of learner and loss filled in. The same configuration gives the same bytes on the CPU.",
+    );
     section("configuration", "Configuration", what.then(Html::text(text).within("pre", &region)))
 }
 

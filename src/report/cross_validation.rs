@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
-use super::curves::Curves;
+use super::curves::{self, Curves};
 use super::html::{Html, Table, element, figure, figures, note, section};
 use super::{data, number, queries, weights};
 use crate::experiment::{CrossValidationReport, Measures, RunRecord};
@@ -23,7 +23,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
     let sections = [
         section("results", "Results", results(report)),
         grid(report),
-        curves(report),
+        learning_curves(report),
         queries::distribution(&per_query, report.selection, &result.convention),
         weights::weights(&found, normaliser),
         data::of_folds(&sets),
@@ -142,9 +142,15 @@ fn grid(report: &CrossValidationReport) -> Html {
 }
 
 /// The curves of each fold at its selected point, first seed.
-fn curves(report: &CrossValidationReport) -> Html {
+fn learning_curves(report: &CrossValidationReport) -> Html {
     let result = &report.result;
-    let curves = Curves { config: &report.config, selection: report.selection, convention: &result.convention };
+    let first = || report.details.iter().filter_map(|details| details.fits.first());
+    let curves = Curves {
+        config: &report.config,
+        selection: report.selection,
+        convention: &result.convention,
+        heights: first().flat_map(|fit| &fit.history).flat_map(curves::heights).collect(),
+    };
     let plots: Vec<Html> = result
         .folds
         .iter()

@@ -15,6 +15,8 @@ pub(super) struct Curves<'a> {
     pub(super) config: &'a Value,
     pub(super) selection: Measure,
     pub(super) convention: &'a Convention,
+    /// Heights that every plot of measures holds.
+    pub(super) heights: Vec<f64>,
 }
 
 impl Curves<'_> {
@@ -32,27 +34,29 @@ impl Curves<'_> {
 
     /// The measures alone.
     pub(super) fn measures(&self, fit: &FitReport, title: &str) -> Html {
-        let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| {
-            let points = fit.history.iter().filter_map(|round| Some((round.round as f64, value(round)?)));
-            Line { name, ink, points: points.collect() }
+        let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| Line {
+            name,
+            ink,
+            points: points(&fit.history, value),
         };
         let lines = [
             curve(Ink::Surrogate, format!("surrogate{}, training", self.loss()), &surrogate),
             curve(Ink::Train, "exact, training".to_string(), &|round| round.train),
             curve(Ink::Validation, "exact, validation".to_string(), &|round| round.validation),
         ];
-        let lines: Vec<Line> = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
-        self.figure(fit, title.to_string(), lines)
+        let lines: Vec<Line> =
+            lines.into_iter().filter(|line| line.points.iter().any(|point| point.1.is_finite())).collect();
+        self.figure(fit, title.to_string(), lines, self.heights.clone())
     }
 
     fn objective(&self, fit: &FitReport) -> Html {
-        let points = fit.history.iter().map(|round| (round.round as f64, round.objective)).collect();
+        let points = points(&fit.history, |round| Some(round.objective));
         let name = format!("objective{}, training", self.loss());
         let title = format!("what the learner minimises, by {}", self.axis(&fit.history));
-        self.figure(fit, title, vec![Line { name, ink: Ink::Objective, points }])
+        self.figure(fit, title, vec![Line { name, ink: Ink::Objective, points }], vec![])
     }
 
-    fn figure(&self, fit: &FitReport, title: String, lines: Vec<Line>) -> Html {
+    fn figure(&self, fit: &FitReport, title: String, lines: Vec<Line>, heights: Vec<f64>) -> Html {
         let mut legend: Vec<(Ink, String)> = lines.iter().map(|line| (line.ink, line.name.clone())).collect();
         let marks = if fit.best_round > 0 { vec![fit.best_round as f64] } else { vec![] };
         if fit.best_round > 0 {
@@ -61,7 +65,7 @@ impl Curves<'_> {
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
         let label = format!("Curves of {}: {}", title, names.join("; "));
         let (x_name, x_labels) = (self.axis(&fit.history), grid(&fit.history).map(|(_, labels)| labels));
-        figure(title, Lines { label, x_name, lines, marks, x_labels }.svg(), &legend)
+        figure(title, Lines { label, x_name, lines, marks, x_labels, heights }.svg(), &legend)
     }
 
     /// How far surrogate and exact measure are apart at the round selected.
@@ -96,6 +100,7 @@ impl Curves<'_> {
             self.convention.name,
             round_word(self.config)
         );
+        let paths = path(history).map(|(name, _)| format!(" Curves begin anew with each {name}.")).unwrap_or_default();
         let surrogate = match history.iter().any(|round| surrogate(round).is_some()) {
             true if round_word(self.config) == "epoch" => {
                 " Surrogate: the mean over the training queries with something to learn, each at the weights that the \
@@ -108,7 +113,7 @@ impl Curves<'_> {
             }
             false => "",
         };
-        note(exact + surrogate)
+        note(exact + surrogate + &paths)
     }
 
     fn table(&self, fit: &FitReport) -> Html {
@@ -142,18 +147,75 @@ impl Curves<'_> {
     }
 }
 
+/// The measures of a round, exact and surrogate.
+pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
+    [round.train, round.validation, surrogate(round)].into_iter().flatten()
+}
+
 /// The value of the surrogate, where the learner says it.
 fn surrogate(round: &Round) -> Option<f64> {
     round.figures.iter().find(|(name, _)| name == SURROGATE).map(|(_, value)| *value)
 }
 
-/// The parameter that a learner steps through, and its value in each round: the first figure, where no value repeats.
+/// A value of the rounds that have it, broken where a new path begins.
+fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64, f64)> {
+    let begins = path(history).map(|(_, begins)| begins).unwrap_or_default();
+    let mut points = Vec::new();
+    for (index, round) in history.iter().enumerate() {
+        if begins.contains(&index) {
+            points.push((f64::NAN, f64::NAN));
+        }
+        points.extend(value(round).map(|value| (round.round as f64, value)));
+    }
+    points
+}
+
+/// The parameter of a grid that a learner steps through, and its value in each round: its first figure.
+fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
+    let (name, _) = history.first()?.figures.first()?.clone();
+    let values = history.iter().map(|round| round.figures.first().map(|(_, value)| *value));
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    matches!(name.as_str(), "lambda" | "c").then_some((name, values))
+}
+
+/// Name and labels of the parameter, where each round has another value of it.
 fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
-    let first = |round: &Round| round.figures.first().cloned();
-    let (name, _) = history.first().and_then(first)?;
-    let mut seen = std::collections::HashSet::new();
-    let distinct = history.iter().all(|round| first(round).is_some_and(|(_, value)| seen.insert(value.to_bits())));
-    let is_parameter = matches!(name.as_str(), "lambda" | "c");
-    let labels = history.iter().filter_map(first).map(|(_, value)| number::parameter(value));
-    (is_parameter && distinct && history.len() > 1).then(|| (name, labels.collect()))
+    let (name, values) = parameter(history)?;
+    let distinct = values.windows(2).all(|pair| pair[0] != pair[1]);
+    let labels = values.iter().map(|value| number::parameter(*value)).collect();
+    (distinct && values.len() > 1).then_some((name, labels))
+}
+
+/// Name of the parameter and the rounds, from 0, that begin with another value of it, where it is kept for many rounds.
+fn path(history: &[Round]) -> Option<(String, Vec<usize>)> {
+    let (name, values) = parameter(history)?;
+    let begins: Vec<usize> = (1..values.len()).filter(|&round| values[round] != values[round - 1]).collect();
+    (!begins.is_empty() && begins.len() + 1 < values.len()).then_some((name, begins))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(values: &[f64]) -> Vec<Round> {
+        let round = |(index, value): (usize, &f64)| Round {
+            round: index + 1,
+            objective: *value,
+            train: None,
+            validation: None,
+            figures: vec![("lambda".to_string(), *value)],
+        };
+        values.iter().enumerate().map(round).collect()
+    }
+
+    #[test]
+    fn a_grid_labels_its_rounds_and_a_path_breaks_its_curve() {
+        let stepped = history(&[1e-6, 0.1, 10.0]);
+        assert_eq!(grid(&stepped).unwrap().1, ["1e\u{2212}6", "0.1", "10"]);
+        assert_eq!(path(&stepped), None);
+        let paths = history(&[0.1, 0.1, 10.0, 10.0]);
+        assert_eq!((grid(&paths), path(&paths)), (None, Some(("lambda".to_string(), vec![2]))));
+        let drawn = points(&paths, |round| (round.round != 2).then_some(round.objective));
+        assert_eq!(drawn.iter().map(|point| point.1.is_finite()).collect::<Vec<_>>(), [true, false, true, true]);
+    }
 }

@@ -38,9 +38,7 @@ fn counts(first: &str) -> Table {
         "features",
         "without a relevant document",
         "with one label only",
-        "shortest",
-        "median",
-        "longest",
+        "shortest, median, longest query",
         "SHA-256",
     ];
     Table::new("data", columns)
@@ -55,13 +53,12 @@ fn count_row(table: &mut Table, name: &str, set: &DataReport) {
         statistics.features,
         statistics.empty_queries,
         statistics.single_label_queries,
-        shortest,
-        median,
-        longest,
     ];
+    let lengths = [shortest, median, longest].map(number::count).join(", ");
     let short: String = set.hash.chars().take(8).collect();
     let hash = element("code", short).within("abbr", &[("title", &set.hash)]);
-    table.row(name, counts.map(|value| Html::text(number::count(value))).into_iter().chain([hash]));
+    table
+        .row(name, counts.map(|value| Html::text(number::count(value))).into_iter().chain([Html::text(lengths), hash]));
 }
 
 /// Counts of one or more sets, to be drawn as shares.
@@ -105,9 +102,12 @@ fn histograms(sets: &[Histograms]) -> Html {
     let names = starts.iter().map(|start| number::count(*start)).collect();
     let by_length = Bars::ranges("Share of queries by number of documents", names, by_length).svg();
 
-    let mut table = Table::new("documents by label", ["documents with label".to_string()].into_iter().chain(
-        labels.iter().map(|bits| f32::from_bits(*bits).to_string()),
-    ));
+    let mut table = Table::new(
+        "documents by label",
+        ["documents with label".to_string()]
+            .into_iter()
+            .chain(labels.iter().map(|bits| f32::from_bits(*bits).to_string())),
+    );
     for set in sets {
         let total: usize = set.labels.values().sum();
         let cell = |bits: &u32| {

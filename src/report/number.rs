@@ -96,13 +96,22 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_people() {
-        assert_eq!([measure(Some(0.45678)), measure(Some(-1.0)), measure(None)], ["0.4568", "\u{2212}1.0000", "\u{2013}"]);
+        assert_eq!(
+            [measure(Some(0.45678)), measure(Some(-1.0)), measure(None)],
+            ["0.4568", "\u{2212}1.0000", "\u{2013}"]
+        );
         assert_eq!(with_error(Some(0.5), Some(f64::NAN)).to_string(), "0.5000");
         assert_eq!([count(7), count(1234), count(1_000_000)], ["7", "1\u{202f}234", "1\u{202f}000\u{202f}000"]);
         assert_eq!([counted(1, "query"), counted(5, "fold"), counted(0, "query")], ["1 query", "5 folds", "0 queries"]);
-        assert_eq!([figure(0.0), figure(12.0), figure(0.12345), figure(-1e-9)], ["0", "12", "0.1235", "\u{2212}1.000e\u{2212}9"]);
+        assert_eq!(
+            [figure(0.0), figure(12.0), figure(0.12345), figure(-1e-9)],
+            ["0", "12", "0.1235", "\u{2212}1.000e\u{2212}9"]
+        );
         assert_eq!([parameter(0.003), parameter(1e-6), parameter(10000.0)], ["0.003", "1e\u{2212}6", "1e4"]);
-        assert_eq!([seconds(0.123), seconds(59.97), seconds(200.0), seconds(7500.0)], ["0.12 s", "60.0 s", "3 min 20 s", "2 h 05 min"]);
+        assert_eq!(
+            [seconds(0.123), seconds(59.97), seconds(200.0), seconds(7500.0)],
+            ["0.12 s", "60.0 s", "3 min 20 s", "2 h 05 min"]
+        );
         assert_eq!([memory(63.4), memory(2048.0)], ["63 MiB", "2.00 GiB"]);
     }
 

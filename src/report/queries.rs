@@ -33,15 +33,14 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let name = format!("{selection} ({})", convention.name);
     let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
     let svg = Bars::histogram(&label, &sorted, Ink::of_set(set), &[mean]).svg();
-    let legend = [
-        (Ink::of_set(set), format!("{set} queries")),
-        (Ink::Mark, format!("mean {}", number::measure(Some(mean)))),
-    ];
+    let legend =
+        [(Ink::of_set(set), format!("{set} queries")), (Ink::Mark, format!("mean {}", number::measure(Some(mean))))];
     let plot = figure(format!("{set} queries by {name}"), svg, &legend);
 
     let mut summary = Table::pairs("distribution");
     summary.row("queries", [number::count(sorted.len())]);
-    for (name, share) in [("lowest", 0.0), ("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75), ("highest", 1.0)]
+    for (name, share) in
+        [("lowest", 0.0), ("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75), ("highest", 1.0)]
     {
         summary.row(name, [number::measure(Some(quantile(&sorted, share)))]);
     }

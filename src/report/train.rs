@@ -9,7 +9,8 @@ use super::{data, number, queries, weights};
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 
 pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
-    let curves = Curves { config: &report.config, selection: report.selection, convention: &report.convention };
+    let curves =
+        Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
     let weights = report.fit.weights.as_deref().map(|found| [("weight".to_string(), found)]);
     let normaliser = report.config["normaliser"].as_str().unwrap_or("none");
     let sections = [
@@ -36,9 +37,10 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
         let counts = format!("{} convention, {}", report.convention.name, number::counted(measures.queries, "query"));
         Fact::new(format!("{set} {selection}"), value, counts)
     };
-    // What counts stands first.
+    // What counts stands first; training queries say the least.
     let sets: Vec<_> = report.measures.iter().collect();
-    let mut facts: Vec<Fact> = sets.into_iter().rev().map(|(set, measures)| measured(set, measures)).collect();
+    let shown = sets.iter().rev().take((sets.len() - 1).max(1));
+    let mut facts: Vec<Fact> = shown.map(|(set, measures)| measured(set, measures)).collect();
     let rounds = number::counted(report.fit.rounds, round_word(&report.config));
     facts.push(Fact::new(
         format!("selected {}", round_word(&report.config)),

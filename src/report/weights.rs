@@ -1,6 +1,6 @@
 //! Weights of linear rankers.
 
-use super::html::{Html, Table, details, figure, figures, note, section};
+use super::html::{Html, Table, figure, figures, note, section};
 use super::number;
 use crate::plot::{Dot, Ink, Row, Rows};
 
@@ -35,9 +35,11 @@ pub(super) fn weights(rankers: &[(String, &[f32])], normaliser: &str) -> Html {
         table.row((feature + 1).to_string(), cells);
     }
     let several = if rankers.len() > 1 { " One dot a fold." } else { "" };
-    let what = note(format!(
-        "Features are numbered as in the data, from 1; weights apply to features normalised by {normaliser}.{several}"
-    ));
-    let table = details("Every weight, largest first", table.html());
-    section("weights", "Feature weights", figures([plot]).then(what).then(table))
+    let normalised = match normaliser {
+        "none" => "as they are in the data".to_string(),
+        normaliser => format!("normalised by {normaliser}"),
+    };
+    let what =
+        note(format!("Features are numbered as in the data, from 1; weights apply to features {normalised}.{several}"));
+    section("weights", "Feature weights", figures([plot, table.html()]).then(what))
 }
