@@ -159,11 +159,13 @@ pub(super) fn axes<'a, 'b>(
         Grid::Horizontal => mesh.disable_x_mesh(),
         Grid::Vertical => mesh.disable_y_mesh(),
     };
+    if !x_name.is_empty() {
+        mesh.x_desc(x_name);
+    }
     mesh.bold_line_style(stroke(Ink::Grid, 1))
         .axis_style(stroke(Ink::Axis, 1))
         .label_style(text())
         .axis_desc_style(text())
-        .x_desc(x_name)
         .set_all_tick_mark_size(px(4))
         .draw()?;
     Ok(chart)

@@ -106,7 +106,7 @@ fn results(report: &CrossValidationReport) -> Html {
     ];
     let plot = figure(title.as_str(), Rows { label: title.clone(), rows, zero: false }.svg(), &legend);
     let words = Html::text(format!(
-        " {} of {} have no relevant document. \u{b1} is a standard error: of a fold over its queries, of the mean over \
+        " Without a relevant document: {} of {}. \u{b1} is a standard error: of a fold over its queries, of the mean over \
          the queries of all folds; the mean itself is that of the folds.",
         number::count(result.empty_queries),
         number::counted(result.queries, "query"),
