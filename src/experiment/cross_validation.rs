@@ -352,6 +352,7 @@ mod tests {
                 rounds: 1,
                 best_round: 1,
                 stop: StopReason::Completed,
+                approximation: None,
                 weights: None,
                 history: Vec::new(),
             },

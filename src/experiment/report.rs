@@ -12,6 +12,7 @@ use super::splits::Split;
 use super::{ConfigError, Document, ExperimentConfig};
 use crate::data::{Dataset, Statistics};
 use crate::learner::{Round, StopReason};
+use crate::loss::Approximation;
 use crate::measure::{Convention, Evaluation, Measure};
 use crate::ranker::Versions;
 
@@ -93,6 +94,9 @@ pub struct FitReport {
     pub best_round: usize,
     /// Why the fit ended.
     pub stop: StopReason,
+    /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approximation: Option<Approximation>,
     /// Weight of each feature of a linear ranker, on normalised features.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
@@ -179,6 +183,7 @@ impl FitReport {
             rounds: fit.history.len(),
             best_round: fit.best_round,
             stop: fit.stop,
+            approximation: fit.approximation.clone(),
             weights: linear_weights(&fit.ranker),
             history: fit.history.clone(),
         }

@@ -29,6 +29,7 @@ impl Curves<'_> {
         figures([measures, objective])
             .then(self.gap(fit))
             .then(self.explanation(&fit.history))
+            .then(self.approximation(fit))
             .then(details(&format!("Every {word}"), self.table(fit)))
     }
 
@@ -114,6 +115,20 @@ impl Curves<'_> {
             false => "",
         };
         note(exact + surrogate + &paths)
+    }
+
+    /// How the loss was evaluated, where that is not its formula to the letter.
+    fn approximation(&self, fit: &FitReport) -> Html {
+        // Without exponentials the discount itself is used.
+        let Some(found) = fit.approximation.as_ref().filter(|found| found.terms > 0) else { return Html::default() };
+        note(format!(
+            "The loss takes its discount as a sum of {} exponentials: in lists of up to {} it is off by {} at most, {} in \
+             float32.",
+            found.terms,
+            number::counted(found.documents, "document"),
+            number::figure(found.error_f64),
+            number::figure(found.error_f32)
+        ))
     }
 
     fn table(&self, fit: &FitReport) -> Html {
