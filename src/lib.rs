@@ -5,6 +5,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `cli`, `experiment` | the command line; configuration files, folds, grids, reports (feature `cli`) |
+//! | `report`, `plot` | the page of a run, its plots (feature `cli`) |
 //! | `learner` | everything that fits a scorer: gradient training and the papers' outer loops (feature `cli`) |
 //! | `ranker` | a trained ranker as one saved artefact (feature `cli`) |
 //! | [`scorer`] | burn modules from documents to scores |
@@ -39,4 +40,8 @@ pub mod experiment;
 #[cfg(feature = "cli")]
 pub mod learner;
 #[cfg(feature = "cli")]
+pub mod plot;
+#[cfg(feature = "cli")]
 pub mod ranker;
+#[cfg(feature = "cli")]
+pub mod report;

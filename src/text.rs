@@ -1,4 +1,4 @@
-//! Words for error messages.
+//! Words for error messages, and text for markup.
 
 /// The known name nearest to `found`, if any is near enough to be meant.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
@@ -25,9 +25,32 @@ pub fn with_nearest(message: &str) -> String {
     }
 }
 
+/// `text` where markup is read: in an element of HTML or SVG, or in a quoted attribute.
+pub fn escape_markup(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // Control characters are not allowed in markup, not even escaped.
+            c if c.is_control() && !matches!(c, '\n' | '\t') => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn markup_is_text_after_escaping() {
+        assert_eq!(escape_markup("<a b='c'>\0 \"&\""), "&lt;a b=&#39;c&#39;&gt;\u{fffd} &quot;&amp;&quot;");
+    }
 
     #[test]
     fn near_names_are_found_and_far_ones_are_not() {

@@ -8,25 +8,20 @@ use clap::Args;
 use indicatif::ProgressBar;
 
 use super::progress::interrupt_on_signal;
+use super::report::write_reports;
+use super::run_args::{Opened, RunArgs};
 use super::{Failure, Table};
-use crate::device;
 use crate::experiment::{
-    CrossValidation, CrossValidationOptions, Document, ExperimentConfig, FitOptions, Measures, OutputFolder, RunRecord,
-    cross_validate, resolved_toml,
+    CrossValidation, CrossValidationOptions, FitOptions, Measures, OutputFolder, Report, RunRecord, cross_validate,
+    resolved_toml,
 };
 use crate::learner::NoProgress;
 
 /// Arguments of `cv`.
 #[derive(Debug, Args)]
 pub struct CvArgs {
-    /// Configuration file
-    config: PathBuf,
-    /// Device, as listed by `burn-rank devices` [default: the configuration's]
-    #[arg(long)]
-    device: Option<String>,
-    /// Replaces a key of the configuration, as in learner.epochs=10
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    run: RunArgs,
     /// Folder of the results; nothing is kept without
     #[arg(long)]
     out: Option<PathBuf>,
@@ -44,12 +39,7 @@ pub struct CvArgs {
 impl CvArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
-        let mut document = Document::read(&self.config, &self.set)?;
-        if let Some(device) = &self.device {
-            document.set(&format!("device={device}"))?;
-        }
-        let config = ExperimentConfig::from_document(&document)?;
-        let device = device::open(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
+        let Opened { document, config, device } = self.run.open()?;
         let folder = self.out.as_deref().map(OutputFolder::open).transpose()?;
         if let Some(folder) = &folder {
             folder.write("config.toml", resolved_toml(&config, &document)?.as_bytes())?;
@@ -76,11 +66,14 @@ impl CvArgs {
             threads,
             done: &done,
         };
-        let result = cross_validate(&document, &config, &options)?;
+        let fitting = Instant::now();
+        let report = cross_validate(&document, &config, &options)?;
+        let fit_time = fitting.elapsed();
         bar.finish_and_clear();
+        let result = report.result.clone();
         if let Some(folder) = &folder {
-            folder.write_json("report.json", &result)?;
-            folder.write_json("run.json", &RunRecord::new(&config.device, start.elapsed(), start.elapsed()))?;
+            let record = RunRecord::new(&config.device, fit_time, start.elapsed());
+            write_reports(folder, &Report::Cv(report), &record)?;
         }
         if self.json {
             writeln!(out, "{}", serde_json::json!(result))?;

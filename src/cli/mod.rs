@@ -12,6 +12,8 @@ mod loss;
 mod models;
 mod predict;
 mod progress;
+mod report;
+mod run_args;
 mod scored;
 mod synth;
 mod table;
@@ -44,6 +46,8 @@ enum Command {
     Train(train::TrainArgs),
     /// Folds x grid x seeds: a table with standard errors
     Cv(cv::CvArgs),
+    /// The page of a finished run, made again from its folder
+    Report(report::ReportArgs),
     /// A score for every document, or a TREC run
     Predict(predict::PredictArgs),
     /// Exact measures of a ranker, of scores, or of a TREC run
@@ -70,6 +74,7 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Train(args) => args.run(&mut out),
         Command::Cv(args) => args.run(&mut out),
+        Command::Report(args) => args.run(&mut out),
         Command::Predict(args) => args.run(&mut out),
         Command::Eval(args) => args.run(&mut out),
         Command::Compare(args) => args.run(&mut out),

@@ -8,25 +8,19 @@ use clap::Args;
 use serde_json::json;
 
 use super::progress::{Bar, interrupt_on_signal};
+use super::report::write_reports;
+use super::run_args::{Opened, RunArgs};
 use super::{Failure, Table};
-use crate::device;
 use crate::experiment::{
-    Document, Evaluations, ExperimentConfig, FitOptions, OutputError, OutputFolder, RunRecord, TrainReport, fit,
-    resolved_toml,
+    Evaluations, FitOptions, OutputError, OutputFolder, Report, RunRecord, TrainReport, fit, resolved_toml,
 };
 use crate::learner::StopReason;
 
 /// Arguments of `train`.
 #[derive(Debug, Args)]
 pub struct TrainArgs {
-    /// Configuration file
-    config: PathBuf,
-    /// Device, as listed by `burn-rank devices` [default: the configuration's]
-    #[arg(long)]
-    device: Option<String>,
-    /// Replaces a key of the configuration, as in learner.epochs=10
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    run: RunArgs,
     /// Folder of the results [default: runs/NAME]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -49,12 +43,7 @@ const CONFIG: &str = "config.toml";
 impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
-        let mut document = Document::read(&self.config, &self.set)?;
-        if let Some(device) = &self.device {
-            document.set(&format!("device={device}"))?;
-        }
-        let config = ExperimentConfig::from_document(&document)?;
-        let device = device::open(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
+        let Opened { document, config, device } = self.run.open()?;
         let split = config.data.split()?;
 
         let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
@@ -81,9 +70,8 @@ impl TrainArgs {
 
         fit.ranker.save(&folder.file(RANKER))?;
         folder.write("README.md", fit.ranker.card(&config.name).as_bytes())?;
-        let report = TrainReport::new(&config, &split, &fit);
-        folder.write_json("report.json", &report)?;
-        folder.write_json("run.json", &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+        let report = Report::Train(TrainReport::new(&config, &split, &fit));
+        write_reports(&folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
 
         if self.json {
             let summary = json!({

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{ConfigError, Document, grid};
 use crate::data::letor::ReadOptions;
@@ -210,6 +210,26 @@ impl ExperimentConfig {
     /// [`LearnerError`] naming the parameter.
     pub fn learner(&self) -> Result<Box<dyn Learner>, LearnerError> {
         registry::build(&self.learner, self.loss.as_ref(), self.scorer.as_ref())
+    }
+
+    /// The configuration as a value, with the defaults of learner and loss filled in.
+    pub fn resolved(&self) -> Value {
+        let fill = |given: &mut Value, defaults: Map<String, Value>| {
+            let Some(given) = given.as_object_mut() else { return };
+            for (key, value) in defaults {
+                given.entry(key).or_insert(value);
+            }
+        };
+        let mut value = json!(self);
+        if let Some(entry) =
+            registry::LEARNERS.iter().find(|entry| self.learner.get("kind") == Some(&json!(entry.name)))
+        {
+            fill(&mut value["learner"], (entry.defaults)());
+        }
+        if let Some(entry) = self.loss.as_ref().and_then(|loss| crate::loss::registry::find(&loss.name).ok()) {
+            fill(&mut value["loss"], (entry.defaults)());
+        }
+        value
     }
 
     /// The convention.

@@ -1,7 +1,7 @@
 //! Cross-validation: folds x grid x seeds. Every fold selects its grid point on its own validation queries; test queries
 //! are only measured.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -12,10 +12,12 @@ use serde_json::Value;
 use super::fit::{ExperimentError, FitOptions, fit};
 use super::grid::{self, Point};
 use super::output::OutputFolder;
+use super::report::{CrossValidationReport, FitReport, FoldDetails, Measures, PerQuery, Sets, standard_error};
 use super::splits::Split;
 use super::{ConfigError, Document, ExperimentConfig};
 use crate::data::DataError;
 use crate::learner::StopReason;
+use crate::ranker::Versions;
 
 /// One fit of a cross-validation.
 #[derive(Debug, Clone)]
@@ -31,14 +33,14 @@ struct Job {
 struct JobResult {
     /// Selection measure on validation queries.
     selection: f64,
-    best_round: usize,
-    stop: StopReason,
+    #[serde(flatten)]
+    fit: FitReport,
     /// `[measure][query]` on test queries; absent where the convention excludes the query.
     test: Vec<Vec<Option<f64>>>,
 }
 
 /// The selected result of one fold, averaged over seeds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldResult {
     /// Number of the fold, from 1.
     pub fold: usize,
@@ -48,13 +50,12 @@ pub struct FoldResult {
     pub validation: f64,
     /// Test measures.
     pub measures: Measures,
+    /// Standard error of each, over the test queries of the fold.
+    pub standard_errors: Measures,
 }
 
-/// Values by measure, in the order of the configuration.
-pub type Measures = serde_json::Map<String, Value>;
-
 /// The result of a cross-validation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrossValidation {
     /// Name of the experiment.
     pub name: String,
@@ -101,7 +102,7 @@ pub fn cross_validate(
     document: &Document,
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
-) -> Result<CrossValidation, ExperimentError> {
+) -> Result<CrossValidationReport, ExperimentError> {
     let points = grid::points(&config.grid).map_err(ExperimentError::Convention)?;
     let configs = points.iter().map(|point| at_point(document, point)).collect::<Result<Vec<_>, _>>()?;
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
@@ -209,8 +210,7 @@ fn run_job(
     let fitted = fit(config, split, job.seed, &fit_options)?;
     let result = JobResult {
         selection: fitted.selection(),
-        best_round: fitted.best_round,
-        stop: fitted.stop,
+        fit: FitReport::of(&fitted, job.seed),
         test: fitted.evaluations.get("test").map(|test| test.per_query.clone()).unwrap_or_default(),
     };
     if let Some((output, name)) = &folder
@@ -242,9 +242,10 @@ fn summarise(
     splits: &[Split],
     results: &[JobResult],
     interrupted: bool,
-) -> Result<CrossValidation, ExperimentError> {
+) -> Result<CrossValidationReport, ExperimentError> {
     let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
     let mut folds = Vec::new();
+    let mut details = Vec::new();
     // `[measure][query]` over all folds, averaged over seeds.
     let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
     for (s, split) in splits.iter().enumerate() {
@@ -252,26 +253,42 @@ fn summarise(
             let first = (s * points.len() + point) * seeds.len();
             &results[first..first + seeds.len()]
         };
-        let selection = |point: usize| mean(of_point(point).iter().map(|result| result.selection));
+        let selections: Vec<f64> =
+            (0..points.len()).map(|point| mean(of_point(point).iter().map(|result| result.selection))).collect();
         // Ties go to the first point.
         let best =
-            (1..points.len()).fold(0, |best, point| if selection(point) > selection(best) { point } else { best });
-        let mut measures = Measures::new();
+            (1..points.len()).fold(0, |best, point| if selections[point] > selections[best] { point } else { best });
+        let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
+        let mut per_query = PerQuery {
+            set: "test".to_string(),
+            queries: split.test.as_ref().map(|test| test.query_ids.clone()).unwrap_or_default(),
+            values: BTreeMap::new(),
+        };
         for (m, name) in names.iter().enumerate() {
-            let values = over_seeds(of_point(best), m);
-            measures.insert(name.clone(), Value::from(mean(values.iter().copied())));
-            pooled[m].extend(values);
+            let of_queries = over_seeds(of_point(best), m);
+            let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
+            measures.insert(name.clone(), Value::from(mean(counted.iter().copied())));
+            standard_errors.insert(name.clone(), Value::from(standard_error(&counted)));
+            pooled[m].extend(counted);
+            per_query.values.insert(name.clone(), of_queries);
         }
         folds.push(FoldResult {
             fold: split.fold,
             selected: grid::label(&points[best]),
-            validation: selection(best),
+            validation: selections[best],
             measures,
+            standard_errors,
+        });
+        details.push(FoldDetails {
+            data: Sets::of(split),
+            points: selections,
+            per_query,
+            fits: of_point(best).iter().map(|result| result.fit.clone()).collect(),
         });
     }
     let tests = splits.iter().filter_map(|split| split.test.as_ref());
     let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
-    Ok(CrossValidation {
+    let result = CrossValidation {
         name: config.name.clone(),
         convention: config.convention().map_err(ExperimentError::Convention)?,
         queries: tests.clone().map(|test| test.queries()).sum(),
@@ -281,29 +298,30 @@ fn summarise(
         seeds: seeds.to_vec(),
         folds,
         interrupted,
+    };
+    Ok(CrossValidationReport {
+        result,
+        config: config.resolved(),
+        selection: config.measure.select,
+        points: points.iter().map(grid::label).collect(),
+        details,
+        versions: Versions::current(),
     })
 }
 
-/// Value of measure `m` for every query that counts, averaged over seeds.
-fn over_seeds(results: &[JobResult], m: usize) -> Vec<f64> {
+/// Value of measure `m` for every query, averaged over seeds; none where the convention leaves the query out.
+fn over_seeds(results: &[JobResult], m: usize) -> Vec<Option<f64>> {
     let queries = results.first().and_then(|result| result.test.get(m)).map_or(0, Vec::len);
     let of_query = |q: usize| {
         let values: Option<Vec<f64>> = results.iter().map(|result| result.test[m][q]).collect();
         values.map(|values| mean(values.into_iter()))
     };
-    (0..queries).filter_map(of_query).collect()
+    (0..queries).map(of_query).collect()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
     sum / count as f64
-}
-
-fn standard_error(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let centre = mean(values.iter().copied());
-    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-    (squares / (n - 1.0) / n).sqrt()
 }
 
 /// Fits at once that `available` bytes of memory allow, one to `threads`.
@@ -326,20 +344,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standard_error_by_hand() {
-        // Deviation of 1, 2, 3 is 1; over sqrt(3).
-        assert!((standard_error(&[1.0, 2.0, 3.0]) - 1.0 / 3f64.sqrt()).abs() < 1e-15);
-    }
-
-    #[test]
-    fn queries_that_a_convention_excludes_do_not_count() {
+    fn queries_that_a_convention_excludes_have_no_value() {
         let result = |a, b| JobResult {
             selection: 0.0,
-            best_round: 1,
-            stop: StopReason::Completed,
+            fit: FitReport {
+                seed: 1,
+                rounds: 1,
+                best_round: 1,
+                stop: StopReason::Completed,
+                approximation: None,
+                weights: None,
+                history: Vec::new(),
+            },
             test: vec![vec![Some(a), None, Some(b)]],
         };
-        assert_eq!(over_seeds(&[result(1.0, 0.0), result(0.0, 0.5)], 0), [0.5, 0.25]);
+        assert_eq!(over_seeds(&[result(1.0, 0.0), result(0.0, 0.5)], 0), [Some(0.5), None, Some(0.25)]);
     }
 
     #[test]

@@ -6,14 +6,19 @@ mod document;
 mod fit;
 mod grid;
 mod output;
+mod record;
 mod report;
 mod splits;
 
 pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
-pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobDone, Measures, cross_validate};
+pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobDone, cross_validate};
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{Point, label, points};
 pub use output::{OutputError, OutputFolder};
-pub use report::{DataReport, RunRecord, TrainReport, peak_memory_mib, resolved_toml};
+pub use record::{RunRecord, peak_memory_mib};
+pub use report::{
+    CrossValidationReport, DataReport, FitReport, FoldDetails, Measures, PerQuery, Report, SetMeasures, Sets,
+    TrainReport, resolved_toml,
+};
 pub use splits::Split;

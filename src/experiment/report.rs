@@ -1,46 +1,93 @@
-//! What a run leaves beside its ranker: `report.json`, the same bytes for the same configuration and seed on the CPU, and
-//! `run.json`, which holds what may differ between machines and moments.
+//! `report.json`: what a run found, the same bytes for the same configuration and seed on the CPU. What may differ between
+//! machines and moments is in `run.json` ([`RunRecord`](super::RunRecord)).
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::collections::BTreeMap;
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::fit::{Evaluations, Fit, linear_weights};
+use super::cross_validation::CrossValidation;
+use super::fit::{Fit, linear_weights};
 use super::splits::Split;
 use super::{ConfigError, Document, ExperimentConfig};
-use crate::data::Dataset;
+use crate::data::{Dataset, Statistics};
 use crate::learner::{Round, StopReason};
 use crate::loss::Approximation;
+use crate::measure::{Convention, Evaluation, Measure};
 use crate::ranker::Versions;
 
-/// One set of queries.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DataReport {
-    /// Queries, documents, empty queries, label and list-length histograms.
-    pub statistics: Value,
-    /// SHA-256 of the content.
-    pub hash: String,
+/// The record of a run of either kind, told apart by its `command`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Report {
+    /// Of `burn-rank train`.
+    Train(TrainReport),
+    /// Of `burn-rank cv`.
+    Cv(CrossValidationReport),
 }
 
-impl DataReport {
-    fn of(data: &Dataset) -> Self {
-        let statistics = serde_json::to_value(data.statistics()).unwrap_or(Value::Null);
-        Self { statistics, hash: data.data_hash() }
-    }
-}
-
-/// The deterministic part of a run's record.
-#[derive(Debug, Clone, Serialize)]
+/// The record of one fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainReport {
     /// Name of the experiment.
     pub name: String,
     /// The resolved configuration.
-    pub config: ExperimentConfig,
+    pub config: Value,
+    /// Convention of every measure.
+    pub convention: Convention,
+    /// The measure that selects.
+    pub selection: Measure,
     /// The fold, from 1.
     pub fold: usize,
     /// Each set of queries.
-    pub data: Map<String, Value>,
+    pub data: Sets<DataReport>,
+    /// Measures of the selected model on each set.
+    pub measures: Sets<SetMeasures>,
+    /// The fit.
+    #[serde(flatten)]
+    pub fit: FitReport,
+    /// Every query of the test set; of the validation or else the training set where there is none.
+    pub per_query: PerQuery,
+    /// Versions.
+    pub versions: Versions,
+}
+
+/// The record of a cross-validation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrossValidationReport {
+    /// The table, as `cv --json` prints it.
+    #[serde(flatten)]
+    pub result: CrossValidation,
+    /// The resolved configuration.
+    pub config: Value,
+    /// The measure that selects.
+    pub selection: Measure,
+    /// Every point of the grid; `-` alone where there is no grid.
+    pub points: Vec<String>,
+    /// What the table does not say of each fold, in its order.
+    pub details: Vec<FoldDetails>,
+    /// Versions.
+    pub versions: Versions,
+}
+
+/// One fold of a cross-validation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FoldDetails {
+    /// Each set of queries.
+    pub data: Sets<DataReport>,
+    /// The selection measure of each point of the grid, averaged over seeds.
+    pub points: Vec<f64>,
+    /// Every test query, averaged over seeds, at the selected point.
+    pub per_query: PerQuery,
+    /// The fits of the selected point, one a seed.
+    pub fits: Vec<FitReport>,
+}
+
+/// How one fit went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FitReport {
+    /// The seed.
+    pub seed: u64,
     /// Rounds done.
     pub rounds: usize,
     /// The round selected, from 1.
@@ -48,79 +95,161 @@ pub struct TrainReport {
     /// Why the fit ended.
     pub stop: StopReason,
     /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// Measures of the selected model on each set.
-    pub measures: Evaluations,
     /// Weight of each feature of a linear ranker, on normalised features.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
     /// Every round.
     pub history: Vec<Round>,
-    /// Versions.
-    pub versions: Versions,
+}
+
+/// Something of each set of queries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sets<T> {
+    /// Queries to train on.
+    pub train: T,
+    /// Queries to select on.
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    pub validation: Option<T>,
+    /// Queries to test on.
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    pub test: Option<T>,
+}
+
+/// One set of queries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DataReport {
+    /// Queries, documents, empty queries, label and list-length histograms.
+    pub statistics: Statistics,
+    /// SHA-256 of the content.
+    pub hash: String,
+}
+
+/// Values by measure, in the order of the configuration; `null` where there is none.
+pub type Measures = serde_json::Map<String, Value>;
+
+/// Measures of one set of queries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SetMeasures {
+    /// Number of queries, empty ones included.
+    pub queries: usize,
+    /// Queries without a relevant document.
+    pub empty_queries: usize,
+    /// Mean over the queries that count.
+    pub measures: Measures,
+    /// Standard error of each mean: deviation over queries / sqrt(queries); none of a single query.
+    pub standard_errors: Measures,
+}
+
+/// Measures of every query of a set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PerQuery {
+    /// `test`, `validation` or `train`.
+    pub set: String,
+    /// Identifier of each query.
+    pub queries: Vec<String>,
+    /// By measure, the value of each query; `null` where the convention leaves the query out.
+    pub values: BTreeMap<String, Vec<Option<f64>>>,
 }
 
 impl TrainReport {
     /// The report of one fit.
     pub fn new(config: &ExperimentConfig, split: &Split, fit: &Fit) -> Self {
-        let sets =
-            [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
-        let data = sets.into_iter().filter_map(|(name, set)| Some((name.to_string(), json!(DataReport::of(set?)))));
+        let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::of);
         Self {
             name: config.name.clone(),
-            config: config.clone(),
+            config: config.resolved(),
+            convention: fit.ranker.metadata().convention.clone(),
+            selection: config.measure.select,
             fold: split.fold,
-            data: data.collect(),
-            rounds: fit.history.len(),
-            best_round: fit.best_round,
-            stop: fit.stop,
-            approximation: fit.approximation.clone(),
-            measures: fit.evaluations.clone(),
-            weights: linear_weights(&fit.ranker),
-            history: fit.history.clone(),
+            data: Sets::of(split),
+            measures: Sets {
+                train: measures("train").expect("the training queries are always measured"),
+                validation: measures("validation"),
+                test: measures("test"),
+            },
+            fit: FitReport::of(fit, config.seed),
+            per_query: PerQuery::of(split, fit),
             versions: Versions::current(),
         }
     }
 }
 
-/// The part of a run's record that may differ between machines and moments.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RunRecord {
-    /// Device name.
-    pub device: String,
-    /// Threads of the processor pool.
-    pub threads: usize,
-    /// Seconds of the fit, as far as this process did it.
-    pub fit_seconds: f64,
-    /// Seconds in all, reading and reporting included.
-    pub total_seconds: f64,
-    /// Largest resident memory of the process in MiB, where the system tells.
-    pub peak_memory_mib: Option<f64>,
-    /// Seconds since 1970, at the end.
-    pub finished: u64,
-}
-
-impl RunRecord {
-    /// The record of a run that ends now.
-    pub fn new(device: &str, fit: Duration, total: Duration) -> Self {
+impl FitReport {
+    pub(super) fn of(fit: &Fit, seed: u64) -> Self {
         Self {
-            device: device.to_string(),
-            threads: rayon::current_num_threads(),
-            fit_seconds: fit.as_secs_f64(),
-            total_seconds: total.as_secs_f64(),
-            peak_memory_mib: peak_memory_mib(),
-            finished: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            seed,
+            rounds: fit.history.len(),
+            best_round: fit.best_round,
+            stop: fit.stop,
+            approximation: fit.approximation.clone(),
+            weights: linear_weights(&fit.ranker),
+            history: fit.history.clone(),
         }
     }
 }
 
-/// Largest resident memory of this process in MiB; `None` where `/proc` is absent.
-pub fn peak_memory_mib() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kib / 1024.0)
+impl Sets<DataReport> {
+    pub(super) fn of(split: &Split) -> Self {
+        Self {
+            train: DataReport::of(&split.train),
+            validation: split.validation.as_ref().map(DataReport::of),
+            test: split.test.as_ref().map(DataReport::of),
+        }
+    }
+}
+
+impl<T> Sets<T> {
+    /// The sets that there are, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &T)> {
+        let others = [("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
+        let others = others.into_iter().filter_map(|(name, set)| Some((name, set?)));
+        std::iter::once(("train", &self.train)).chain(others)
+    }
+}
+
+impl DataReport {
+    fn of(data: &Dataset) -> Self {
+        Self { statistics: data.statistics(), hash: data.data_hash() }
+    }
+}
+
+impl SetMeasures {
+    fn of(evaluation: &Evaluation) -> Self {
+        let means = evaluation.means.iter();
+        let errors = evaluation.means.iter().zip(&evaluation.per_query);
+        let error = |values: &[Option<f64>]| standard_error(&values.iter().copied().flatten().collect::<Vec<_>>());
+        Self {
+            queries: evaluation.queries,
+            empty_queries: evaluation.empty_queries,
+            measures: means.map(|(measure, mean)| (measure.to_string(), Value::from(*mean))).collect(),
+            standard_errors: errors.map(|((measure, _), v)| (measure.to_string(), Value::from(error(v)))).collect(),
+        }
+    }
+}
+
+impl PerQuery {
+    /// Of the last set that there is.
+    fn of(split: &Split, fit: &Fit) -> Self {
+        let sets = [("test", split.test.as_ref()), ("validation", split.validation.as_ref())];
+        let other = sets.into_iter().find_map(|(name, set)| Some((name, set?)));
+        let (set, data) = other.unwrap_or(("train", &split.train));
+        let values = fit.evaluations.get(set).into_iter().flat_map(|e| e.means.iter().zip(&e.per_query));
+        Self {
+            set: set.to_string(),
+            queries: data.query_ids.clone(),
+            values: values.map(|((measure, _), values)| (measure.to_string(), values.clone())).collect(),
+        }
+    }
+}
+
+/// Deviation over queries / sqrt(queries); NaN, which JSON writes as `null`, of fewer than two.
+pub(super) fn standard_error(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (n - 1.0) / n).sqrt()
 }
 
 /// The resolved configuration as TOML.
@@ -129,4 +258,24 @@ pub fn peak_memory_mib() -> Option<f64> {
 /// [`ConfigError`] when a value has no TOML form.
 pub fn resolved_toml(config: &ExperimentConfig, document: &Document) -> Result<String, ConfigError> {
     toml::to_string_pretty(config).map_err(|error| document.refuse("", &error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_error_by_hand() {
+        // Deviation of 1, 2, 3 is 1; over sqrt(3).
+        assert!((standard_error(&[1.0, 2.0, 3.0]) - 1.0 / 3f64.sqrt()).abs() < 1e-15);
+        assert!(standard_error(&[0.5]).is_nan());
+    }
+
+    #[test]
+    fn sets_are_in_the_order_of_use() {
+        let sets = Sets { train: 1, validation: None, test: Some(3) };
+        assert_eq!(sets.iter().collect::<Vec<_>>(), [("train", &1), ("test", &3)]);
+        assert_eq!(serde_json::to_string(&sets).unwrap(), r#"{"train":1,"test":3}"#);
+        assert_eq!(serde_json::from_str::<Sets<i32>>(r#"{"train":1,"test":3}"#).unwrap(), sets);
+    }
 }

@@ -21,6 +21,7 @@ pub mod registry;
 pub mod regression;
 mod rounds;
 pub mod smooth_rank;
+mod surrogate_value;
 pub mod svm_map;
 #[cfg(test)]
 mod testing;
@@ -28,6 +29,7 @@ mod testing;
 pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progress, Round, Selection, StopReason};
 
 pub use grid::Grid;
+pub use surrogate_value::SURROGATE;
 
 use crate::data::Dataset;
 

@@ -218,7 +218,7 @@ impl Learner for RankBoost {
             rounds.record(Round {
                 round: rounds.next(),
                 objective,
-                train: validation.is_none().then(|| judge.mean(train, &scores)).transpose()?,
+                train: Some(judge.mean(train, &scores)?),
                 validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?,
                 figures: vec![
                     ("feature".into(), (feature + 1) as f64),

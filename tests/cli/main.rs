@@ -9,6 +9,7 @@ mod compare;
 mod configs;
 mod exactness;
 mod guide;
+mod report;
 mod runs;
 mod trec;
 

@@ -289,7 +289,7 @@ impl AdaRank {
             rounds.record(Round {
                 round: rounds.next(),
                 objective: mean(values.iter().map(|value| (-value).exp())),
-                train: validation.is_none().then(|| selection.mean(train, &on_train.scores)).transpose()?,
+                train: Some(selection.mean(train, &on_train.scores)?),
                 validation: on_validation
                     .as_ref()
                     .map(|combined| selection.mean(combined.data, &combined.scores))

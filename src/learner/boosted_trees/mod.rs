@@ -29,6 +29,7 @@ use super::bins::{Bins, MAX_BINS};
 use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
 use super::rounds::Rounds;
+use super::surrogate_value::SurrogateValue;
 use super::{FitContext, Fitted, Learner, LearnerError, Round, StopReason, checks};
 use crate::data::Dataset;
 use crate::loss::LossSpec;
@@ -203,6 +204,8 @@ impl Learner for BoostedTrees {
         checks::trainable(NAME, train, validation, context.progress)?;
         let objective = Objective::new(&self.loss, train, &context.device)?;
         let judge = Judge::of_selection(context)?;
+        let in_measure = SurrogateValue::of(&*self.loss.build()?, train)?;
+        let counted = (0..train.queries()).filter(|&q| train.has_two_labels(q)).count() as f64;
         let bins = Bins::new(train, self.config.bins);
         let parameters = (&self.config, &self.loss);
         let limit = Some(self.config.rounds);
@@ -251,12 +254,14 @@ impl Learner for BoostedTrees {
             let leaves = tree.iter().filter(|node| matches!(node, Node::Leaf { .. })).count();
             rounds.state.trees.push(tree);
             rounds.state.step = step;
+            let mut figures = vec![("leaves".into(), leaves as f64), ("step".into(), step)];
+            figures.extend(in_measure.as_ref().map(|value| value.figure(loss * counted)));
             rounds.record(Round {
                 round: rounds.next(),
                 objective: loss,
-                train: validation.is_none().then(|| judge.mean(train, &scores)).transpose()?,
+                train: Some(judge.mean(train, &scores)?),
                 validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?,
-                figures: vec![("leaves".into(), leaves as f64), ("step".into(), step)],
+                figures,
             });
             rounds.save_when_due()?;
         };

@@ -34,7 +34,7 @@ pub struct GradientConfig {
     pub anneal: Option<AnnealConfig>,
     /// Epochs without a better selection measure after which the fit stops; absent: never.
     pub patience: Option<usize>,
-    /// Measure the training data every so many epochs; 0: only where nothing else selects.
+    /// Measure the training data in the first epoch and in every so many; 0: only where nothing else selects.
     pub evaluate_train_every: usize,
 }
 
@@ -50,7 +50,7 @@ impl Default for GradientConfig {
             clip: None,
             anneal: None,
             patience: None,
-            evaluate_train_every: 0,
+            evaluate_train_every: 5,
         }
     }
 }

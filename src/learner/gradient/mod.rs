@@ -114,10 +114,10 @@ impl Gradient {
             .map(Some)
     }
 
-    /// Whether the training data are measured in an epoch: on request, and wherever nothing else selects.
+    /// Whether the training data are measured in an epoch: at intervals, and always where nothing else selects.
     fn measures_train(&self, epoch: usize, validation: bool) -> bool {
         let every = self.config.evaluate_train_every;
-        !validation || (every > 0 && epoch.is_multiple_of(every))
+        !validation || (every > 0 && (epoch == 1 || epoch.is_multiple_of(every)))
     }
 }
 

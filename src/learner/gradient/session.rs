@@ -17,6 +17,7 @@ use super::config::GradientConfig;
 use super::metric::{Measured, measure};
 use super::model::{RankingModel, TrainingBatch};
 use crate::data::Dataset;
+use crate::learner::surrogate_value::SurrogateValue;
 use crate::learner::{FitContext, LearnerError, Selection};
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::Prepared;
@@ -41,7 +42,7 @@ pub(super) struct Outcome {
     pub(super) steps: usize,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Learning rate and annealed parameter.
+    /// Learning rate, annealed parameter, surrogate.
     pub(super) figures: Vec<(String, f64)>,
 }
 
@@ -51,6 +52,7 @@ pub(super) struct Session<'a> {
     /// Name of the annealed parameter.
     annealed: Option<String>,
     anneal: AnnealState,
+    in_measure: Option<SurrogateValue>,
     selection: &'a Selection,
     seed: u64,
     batches: Batches<'a>,
@@ -90,6 +92,7 @@ impl<'a> Session<'a> {
         Ok(Self {
             annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
             anneal: AnnealState::default(),
+            in_measure: SurrogateValue::of(&*built, train)?,
             selection: &context.selection,
             seed: context.seed,
             train: Prepared::new(train, &best, &context.device),
@@ -135,7 +138,9 @@ impl<'a> Session<'a> {
         }
         figures.insert(0, ("learning_rate".to_string(), learning_rate));
         let queries: usize = steps.iter().map(Vec::len).sum();
-        Ok(Outcome { loss: losses.iter().sum::<f64>() / queries as f64, steps: steps.len(), learning_rate, figures })
+        let sum: f64 = losses.iter().sum();
+        figures.extend(self.in_measure.as_ref().map(|value| value.figure(sum)));
+        Ok(Outcome { loss: sum / queries as f64, steps: steps.len(), learning_rate, figures })
     }
 
     /// Sum of the losses of a step, and the gradients of their mean.

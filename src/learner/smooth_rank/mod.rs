@@ -30,6 +30,7 @@ use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
 use super::regression::{NormalEquations, balanced_weights, gains};
 use super::rounds::Rounds;
+use super::surrogate_value::SurrogateValue;
 use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, checks};
 use crate::data::Dataset;
 use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing};
@@ -219,6 +220,7 @@ impl SmoothRank {
         let params = (&self.config, &self.loss, &self.scorer);
         let limit = Some(self.lambdas.len() * self.sigmas.len());
         let initial = || State { weights: centre.to_vec(), best: centre.to_vec() };
+        let in_measure = SurrogateValue::of(&*self.surrogate(self.config.first_sigma)?, train)?;
         let mut rounds = Rounds::start(NAME, &params, train, validation, limit, context, initial)?;
         let stop = loop {
             if let Some(stop) = rounds.stop() {
@@ -232,20 +234,20 @@ impl SmoothRank {
             let Descent { weights, objectives, gradient_norm, evaluations } =
                 descent::minimise(objective, &*loss, lambda, centre, start, self.config.optimiser, self.limits());
             let (on_train, on_validation) = objective.merits(&weights, &judge)?;
-            let figures = [
+            let objective_value = objectives[objectives.len() - 1];
+            let mut figures = [
                 ("lambda", lambda),
                 ("sigma", sigma),
                 ("steps", (objectives.len() - 1) as f64),
                 ("evaluations", evaluations as f64),
                 ("gradient_norm", gradient_norm),
-            ];
-            let made = Round {
-                round,
-                objective: objectives[objectives.len() - 1],
-                train: Some(on_train),
-                validation: on_validation,
-                figures: figures.map(|(name, value)| (name.to_owned(), value)).to_vec(),
-            };
+            ]
+            .map(|(name, value)| (name.to_owned(), value))
+            .to_vec();
+            let away: f64 = weights.iter().zip(centre).map(|(weight, at)| (weight - at).powi(2)).sum();
+            figures.extend(in_measure.as_ref().map(|value| value.figure(objective_value - lambda * away)));
+            let made =
+                Round { round, objective: objective_value, train: Some(on_train), validation: on_validation, figures };
             if step + 1 < self.sigmas.len() {
                 rounds.pass(made);
             } else if rounds.record(made) {

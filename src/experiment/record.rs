@@ -1,0 +1,48 @@
+//! `run.json`: what may differ between machines and moments.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// The part of a run's record that may differ between machines and moments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Device name.
+    pub device: String,
+    /// Processor and system, as in `x86_64 linux`.
+    #[serde(default)]
+    pub platform: String,
+    /// Threads of the processor pool.
+    pub threads: usize,
+    /// Seconds of the fits, as far as this process did them.
+    pub fit_seconds: f64,
+    /// Seconds in all, reading and reporting included.
+    pub total_seconds: f64,
+    /// Largest resident memory of the process in MiB, where the system tells.
+    pub peak_memory_mib: Option<f64>,
+    /// Seconds since 1970, at the end.
+    pub finished: u64,
+}
+
+impl RunRecord {
+    /// The record of a run that ends now.
+    pub fn new(device: &str, fit: Duration, total: Duration) -> Self {
+        Self {
+            device: device.to_string(),
+            platform: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
+            threads: rayon::current_num_threads(),
+            fit_seconds: fit.as_secs_f64(),
+            total_seconds: total.as_secs_f64(),
+            peak_memory_mib: peak_memory_mib(),
+            finished: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        }
+    }
+}
+
+/// Largest resident memory of this process in MiB; `None` where `/proc` is absent.
+pub fn peak_memory_mib() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib / 1024.0)
+}

@@ -1,0 +1,213 @@
+//! Ranges, ticks and their labels, and the look that all plots share.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::prelude::{Cartesian2d, ChartBuilder, ChartContext, IntoFont, SVGBackend, ShapeStyle, TextStyle};
+
+use super::{Area, Ink, px};
+
+/// Size of all text, in pixels of the plot.
+const FONT: u32 = 13;
+
+/// An axis: its range, and where it has labels.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Axis {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) ticks: Vec<(f64, String)>,
+}
+
+impl Axis {
+    /// The axis of these values, with this share of their range as room at both ends, and at most `most` labels at round
+    /// numbers; values that are not finite do not count.
+    pub(super) fn around(values: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        // A range must have a width, and one that f64 can tell.
+        let width = (high / 2.0 - low / 2.0).max(1e-6 * low.abs().max(high.abs())).max(1e-12).min(f64::MAX / 8.0) * 2.0;
+        Self::between((low - room * width).max(f64::MIN / 4.0), (high + room * width).min(f64::MAX / 4.0), most)
+    }
+
+    /// From `from` to `to`, with at most `most` labels at round numbers.
+    pub(super) fn between(from: f64, to: f64, most: usize) -> Self {
+        let step = step((to - from) / most as f64);
+        let first = (from / step).ceil();
+        let count = ((to - first * step) / step).floor().max(0.0) as usize;
+        let ticks = (0..=count).map(|i| (first + i as f64) * step).map(|at| (at, tick_label(at, step)));
+        Self { from, to, ticks: ticks.collect() }
+    }
+
+    /// From 1/2 below the first to 1/2 above the last of `count` places, with at most `most` of their labels.
+    pub(super) fn places(first: f64, labels: &[String], most: usize) -> Self {
+        let every = labels.len().div_ceil(most.max(1)).max(1);
+        let ticks = labels.iter().enumerate().step_by(every).map(|(i, label)| (first + i as f64, label.clone()));
+        Self { from: first - 0.5, to: first - 0.5 + labels.len().max(1) as f64, ticks: ticks.collect() }
+    }
+
+    /// Without labels between whole numbers.
+    pub(super) fn whole(mut self) -> Self {
+        self.ticks.retain(|(at, _)| at.fract() == 0.0);
+        self.ticks.iter_mut().for_each(|(at, label)| *label = format!("{at}"));
+        self
+    }
+
+    /// Width of its longest label, in pixels.
+    fn label_width(&self) -> u32 {
+        let longest = self.ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
+        (longest as f64 * 0.6 * f64::from(FONT)).ceil() as u32
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
+        start + (f64::from(end - start) * (value - self.from) / (self.to - self.from)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        match hint.weight().allow_light_points() {
+            true => Vec::new(),
+            false => self.ticks.iter().map(|(at, _)| *at).collect(),
+        }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.from..self.to
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        self.ticks.iter().find(|(at, _)| at == value).map(|(_, label)| label.clone()).unwrap_or_default()
+    }
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is `least` or more.
+fn step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| *step >= least * (1.0 - 1e-9))
+        .unwrap_or(least)
+}
+
+/// A tick with the decimals that its step needs, or in scientific notation where those are many.
+fn tick_label(at: f64, step: f64) -> String {
+    let decimals = -step.log10().floor();
+    let label = match decimals {
+        _ if at.abs() >= 1e6 || decimals > 5.0 => format!("{at:.1e}"),
+        decimals => format!("{at:.*}", decimals.max(0.0) as usize),
+    };
+    // A rounded -0.
+    if label.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
+        return label.trim_start_matches('-').to_string();
+    }
+    label.replacen('-', "\u{2212}", 1)
+}
+
+/// Width, in pixels, of strokes that show data.
+pub(super) const DATA: u32 = 2;
+
+/// A stroke `width` pixels wide.
+pub(super) fn stroke(ink: Ink, width: u32) -> ShapeStyle {
+    ShapeStyle { color: ink.colour().into(), filled: false, stroke_width: px(width) }
+}
+
+/// A fill.
+pub(super) fn fill(ink: Ink) -> ShapeStyle {
+    ShapeStyle { color: ink.colour().into(), filled: true, stroke_width: 0 }
+}
+
+/// Text of axes.
+fn text() -> TextStyle<'static> {
+    // plotters writes its size divided by this.
+    ("sans-serif", f64::from(px(FONT)) * 1.24).into_font().color(&Ink::Text.colour())
+}
+
+pub(super) type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
+
+/// Which lines stand behind the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grid {
+    /// At the labels of the vertical axis.
+    Horizontal,
+    /// At the labels of the horizontal axis.
+    Vertical,
+}
+
+/// Draws both axes; a name below the horizontal one unless it is empty.
+pub(super) fn axes<'a, 'b>(
+    area: &'b Area<'a>,
+    x: &Axis,
+    y: &Axis,
+    x_name: &str,
+    grid: Grid,
+) -> Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(px(8))
+        .margin_right(px(16))
+        .x_label_area_size(px(if x_name.is_empty() { 26 } else { 46 }))
+        .y_label_area_size(px(y.label_width() + 14))
+        .build_cartesian_2d(x.clone(), y.clone())?;
+    let mut mesh = chart.configure_mesh();
+    match grid {
+        Grid::Horizontal => mesh.disable_x_mesh(),
+        Grid::Vertical => mesh.disable_y_mesh(),
+    };
+    if !x_name.is_empty() {
+        mesh.x_desc(x_name);
+    }
+    mesh.bold_line_style(stroke(Ink::Grid, 1))
+        .axis_style(stroke(Ink::Axis, 1))
+        .label_style(text())
+        .axis_desc_style(text())
+        .set_all_tick_mark_size(px(4))
+        .draw()?;
+    Ok(chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, label)| label.as_str()).collect()
+    }
+
+    #[test]
+    fn labels_are_round_numbers_inside_the_range() {
+        assert_eq!(labels(&Axis::between(0.0, 1.0, 5)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(labels(&Axis::between(-0.5, 99.5, 5)), ["0", "20", "40", "60", "80"]);
+        assert_eq!(labels(&Axis::between(-0.31, 0.11, 4)), ["\u{2212}0.2", "0.0"]);
+        for (from, to) in [(0.4443, 0.4451), (-7.0, 1e9), (1e-12, 2e-12)] {
+            let axis = Axis::between(from, to, 6);
+            assert!((2..=7).contains(&axis.ticks.len()), "{axis:?}");
+            assert!(axis.ticks.iter().all(|(at, _)| (from..=to).contains(at)), "{axis:?}");
+            let mut texts = labels(&axis);
+            texts.dedup();
+            assert_eq!(texts.len(), axis.ticks.len(), "{axis:?}");
+        }
+    }
+
+    #[test]
+    fn the_range_holds_every_finite_value_and_is_never_empty() {
+        for values in [vec![], vec![0.0], vec![0.3, 0.3], vec![f64::MAX, f64::MIN], vec![f64::NAN, 2.0]] {
+            let axis = Axis::around(values.iter().copied(), 0.05, 5);
+            assert!(axis.from < axis.to && (axis.to - axis.from).is_finite(), "{values:?}: {axis:?}");
+        }
+        let axis = Axis::around([0.2, 0.7].into_iter(), 0.05, 5);
+        assert!(axis.from < 0.2 && axis.to > 0.7 && axis.to < 0.75, "{axis:?}");
+    }
+
+    #[test]
+    fn places_have_their_labels_thinned_out() {
+        let names: Vec<String> = (1..=9).map(|i| i.to_string()).collect();
+        assert_eq!(labels(&Axis::places(1.0, &names, 5)), ["1", "3", "5", "7", "9"]);
+        assert_eq!((Axis::places(1.0, &names, 5).from, Axis::places(1.0, &names, 5).to), (0.5, 9.5));
+    }
+}

@@ -1,0 +1,82 @@
+//! What is drawn, instead of a colour: plotters is given a colour that stands for it, and the text that plotters writes the
+//! class.
+
+use plotters::style::RGBColor;
+
+/// What a stroke or a fill shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ink {
+    /// Labels of axes.
+    Text,
+    /// Axes.
+    Axis,
+    /// Lines behind the data.
+    Grid,
+    /// A line that marks a place: the round selected, a mean.
+    Mark,
+    /// The training queries.
+    Train,
+    /// The validation queries.
+    Validation,
+    /// The test queries.
+    Test,
+    /// A surrogate, on the training queries.
+    Surrogate,
+    /// What a learner minimises.
+    Objective,
+}
+
+impl Ink {
+    const ALL: [Ink; 9] = [
+        Ink::Text,
+        Ink::Axis,
+        Ink::Grid,
+        Ink::Mark,
+        Ink::Train,
+        Ink::Validation,
+        Ink::Test,
+        Ink::Surrogate,
+        Ink::Objective,
+    ];
+
+    /// The end of its classes: `stroke-NAME`, `fill-NAME`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ink::Text => "text",
+            Ink::Axis => "axis",
+            Ink::Grid => "grid",
+            Ink::Mark => "mark",
+            Ink::Train => "train",
+            Ink::Validation => "validation",
+            Ink::Test => "test",
+            Ink::Surrogate => "surrogate",
+            Ink::Objective => "objective",
+        }
+    }
+
+    /// The ink of a set of queries by name.
+    pub fn of_set(set: &str) -> Self {
+        match set {
+            "train" => Ink::Train,
+            "validation" => Ink::Validation,
+            _ => Ink::Test,
+        }
+    }
+
+    /// The colour that stands for it.
+    pub(super) fn colour(self) -> RGBColor {
+        RGBColor(0, 0, 1 + self as u8)
+    }
+}
+
+/// The shapes with a class in place of each colour that stands for an ink.
+pub(super) fn to_classes(shapes: &str) -> String {
+    let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
+    Ink::ALL.iter().fold(plain, |shapes, ink| {
+        let RGBColor(r, g, b) = ink.colour();
+        let stroke = format!("stroke=\"#{r:02X}{g:02X}{b:02X}\"");
+        let fill = format!("fill=\"#{r:02X}{g:02X}{b:02X}\"");
+        let (stroked, filled) = (format!("class=\"stroke-{}\"", ink.name()), format!("class=\"fill-{}\"", ink.name()));
+        shapes.replace(&stroke, &stroked).replace(&fill, &filled)
+    })
+}

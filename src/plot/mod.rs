@@ -1,0 +1,114 @@
+//! Plots as inline SVG, drawn by plotters.
+//!
+//! A plot has no colour of its own: each stroke and fill is a class named after what it shows ([`Ink`]), so that the style
+//! sheet of the page decides, in light and in dark. Nor has it a size: it scales to the width that it is given.
+
+mod axis;
+mod bars;
+mod ink;
+mod lines;
+mod rows;
+
+pub use bars::{Bars, Group};
+pub use ink::Ink;
+pub use lines::{Line, Lines};
+pub use rows::{Dot, Row, Rows};
+
+use plotters::coord::Shift;
+use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
+
+/// plotters places everything on whole units; a unit is this part of a pixel.
+const UNITS: u32 = 10;
+
+/// Width of a plot, in pixels of its own coordinates.
+const WIDTH: u32 = 480;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+/// Pixels as units.
+fn px(pixels: u32) -> u32 {
+    pixels * UNITS
+}
+
+/// What `draw` draws, `height` pixels high, described by `label` for those who cannot see it.
+fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
+    let mut drawn = String::new();
+    {
+        let area = SVGBackend::with_string(&mut drawn, (px(WIDTH), px(height))).into_drawing_area();
+        draw(&area).and_then(|()| Ok(area.present()?)).expect("a string takes any drawing");
+    }
+    // The first line opens an element with plotters' fixed size and a namespace that HTML does not need.
+    let shapes = drawn.split_once('\n').map_or("", |(_, shapes)| shapes);
+    format!(
+        "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}",
+        px(WIDTH),
+        px(height),
+        crate::text::escape_markup(label),
+        ink::to_classes(shapes)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every plot of this module, with the degenerate data that reports bring.
+    fn plots() -> Vec<String> {
+        let line = |points: Vec<(f64, f64)>| Line { name: "a".into(), ink: Ink::Train, points };
+        let lines = |lines| Lines {
+            label: "<&\">".into(),
+            x_name: "round".into(),
+            lines,
+            marks: vec![],
+            x_labels: None,
+            heights: vec![],
+        };
+        let group = |shares| Group { name: "a".into(), ink: Ink::Test, shares };
+        vec![
+            lines(vec![line(vec![(1.0, 0.2), (2.0, 0.5)]), line(vec![])]).svg(),
+            lines(vec![]).svg(),
+            lines(vec![line(vec![(1.0, 1e300), (2.0, -1e300)])]).svg(),
+            lines(vec![line(vec![(7.0, 0.0)])]).svg(),
+            lines(vec![line(vec![(1.0, f64::NAN), (2.0, 0.5), (3.0, f64::INFINITY)])]).svg(),
+            Bars::grouped("labels", vec!["0".into(), "1".into()], vec![group(vec![0.9, 0.1])]).svg(),
+            Bars::grouped("labels", vec![], vec![]).svg(),
+            Bars::histogram("values", &[0.0, 0.5, 1.0], Ink::Test, &[0.5]).svg(),
+            Bars::histogram("values", &[], Ink::Test, &[]).svg(),
+            Bars::histogram("values", &[-3.0], Ink::Test, &[]).svg(),
+            Rows { label: "weights".into(), rows: vec![], zero: true }.svg(),
+            Rows {
+                label: "weights".into(),
+                rows: vec![Row { name: "1".into(), dots: vec![Dot::new(-0.5, Ink::Train).with_error(Some(0.1))] }],
+                zero: true,
+            }
+            .svg(),
+        ]
+    }
+
+    #[test]
+    fn a_plot_has_classes_for_colours_and_no_size_of_its_own() {
+        for svg in plots() {
+            assert!(svg.starts_with("<svg class=\"plot\" viewBox=\"0 0 4800 "), "{svg}");
+            assert!(svg.trim_end().ends_with("</svg>"), "{svg}");
+            for colour in ["=\"#", "width=\"4800\"", "xmlns", "font-family"] {
+                assert!(!svg.contains(colour), "{colour}: {svg}");
+            }
+        }
+        assert!(plots()[0].contains("aria-label=\"&lt;&amp;&quot;&gt;\""));
+        assert!(plots()[0].contains("class=\"stroke-train\""));
+    }
+
+    #[test]
+    fn every_point_is_in_the_frame() {
+        for svg in plots() {
+            for points in svg.split("points=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+                for point in points.split_whitespace() {
+                    let (x, y) = point.split_once(',').unwrap();
+                    let (x, y): (i32, i32) = (x.parse().unwrap(), y.parse().unwrap());
+                    assert!((0..=4800).contains(&x) && (0..=4800).contains(&y), "{point}: {svg}");
+                }
+            }
+        }
+    }
+}

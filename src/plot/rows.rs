@@ -1,0 +1,82 @@
+//! Dots in rows, one row a name: folds, weights.
+
+use plotters::prelude::{Circle, PathElement};
+
+use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
+use super::{Ink, px, svg};
+
+/// Height of a row, in pixels.
+const ROW: u32 = 22;
+
+/// One value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dot {
+    at: f64,
+    ink: Ink,
+    error: Option<f64>,
+}
+
+impl Dot {
+    /// A value, which is left out where it is not finite.
+    pub fn new(at: f64, ink: Ink) -> Self {
+        Self { at, ink, error: None }
+    }
+
+    /// With a line this far to both sides, where there is an error.
+    pub fn with_error(self, error: Option<f64>) -> Self {
+        Self { error: error.filter(|error| error.is_finite()), ..self }
+    }
+}
+
+/// The values of one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The name.
+    pub name: String,
+    /// The values.
+    pub dots: Vec<Dot>,
+}
+
+/// Rows on common axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// What is seen, for those who cannot.
+    pub label: String,
+    /// The rows from top to bottom.
+    pub rows: Vec<Row>,
+    /// Whether the values are distances from 0, which then is in the picture, with a line to each.
+    pub zero: bool,
+}
+
+impl Rows {
+    /// The plot.
+    pub fn svg(&self) -> String {
+        let dots = || self.rows.iter().flat_map(|row| &row.dots).filter(|dot| dot.at.is_finite());
+        let ends = dots().flat_map(|dot| [dot.at - dot.error.unwrap_or(0.0), dot.at + dot.error.unwrap_or(0.0)]);
+        let x = Axis::around(ends.chain(self.zero.then_some(0.0)), 0.05, 5);
+        // The vertical axis points up, the rows are read down.
+        let names: Vec<String> = self.rows.iter().rev().map(|row| row.name.clone()).collect();
+        let y = Axis::places(0.0, &names, names.len());
+        let height = 40 + ROW * self.rows.len().max(1) as u32;
+        svg(height, &self.label, |area| {
+            let mut chart = axes(area, &x, &y, "", Grid::Vertical)?;
+            if self.zero {
+                chart.draw_series([PathElement::new(vec![(0.0, y.from), (0.0, y.to)], stroke(Ink::Mark, 1))])?;
+            }
+            for (i, row) in self.rows.iter().rev().enumerate() {
+                let height = i as f64;
+                for dot in row.dots.iter().filter(|dot| dot.at.is_finite()) {
+                    let (from, to) = match dot.error {
+                        Some(error) => (dot.at - error, dot.at + error),
+                        None if self.zero => (0.0, dot.at),
+                        None => (dot.at, dot.at),
+                    };
+                    let line = vec![(from, height), (to, height)];
+                    chart.draw_series([PathElement::new(line, stroke(dot.ink, DATA))])?;
+                    chart.draw_series([Circle::new((dot.at, height), px(5), fill(dot.ink))])?;
+                }
+            }
+            Ok(())
+        })
+    }
+}

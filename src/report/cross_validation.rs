@@ -1,0 +1,174 @@
+//! The page of a cross-validation.
+
+use serde_json::Value;
+
+use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
+use super::curves::{self, Curves};
+use super::html::{Html, Table, element, figure, figures, note, section};
+use super::{data, number, queries, weights};
+use crate::experiment::{CrossValidationReport, Measures, RunRecord};
+use crate::plot::{Dot, Ink, Row, Rows};
+
+pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) -> Frame {
+    let result = &report.result;
+    let numbers = || result.folds.iter().map(|fold| fold.fold);
+    let per_query: Vec<_> =
+        numbers().zip(&report.details).map(|(fold, d)| (format!("fold {fold}, "), &d.per_query)).collect();
+    let found: Vec<(String, &[f32])> = numbers()
+        .zip(&report.details)
+        .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.weights.as_deref()?)))
+        .collect();
+    let sets: Vec<_> = numbers().zip(report.details.iter().map(|details| &details.data)).collect();
+    let normaliser = report.config["normaliser"].as_str().unwrap_or("none");
+    let sections = [
+        section("results", "Results", results(report)),
+        grid(report),
+        learning_curves(report),
+        queries::distribution(&per_query, report.selection, &result.convention),
+        weights::weights(&found, normaliser),
+        data::of_folds(&sets),
+        configuration(&report.config),
+        provenance(&report.versions, &result.seeds, &result.convention, record),
+    ];
+    let top = header("cv", &result.name, &report.config, facts(report, record));
+    let main = element("main", sections.into_iter().collect::<Html>());
+    Frame { command: "cv", name: result.name.clone(), body: top.then(main) }
+}
+
+fn value(values: &Measures, name: &str) -> Option<f64> {
+    values.get(name).and_then(Value::as_f64)
+}
+
+fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact> {
+    let result = &report.result;
+    let selection = report.selection.to_string();
+    let test = number::with_error(value(&result.measures, &selection), value(&result.standard_errors, &selection));
+    let validation = result.folds.iter().map(|fold| fold.validation).sum::<f64>() / result.folds.len().max(1) as f64;
+    let convention = &result.convention.name;
+    let fits = result.folds.len() * report.points.len() * result.seeds.len();
+    let plan = format!(
+        "{} \u{d7} {} \u{d7} {}",
+        number::counted(result.folds.len(), "fold"),
+        number::counted(report.points.len(), "grid point"),
+        number::counted(result.seeds.len(), "seed")
+    );
+    let state = if result.interrupted { "interrupted, " } else { "" };
+    let mut facts = vec![
+        Fact::new(
+            format!("test {selection}"),
+            test,
+            format!("{convention} convention, {}", number::counted(result.queries, "query")),
+        ),
+        Fact::new(
+            format!("validation {selection}"),
+            number::measure(Some(validation)),
+            format!("{convention} convention, at the points selected"),
+        ),
+        Fact::new("fits", number::count(fits), format!("{state}{plan}")),
+    ];
+    facts.extend(record.map(cost));
+    facts
+}
+
+fn results(report: &CrossValidationReport) -> Html {
+    let result = &report.result;
+    let names: Vec<&String> = result.measures.keys().collect();
+    let validation = format!("validation {}", report.selection);
+    let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
+    let mut table = Table::new("measures by fold", columns);
+    let cells = |measures: &Measures, errors: &Measures| -> Vec<Html> {
+        names.iter().map(|name| number::with_error(value(measures, name), value(errors, name))).collect()
+    };
+    for (fold, details) in result.folds.iter().zip(&report.details) {
+        let first = [number::count(details.per_query.queries.len()), number::measure(Some(fold.validation))];
+        let first = first.into_iter().map(Html::from);
+        table.row(fold.fold.to_string(), first.chain(cells(&fold.measures, &fold.standard_errors)));
+    }
+    let first = [number::count(result.queries), String::new()].into_iter().map(Html::from);
+    table.marked_row("total", "mean", first.chain(cells(&result.measures, &result.standard_errors)));
+
+    let selection = report.selection.to_string();
+    let row = |name: String, validation: Option<f64>, measures: &Measures, errors: &Measures| {
+        let test = value(measures, &selection).map(|at| Dot::new(at, Ink::Test).with_error(value(errors, &selection)));
+        let validation = validation.map(|at| Dot::new(at, Ink::Validation));
+        Row { name, dots: test.into_iter().chain(validation).collect() }
+    };
+    let mut rows: Vec<Row> = result
+        .folds
+        .iter()
+        .map(|f| row(format!("fold {}", f.fold), Some(f.validation), &f.measures, &f.standard_errors))
+        .collect();
+    rows.push(row("mean".to_string(), None, &result.measures, &result.standard_errors));
+    let title = format!("{selection} ({}) by fold", result.convention.name);
+    let legend = [
+        (Ink::Test, "test, \u{b1} standard error".to_string()),
+        (Ink::Validation, "validation, at the point selected".to_string()),
+    ];
+    let plot = figure(title.as_str(), Rows { label: title.clone(), rows, zero: false }.svg(), &legend);
+    let words = Html::text(format!(
+        " Without a relevant document: {} of {}. \u{b1} is a standard error: of a fold over its queries, of the mean over \
+         the queries of all folds; the mean itself is that of the folds.",
+        number::count(result.empty_queries),
+        number::counted(result.queries, "query"),
+    ));
+    let words = note(convention_in_words(&result.convention).then(words));
+    table.html().then(words).then(figures([plot]))
+}
+
+/// Every grid point on every fold.
+fn grid(report: &CrossValidationReport) -> Html {
+    if report.points.len() < 2 {
+        return Html::default();
+    }
+    let folds = &report.result.folds;
+    let columns = ["point".to_string()].into_iter().chain(folds.iter().map(|fold| format!("fold {}", fold.fold)));
+    let mut table = Table::new("grid", columns.chain(["folds that select it".to_string()]));
+    for (p, point) in report.points.iter().enumerate() {
+        let chosen = |fold: usize| folds[fold].selected == *point;
+        let cell = |(fold, details): (usize, &crate::experiment::FoldDetails)| {
+            let text = number::measure(details.points.get(p).copied());
+            if chosen(fold) { element("mark", text) } else { Html::from(text) }
+        };
+        let times = (0..folds.len()).filter(|&fold| chosen(fold)).count();
+        let cells = report.details.iter().enumerate().map(cell).chain([Html::from(times.to_string())]);
+        table.row(element("code", point.as_str()), cells);
+    }
+    let what = note(format!(
+        "{} ({}) on validation queries, mean over seeds. Each fold selects its own point, marked, without a look at its \
+         test queries.",
+        report.selection, report.result.convention.name
+    ));
+    section("grid", "Grid", table.html().then(what))
+}
+
+/// The curves of each fold at its selected point, first seed.
+fn learning_curves(report: &CrossValidationReport) -> Html {
+    let result = &report.result;
+    let first = || report.details.iter().filter_map(|details| details.fits.first());
+    let curves = Curves {
+        config: &report.config,
+        selection: report.selection,
+        convention: &result.convention,
+        heights: first().flat_map(|fit| &fit.history).flat_map(curves::heights).collect(),
+    };
+    let plots: Vec<Html> = result
+        .folds
+        .iter()
+        .zip(&report.details)
+        .filter_map(|(fold, details)| Some((fold, details.fits.first()?)))
+        .filter(|(_, fit)| fit.history.len() > 1)
+        .map(|(fold, fit)| {
+            let title = format!("fold {}: {} ({})", fold.fold, report.selection, result.convention.name);
+            curves.measures(fit, &title)
+        })
+        .collect();
+    if plots.is_empty() {
+        return Html::default();
+    }
+    let seeds = match result.seeds.as_slice() {
+        [first, _, ..] => format!(" Seed {first}, the first of {}.", result.seeds.len()),
+        _ => String::new(),
+    };
+    let what = note(format!("One fit a fold, at the grid point that the fold selected.{seeds}"));
+    section("curves", "Learning curves", figures(plots).then(what))
+}

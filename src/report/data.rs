@@ -1,0 +1,133 @@
+//! Data statistics: counts, label and list-length histograms.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::html::{Html, Table, element, figure, figures, note, section};
+use super::number;
+use crate::experiment::{DataReport, Sets};
+use crate::plot::{Bars, Group, Ink};
+
+/// The data of one split.
+pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
+    let mut table = counts("set");
+    for (name, set) in data.iter() {
+        count_row(&mut table, name, set);
+    }
+    let groups: Vec<Histograms> = data.iter().map(|(name, set)| Histograms::of(name, [set].into_iter())).collect();
+    section("data", "Data", table.html().then(histograms(&groups)))
+}
+
+/// The data of every fold: each query is tested once, so that the test sets together are the data.
+pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
+    let mut table = counts("fold");
+    for (fold, data) in folds {
+        for (name, set) in data.iter() {
+            count_row(&mut table, &format!("{fold} {name}"), set);
+        }
+    }
+    let tests = folds.iter().filter_map(|(_, data)| data.test.as_ref());
+    let groups = [Histograms::of("test queries of all folds", tests)];
+    section("data", "Data", table.html().then(histograms(&groups)))
+}
+
+fn counts(first: &str) -> Table {
+    let columns = [
+        first,
+        "queries",
+        "documents",
+        "features",
+        "without a relevant document",
+        "with one label only",
+        "shortest, median, longest query",
+        "SHA-256",
+    ];
+    Table::new("data", columns)
+}
+
+fn count_row(table: &mut Table, name: &str, set: &DataReport) {
+    let statistics = &set.statistics;
+    let (shortest, median, longest) = statistics.length_range;
+    let counts = [
+        statistics.queries,
+        statistics.documents,
+        statistics.features,
+        statistics.empty_queries,
+        statistics.single_label_queries,
+    ];
+    let lengths = [shortest, median, longest].map(number::count).join(", ");
+    let short: String = set.hash.chars().take(8).collect();
+    let hash = element("code", short).within("abbr", &[("title", &set.hash)]);
+    table
+        .row(name, counts.map(|value| Html::text(number::count(value))).into_iter().chain([Html::text(lengths), hash]));
+}
+
+/// Counts of one or more sets, to be drawn as shares.
+struct Histograms {
+    name: String,
+    ink: Ink,
+    /// Documents by label; a label's bits order as it does, since none is negative.
+    labels: BTreeMap<u32, usize>,
+    /// Queries by the power of two at which their length begins.
+    lengths: BTreeMap<usize, usize>,
+}
+
+impl Histograms {
+    fn of<'a>(name: &str, sets: impl Iterator<Item = &'a DataReport>) -> Self {
+        let (mut labels, mut lengths) = (BTreeMap::new(), BTreeMap::new());
+        for set in sets {
+            for (label, count) in &set.statistics.labels {
+                *labels.entry(label.to_bits()).or_default() += count;
+            }
+            for (length, count) in &set.statistics.list_lengths {
+                *lengths.entry(*length).or_default() += count;
+            }
+        }
+        Self { name: name.to_string(), ink: Ink::of_set(name), labels, lengths }
+    }
+}
+
+fn histograms(sets: &[Histograms]) -> Html {
+    let legend: Vec<(Ink, String)> = sets.iter().map(|set| (set.ink, set.name.clone())).collect();
+
+    let labels: BTreeSet<u32> = sets.iter().flat_map(|set| set.labels.keys().copied()).collect();
+    let categories: Vec<String> = labels.iter().map(|bits| f32::from_bits(*bits).to_string()).collect();
+    let by_label = sets.iter().map(|set| group(set, &set.labels, labels.iter().copied())).collect();
+    let by_label = Bars::grouped("Share of documents by label", categories, by_label).svg();
+
+    let known = sets.iter().flat_map(|set| set.lengths.keys().copied());
+    let (low, high) = known.fold((usize::MAX, 0), |(low, high), length| (low.min(length), high.max(length)));
+    let starts: Vec<usize> =
+        std::iter::successors(Some(low), |start| start.checked_mul(2)).take_while(|start| *start <= high).collect();
+    let by_length = sets.iter().map(|set| group(set, &set.lengths, starts.iter().copied())).collect();
+    let names = starts.iter().map(|start| number::count(*start)).collect();
+    let by_length = Bars::ranges("Share of queries by number of documents", names, by_length).svg();
+
+    let mut table = Table::new(
+        "documents by label",
+        ["documents with label".to_string()]
+            .into_iter()
+            .chain(labels.iter().map(|bits| f32::from_bits(*bits).to_string())),
+    );
+    for set in sets {
+        let total: usize = set.labels.values().sum();
+        let cell = |bits: &u32| {
+            let count = set.labels.get(bits).copied().unwrap_or(0);
+            let share = format!(" {:.1} %", 100.0 * count as f64 / total.max(1) as f64);
+            Html::text(number::count(count)).then(element("small", share))
+        };
+        table.row(set.name.as_str(), labels.iter().map(cell));
+    }
+    let plots = figures([
+        figure("documents by label, %", by_label, &legend),
+        figure("queries by number of documents, %", by_length, &legend),
+    ]);
+    let lengths = note("A bar of list lengths counts the queries from the number at its left up to the next.");
+    plots.then(lengths).then(table.html())
+}
+
+/// Percentages in the order of `keys`.
+fn group<K: Ord>(set: &Histograms, counts: &BTreeMap<K, usize>, keys: impl Iterator<Item = K>) -> Group {
+    let total: usize = counts.values().sum();
+    let share = |key: K| 100.0 * counts.get(&key).copied().unwrap_or(0) as f64 / total.max(1) as f64;
+    Group { name: set.name.clone(), ink: set.ink, shares: keys.map(share).collect() }
+}

@@ -1,0 +1,39 @@
+//! The page of a run: one HTML file without scripts, without anything from elsewhere, readable in light and dark, on a
+//! telephone and on paper. It is a pure view of `report.json` and `run.json`.
+
+mod about;
+mod cross_validation;
+mod curves;
+mod data;
+mod html;
+mod number;
+mod queries;
+#[cfg(test)]
+mod tests;
+mod train;
+mod weights;
+
+use self::about::Frame;
+use crate::experiment::{Report, RunRecord};
+use crate::text::escape_markup;
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page, complete; without the facts of `record` where there is none.
+pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
+    let Frame { command, name, body } = match report {
+        Report::Train(report) => train::frame(report, record),
+        Report::Cv(report) => cross_validation::frame(report, record),
+    };
+    let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));
+    // The policy keeps a browser from loading anything, and an empty icon from asking for one.
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n\
+         <meta name=\"color-scheme\" content=\"light dark\" />\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; \
+         style-src &#39;unsafe-inline&#39;; img-src data:\" />\n\
+         <link rel=\"icon\" href=\"data:,\" />\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n{body}\n</body>\n</html>\n"
+    )
+}

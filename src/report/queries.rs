@@ -1,0 +1,83 @@
+//! How the selection measure spreads over queries.
+
+use super::html::{Html, Table, details, figure, figures, note, section};
+use super::number;
+use crate::experiment::PerQuery;
+use crate::measure::{Convention, Measure};
+use crate::plot::{Bars, Ink};
+
+/// Queries that are named at the low end.
+const NAMED: usize = 20;
+
+/// The distribution over the queries of all `parts`, each with what its queries are named by.
+pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, convention: &Convention) -> Html {
+    let Some((_, first)) = parts.first() else { return Html::default() };
+    let key = selection.to_string();
+    let mut values: Vec<(f64, String)> = Vec::new();
+    let mut left_out = 0;
+    for (part, per_query) in parts {
+        for (value, query) in per_query.values.get(&key).into_iter().flatten().zip(&per_query.queries) {
+            match value {
+                Some(value) if value.is_finite() => values.push((*value, format!("{part}{query}"))),
+                _ => left_out += 1,
+            }
+        }
+    }
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let sorted: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
+    if sorted.is_empty() {
+        return Html::default();
+    }
+    let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    let set = &first.set;
+    let name = format!("{selection} ({})", convention.name);
+    let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
+    let svg = Bars::histogram(&label, &sorted, Ink::of_set(set), &[mean]).svg();
+    let legend =
+        [(Ink::of_set(set), format!("{set} queries")), (Ink::Mark, format!("mean {}", number::measure(Some(mean))))];
+    let plot = figure(format!("{set} queries by {name}"), svg, &legend);
+
+    let mut summary = Table::pairs("distribution");
+    summary.row("queries", [number::count(sorted.len())]);
+    for (name, share) in
+        [("lowest", 0.0), ("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75), ("highest", 1.0)]
+    {
+        summary.row(name, [number::measure(Some(quantile(&sorted, share)))]);
+    }
+    summary.row("queries at 0", [number::count(sorted.iter().filter(|value| **value == 0.0).count())]);
+    summary.row("queries at 1", [number::count(sorted.iter().filter(|value| **value == 1.0).count())]);
+
+    let mut lowest = Table::new("lowest queries", ["query", selection.to_string().as_str()]);
+    for (value, query) in values.iter().take(NAMED) {
+        lowest.row(query.as_str(), [number::measure(Some(*value))]);
+    }
+    let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html());
+    let out = if left_out > 0 {
+        note(format!(
+            "{} without a relevant document: the {} convention leaves them out.",
+            number::counted(left_out, "query"),
+            convention.name
+        ))
+    } else {
+        Html::default()
+    };
+    section("queries", "Query by query", figures([plot, summary.html()]).then(out).then(lowest))
+}
+
+/// The value below which `share` of the sorted values lie, between neighbours in proportion.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = share * (sorted.len() - 1) as f64;
+    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    below + (above - below) * at.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        assert_eq!([0.0, 0.25, 0.5, 1.0].map(|share| quantile(&[1.0, 2.0, 4.0], share)), [1.0, 1.5, 2.0, 4.0]);
+        assert_eq!(quantile(&[0.3], 0.75), 0.3);
+    }
+}

@@ -1,0 +1,300 @@
+//! Pages of reports written by hand: well-formed, self-contained, escaped, and complete.
+
+use serde_json::{Value, json};
+
+use super::page;
+use crate::experiment::{Report, RunRecord};
+
+/// What a user may name things, and what must not come through.
+const HOSTILE: &str = "</title><script>alert('1')</script> & \"<b>";
+
+fn data(queries: usize) -> Value {
+    let statistics = json!({"queries": queries, "documents": 9, "features": 3, "empty_queries": 1,
+        "single_label_queries": 1, "labels": [[0.0, 5], [1.0, 3], [2.0, 1]], "list_lengths": [[1, 1], [4, 2]],
+        "length_range": [1, 4, 4]});
+    json!({"statistics": statistics, "hash": "0123456789abcdef"})
+}
+
+fn history(surrogate: bool) -> Value {
+    let round = |round: u32| {
+        let mut figures = vec![json!(["learning_rate", 0.01])];
+        figures.extend(surrogate.then(|| json!(["surrogate", 0.3 + 0.05 * f64::from(round)])));
+        json!({"round": round, "objective": 0.7 / f64::from(round), "figures": figures,
+            "train": (round != 2).then_some(0.25 + 0.06 * f64::from(round)), "validation": 0.4 + 0.01 * f64::from(round)})
+    };
+    json!([round(1), round(2), round(3)])
+}
+
+fn config() -> Value {
+    json!({"name": HOSTILE, "description": HOSTILE, "seed": 1, "normaliser": "z_score",
+        "scorer": {"kind": "linear", "bias": null}, "loss": {"name": "approx_ndcg", "alpha": 10.0},
+        "learner": {"kind": "gradient", "epochs": 3}})
+}
+
+fn measures(queries: usize) -> Value {
+    json!({"queries": queries, "empty_queries": 1, "measures": {"ndcg@10": 0.4567, "map": 0.25},
+        "standard_errors": {"ndcg@10": 0.0321, "map": null}})
+}
+
+fn per_query() -> Value {
+    json!({"set": "test", "queries": [HOSTILE, "2", "3"], "values": {"ndcg@10": [0.1, null, 0.9], "map": [0.0, null, 0.5]}})
+}
+
+fn versions() -> Value {
+    json!({"burn_rank": "0.1.0", "burn": "0.22.1", "format": 1})
+}
+
+fn train() -> Value {
+    json!({"command": "train", "name": HOSTILE, "config": config(), "convention": "standard", "selection": "ndcg@10",
+        "fold": 1, "data": {"train": data(30), "validation": data(4), "test": data(3)},
+        "measures": {"train": measures(30), "validation": measures(4), "test": measures(3)},
+        "seed": 7, "rounds": 3, "best_round": 2, "stop": "early_stopped",
+        "approximation": {"documents": 4, "evaluation": "exponentials", "terms": 16, "error_f64": 1.5e-7, "error_f32": 2e-6}, "weights": [0.5, -1.25, 0.0],
+        "history": history(true), "per_query": per_query(), "versions": versions()})
+}
+
+/// Of a fit that was given one set and stopped before its first round.
+fn least() -> Value {
+    let mut report = train();
+    report["data"] = json!({"train": data(1)});
+    report["measures"] = json!({"train": measures(1)});
+    report["convention"] = json!({"gain": "linear"});
+    report["config"] = json!({"learner": {"kind": "rank_boost"}});
+    report["per_query"] = json!({"set": "train", "queries": ["1"], "values": {"ndcg@10": [null]}});
+    report["best_round"] = json!(0);
+    report["rounds"] = json!(0);
+    report["history"] = json!([]);
+    report.as_object_mut().unwrap().remove("weights");
+    report
+}
+
+fn cross_validation() -> Value {
+    let fold = |number: u32, selected: &str| {
+        json!({"fold": number, "selected": selected, "validation": 0.5, "measures": {"ndcg@10": 0.4, "map": 0.3},
+            "standard_errors": {"ndcg@10": 0.05, "map": 0.04}})
+    };
+    let fit = |seed: u32| json!({"seed": seed, "rounds": 3, "best_round": 3, "stop": "completed", "weights": [1.0, -1.0], "history": history(false)});
+    let details = json!({"data": {"train": data(30), "validation": data(4), "test": data(3)}, "points": [0.48, 0.5],
+        "per_query": per_query(), "fits": [fit(1), fit(2)]});
+    let points = ["loss.name=\"<i>\"", "loss.alpha=10.0"];
+    json!({"command": "cv", "name": HOSTILE, "convention": "letor", "queries": 6, "empty_queries": 2,
+        "measures": {"ndcg@10": 0.4, "map": 0.3}, "standard_errors": {"ndcg@10": 0.035, "map": 0.028}, "seeds": [1, 2],
+        "folds": [fold(1, points[0]), fold(2, points[1])], "interrupted": false, "config": config(),
+        "selection": "ndcg@10", "points": points, "details": [details, details], "versions": versions()})
+}
+
+fn record() -> RunRecord {
+    RunRecord {
+        device: HOSTILE.to_string(),
+        platform: "x86_64 linux".to_string(),
+        threads: 2,
+        fit_seconds: 61.0,
+        total_seconds: 62.5,
+        peak_memory_mib: Some(63.0),
+        finished: 951_782_400,
+    }
+}
+
+fn rendered(report: Value, record: Option<&RunRecord>) -> String {
+    page(&serde_json::from_value::<Report>(report).unwrap(), record)
+}
+
+fn pages() -> Vec<String> {
+    vec![
+        rendered(train(), Some(&record())),
+        rendered(least(), None),
+        rendered(cross_validation(), Some(&record())),
+        rendered(cross_validation(), None),
+    ]
+}
+
+/// An element: its name and attributes.
+type Element<'a> = (&'a str, Vec<(&'a str, &'a str)>);
+
+/// Every element of a page in the order of its opening; an error where tags do not balance, an attribute is not quoted, or
+/// text is not escaped.
+fn elements(page: &str) -> Result<Vec<Element<'_>>, String> {
+    let mut rest = page.strip_prefix("<!DOCTYPE html>").ok_or("no document type")?;
+    let (mut found, mut open): (Vec<Element>, Vec<&str>) = (Vec::new(), Vec::new());
+    while let Some(at) = rest.find('<') {
+        let text = &rest[..at];
+        let escaped = text.split('&').skip(1).all(|after| {
+            ["amp;", "lt;", "gt;", "quot;", "apos;", "#39;"].iter().any(|entity| after.starts_with(entity))
+        });
+        if !escaped || (text.contains('>') && open.last() != Some(&"style")) {
+            return Err(format!("not escaped: {text}"));
+        }
+        let end = at + rest[at..].find('>').ok_or("a tag without an end")?;
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            if open.pop() != Some(name) {
+                return Err(format!("</{name}> closes nothing, inside {open:?}"));
+            }
+            continue;
+        }
+        let (tag, empty) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
+        let (name, mut given) = tag.trim().split_once(' ').unwrap_or((tag.trim(), ""));
+        let mut attributes = Vec::new();
+        while !given.trim().is_empty() {
+            let (attribute, value) =
+                given.trim_start().split_once("=\"").ok_or_else(|| format!("not quoted: {tag}"))?;
+            let (value, after) = value.split_once('"').ok_or_else(|| format!("not closed: {tag}"))?;
+            attributes.push((attribute, value));
+            given = after;
+        }
+        found.push((name, attributes));
+        if !empty {
+            open.push(name);
+        }
+    }
+    if open.is_empty() { Ok(found) } else { Err(format!("left open: {open:?}")) }
+}
+
+#[test]
+fn the_check_finds_what_it_looks_for() {
+    for broken in ["<p>", "<p></b>", "</p>", "<p a=b></p>", "<p>a & b</p>", "<p>a > b</p>", "<p a=\"></p>"] {
+        assert!(elements(&format!("<!DOCTYPE html>{broken}")).is_err(), "{broken}");
+    }
+    let fine = "<!DOCTYPE html><p a=\"1\" b=\"2 &lt;\">a &amp; b<br /></p>";
+    assert_eq!(elements(fine).unwrap(), [("p", vec![("a", "1"), ("b", "2 &lt;")]), ("br", vec![])]);
+}
+
+#[test]
+fn pages_are_well_formed_and_need_nothing_from_elsewhere() {
+    for page in pages() {
+        let elements = elements(&page).unwrap();
+        assert!(elements.len() > 50);
+        for (name, attributes) in elements {
+            let known = [
+                "abbr",
+                "body",
+                "circle",
+                "code",
+                "dd",
+                "details",
+                "div",
+                "dl",
+                "dt",
+                "figcaption",
+                "figure",
+                "h1",
+                "h2",
+                "head",
+                "header",
+                "html",
+                "i",
+                "li",
+                "line",
+                "link",
+                "main",
+                "mark",
+                "meta",
+                "p",
+                "polyline",
+                "pre",
+                "rect",
+                "section",
+                "small",
+                "span",
+                "strong",
+                "style",
+                "summary",
+                "svg",
+                "table",
+                "tbody",
+                "td",
+                "text",
+                "th",
+                "thead",
+                "title",
+                "tr",
+                "ul",
+            ];
+            assert!(known.contains(&name), "<{name}>");
+            for (attribute, value) in attributes {
+                assert!(
+                    !attribute.starts_with("on") && !["src", "srcset", "style"].contains(&attribute),
+                    "{attribute}"
+                );
+                assert!(attribute != "href" || value == "data:,", "{value}");
+            }
+        }
+        let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+        assert!(!style.contains("url(") && !style.contains("@import") && !style.contains('<'));
+    }
+}
+
+#[test]
+fn names_are_text() {
+    for page in pages() {
+        assert!(page.contains("&lt;script&gt;") && !page.contains("<script"));
+    }
+}
+
+#[test]
+fn every_colour_of_a_plot_is_in_the_style() {
+    let pages = pages();
+    let classes: Vec<&str> = pages
+        .iter()
+        .flat_map(|page| elements(page).unwrap())
+        .flat_map(|(_, attributes)| attributes)
+        .filter_map(|(attribute, value)| (attribute == "class").then_some(value))
+        .collect();
+    for class in classes.iter().filter(|class| class.starts_with("fill-") || class.starts_with("stroke-")) {
+        assert!(super::STYLE.contains(&format!(".{class} {{")), "{class}");
+    }
+    assert!(classes.iter().any(|class| *class == "stroke-surrogate"));
+}
+
+#[test]
+fn a_fit_is_told_in_full() {
+    let page = rendered(train(), Some(&record()));
+    for part in [
+        "standard convention",
+        "test ndcg@10",
+        "0.4567<small> \u{b1} 0.0321</small>",
+        "of 3 epochs, stopped early",
+        "surrogate approx_ndcg, training",
+        "At epoch 2: surrogate 0.4000, exact on training queries (at 1, the last measured before) 0.3100",
+        "exact on validation queries 0.4200",
+        "a sum of 16 exponentials: in lists of up to 4 documents it is off by 1.500e\u{2212}7 at most",
+        "1 query without a relevant document: the standard convention leaves them out.",
+        "normalised by z_score",
+        "kind = &quot;gradient&quot;",
+        "<abbr title=\"0123456789abcdef\">",
+        "62.5 s",
+        "63 MiB",
+        "2000-02-29 00:00 UTC",
+        "burn-rank 0.1.0, burn 0.22.1",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_cross_validation_is_told_in_full() {
+    let page = rendered(cross_validation(), Some(&record()));
+    for part in [
+        "letor convention",
+        "0.4000<small> \u{b1} 0.0350</small>",
+        "2 folds \u{d7} 2 grid points \u{d7} 2 seeds",
+        "<code>loss.alpha=10.0</code>",
+        "<td><mark>0.4800</mark></td><td>0.4800</td><td>1</td>",
+        "fold 2: ndcg@10 (letor)",
+        "Seed 1, the first of 2.",
+        "One dot a fold.",
+        "fold 1, 3",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_report_is_read_as_it_was_written() {
+    for report in [train(), least(), cross_validation()] {
+        let typed: Report = serde_json::from_value(report).unwrap();
+        let text = serde_json::to_string_pretty(&typed).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), typed);
+    }
+}

@@ -1,0 +1,68 @@
+//! The page of one fit.
+
+use super::about::{
+    Fact, Frame, configuration, convention_in_words, cost, header, provenance, round_word, stop_in_words,
+};
+use super::curves::Curves;
+use super::html::{Html, Table, element, note, section};
+use super::{data, number, queries, weights};
+use crate::experiment::{RunRecord, SetMeasures, TrainReport};
+
+pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
+    let curves =
+        Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
+    let weights = report.fit.weights.as_deref().map(|found| [("weight".to_string(), found)]);
+    let normaliser = report.config["normaliser"].as_str().unwrap_or("none");
+    let sections = [
+        section("results", "Results", results(report)),
+        section("curves", "Learning curves", curves.of(&report.fit)),
+        queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
+        weights.map(|found| weights::weights(&found, normaliser)).unwrap_or_default(),
+        data::of_split(&report.data),
+        configuration(&report.config),
+        provenance(&report.versions, &[report.fit.seed], &report.convention, record),
+    ];
+    let top = header("train", &report.name, &report.config, facts(report, record));
+    let main = element("main", sections.into_iter().collect::<Html>());
+    Frame { command: "train", name: report.name.clone(), body: top.then(main) }
+}
+
+fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
+    let selection = report.selection.to_string();
+    let measured = |set: &str, measures: &SetMeasures| {
+        let value = number::with_error(
+            measures.measures.get(&selection).and_then(|value| value.as_f64()),
+            measures.standard_errors.get(&selection).and_then(|value| value.as_f64()),
+        );
+        let counts = format!("{} convention, {}", report.convention.name, number::counted(measures.queries, "query"));
+        Fact::new(format!("{set} {selection}"), value, counts)
+    };
+    // What counts stands first; training queries say the least.
+    let sets: Vec<_> = report.measures.iter().collect();
+    let shown = sets.iter().rev().take((sets.len() - 1).max(1));
+    let mut facts: Vec<Fact> = shown.map(|(set, measures)| measured(set, measures)).collect();
+    let rounds = number::counted(report.fit.rounds, round_word(&report.config));
+    facts.push(Fact::new(
+        format!("selected {}", round_word(&report.config)),
+        number::count(report.fit.best_round),
+        format!("of {rounds}, {}", stop_in_words(report.fit.stop)),
+    ));
+    facts.extend(record.map(cost));
+    facts
+}
+
+fn results(report: &TrainReport) -> Html {
+    let names: Vec<&String> = report.measures.train.measures.keys().collect();
+    let columns = ["set", "queries", "without a relevant document"].into_iter().chain(names.iter().map(|n| n.as_str()));
+    let mut table = Table::new("measures", columns);
+    for (set, measures) in report.measures.iter() {
+        let counts = [measures.queries, measures.empty_queries].map(|value| Html::text(number::count(value)));
+        let value = |name: &&String| {
+            let of = |values: &crate::experiment::Measures| values.get(*name).and_then(|value| value.as_f64());
+            number::with_error(of(&measures.measures), of(&measures.standard_errors))
+        };
+        table.row(set, counts.into_iter().chain(names.iter().map(value)));
+    }
+    let errors = Html::text(" \u{b1} is the standard error of the mean over queries.");
+    table.html().then(note(convention_in_words(&report.convention).then(errors)))
+}
