@@ -77,7 +77,7 @@ impl Bars {
     pub fn svg(&self) -> String {
         let highest = self.bars.iter().map(|(_, _, height, _)| *height).filter(|height| height.is_finite());
         let highest = highest.fold(0.0, f64::max);
-        let y = Axis::between(0.0, if highest > 0.0 { 1.05 * highest } else { 1.0 }, 4);
+        let y = Axis::between(0.0, if highest > 0.0 { 1.05 * highest } else { 1.0 }, 5);
         svg(240, &self.label, |area| {
             let mut chart = axes(area, &self.x, &y, "", Grid::Horizontal)?;
             let drawn = self.bars.iter().filter(|(_, _, height, _)| *height > 0.0);

@@ -53,7 +53,7 @@ impl Rows {
     pub fn svg(&self) -> String {
         let dots = || self.rows.iter().flat_map(|row| &row.dots).filter(|dot| dot.at.is_finite());
         let ends = dots().flat_map(|dot| [dot.at - dot.error.unwrap_or(0.0), dot.at + dot.error.unwrap_or(0.0)]);
-        let x = Axis::around(ends.chain(self.zero.then_some(0.0)), 0.05, 5);
+        let x = Axis::around(ends.chain(self.zero.then_some(0.0)), 0.05, 7);
         // The vertical axis points up, the rows are read down.
         let names: Vec<String> = self.rows.iter().rev().map(|row| row.name.clone()).collect();
         let y = Axis::places(0.0, &names, names.len());

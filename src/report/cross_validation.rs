@@ -1,12 +1,10 @@
 //! The page of a cross-validation.
 
-use serde_json::Value;
-
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
 use super::curves::{self, Curves};
 use super::html::{Html, Table, element, figure, figures, note, section};
 use super::{data, number, queries, weights};
-use crate::experiment::{CrossValidationReport, Measures, RunRecord};
+use crate::experiment::{CrossValidationReport, FoldDetails, Measures, RunRecord};
 use crate::plot::{Dot, Ink, Row, Rows};
 
 pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) -> Frame {
@@ -35,14 +33,18 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
     Frame { command: "cv", name: result.name.clone(), body: top.then(main) }
 }
 
-fn value(values: &Measures, name: &str) -> Option<f64> {
-    values.get(name).and_then(Value::as_f64)
+/// The queries that grid points are selected on.
+fn selected_on(report: &CrossValidationReport) -> &'static str {
+    if report.details.iter().all(|details| details.data.validation.is_some()) { "validation" } else { "training" }
 }
 
 fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact> {
     let result = &report.result;
     let selection = report.selection.to_string();
-    let test = number::with_error(value(&result.measures, &selection), value(&result.standard_errors, &selection));
+    let test = number::with_error(
+        number::named(&result.measures, &selection),
+        number::named(&result.standard_errors, &selection),
+    );
     let validation = result.folds.iter().map(|fold| fold.validation).sum::<f64>() / result.folds.len().max(1) as f64;
     let convention = &result.convention.name;
     let fits = result.folds.len() * report.points.len() * result.seeds.len();
@@ -60,7 +62,7 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
             format!("{convention} convention, {}", number::counted(result.queries, "query")),
         ),
         Fact::new(
-            format!("validation {selection}"),
+            format!("{} {selection}", selected_on(report)),
             number::measure(Some(validation)),
             format!("{convention} convention, at the points selected"),
         ),
@@ -73,11 +75,15 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
 fn results(report: &CrossValidationReport) -> Html {
     let result = &report.result;
     let names: Vec<&String> = result.measures.keys().collect();
-    let validation = format!("validation {}", report.selection);
+    let selected_on = selected_on(report);
+    let validation = format!("{selected_on} {}", report.selection);
     let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
     let mut table = Table::new("measures by fold", columns);
     let cells = |measures: &Measures, errors: &Measures| -> Vec<Html> {
-        names.iter().map(|name| number::with_error(value(measures, name), value(errors, name))).collect()
+        names
+            .iter()
+            .map(|name| number::with_error(number::named(measures, name), number::named(errors, name)))
+            .collect()
     };
     for (fold, details) in result.folds.iter().zip(&report.details) {
         let first = [number::count(details.per_query.queries.len()), number::measure(Some(fold.validation))];
@@ -88,9 +94,11 @@ fn results(report: &CrossValidationReport) -> Html {
     table.marked_row("total", "mean", first.chain(cells(&result.measures, &result.standard_errors)));
 
     let selection = report.selection.to_string();
+    let selection_ink = if selected_on == "training" { Ink::Train } else { Ink::Validation };
     let row = |name: String, validation: Option<f64>, measures: &Measures, errors: &Measures| {
-        let test = value(measures, &selection).map(|at| Dot::new(at, Ink::Test).with_error(value(errors, &selection)));
-        let validation = validation.map(|at| Dot::new(at, Ink::Validation));
+        let test = number::named(measures, &selection)
+            .map(|at| Dot::new(at, Ink::Test).with_error(number::named(errors, &selection)));
+        let validation = validation.map(|at| Dot::new(at, selection_ink));
         Row { name, dots: test.into_iter().chain(validation).collect() }
     };
     let mut rows: Vec<Row> = result
@@ -102,7 +110,7 @@ fn results(report: &CrossValidationReport) -> Html {
     let title = format!("{selection} ({}) by fold", result.convention.name);
     let legend = [
         (Ink::Test, "test, \u{b1} standard error".to_string()),
-        (Ink::Validation, "validation, at the point selected".to_string()),
+        (selection_ink, format!("{selected_on}, at the point selected")),
     ];
     let plot = figure(title.as_str(), Rows { label: title.clone(), rows, zero: false }.svg(), &legend);
     let words = Html::text(format!(
@@ -124,8 +132,8 @@ fn grid(report: &CrossValidationReport) -> Html {
     let columns = ["point".to_string()].into_iter().chain(folds.iter().map(|fold| format!("fold {}", fold.fold)));
     let mut table = Table::new("grid", columns.chain(["folds that select it".to_string()]));
     for (p, point) in report.points.iter().enumerate() {
-        let chosen = |fold: usize| folds[fold].selected == *point;
-        let cell = |(fold, details): (usize, &crate::experiment::FoldDetails)| {
+        let chosen = |fold: usize| folds.get(fold).is_some_and(|fold| fold.selected == *point);
+        let cell = |(fold, details): (usize, &FoldDetails)| {
             let text = number::measure(details.points.get(p).copied());
             if chosen(fold) { element("mark", text) } else { Html::from(text) }
         };

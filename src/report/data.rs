@@ -96,8 +96,9 @@ fn histograms(sets: &[Histograms]) -> Html {
 
     let known = sets.iter().flat_map(|set| set.lengths.keys().copied());
     let (low, high) = known.fold((usize::MAX, 0), |(low, high), length| (low.min(length), high.max(length)));
-    let starts: Vec<usize> =
-        std::iter::successors(Some(low), |start| start.checked_mul(2)).take_while(|start| *start <= high).collect();
+    let starts: Vec<usize> = std::iter::successors(Some(low.max(1)), |start| start.checked_mul(2))
+        .take_while(|start| *start <= high)
+        .collect();
     let by_length = sets.iter().map(|set| group(set, &set.lengths, starts.iter().copied())).collect();
     let names = starts.iter().map(|start| number::count(*start)).collect();
     let by_length = Bars::ranges("Share of queries by number of documents", names, by_length).svg();

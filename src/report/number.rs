@@ -1,12 +1,20 @@
 //! How numbers are written.
 
+use serde_json::Value;
+
 use super::html::{Html, element};
+use crate::experiment::Measures;
 
 const MISSING: &str = "\u{2013}";
 
 /// A measure, four decimals; a dash where there is none.
 pub(super) fn measure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(MISSING.to_string(), |value| minus(format!("{value:.4}")))
+}
+
+/// The value of a measure by name.
+pub(super) fn named(values: &Measures, name: &str) -> Option<f64> {
+    values.get(name).and_then(Value::as_f64)
 }
 
 /// A measure with its standard error.

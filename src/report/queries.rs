@@ -33,8 +33,10 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let name = format!("{selection} ({})", convention.name);
     let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
     let svg = Bars::histogram(&label, &sorted, Ink::of_set(set), &[mean]).svg();
-    let legend =
-        [(Ink::of_set(set), format!("{set} queries")), (Ink::Mark, format!("mean {}", number::measure(Some(mean))))];
+    let legend = [
+        (Ink::of_set(set), format!("{set} queries")),
+        (Ink::Mark, format!("mean over queries, {}", number::measure(Some(mean)))),
+    ];
     let plot = figure(format!("{set} queries by {name}"), svg, &legend);
 
     let mut summary = Table::pairs("distribution");

@@ -298,3 +298,20 @@ fn a_report_is_read_as_it_was_written() {
         assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), typed);
     }
 }
+
+#[test]
+fn a_report_that_does_not_add_up_is_still_a_page() {
+    let mut report = cross_validation();
+    report["folds"] = json!([report["folds"][0]]);
+    report["details"][0]["data"]["test"]["statistics"]["list_lengths"] = json!([[0, 3], [7, 1]]);
+    report["details"][0]["fits"][0]["weights"] = json!([1e30]);
+    report["details"][1]["per_query"]["queries"] = json!([]);
+    elements(&rendered(report, None)).unwrap();
+    let mut report = train();
+    report["best_round"] = json!(99);
+    report["data"]["train"]["statistics"]["labels"] = json!([]);
+    report["data"]["train"]["statistics"]["list_lengths"] = json!([]);
+    report["per_query"]["values"]["ndcg@10"] = json!([-7.5, 1e300, 3]);
+    report["history"][1]["figures"] = json!([]);
+    elements(&rendered(report, Some(&record()))).unwrap();
+}

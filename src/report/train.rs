@@ -30,10 +30,8 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
 fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
     let selection = report.selection.to_string();
     let measured = |set: &str, measures: &SetMeasures| {
-        let value = number::with_error(
-            measures.measures.get(&selection).and_then(|value| value.as_f64()),
-            measures.standard_errors.get(&selection).and_then(|value| value.as_f64()),
-        );
+        let of = |values| number::named(values, &selection);
+        let value = number::with_error(of(&measures.measures), of(&measures.standard_errors));
         let counts = format!("{} convention, {}", report.convention.name, number::counted(measures.queries, "query"));
         Fact::new(format!("{set} {selection}"), value, counts)
     };
@@ -58,7 +56,7 @@ fn results(report: &TrainReport) -> Html {
     for (set, measures) in report.measures.iter() {
         let counts = [measures.queries, measures.empty_queries].map(|value| Html::text(number::count(value)));
         let value = |name: &&String| {
-            let of = |values: &crate::experiment::Measures| values.get(*name).and_then(|value| value.as_f64());
+            let of = |values| number::named(values, name);
             number::with_error(of(&measures.measures), of(&measures.standard_errors))
         };
         table.row(set, counts.into_iter().chain(names.iter().map(value)));
