@@ -10,7 +10,7 @@ use crate::learner::LearnerError;
 use crate::loss::LossError;
 use crate::measure::MeasureError;
 use crate::measure::significance::SignificanceError;
-use crate::ranker::RankerError;
+use crate::ranker::{ExportError, RankerError};
 
 /// The end of a command that did not succeed.
 #[derive(Debug)]
@@ -55,7 +55,16 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, OutputError, DeviceError, LossError, MeasureError, RankerError, SignificanceError);
+input_errors!(
+    ConfigError,
+    OutputError,
+    DeviceError,
+    LossError,
+    MeasureError,
+    RankerError,
+    ExportError,
+    SignificanceError
+);
 
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {

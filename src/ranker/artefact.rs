@@ -205,10 +205,18 @@ impl Ranker {
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes =
             std::fs::read(path).map_err(|error| RankerError::File { path: path.into(), reason: error.to_string() })?;
-        let (parts, saved) =
-            file::decode(&bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
+        Self::from_bytes(&bytes, path, device)
+    }
+
+    /// Reads the bytes of a file onto a device; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but for files that cannot be read.
+    pub fn from_bytes(bytes: &[u8], path: &Path, device: &Device) -> Result<Self, RankerError> {
+        let (parts, saved) = file::decode(bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
         let metadata = |reason: String| RankerError::Metadata { path: path.into(), reason };
         let Saved { normaliser, about } = serde_json::from_value(saved).map_err(|error| metadata(error.to_string()))?;
+        normaliser.check().map_err(|error| metadata(error.to_string()))?;
         let model = parts.build(device).map_err(|source| RankerError::Model { path: path.into(), source })?;
         Self::new(normaliser, model, about).map_err(|error| metadata(error.to_string()))
     }

@@ -17,9 +17,13 @@ mod mlp;
 mod norm;
 
 pub use activation::Activation;
+#[cfg(feature = "cli")]
+pub(crate) use activation::LEAKY_SLOPE;
 pub use attention::{AttentionScorer, AttentionScorerConfig};
 pub use linear::{LinearScorer, LinearScorerConfig};
 pub use mlp::{MlpScorer, MlpScorerConfig};
+#[cfg(feature = "cli")]
+pub(crate) use norm::{EPSILON, Norm};
 pub use norm::{MaskedBatchNorm, NormKind};
 
 use burn::module::Module;
