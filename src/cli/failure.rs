@@ -79,6 +79,9 @@ impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         match error {
             DataError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            DataError::Limit { option, .. } => Failure::input(format!(
+                "{error}; raise it with --read {option}=N, or in a configuration under [data.read]"
+            )),
             error => Failure::input(error),
         }
     }
@@ -88,6 +91,7 @@ impl From<ExperimentError> for Failure {
     fn from(error: ExperimentError) -> Self {
         match error {
             ExperimentError::Learner(error) => error.into(),
+            ExperimentError::Data(error) => error.into(),
             error => Failure::input(error),
         }
     }

@@ -387,6 +387,44 @@ mod tests {
     }
 
     #[test]
+    fn a_damaged_file_never_scores_otherwise() {
+        let device = Device::flex();
+        let whole = ranker(models().remove(4));
+        let bytes = whole.to_bytes();
+        let scores = whole.predict(&data(), &device).unwrap();
+        let read = |bytes: &[u8]| Ranker::from_bytes(bytes, Path::new("damaged"), &device);
+        for length in 0..bytes.len() {
+            assert!(read(&bytes[..length]).is_err(), "truncated to {length}");
+        }
+        assert!(read(&[&bytes[..], &[0]].concat()).is_err(), "one byte more");
+        let mut harmless = 0;
+        for position in 0..bytes.len() {
+            for flip in [0x01, 0x20, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[position] ^= flip;
+                // White space that pads the header may become other white space: nothing else may pass.
+                if let Ok(passed) = read(&damaged) {
+                    assert_eq!(passed.to_bytes(), bytes, "{flip:#x} at {position}");
+                    assert_eq!(passed.predict(&data(), &device).unwrap(), scores);
+                    harmless += 1;
+                }
+            }
+        }
+        assert!(harmless < 8, "{harmless} flips passed");
+    }
+
+    #[test]
+    fn a_normaliser_that_no_fit_gives_is_refused() {
+        let whole = ranker(models().remove(0));
+        let saved = Saved { normaliser: whole.normaliser.clone(), about: whole.metadata.clone() };
+        let mut saved = serde_json::to_value(saved).unwrap();
+        saved["normaliser"]["map"]["z_score"]["mean"].as_array_mut().unwrap().pop();
+        let bytes = file::encode(&Parts::of(&whole.model), saved);
+        let error = Ranker::from_bytes(&bytes, Path::new("made"), &Device::flex()).unwrap_err().to_string();
+        assert_eq!(error, "made: metadata: normaliser.mean = 4 values: expected one for each of 5 features");
+    }
+
+    #[test]
     fn a_card_says_what_it_is() {
         let card = ranker(models().remove(2)).card("small");
         for part in [
