@@ -15,6 +15,7 @@
 //! | [`measure`] | exact measures and their conventions |
 
 #![warn(missing_docs)]
+#![deny(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -26,6 +27,8 @@ pub mod device;
 pub mod guide;
 pub mod loss;
 pub mod measure;
+// Kernels for instructions that are found at run time.
+#[allow(unsafe_code)]
 pub mod op;
 pub mod scorer;
 pub mod seed;

@@ -1,5 +1,7 @@
 //! The `burn-rank` command.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

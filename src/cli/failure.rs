@@ -10,7 +10,7 @@ use crate::learner::LearnerError;
 use crate::loss::LossError;
 use crate::measure::MeasureError;
 use crate::measure::significance::SignificanceError;
-use crate::ranker::RankerError;
+use crate::ranker::{ExportError, RankerError};
 
 /// The end of a command that did not succeed.
 #[derive(Debug)]
@@ -55,7 +55,16 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, OutputError, DeviceError, LossError, MeasureError, RankerError, SignificanceError);
+input_errors!(
+    ConfigError,
+    OutputError,
+    DeviceError,
+    LossError,
+    MeasureError,
+    RankerError,
+    ExportError,
+    SignificanceError
+);
 
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {
@@ -70,6 +79,9 @@ impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         match error {
             DataError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            DataError::Limit { option, .. } => Failure::input(format!(
+                "{error}; raise it with --read {option}=N, or in a configuration under [data.read]"
+            )),
             error => Failure::input(error),
         }
     }
@@ -79,6 +91,7 @@ impl From<ExperimentError> for Failure {
     fn from(error: ExperimentError) -> Self {
         match error {
             ExperimentError::Learner(error) => error.into(),
+            ExperimentError::Data(error) => error.into(),
             error => Failure::input(error),
         }
     }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use serde_json::{Map, Value};
 
 use super::Failure;
 use crate::data::Dataset;
@@ -12,6 +13,7 @@ use crate::data::error::quoted;
 use crate::data::letor::{self, Missing, ReadOptions};
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Measure, MeasureError};
+use crate::text::with_nearest;
 
 /// How LETOR files are read.
 #[derive(Debug, Args)]
@@ -19,6 +21,9 @@ pub struct ReadArgs {
     /// What a missing value (NULL) becomes
     #[arg(long, value_enum, default_value_t = MissingArg::Error)]
     missing: MissingArg,
+    /// A limit of the reader, as in max_compression_ratio=1000; the keys of [data.read] in a configuration
+    #[arg(long = "read", value_name = "KEY=VALUE")]
+    limits: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -36,8 +41,10 @@ impl ReadArgs {
             MissingArg::Zero => Missing::Zero,
             MissingArg::QueryMin => Missing::QueryMin,
         };
-        let options = ReadOptions { features, missing, ..ReadOptions::default() };
-        Ok(letor::read(files, &options)?)
+        let limits = assignments("--read", &self.limits)?;
+        let options: ReadOptions = serde_json::from_value(limits.into())
+            .map_err(|error| Failure::input(format!("--read: {}", with_nearest(&error.to_string()))))?;
+        Ok(letor::read(files, &ReadOptions { features: features.or(options.features), missing, ..options })?)
     }
 }
 
@@ -51,6 +58,18 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
         })
     };
     asked.split(',').map(measure).collect()
+}
+
+/// The values of a repeated `FLAG KEY=VALUE`: JSON where it is, else text.
+pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map<String, Value>, Failure> {
+    let parse = |assignment: &String| {
+        let (key, value) = assignment
+            .split_once('=')
+            .ok_or_else(|| Failure::input(format!("{flag} {assignment}: expected key=value")))?;
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        Ok((key.to_string(), value))
+    };
+    assignments.iter().map(parse).collect()
 }
 
 /// Reads one score a line.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use burn::tensor::DType;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::Failure;
+use super::{Failure, input};
 use crate::loss::{LossError, explain, registry};
 
 /// Arguments of `loss`.
@@ -45,7 +45,7 @@ struct List {
 
 impl LossArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let loss = registry::build(&self.name, &self.params()?)?;
+        let loss = registry::build(&self.name, &input::assignments("--set", &self.set)?)?;
         let dtype = match self.precision {
             Precision::F32 => DType::F32,
             Precision::F64 => DType::F64,
@@ -79,16 +79,5 @@ impl LossArgs {
             writeln!(out, "{}", json!({"value": explained.value, "loss": explained.loss, "grad": explained.grad}))?;
         }
         Ok(())
-    }
-
-    fn params(&self) -> Result<Map<String, Value>, Failure> {
-        let parse = |assignment: &String| {
-            let (key, value) = assignment
-                .split_once('=')
-                .ok_or_else(|| Failure::input(format!("--set {assignment}: expected key=value")))?;
-            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-            Ok((key.to_string(), value))
-        };
-        self.set.iter().map(parse).collect()
     }
 }

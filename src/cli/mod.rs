@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare;
+mod convert;
 mod cv;
 mod devices;
 mod eval;
@@ -54,6 +55,8 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Whether one system is better than another: tests on the same queries
     Compare(compare::CompareArgs),
+    /// A saved ranker in another system's format: ONNX, RankLib, LightGBM
+    Convert(convert::ConvertArgs),
     /// Value, loss and gradient of a loss for lists given as JSON lines
     Loss(loss::LossArgs),
     /// Generated LETOR text in the shape of MSLR-WEB
@@ -78,6 +81,7 @@ pub fn main() -> ExitCode {
         Command::Predict(args) => args.run(&mut out),
         Command::Eval(args) => args.run(&mut out),
         Command::Compare(args) => args.run(&mut out),
+        Command::Convert(args) => args.run(&mut out),
         Command::Loss(args) => args.run(&mut out),
         Command::Synth(args) => args.run(&mut out),
         Command::Bench(args) => args.run(&mut out),

@@ -14,6 +14,8 @@ pub use batch::{Batcher, BatcherConfig, Keep, RankingBatch};
 pub use dataset::Dataset;
 pub use error::DataError;
 pub use folds::Fold;
+#[cfg(feature = "cli")]
+pub(crate) use normaliser::FeatureMap;
 pub use normaliser::{Normaliser, NormaliserKind};
 pub use statistics::Statistics;
 pub use synth::SynthConfig;

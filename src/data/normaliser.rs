@@ -39,12 +39,13 @@ pub enum NormaliserKind {
 #[serde(deny_unknown_fields)]
 pub struct Normaliser {
     features: usize,
-    map: Map,
+    map: FeatureMap,
 }
 
+/// What a normaliser does to each feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Map {
+pub(crate) enum FeatureMap {
     None,
     QueryMinMax,
     /// Mean, and 1 / deviation (0 for a constant feature), of each feature.
@@ -72,11 +73,11 @@ impl Normaliser {
     /// Fits a normaliser to training data.
     pub fn fit(kind: NormaliserKind, train: &Dataset) -> Self {
         let map = match kind {
-            NormaliserKind::None => Map::None,
-            NormaliserKind::QueryMinMax => Map::QueryMinMax,
+            NormaliserKind::None => FeatureMap::None,
+            NormaliserKind::QueryMinMax => FeatureMap::QueryMinMax,
             NormaliserKind::ZScore => fit_z_score(train),
             NormaliserKind::Log1p => {
-                Map::Log1p { scale: varies(train).map(|varies| f64::from(u8::from(varies))).collect() }
+                FeatureMap::Log1p { scale: varies(train).map(|varies| f64::from(u8::from(varies))).collect() }
             }
             NormaliserKind::Quantile => fit_quantiles(train),
         };
@@ -86,17 +87,85 @@ impl Normaliser {
     /// The kind that was fitted.
     pub fn kind(&self) -> NormaliserKind {
         match self.map {
-            Map::None => NormaliserKind::None,
-            Map::QueryMinMax => NormaliserKind::QueryMinMax,
-            Map::ZScore { .. } => NormaliserKind::ZScore,
-            Map::Log1p { .. } => NormaliserKind::Log1p,
-            Map::Quantile { .. } => NormaliserKind::Quantile,
+            FeatureMap::None => NormaliserKind::None,
+            FeatureMap::QueryMinMax => NormaliserKind::QueryMinMax,
+            FeatureMap::ZScore { .. } => NormaliserKind::ZScore,
+            FeatureMap::Log1p { .. } => NormaliserKind::Log1p,
+            FeatureMap::Quantile { .. } => NormaliserKind::Quantile,
         }
     }
 
     /// Number of features fitted on.
     pub fn features(&self) -> usize {
         self.features
+    }
+
+    /// What it does to each feature.
+    #[cfg(feature = "cli")]
+    pub(crate) fn map(&self) -> &FeatureMap {
+        &self.map
+    }
+
+    /// The normalised value of one feature, counted from 0, which never falls as `x` grows; `None` for `query_min_max`,
+    /// where it depends on the other documents.
+    #[cfg(feature = "cli")]
+    pub(crate) fn value(&self, feature: usize, x: f32) -> Option<f32> {
+        match &self.map {
+            FeatureMap::None => Some(x),
+            FeatureMap::QueryMinMax => None,
+            FeatureMap::ZScore { mean, scale } => Some(z_score(x, mean[feature], scale[feature])),
+            FeatureMap::Log1p { scale } => Some(log1p(x, scale[feature])),
+            FeatureMap::Quantile { values } => Some(share_below(x, &values[feature])),
+        }
+    }
+
+    /// Refuses what no fit gives, as a file may hold: lists of another length than the number of features, numbers that
+    /// are not finite, negative scales, quantiles that are no range.
+    ///
+    /// # Errors
+    /// [`DataError::Option`] with the first of them.
+    pub fn check(&self) -> Result<(), DataError> {
+        let (means, scales, quantiles): (Option<&[f64]>, Option<&[f64]>, Option<&[Vec<f32>]>) = match &self.map {
+            FeatureMap::None | FeatureMap::QueryMinMax => (None, None, None),
+            FeatureMap::ZScore { mean, scale } => (Some(mean), Some(scale), None),
+            FeatureMap::Log1p { scale } => (None, Some(scale), None),
+            FeatureMap::Quantile { values } => (None, None, Some(values)),
+        };
+        let is_range = |values: &Vec<f32>| {
+            values.iter().all(|value| value.is_finite()) && values.is_sorted() && values.first() < values.last()
+        };
+        if let Some(means) = means {
+            self.check_each("normaliser.mean", means, |mean| mean.is_finite(), "a finite number")?;
+        }
+        if let Some(scales) = scales {
+            let expected = "a finite number, at least 0";
+            self.check_each("normaliser.scale", scales, |scale| (0.0..=f64::MAX).contains(scale), expected)?;
+        }
+        if let Some(quantiles) = quantiles {
+            let expected = "no values, or finite ones in ascending order, not all equal";
+            self.check_each("normaliser.values", quantiles, |values| values.is_empty() || is_range(values), expected)?;
+        }
+        Ok(())
+    }
+
+    fn check_each<T: std::fmt::Debug>(
+        &self,
+        option: &'static str,
+        values: &[T],
+        is_valid: impl Fn(&T) -> bool,
+        expected: &str,
+    ) -> Result<(), DataError> {
+        if values.len() != self.features {
+            let expected = format!("one for each of {} features", self.features);
+            return Err(DataError::Option { option, found: format!("{} values", values.len()), expected });
+        }
+        match values.iter().position(|value| !is_valid(value)) {
+            Some(feature) => {
+                let found = format!("{:?} for feature {}", values[feature], feature + 1);
+                Err(DataError::Option { option, found, expected: expected.to_owned() })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Normalises a dataset in place.
@@ -110,7 +179,7 @@ impl Normaliser {
         if self.features == 0 {
             return Ok(());
         }
-        if !matches!(self.map, Map::QueryMinMax) {
+        if !matches!(self.map, FeatureMap::QueryMinMax) {
             let documents = data.features.par_chunks_mut(DOCUMENTS * self.features);
             documents.for_each(|rows| self.apply_rows(rows));
             return Ok(());
@@ -144,26 +213,34 @@ impl Normaliser {
     fn apply_rows(&self, rows: &mut [f32]) {
         let documents = rows.chunks_exact_mut(self.features);
         match &self.map {
-            Map::None => {}
-            Map::QueryMinMax => query_min_max(rows, self.features),
-            Map::ZScore { mean, scale } => documents.for_each(|row| {
-                for ((value, mean), scale) in row.iter_mut().zip(mean).zip(scale) {
-                    *value = ((f64::from(*value) - mean) * scale) as f32;
+            FeatureMap::None => {}
+            FeatureMap::QueryMinMax => query_min_max(rows, self.features),
+            FeatureMap::ZScore { mean, scale } => documents.for_each(|row| {
+                for ((value, &mean), &scale) in row.iter_mut().zip(mean).zip(scale) {
+                    *value = z_score(*value, mean, scale);
                 }
             }),
-            Map::Log1p { scale } => documents.for_each(|row| {
-                for (value, scale) in row.iter_mut().zip(scale) {
-                    let x = f64::from(*value);
-                    *value = (x.abs().ln_1p().copysign(x) * scale) as f32;
+            FeatureMap::Log1p { scale } => documents.for_each(|row| {
+                for (value, &scale) in row.iter_mut().zip(scale) {
+                    *value = log1p(*value, scale);
                 }
             }),
-            Map::Quantile { values } => documents.for_each(|row| {
+            FeatureMap::Quantile { values } => documents.for_each(|row| {
                 for (value, values) in row.iter_mut().zip(values) {
                     *value = share_below(*value, values);
                 }
             }),
         }
     }
+}
+
+fn z_score(x: f32, mean: f64, scale: f64) -> f32 {
+    ((f64::from(x) - mean) * scale) as f32
+}
+
+fn log1p(x: f32, scale: f64) -> f32 {
+    let x = f64::from(x);
+    (x.abs().ln_1p().copysign(x) * scale) as f32
 }
 
 /// `(x - min) / (max - min)` of each column, 0 for a constant one.
@@ -187,7 +264,7 @@ fn varies(data: &Dataset) -> impl Iterator<Item = bool> {
     data.feature_ranges().into_iter().map(|(low, high)| high > low)
 }
 
-fn fit_z_score(train: &Dataset) -> Map {
+fn fit_z_score(train: &Dataset) -> FeatureMap {
     let documents = train.documents() as f64;
     let mean: Vec<f64> = column_sums(train, |_, x| x).iter().map(|sum| sum / documents).collect();
     let squares = column_sums(train, |feature, x| (x - mean[feature]) * (x - mean[feature]));
@@ -195,7 +272,7 @@ fn fit_z_score(train: &Dataset) -> Map {
         varies(train).zip(squares).map(|(varies, sum)| if varies { 1.0 / (sum / documents).sqrt() } else { 0.0 });
     // A deviation below the smallest double would make an infinite scale.
     let scale = scale.map(|scale| if scale.is_finite() { scale } else { 0.0 }).collect();
-    Map::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
+    FeatureMap::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
 }
 
 /// The sum of `term(feature, value)` over all documents, for each feature; added in the order of the documents.
@@ -221,7 +298,7 @@ fn column_sums(data: &Dataset, term: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f
     })
 }
 
-fn fit_quantiles(train: &Dataset) -> Map {
+fn fit_quantiles(train: &Dataset) -> FeatureMap {
     let width = train.feature_count;
     let quantiles = |feature: usize| {
         let mut column: Vec<f32> = train.features.iter().copied().skip(feature).step_by(width).collect();
@@ -232,7 +309,7 @@ fn fit_quantiles(train: &Dataset) -> Map {
         }
         (0..QUANTILES).map(|index| column[(index * last + (QUANTILES - 1) / 2) / (QUANTILES - 1)]).collect()
     };
-    Map::Quantile { values: (0..width).into_par_iter().map(quantiles).collect() }
+    FeatureMap::Quantile { values: (0..width).into_par_iter().map(quantiles).collect() }
 }
 
 /// The share at which `x` stands among ascending `values`, interpolated; the middle of the values equal to it.
@@ -328,6 +405,44 @@ mod tests {
             let mut query = extreme.query_features(1).to_vec();
             normaliser.apply_query(&mut query).unwrap();
             assert_eq!(query, applied.query_features(1), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_normaliser_that_no_fit_gives_is_refused() {
+        for kind in KINDS {
+            Normaliser::fit(kind, &data()).check().unwrap();
+        }
+        let error = |map: &str| {
+            let text = format!(r#"{{"features": 2, "map": {map}}}"#);
+            serde_json::from_str::<Normaliser>(&text).unwrap().check().unwrap_err().to_string()
+        };
+        assert_eq!(
+            error(r#"{"z_score": {"mean": [0], "scale": [1, 1]}}"#),
+            "normaliser.mean = 1 values: expected one for each of 2 features"
+        );
+        assert_eq!(
+            error(r#"{"log1p": {"scale": [1, -1]}}"#),
+            "normaliser.scale = -1.0 for feature 2: expected a finite number, at least 0"
+        );
+        assert!(error(r#"{"quantile": {"values": [[], [1, 1]]}}"#).contains("[1.0, 1.0] for feature 2"));
+        assert!(error(r#"{"quantile": {"values": [[2, 1], []]}}"#).contains("[2.0, 1.0] for feature 1"));
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn a_value_alone_is_the_value_among_others_and_never_falls() {
+        for kind in KINDS {
+            let normaliser = Normaliser::fit(kind, &data());
+            let mut row = [3.5, -0.5, 7.5];
+            let alone = [0, 1, 2].map(|feature| normaliser.value(feature, row[feature]));
+            normaliser.apply_query(&mut row).unwrap();
+            match kind {
+                NormaliserKind::QueryMinMax => assert_eq!(alone, [None; 3]),
+                _ => assert_eq!(alone, row.map(Some), "{kind:?}"),
+            }
+            let values: Vec<Option<f32>> = (-100..100).map(|x| normaliser.value(0, x as f32 / 10.0)).collect();
+            assert!(values.is_sorted(), "{kind:?}");
         }
     }
 

@@ -180,9 +180,7 @@ impl ExperimentConfig {
         }
         config.data.read.check().map_err(|error| document.refuse("data.read", &error.to_string()))?;
         config.convention().map_err(|error| document.refuse("measure.convention", &error))?;
-        if let Err(key) = grid::points(&config.grid) {
-            return Err(document.refuse(&format!("grid.{key}"), "expected a list of values, at least one"));
-        }
+        grid::points(&config.grid).map_err(|error| document.refuse(&error.key, &error.message))?;
         config.learner().map_err(|error| config.place(document, error))?;
         Ok(config)
     }

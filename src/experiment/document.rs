@@ -29,6 +29,9 @@ pub struct Document {
     root: Value,
 }
 
+/// Most parts of a dotted key: no configuration has so many, and deep tables overflow the stack when they are dropped.
+const DEEPEST: usize = 32;
+
 impl Document {
     /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`); a value that is not TOML is a string.
     ///
@@ -84,12 +87,15 @@ impl Document {
         Ok(())
     }
 
-    /// Sets a dotted key; gives back the part that is not a table when the key leads through a value.
+    /// Sets a dotted key.
     ///
     /// # Errors
-    /// The offending part of the key.
+    /// The part of the key that is not a table, where it leads through a value or has more than 32 parts.
     pub fn assign(&mut self, key: &str, value: Value) -> Result<(), String> {
         let mut place = &mut self.root;
+        if let Some(part) = key.split('.').nth(DEEPEST) {
+            return Err(part.to_string());
+        }
         let mut parts = key.split('.').peekable();
         while let Some(part) = parts.next() {
             let table = place.as_object_mut().ok_or(part)?;
@@ -203,6 +209,8 @@ mod tests {
         assert!(error.starts_with("--set learner.epochs=many: learner.epochs: invalid type"), "{error}");
         assert!(decode("", &["learner"]).unwrap_err().message.contains("key=value"));
         assert!(decode("learner = 1", &["learner.epochs=1"]).unwrap_err().message.contains("not a table"));
+        let deep = format!("{}=1", "a.".repeat(100_000));
+        assert!(decode("", &[&deep]).unwrap_err().message.contains("`a` is not a table"));
     }
 
     #[test]

@@ -5,14 +5,37 @@ use serde_json::{Map, Value};
 /// One combination: dotted key and value, in the order of the grid.
 pub type Point = Vec<(String, Value)>;
 
+/// Most combinations: each is a fit for every fold and seed.
+const MOST_POINTS: usize = 100_000;
+
+/// Why a grid is none.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{key}: {message}")]
+pub struct GridError {
+    /// The key of the configuration.
+    pub key: String,
+    /// What was found there, what was expected.
+    pub message: String,
+}
+
 /// Every combination of the listed values, the last key varying fastest; one empty point for an empty grid.
 ///
 /// # Errors
-/// The key that does not have a list of at least one value.
-pub fn points(grid: &Map<String, Value>) -> Result<Vec<Point>, String> {
-    let mut points = vec![Point::new()];
+/// A key that does not have a list of at least one value, or more than 100,000 combinations.
+pub fn points(grid: &Map<String, Value>) -> Result<Vec<Point>, GridError> {
+    let mut lists = Vec::with_capacity(grid.len());
     for (key, values) in grid {
-        let values = values.as_array().filter(|values| !values.is_empty()).ok_or(key)?;
+        let no_list =
+            || GridError { key: format!("grid.{key}"), message: "expected a list of values, at least one".to_string() };
+        lists.push((key, values.as_array().filter(|values| !values.is_empty()).ok_or_else(no_list)?));
+    }
+    let count = lists.iter().fold(1usize, |count, (_, values)| count.saturating_mul(values.len()));
+    if count > MOST_POINTS {
+        let message = format!("found {count} combinations, expected at most {MOST_POINTS}");
+        return Err(GridError { key: "grid".to_string(), message });
+    }
+    let mut points = vec![Point::new()];
+    for (key, values) in lists {
         let extend = |point: &Point| -> Vec<Point> {
             let with = |value: &Value| point.iter().cloned().chain([(key.clone(), value.clone())]).collect();
             values.iter().map(with).collect()
@@ -41,6 +64,14 @@ mod tests {
         assert_eq!(labels, ["a=1 b.c=\"x\"", "a=1 b.c=\"y\"", "a=2 b.c=\"x\"", "a=2 b.c=\"y\""]);
         assert_eq!(points(&Map::new()).unwrap().len(), 1);
         let empty = serde_json::json!({"k": []});
-        assert_eq!(points(empty.as_object().unwrap()), Err("k".to_string()));
+        let error = points(empty.as_object().unwrap()).unwrap_err().to_string();
+        assert_eq!(error, "grid.k: expected a list of values, at least one");
+    }
+
+    #[test]
+    fn a_small_file_cannot_ask_for_a_large_grid() {
+        let grid: Map<String, Value> = (0..40).map(|key| (format!("k{key}"), serde_json::json!([1, 2]))).collect();
+        let error = points(&grid).unwrap_err().to_string();
+        assert_eq!(error, format!("grid: found {} combinations, expected at most 100000", 1u64 << 40));
     }
 }

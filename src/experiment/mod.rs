@@ -14,7 +14,7 @@ pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureCon
 pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobDone, cross_validate};
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
-pub use grid::{Point, label, points};
+pub use grid::{GridError, Point, label, points};
 pub use output::{OutputError, OutputFolder};
 pub use record::{RunRecord, peak_memory_mib};
 pub use report::{

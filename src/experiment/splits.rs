@@ -113,7 +113,8 @@ impl DataConfig {
 
 impl SyntheticConfig {
     fn split(&self) -> Result<Split, DataError> {
-        let queries = self.train_queries + self.validation_queries + self.test_queries;
+        let others = self.validation_queries.saturating_add(self.test_queries);
+        let queries = self.train_queries.saturating_add(others);
         let config = SynthConfig { queries, features: self.features, seed: self.seed, ..SynthConfig::default() };
         let whole = config.generate()?;
         let mut next = 0;

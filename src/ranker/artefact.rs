@@ -205,10 +205,18 @@ impl Ranker {
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes =
             std::fs::read(path).map_err(|error| RankerError::File { path: path.into(), reason: error.to_string() })?;
-        let (parts, saved) =
-            file::decode(&bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
+        Self::from_bytes(&bytes, path, device)
+    }
+
+    /// Reads the bytes of a file onto a device; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but for files that cannot be read.
+    pub fn from_bytes(bytes: &[u8], path: &Path, device: &Device) -> Result<Self, RankerError> {
+        let (parts, saved) = file::decode(bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
         let metadata = |reason: String| RankerError::Metadata { path: path.into(), reason };
         let Saved { normaliser, about } = serde_json::from_value(saved).map_err(|error| metadata(error.to_string()))?;
+        normaliser.check().map_err(|error| metadata(error.to_string()))?;
         let model = parts.build(device).map_err(|source| RankerError::Model { path: path.into(), source })?;
         Self::new(normaliser, model, about).map_err(|error| metadata(error.to_string()))
     }
@@ -376,6 +384,44 @@ mod tests {
         assert!(message.contains("absent: not a ranker of burn-rank"), "{message}");
         let error = ranker(models().remove(0)).save(&folder.path().join("no/folder")).unwrap_err();
         assert!(matches!(error, RankerError::File { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_damaged_file_never_scores_otherwise() {
+        let device = Device::flex();
+        let whole = ranker(models().remove(4));
+        let bytes = whole.to_bytes();
+        let scores = whole.predict(&data(), &device).unwrap();
+        let read = |bytes: &[u8]| Ranker::from_bytes(bytes, Path::new("damaged"), &device);
+        for length in 0..bytes.len() {
+            assert!(read(&bytes[..length]).is_err(), "truncated to {length}");
+        }
+        assert!(read(&[&bytes[..], &[0]].concat()).is_err(), "one byte more");
+        let mut harmless = 0;
+        for position in 0..bytes.len() {
+            for flip in [0x01, 0x20, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[position] ^= flip;
+                // White space that pads the header may become other white space: nothing else may pass.
+                if let Ok(passed) = read(&damaged) {
+                    assert_eq!(passed.to_bytes(), bytes, "{flip:#x} at {position}");
+                    assert_eq!(passed.predict(&data(), &device).unwrap(), scores);
+                    harmless += 1;
+                }
+            }
+        }
+        assert!(harmless < 8, "{harmless} flips passed");
+    }
+
+    #[test]
+    fn a_normaliser_that_no_fit_gives_is_refused() {
+        let whole = ranker(models().remove(0));
+        let saved = Saved { normaliser: whole.normaliser.clone(), about: whole.metadata.clone() };
+        let mut saved = serde_json::to_value(saved).unwrap();
+        saved["normaliser"]["map"]["z_score"]["mean"].as_array_mut().unwrap().pop();
+        let bytes = file::encode(&Parts::of(&whole.model), saved);
+        let error = Ranker::from_bytes(&bytes, Path::new("made"), &Device::flex()).unwrap_err().to_string();
+        assert_eq!(error, "made: metadata: normaliser.mean = 4 values: expected one for each of 5 features");
     }
 
     #[test]

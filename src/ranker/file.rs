@@ -26,7 +26,7 @@ pub enum FileError {
     #[error("not a ranker of burn-rank: {0}")]
     NotARanker(String),
     /// Written by a newer version.
-    #[error("file format {found}: this version reads up to format {FORMAT}; update burn-rank")]
+    #[error("file format {found}: this version reads formats 1 to {FORMAT}; update burn-rank for a newer one")]
     Format {
         /// Format of the file.
         found: u32,
@@ -75,7 +75,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
         format: u32,
     }
     let Format { format } = serde_json::from_str(text).map_err(|error| not_a_ranker(error.to_string()))?;
-    if format > FORMAT {
+    if !(1..=FORMAT).contains(&format) {
         return Err(FileError::Format { found: format });
     }
     let mut header: Header = serde_json::from_str(text).map_err(|error| not_a_ranker(error.to_string()))?;
@@ -205,7 +205,7 @@ mod tests {
         let newer = safetensors::serialize(none, Some(newer)).unwrap();
         assert_eq!(
             decode(&newer).unwrap_err().to_string(),
-            "file format 2: this version reads up to format 1; update burn-rank"
+            "file format 2: this version reads formats 1 to 1; update burn-rank for a newer one"
         );
     }
 }

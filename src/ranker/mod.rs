@@ -1,10 +1,12 @@
 //! A trained ranker as one saved artefact.
 //!
 //! [`Ranker`] = normaliser + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
-//! readable from Python's `safetensors`, and everything else as JSON in the header, under a checksum.
+//! readable from Python's `safetensors`, and everything else as JSON in the header, under a checksum. [`Ranker::export`]
+//! writes it for other systems: ONNX, RankLib, LightGBM.
 
 mod artefact;
 mod card;
+mod export;
 mod file;
 mod kernel_expansion;
 mod model;
@@ -12,6 +14,7 @@ mod parts;
 mod tree_ensemble;
 
 pub use artefact::{Metadata, Ranker, RankerError, Versions};
+pub use export::{ExportError, ExportFormat};
 pub use file::{FORMAT, FileError};
 pub(crate) use kernel_expansion::kernels;
 pub use kernel_expansion::{KernelError, KernelExpansion};

@@ -195,7 +195,7 @@ impl Parts {
 }
 
 /// Values that a configuration may announce beyond those of the file, before it is refused without being built.
-const SPARE: usize = 1 << 20;
+const SPARE: usize = 1 << 12;
 
 /// A scorer of a saved configuration, with the arrays below `path`.
 fn build_scorer(

@@ -3,6 +3,9 @@
 use burn::tensor::{Tensor, activation};
 use serde::{Deserialize, Serialize};
 
+/// Slope of [`Activation::LeakyRelu`] below 0.
+pub(crate) const LEAKY_SLOPE: f64 = 0.01;
+
 /// An activation function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,7 +32,7 @@ impl Activation {
     pub fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
             Self::Relu => activation::relu(x),
-            Self::LeakyRelu => activation::leaky_relu(x, 0.01),
+            Self::LeakyRelu => activation::leaky_relu(x, LEAKY_SLOPE),
             Self::Gelu => activation::gelu(x),
             Self::Silu => activation::silu(x),
             Self::Tanh => activation::tanh(x),

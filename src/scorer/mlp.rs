@@ -90,14 +90,25 @@ impl MlpScorer {
         let [batch, documents, count] = features.dims();
         let mask: Tensor<1, Bool> = mask.reshape([batch * documents]);
         let mut x = features.reshape([batch * documents, count]);
-        for (index, layer) in self.hidden.iter().enumerate() {
+        for (layer, norm) in self.hidden() {
             x = layer.forward(x);
-            if let Some(norm) = self.norms.get(index) {
+            if let Some(norm) = norm {
                 x = norm.forward(x, &mask, dropout.training());
             }
             x = dropout.apply(self.config.activation.apply(x), self.config.dropout);
         }
         self.output.forward(x).reshape([batch, documents])
+    }
+
+    /// The hidden layers in order, each with the normalisation that follows it.
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = (&Linear, Option<&Norm>)> {
+        self.hidden.iter().enumerate().map(|(index, layer)| (layer, self.norms.get(index)))
+    }
+
+    /// The output layer.
+    #[cfg(feature = "cli")]
+    pub(crate) fn output(&self) -> &Linear {
+        &self.output
     }
 
     /// What it was built from.

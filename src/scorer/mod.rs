@@ -17,9 +17,13 @@ mod mlp;
 mod norm;
 
 pub use activation::Activation;
+#[cfg(feature = "cli")]
+pub(crate) use activation::LEAKY_SLOPE;
 pub use attention::{AttentionScorer, AttentionScorerConfig};
 pub use linear::{LinearScorer, LinearScorerConfig};
 pub use mlp::{MlpScorer, MlpScorerConfig};
+#[cfg(feature = "cli")]
+pub(crate) use norm::{EPSILON, Norm};
 pub use norm::{MaskedBatchNorm, NormKind};
 
 use burn::module::Module;
@@ -30,6 +34,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::seed::seed_for;
 use init::Dropout;
+
+/// Most weights of a scorer: 1 GiB, of which training holds several copies.
+const MOST_PARAMETERS: usize = 1 << 28;
 
 /// A parameter of a scorer out of its range.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -94,11 +101,16 @@ impl ScorerConfig {
     /// and for any number of threads.
     ///
     /// # Errors
-    /// [`ScorerError`] when a parameter is out of its range or `features` is 0.
+    /// [`ScorerError`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28
+    /// weights.
     pub fn init(&self, features: usize, seed: u64, device: &Device) -> Result<Scorer, ScorerError> {
         self.check()?;
         if features == 0 {
             return Err(ScorerError::new("features", features, "at least 1"));
+        }
+        let parameters = self.parameters(features);
+        if parameters > MOST_PARAMETERS {
+            return Err(ScorerError::new("parameters", parameters, format!("at most {MOST_PARAMETERS}")));
         }
         let mut rng = ChaCha8Rng::seed_from_u64(seed_for(seed, "scorer", 0));
         Ok(match self {

@@ -5,7 +5,8 @@ use burn::nn::{LayerNorm, LayerNormConfig};
 use burn::tensor::{Bool, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-const EPSILON: f64 = 1e-5;
+/// Added to every variance.
+pub(crate) const EPSILON: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
 /// Which normalisation follows a layer.
@@ -65,6 +66,12 @@ impl MaskedBatchNorm {
         normalised * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()
     }
 
+    /// Factor and offset (`gamma`, `beta`), running mean and running variance, one value a neuron.
+    #[cfg(feature = "cli")]
+    pub(crate) fn in_use(&self) -> [Tensor<1>; 4] {
+        [self.gamma.val(), self.beta.val(), self.mean.value_sync(), self.variance.value_sync()]
+    }
+
     /// Moves the running averages towards the statistics of a batch of `count` documents.
     fn observe(&self, mean: Tensor<2>, variance: Tensor<2>, count: Tensor<1>) {
         let unbias = count.clone() / (count.clone() - 1.0).clamp_min(1.0);
@@ -77,7 +84,7 @@ impl MaskedBatchNorm {
 
 /// The normalisation after a layer.
 #[derive(Module, Debug)]
-pub(super) enum Norm {
+pub(crate) enum Norm {
     Layer(LayerNorm),
     Batch(MaskedBatchNorm),
 }
@@ -86,7 +93,7 @@ impl Norm {
     pub(super) fn new(kind: NormKind, width: usize, device: &Device) -> Option<Self> {
         match kind {
             NormKind::None => None,
-            NormKind::Layer => Some(Norm::Layer(LayerNormConfig::new(width).init(device))),
+            NormKind::Layer => Some(Norm::Layer(LayerNormConfig::new(width).with_epsilon(EPSILON).init(device))),
             NormKind::Batch => Some(Norm::Batch(MaskedBatchNorm::new(width, device))),
         }
     }

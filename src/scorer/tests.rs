@@ -139,4 +139,7 @@ fn configurations_are_read_by_kind_and_checked() {
     let dropout = read(r#"{"kind": "attention", "dropout": 1.0}"#).unwrap();
     assert!(dropout.check().unwrap_err().to_string().starts_with("scorer.dropout = 1: expected a probability"));
     assert!(ScorerConfig::default().init(0, 1, &Device::flex()).is_err());
+    let wide = read(r#"{"kind": "mlp", "hidden": [1000000, 1000000]}"#).unwrap();
+    let error = wide.init(3, 1, &Device::flex()).unwrap_err().to_string();
+    assert_eq!(error, "scorer.parameters = 1000006000001: expected at most 268435456");
 }

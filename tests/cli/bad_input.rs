@@ -45,6 +45,32 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
+fn limits_name_how_to_raise_them() {
+    let bench = Bench::default();
+    let text = "0 qid:1 1:1\n".repeat(1000);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+    fs::write(bench.path("data.gz"), encoder.finish().unwrap()).unwrap();
+    bench.write("scores.txt", &"1\n".repeat(1000));
+    let eval = ["eval", "--scores", "scores.txt", "data.gz"];
+    bench.output(&eval);
+    contains(
+        &bench.refused(&[&eval[..], &["--read", "max_decompressed_bytes=11999"]].concat()),
+        &["data.gz: found more than 11999 bytes", "raise it with --read max_decompressed_bytes=N", "[data.read]"],
+    );
+    bench.output(&[&eval[..], &["--read", "max_decompressed_bytes=12000"]].concat());
+    contains(
+        &bench.refused(&[&eval[..], &["--read", "max_compresion_ratio=9"]].concat()),
+        &["--read", "did you mean `max_compression_ratio`?"],
+    );
+    contains(&bench.refused(&[&eval[..], &["--read", "max_cells"]].concat()), &["--read max_cells", "key=value"]);
+
+    let data = format!("data = {{ train = [{:?}], read = {{ max_cells = 99 }} }}\n", "data.gz");
+    bench.write("few.toml", &format!("{data}[learner]\nkind = \"rank_svm\"\n"));
+    contains(&bench.refused(&["train", "few.toml"]), &["more than 99 cells", "--read max_cells=N", "[data.read]"]);
+}
+
+#[test]
 fn scores() {
     let bench = Bench::default();
     bench.write("data.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n");

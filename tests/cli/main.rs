@@ -7,6 +7,8 @@ mod bad_input;
 mod commands;
 mod compare;
 mod configs;
+mod convert;
+mod disk;
 mod exactness;
 mod guide;
 mod report;

@@ -5,6 +5,7 @@ mod common;
 
 mod ada_rank;
 mod data;
+mod exports;
 mod losses_rax;
 mod losses_small_peers;
 mod losses_tfr;

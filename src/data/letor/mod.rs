@@ -72,15 +72,16 @@ pub struct ReadOptions {
     pub groups: Groups,
     /// Largest feature index. Default: 1,000,000.
     pub max_feature_index: usize,
-    /// Most cells (documents x features; 4 bytes each) of the dataset. Default: 16 a byte of text, and at least
-    /// 2^26 (256 MiB), so that a small hostile file cannot ask for a large matrix.
+    /// Most cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16 a byte of text,
+    /// or 64 a byte of a compressed file where that is less, and at least 2^26 (256 MiB), so that a small hostile file
+    /// cannot ask for a large matrix.
     pub max_cells: Option<usize>,
     /// Longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,
     /// Most bytes of decompressed text of a compressed file. Default: 64 GiB.
     pub max_decompressed_bytes: u64,
     /// Largest ratio of decompressed to compressed bytes of a compressed file, beyond its first 64 MiB of text. LETOR
-    /// text has 5 to 50. Default: 250.
+    /// text has 5 to 50. Default: 100.
     pub max_compression_ratio: u64,
 }
 
@@ -94,7 +95,7 @@ impl Default for ReadOptions {
             max_cells: None,
             max_line_bytes: 64 << 20,
             max_decompressed_bytes: 64 << 30,
-            max_compression_ratio: 250,
+            max_compression_ratio: 100,
         }
     }
 }
@@ -152,6 +153,7 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, DataErr
 struct Slot {
     text: Vec<u8>,
     most_cells: usize,
+    most_cells_of_block: usize,
     parsed: Parsed,
 }
 
@@ -162,7 +164,7 @@ struct Assembly<'a> {
     rows: Rows,
     /// Number of features that blocks are laid out for: that of the first line.
     columns: Option<usize>,
-    /// Bytes of text of the files before the current one.
+    /// Bytes that count of the files before the current one.
     bytes: u64,
     /// File (index into `paths`) and line where each query began.
     begun: HashMap<String, (usize, usize)>,
@@ -211,7 +213,9 @@ impl<'a> Assembly<'a> {
                 || fill(&mut source, &mut filling, bytes, options),
                 || {
                     full[..used].par_iter_mut().for_each(|slot| {
-                        parse::parse(&slot.text, &options.rules(slot.most_cells), columns, &mut slot.parsed);
+                        // A block alone must not outgrow a text of its size, or every thread could ask for the whole.
+                        slot.most_cells_of_block = slot.most_cells.min(options.most_cells(slot.text.len() as u64));
+                        parse::parse(&slot.text, &options.rules(slot.most_cells_of_block), columns, &mut slot.parsed);
                     });
                 },
             );
@@ -221,7 +225,7 @@ impl<'a> Assembly<'a> {
             used = filled?;
             std::mem::swap(&mut full, &mut filling);
         }
-        self.bytes += source.bytes;
+        self.bytes += source.bytes_that_count();
         if self.dataset.documents() == state.documents_before {
             return Err(DataError::Empty { path: path.to_path_buf(), expected: "`label qid:ID index:value ...`" });
         }
@@ -277,7 +281,7 @@ impl<'a> Assembly<'a> {
                 let line = state.lines + line + 1;
                 return Err(DataError::Syntax { path: path.to_path_buf(), line, column, found, expected });
             }
-            Some(Fault::Cells) => return Err(too_many_cells(path, slot.most_cells)),
+            Some(Fault::Cells) => return Err(too_many_cells(path, slot.most_cells_of_block)),
             None => {}
         }
         let documents = self.dataset.documents() + parsed.labels.len();
@@ -370,7 +374,7 @@ fn fill(source: &mut Source, slots: &mut [Slot], before: u64, options: &ReadOpti
         if slot.text.is_empty() {
             return Ok(index);
         }
-        slot.most_cells = options.most_cells(before + source.bytes);
+        slot.most_cells = options.most_cells(before + source.bytes_that_count());
     }
     Ok(slots.len())
 }

@@ -15,6 +15,9 @@ pub(super) const BLOCK: usize = 2 << 20;
 /// A compressed file may always grow to this size; beyond it, the ratio counts.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
+/// Bytes of text that a byte of a compressed file counts for, at most, where memory is granted by the size of a text.
+const COUNTED_RATIO: u64 = 4;
+
 /// A file, cut into blocks of whole lines.
 pub(crate) struct Source {
     path: PathBuf,
@@ -22,7 +25,9 @@ pub(crate) struct Source {
     /// What follows the last line end of the last block.
     rest: Vec<u8>,
     /// Bytes of text so far.
-    pub bytes: u64,
+    bytes: u64,
+    /// Size of the file, if it is compressed.
+    compressed: Option<u64>,
     limit: Option<(u64, &'static str)>,
     most_line_bytes: usize,
     at_start: bool,
@@ -45,6 +50,7 @@ impl Source {
             reader,
             rest: Vec::new(),
             bytes: 0,
+            compressed,
             limit,
             most_line_bytes: options.max_line_bytes,
             at_start: true,
@@ -88,6 +94,11 @@ impl Source {
             block.drain(..3);
         }
         Ok(())
+    }
+
+    /// Bytes of text so far, of those that a compressed file blows up to few.
+    pub fn bytes_that_count(&self) -> u64 {
+        self.compressed.map_or(self.bytes, |size| self.bytes.min(size.saturating_mul(COUNTED_RATIO)))
     }
 
     fn check_limit(&self) -> Result<(), DataError> {

@@ -213,6 +213,19 @@ fn decompression_is_bounded() {
 }
 
 #[test]
+fn a_compressed_file_is_granted_memory_by_its_own_size() {
+    // 13 MiB of text would be granted 2^27 cells, but these are a few kilobytes on the disk.
+    let packed = compressed("0 qid:1 80:1\n".repeat(1 << 20).as_bytes());
+    assert!(packed.len() < 1 << 16);
+    let refused = message(&packed, &ReadOptions::default());
+    assert!(refused.contains("more than 67108864 cells") && refused.contains("option `max_cells`"), "{refused}");
+    assert_eq!(
+        read_text(packed, &ReadOptions { max_cells: Some(1 << 27), ..ReadOptions::default() }).unwrap().documents(),
+        1 << 20
+    );
+}
+
+#[test]
 fn options_are_checked() {
     let zero = ReadOptions { max_line_bytes: 0, ..ReadOptions::default() };
     assert_eq!(read(&[], &zero).unwrap_err().to_string(), "max_line_bytes = 0: expected at least 1");

@@ -1,0 +1,22 @@
+//! LETOR text, plain or compressed, under every rule for missing values and groups: an error, or a consistent dataset
+//! that is written and read back the same.
+#![no_main]
+
+use burn_rank::data::letor::{Groups, Missing, ReadOptions, read};
+use burn_rank_fuzz::{as_file, choice};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let (rules, text) = choice(bytes);
+    let missing = [Missing::Error, Missing::Zero, Missing::QueryMin][rules % 3];
+    let groups = [Groups::Auto, Groups::Qid, Groups::QueryFile][rules / 3 % 3];
+    let options = ReadOptions { missing, groups, ..ReadOptions::default() };
+    let Ok(data) = read(&[as_file(text)], &options) else { return };
+    data.check().expect("what is read is consistent");
+    let mut written = Vec::new();
+    // Identifiers that LETOR text cannot hold are refused.
+    if data.write_letor(&mut written).is_ok() {
+        let again = read(&[as_file(&written)], &options).expect("what is written is read");
+        assert_eq!(again.data_hash(), data.data_hash());
+    }
+});

@@ -1,0 +1,37 @@
+//! The JSON lines of `burn-rank loss`: an error, or a value and gradient of as many numbers as scores, finite where the
+//! scores are moderate.
+#![no_main]
+
+use burn::tensor::DType;
+use burn_rank::loss::explain;
+use burn_rank::loss::registry::{self, LOSSES};
+use burn_rank_fuzz::choice;
+use libfuzzer_sys::fuzz_target;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+#[derive(Deserialize)]
+struct List {
+    #[serde(default)]
+    params: Map<String, Value>,
+    scores: Vec<f64>,
+    labels: Vec<f64>,
+}
+
+/// Some losses are cubic in the length of a list by their definition.
+const LONGEST: usize = 64;
+
+fuzz_target!(|bytes: &[u8]| {
+    let (which, text) = choice(bytes);
+    let Ok(list) = serde_json::from_slice::<List>(text) else { return };
+    if list.scores.len() > LONGEST {
+        return;
+    }
+    let entry = &LOSSES[which % LOSSES.len()];
+    let Ok(loss) = registry::build(entry.name, &list.params) else { return };
+    let Ok(explained) = explain(loss.as_ref(), &list.scores, &list.labels, DType::F32) else { return };
+    assert_eq!(explained.grad.len(), list.scores.len());
+    if list.params.is_empty() && list.scores.iter().all(|score| score.abs() <= 1e4) {
+        assert!(explained.loss.is_finite() && explained.grad.iter().all(|slope| slope.is_finite()), "{}", entry.name);
+    }
+});

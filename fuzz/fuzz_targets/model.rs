@@ -1,0 +1,39 @@
+//! Model files: bytes as they come, and, since a checksum stands before the model, the parts behind it as JSON. An
+//! error, or a ranker that scores, saves, loads and exports.
+#![no_main]
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use burn_rank::data::Dataset;
+use burn_rank::ranker::{ExportFormat, Model, Parts, Ranker};
+use libfuzzer_sys::fuzz_target;
+
+/// Wider models are built but not run: their cost is what they ask for.
+const FEATURES: usize = 256;
+
+fuzz_target!(|bytes: &[u8]| {
+    let device = Device::flex();
+    if let Ok(parts) = serde_json::from_slice::<Parts>(bytes) {
+        if let Ok(model) = parts.build(&device) {
+            scores(&model, &device);
+        }
+        return;
+    }
+    let Ok(ranker) = Ranker::from_bytes(bytes, Path::new("fuzz"), &device) else { return };
+    scores(ranker.model(), &device);
+    let again = Ranker::from_bytes(&ranker.to_bytes(), Path::new("again"), &device).expect("what is saved is loaded");
+    assert_eq!(again.metadata(), ranker.metadata());
+    for format in [ExportFormat::Onnx, ExportFormat::RankLib, ExportFormat::LightGbm] {
+        let _ = ranker.export(format);
+    }
+});
+
+fn scores(model: &Model, device: &Device) {
+    let features = model.features();
+    if features <= FEATURES {
+        let values = (0..3 * features).map(|place| place as f32 / 7.0 - 1.0).collect();
+        let data = Dataset::from_groups(values, features, vec![0.0; 3], &[2, 1]).expect("three documents");
+        assert_eq!(model.predict(&data, device).len(), 3);
+    }
+}

@@ -1,0 +1,35 @@
+//! `burn-rank convert`: a saved ranker in another system's format.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use clap::Args;
+
+use super::Failure;
+use crate::atomic_file;
+use crate::ranker::{ExportFormat, Ranker};
+
+/// Arguments of `convert`.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// A saved ranker
+    model: PathBuf,
+    /// File to write. NAME.onnx: linear and multi-layer rankers with any normaliser, raw features in. NAME.txt: RankLib
+    /// text of a linear ranker, LightGBM text of a sum of trees
+    out: PathBuf,
+}
+
+impl ConvertArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let ranker = Ranker::load(&self.model, &Device::flex())?;
+        let format = ExportFormat::of(&self.out, ranker.model())?;
+        let bytes =
+            ranker.export(format).map_err(|error| Failure::input(format!("{}: {error}", self.model.display())))?;
+        let place = self.out.display();
+        atomic_file::write(&self.out, &bytes)
+            .map_err(|error| Failure::input(format!("{place}: cannot write: {error}")))?;
+        writeln!(out, "{place}: {format}, {} features, {} bytes", ranker.model().features(), bytes.len())?;
+        Ok(())
+    }
+}

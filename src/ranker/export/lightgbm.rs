@@ -1,0 +1,286 @@
+//! LightGBM's text model (version 4): one block of named lists a tree.
+//!
+//! Splits and leaves are numbered apart; a child is a split's number, or `-1 - leaf`. A split's decision type 8 is
+//! "numerical, a missing value is NaN and goes right", which is what a [`TreeEnsemble`] does. Leaf values are added in
+//! double precision in the order of the trees, there as here, so the sums are the same bits; here they are then rounded
+//! to single precision.
+//!
+//! Trees split normalised features, LightGBM raw ones. A normaliser of each feature alone never falls as the feature
+//! grows, so `normalised(x) <= threshold` is `x <= raw threshold`, with the largest 32-bit float that the former lets
+//! through; bisection over the floats finds it, so that every 32-bit float goes the same way.
+
+use std::fmt::{Display, Write};
+
+use super::{ExportError, ExportFormat};
+use crate::data::{Normaliser, NormaliserKind};
+use crate::ranker::{LEAF, Model, Ranker, TreeArrays};
+
+/// Numerical split, NaN is missing and goes right.
+const DECISION: u8 = 8;
+
+pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+    let Model::Trees(trees) = ranker.model() else {
+        let expected = "a sum of trees";
+        return Err(ExportError::model(ranker.model(), ExportFormat::LightGbm, expected));
+    };
+    let normaliser = ranker.normaliser();
+    if normaliser.kind() == NormaliserKind::QueryMinMax {
+        let expected = "a normaliser of each document alone";
+        return Err(ExportError::normaliser(normaliser.kind(), ExportFormat::LightGbm, expected));
+    }
+    let arrays = trees.arrays();
+    let mut blocks = Vec::with_capacity(trees.trees());
+    for &root in &arrays.roots {
+        blocks.push(Tree::of(arrays, root, normaliser)?.block(blocks.len()));
+    }
+    if blocks.is_empty() {
+        // LightGBM wants a tree; this one adds 0.
+        blocks.push(Tree { values: vec![0.0], ..Tree::default() }.block(0));
+    }
+    let features = trees.feature_count();
+    let mut text = String::from("tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n");
+    let _ = writeln!(text, "max_feature_idx={}", features.saturating_sub(1));
+    let _ = writeln!(text, "feature_names={}", list((1..=features).map(|feature| format!("feature_{feature}"))));
+    let _ = writeln!(text, "feature_infos={}", list((0..features).map(|_| "[-inf:inf]")));
+    let _ = writeln!(text, "tree_sizes={}\n", list(blocks.iter().map(String::len)));
+    text.extend(blocks);
+    text.push_str(
+        "end of trees\n\nfeature_importances:\n\nparameters:\nend of parameters\n\npandas_categorical:null\n",
+    );
+    Ok(text.into_bytes())
+}
+
+/// One tree in LightGBM's numbering.
+#[derive(Default)]
+struct Tree {
+    /// Feature of each split, counted from 0.
+    features: Vec<u32>,
+    /// Largest raw value that goes left, of each split.
+    thresholds: Vec<f64>,
+    /// Left and right child of each split.
+    children: [Vec<i64>; 2],
+    /// Value of each leaf.
+    values: Vec<f64>,
+}
+
+impl Tree {
+    fn of(arrays: &TreeArrays, root: u32, normaliser: &Normaliser) -> Result<Self, ExportError> {
+        let mut tree = Self::default();
+        // Nodes to place, with the split and the side that they belong to.
+        let mut waiting = vec![(root as usize, None)];
+        while let Some((node, parent)) = waiting.pop() {
+            if tree.features.len() + tree.values.len() >= arrays.feature.len() {
+                return Err(ExportError::SharedNode);
+            }
+            let number = if arrays.feature[node] == LEAF {
+                tree.values.push(arrays.value[node]);
+                -(tree.values.len() as i64)
+            } else {
+                let split = tree.features.len();
+                tree.features.push(arrays.feature[node]);
+                tree.thresholds.push(raw_threshold(normaliser, arrays.feature[node] as usize, arrays.threshold[node]));
+                tree.children.iter_mut().for_each(|children| children.push(0));
+                waiting.push((arrays.right[node] as usize, Some((split, 1))));
+                waiting.push((arrays.left[node] as usize, Some((split, 0))));
+                split as i64
+            };
+            if let Some((split, side)) = parent {
+                tree.children[side][split] = number;
+            }
+        }
+        Ok(tree)
+    }
+
+    fn block(&self, number: usize) -> String {
+        let splits = self.features.len();
+        let zeros = |length: usize| list(std::iter::repeat_n(0, length));
+        let mut text = format!("Tree={number}\nnum_leaves={}\nnum_cat=0\n", self.values.len());
+        let mut line = |name: &str, values: String| {
+            let _ = writeln!(text, "{name}={values}");
+        };
+        line("split_feature", list(&self.features));
+        line("split_gain", zeros(splits));
+        line("threshold", list(self.thresholds.iter().map(number_text)));
+        line("decision_type", list(std::iter::repeat_n(DECISION, splits)));
+        line("left_child", list(&self.children[0]));
+        line("right_child", list(&self.children[1]));
+        line("leaf_value", list(self.values.iter().map(number_text)));
+        line("leaf_weight", zeros(self.values.len()));
+        line("leaf_count", zeros(self.values.len()));
+        line("internal_value", zeros(splits));
+        line("internal_weight", zeros(splits));
+        line("internal_count", zeros(splits));
+        line("is_linear", "0".into());
+        line("shrinkage", "1".into());
+        text.push('\n');
+        text
+    }
+}
+
+fn list(values: impl IntoIterator<Item = impl Display>) -> String {
+    values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// The shortest text of the same number, with an exponent where it is long.
+fn number_text(value: &f64) -> String {
+    format!("{value:?}")
+}
+
+/// The largest raw value whose normalised value is at most `threshold`, among 32-bit floats; the largest or smallest
+/// double where all or none are.
+fn raw_threshold(normaliser: &Normaliser, feature: usize, threshold: f32) -> f64 {
+    if normaliser.kind() == NormaliserKind::None {
+        return threshold.into();
+    }
+    let goes_left = |x: f32| normaliser.value(feature, x).is_some_and(|value| value <= threshold);
+    if !goes_left(f32::MIN) {
+        return f64::MIN;
+    }
+    if goes_left(f32::MAX) {
+        return f64::MAX;
+    }
+    let (mut left, mut right) = (place(f32::MIN), place(f32::MAX));
+    while right - left > 1 {
+        let middle = left + (right - left) / 2;
+        if goes_left(at(middle)) { left = middle } else { right = middle }
+    }
+    at(left).into()
+}
+
+/// The place of a finite float among all of them in ascending order; 0 is that of 0.
+fn place(x: f32) -> i64 {
+    let size = i64::from(x.to_bits() & 0x7fff_ffff);
+    if x.is_sign_negative() { -size } else { size }
+}
+
+/// The float at a [`place`].
+fn at(place: i64) -> f32 {
+    let size = f32::from_bits(place.unsigned_abs() as u32);
+    if place < 0 { -size } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+    use crate::data::{Dataset, SynthConfig};
+    use crate::ranker::export::testing::{mlp, ranker};
+    use crate::ranker::{Node, TreeEnsemble};
+
+    const KINDS: [NormaliserKind; 4] =
+        [NormaliserKind::None, NormaliserKind::ZScore, NormaliserKind::Log1p, NormaliserKind::Quantile];
+
+    fn data() -> Dataset {
+        SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
+    }
+
+    /// A tree of three leaves and one of a leaf alone.
+    fn trees() -> TreeEnsemble {
+        let mut trees = TreeEnsemble::new(3);
+        let tree = [
+            Node::Split { feature: 2, threshold: 0.25, left: 1, right: 2 },
+            Node::Split { feature: 0, threshold: -0.5, left: 3, right: 4 },
+            Node::Leaf { value: 0.1 },
+            Node::Leaf { value: -2.0 },
+            Node::Leaf { value: 1e-7 },
+        ];
+        trees.push(&tree).unwrap();
+        trees.push(&[Node::Leaf { value: 0.5 }]).unwrap();
+        trees
+    }
+
+    #[test]
+    fn places_are_those_of_the_order() {
+        let ascending = [f32::MIN, -1.0, -f32::MIN_POSITIVE, -1e-45, 0.0, 1e-45, 1.0, f32::MAX];
+        assert!(ascending.map(place).is_sorted_by(|a, b| a < b));
+        assert_eq!(ascending.map(|x| at(place(x))), ascending);
+    }
+
+    #[test]
+    fn a_tree_is_numbered_by_hand() {
+        let text =
+            String::from_utf8(encode(&ranker(NormaliserKind::None, Model::Trees(trees()), &data())).unwrap()).unwrap();
+        for line in [
+            "max_feature_idx=2",
+            "feature_names=feature_1 feature_2 feature_3",
+            "num_leaves=3",
+            "split_feature=2 0",
+            "threshold=0.25 -0.5",
+            "decision_type=8 8",
+            "left_child=1 -1",
+            "right_child=-3 -2",
+            "leaf_value=-2.0 1e-7 0.1",
+            "Tree=1",
+            "leaf_value=0.5",
+        ] {
+            assert!(text.lines().any(|other| other == line), "`{line}` is not in\n{text}");
+        }
+        let sizes: Vec<usize> = text
+            .lines()
+            .find_map(|line| line.strip_prefix("tree_sizes="))
+            .unwrap()
+            .split(' ')
+            .map(|size| size.parse().unwrap())
+            .collect();
+        let first = text.find("Tree=0").unwrap();
+        assert!(text[first + sizes[0]..].starts_with("Tree=1\n"));
+        assert!(text[first + sizes[0] + sizes[1]..].starts_with("end of trees\n"));
+    }
+
+    #[test]
+    fn every_float_goes_the_way_of_its_normalised_value() {
+        let data = data();
+        let columns = |feature: usize| data.features.iter().copied().skip(feature).step_by(3);
+        for kind in KINDS {
+            let normaliser = Normaliser::fit(kind, &data);
+            for feature in 0..3 {
+                for threshold in [-3.0, -0.5, 0.0, 0.3, 0.75, 1.0, 4.0] {
+                    let raw = raw_threshold(&normaliser, feature, threshold);
+                    let extremes =
+                        [f32::MIN, f32::MAX, 0.0, raw as f32, (raw as f32).next_up(), (raw as f32).next_down()];
+                    for x in columns(feature).chain(extremes).filter(|x| x.is_finite()) {
+                        let left = normaliser.value(feature, x).unwrap() <= threshold;
+                        assert_eq!(f64::from(x) <= raw, left, "{kind:?} {feature} {threshold} {x}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_it_cannot_hold_is_refused() {
+        let error = |ranker: Ranker| encode(&ranker).unwrap_err().to_string();
+        assert_eq!(
+            error(ranker(NormaliserKind::QueryMinMax, Model::Trees(trees()), &data())),
+            "LightGBM text cannot hold the normaliser `query_min_max`: expected a normaliser of each document alone"
+        );
+        assert_eq!(
+            error(ranker(NormaliserKind::None, mlp(3), &data())),
+            "LightGBM text cannot hold a multi-layer perceptron: expected a sum of trees"
+        );
+        // Both children of each split are one node: as a tree, twice the nodes at each level.
+        let levels = 40u32;
+        let mut arrays = TreeArrays { roots: vec![0], ..TreeArrays::default() };
+        for level in 0..=levels {
+            let is_leaf = level == levels;
+            arrays.feature.push(if is_leaf { LEAF } else { 0 });
+            arrays.threshold.push(0.0);
+            arrays.value.push(0.0);
+            let child = if is_leaf { 0 } else { level + 1 };
+            arrays.left.push(child);
+            arrays.right.push(child);
+        }
+        let shared = TreeEnsemble::from_arrays(3, arrays).unwrap();
+        let error = error(ranker(NormaliserKind::None, Model::Trees(shared), &data()));
+        assert_eq!(error, "LightGBM text cannot hold trees that share a node");
+    }
+
+    #[test]
+    fn no_tree_is_a_tree_of_zero() {
+        let none = ranker(NormaliserKind::None, Model::Trees(TreeEnsemble::new(3)), &data());
+        assert_eq!(none.predict(&data(), &Device::flex()).unwrap(), vec![0.0; data().documents()]);
+        let text = String::from_utf8(encode(&none).unwrap()).unwrap();
+        assert!(text.contains("num_leaves=1\n") && text.contains("leaf_value=0.0\n"), "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Normalisers as ONNX operators, in the double precision that they have here.
+
+use super::graph::{GraphBuilder, Value};
+use super::messages::Attribute;
+use crate::data::{FeatureMap, Normaliser};
+
+/// Normalised features of the documents of one query.
+///
+/// # Shapes
+/// - input and output: `[documents, features]`, 32-bit floats
+pub(super) fn normalised(graph: &mut GraphBuilder, normaliser: &Normaliser) -> Value {
+    let features = graph.input();
+    if matches!(normaliser.map(), FeatureMap::None) {
+        return features;
+    }
+    let x = graph.to_double(&features);
+    let value = match normaliser.map() {
+        FeatureMap::None => x,
+        FeatureMap::QueryMinMax => query_min_max(graph, &features, &x),
+        FeatureMap::ZScore { mean, scale } => {
+            let mean = graph.doubles("normaliser.mean", &[mean.len()], mean);
+            let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
+            let centred = graph.node("Sub", &[&x, &mean]);
+            graph.node("Mul", &[&centred, &scale])
+        }
+        FeatureMap::Log1p { scale } => {
+            let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
+            let one = graph.doubles("one", &[], &[1.0]);
+            let size = graph.node("Abs", &[&x]);
+            let size = graph.node("Add", &[&size, &one]);
+            let size = graph.node("Log", &[&size]);
+            let sign = graph.node("Sign", &[&x]);
+            let value = graph.node("Mul", &[&sign, &size]);
+            graph.node("Mul", &[&value, &scale])
+        }
+        FeatureMap::Quantile { values } => quantile(graph, &features, &x, values),
+    };
+    graph.to_float(&value)
+}
+
+/// `(x - min) / (max - min)` over the documents; a constant feature is 0 / 1.
+fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value {
+    let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
+    let low = graph.node_with("ReduceMin", &[features], over_documents());
+    let high = graph.node_with("ReduceMax", &[features], over_documents());
+    let (low, high) = (graph.to_double(&low), graph.to_double(&high));
+    let range = graph.node("Sub", &[&high, &low]);
+    let range = one_in_place_of_zero(graph, &range);
+    let above = graph.node("Sub", &[x, &low]);
+    graph.node("Div", &[&above, &range])
+}
+
+/// A divisor that is 0 only where its dividend is.
+fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
+    let zero = graph.doubles("zero", &[], &[0.0]);
+    let one = graph.doubles("one", &[], &[1.0]);
+    let positive = graph.node("Greater", &[value, &zero]);
+    graph.node("Where", &[&positive, value, &one])
+}
+
+/// The share at which each feature stands among its quantiles.
+///
+/// The quantiles lie in one table, a row a feature, each padded with infinity to one less than a power of two: bisection
+/// then takes the same steps for every feature, as gathers over all documents at once. A constant feature has the one
+/// quantile 0, and with it the share 0 throughout.
+fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
+    let longest = values.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let width = (longest + 1).next_power_of_two() - 1;
+    let count = values.len();
+    let mut table = Vec::with_capacity(count * width);
+    for values in values {
+        table.extend_from_slice(if values.is_empty() { &[0.0] } else { values });
+        table.resize(table.len().next_multiple_of(width), f32::INFINITY);
+    }
+    let table = graph.floats("normaliser.quantiles", &[count * width], &table);
+    let row = |start: usize| (0..count).map(|feature| (feature * width + start) as i64).collect::<Vec<_>>();
+    let rows = graph.integers("normaliser.rows", &[count], &row(0));
+    let last: Vec<i64> = values.iter().map(|values| values.len().saturating_sub(1) as i64).collect();
+    let last = graph.integers("normaliser.last", &[count], &last);
+    let (none, one, two) = (
+        graph.integers("integer_0", &[], &[0]),
+        graph.integers("integer_1", &[], &[1]),
+        graph.doubles("two", &[], &[2.0]),
+    );
+
+    let steps: Vec<(Value, Value)> = std::iter::successors(Some(width.div_ceil(2)), |step| Some(step / 2))
+        .take_while(|&step| step > 0)
+        .map(|step| {
+            let length = graph.integers(&format!("step_{step}"), &[], &[step as i64]);
+            (length, graph.integers(&format!("normaliser.rows_{step}"), &[count], &row(step - 1)))
+        })
+        .collect();
+    // How many quantiles of its feature are below (at most, for `LessOrEqual`) each value.
+    let mut count_of = |comparison: &str| {
+        let mut found = none.clone();
+        for (length, probe) in &steps {
+            let probe = graph.node("Add", &[&found, probe]);
+            let quantile = graph.node("Gather", &[&table, &probe]);
+            let passed = graph.node(comparison, &[&quantile, features]);
+            let step = graph.node("Where", &[&passed, length, &none]);
+            found = graph.node("Add", &[&found, &step]);
+        }
+        found
+    };
+    let below = count_of("Less");
+    let not_above = count_of("LessOrEqual");
+
+    // Equal to some: their middle.
+    let sum = graph.node("Add", &[&below, &not_above]);
+    let sum = graph.node("Sub", &[&sum, &one]);
+    let sum = graph.to_double(&sum);
+    let middle = graph.node("Div", &[&sum, &two]);
+    // Between two: interpolated. Outside, both are the first or the last, and the position is clamped to it.
+    let lower = graph.node("Sub", &[&below, &one]);
+    let lower = graph.node("Max", &[&lower, &none]);
+    let upper = graph.node("Min", &[&below, &last]);
+    let mut quantile_at = |place: &Value| {
+        let place = graph.node("Add", &[place, &rows]);
+        let quantile = graph.node("Gather", &[&table, &place]);
+        graph.to_double(&quantile)
+    };
+    let (low, high) = (quantile_at(&lower), quantile_at(&upper));
+    let range = graph.node("Sub", &[&high, &low]);
+    let range = one_in_place_of_zero(graph, &range);
+    let above = graph.node("Sub", &[x, &low]);
+    let share = graph.node("Div", &[&above, &range]);
+    let lower = graph.to_double(&lower);
+    let between = graph.node("Add", &[&lower, &share]);
+    let (first, last) = (graph.to_double(&none), graph.to_double(&last));
+    let between = graph.node("Max", &[&between, &first]);
+    let between = graph.node("Min", &[&between, &last]);
+
+    let equal = graph.node("Less", &[&below, &not_above]);
+    let position = graph.node("Where", &[&equal, &middle, &between]);
+    let divisor = one_in_place_of_zero(graph, &last);
+    graph.node("Div", &[&position, &divisor])
+}

@@ -1,0 +1,101 @@
+//! Linear and multi-layer scorers as ONNX operators, as they score in use: no dropout, stored batch statistics.
+
+use burn::nn::Linear;
+use burn::tensor::Tensor;
+
+use super::graph::{GraphBuilder, Value};
+use super::messages::Attribute;
+use crate::scorer::{Activation, EPSILON, LEAKY_SLOPE, LinearScorer, MlpScorer, Norm};
+
+/// # Shapes
+/// - `x`: `[documents, features]`
+/// - output: `[documents, 1]`
+pub(super) fn linear_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &LinearScorer, x: &Value) -> Value {
+    let (weights, bias) = scorer.weights();
+    let weight = graph.floats(&format!("{prefix}weight"), &[weights.len(), 1], &weights);
+    let bias = graph.floats(&format!("{prefix}bias"), &[1], &[bias]);
+    graph.node("Gemm", &[x, &weight, &bias])
+}
+
+/// # Shapes
+/// As [`linear_scorer`].
+pub(super) fn mlp_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &MlpScorer, x: &Value) -> Value {
+    let mut x = x.clone();
+    for (number, (layer, norm)) in scorer.hidden().enumerate() {
+        x = linear_layer(graph, &format!("{prefix}hidden.{number}"), layer, &x);
+        if let Some(norm) = norm {
+            x = normalisation(graph, &format!("{prefix}norms.{number}"), norm, &x);
+        }
+        x = activation(graph, scorer.config().activation, x);
+    }
+    linear_layer(graph, &format!("{prefix}output"), scorer.output(), &x)
+}
+
+fn linear_layer(graph: &mut GraphBuilder, name: &str, layer: &Linear, x: &Value) -> Value {
+    let weight = parameter(graph, &format!("{name}.weight"), layer.weight.val());
+    match &layer.bias {
+        Some(bias) => {
+            let bias = parameter(graph, &format!("{name}.bias"), bias.val());
+            graph.node("Gemm", &[x, &weight, &bias])
+        }
+        None => graph.node("Gemm", &[x, &weight]),
+    }
+}
+
+fn normalisation(graph: &mut GraphBuilder, name: &str, norm: &Norm, x: &Value) -> Value {
+    let epsilon = Attribute::float("epsilon", EPSILON as f32);
+    match norm {
+        Norm::Layer(layer) => {
+            let gamma = parameter(graph, &format!("{name}.gamma"), layer.gamma.val());
+            let mut inputs = vec![x.clone(), gamma];
+            if let Some(beta) = &layer.beta {
+                inputs.push(parameter(graph, &format!("{name}.beta"), beta.val()));
+            }
+            let attributes = vec![Attribute::int("axis", -1), epsilon];
+            graph.node_with("LayerNormalization", &inputs.iter().collect::<Vec<_>>(), attributes)
+        }
+        Norm::Batch(batch) => {
+            let [gamma, beta, mean, variance] = batch.in_use();
+            let gamma = parameter(graph, &format!("{name}.gamma"), gamma);
+            let beta = parameter(graph, &format!("{name}.beta"), beta);
+            let mean = parameter(graph, &format!("{name}.mean"), mean);
+            let variance = parameter(graph, &format!("{name}.variance"), variance);
+            graph.node_with("BatchNormalization", &[x, &gamma, &beta, &mean, &variance], vec![epsilon])
+        }
+    }
+}
+
+fn activation(graph: &mut GraphBuilder, activation: Activation, x: Value) -> Value {
+    match activation {
+        Activation::Relu => graph.node("Relu", &[&x]),
+        Activation::LeakyRelu => {
+            graph.node_with("LeakyRelu", &[&x], vec![Attribute::float("alpha", LEAKY_SLOPE as f32)])
+        }
+        Activation::Gelu => gelu(graph, &x),
+        Activation::Silu => {
+            let gate = graph.node("Sigmoid", &[&x]);
+            graph.node("Mul", &[&x, &gate])
+        }
+        Activation::Tanh => graph.node("Tanh", &[&x]),
+        Activation::Sigmoid => graph.node("Sigmoid", &[&x]),
+        Activation::Identity => x,
+    }
+}
+
+/// `x (1 + erf(x / sqrt 2)) / 2`: ONNX has `Gelu` only since operator set 20.
+fn gelu(graph: &mut GraphBuilder, x: &Value) -> Value {
+    let root = graph.floats("sqrt_2", &[], &[std::f32::consts::SQRT_2]);
+    let one = graph.floats("one_float", &[], &[1.0]);
+    let half = graph.floats("half", &[], &[0.5]);
+    let share = graph.node("Div", &[x, &root]);
+    let share = graph.node("Erf", &[&share]);
+    let share = graph.node("Add", &[&share, &one]);
+    let twice = graph.node("Mul", &[x, &share]);
+    graph.node("Mul", &[&twice, &half])
+}
+
+fn parameter<const D: usize>(graph: &mut GraphBuilder, name: &str, tensor: Tensor<D>) -> Value {
+    let shape = tensor.dims();
+    let values: Vec<f32> = tensor.into_data().iter::<f32>().collect();
+    graph.floats(name, &shape, &values)
+}

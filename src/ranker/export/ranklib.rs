@@ -1,0 +1,102 @@
+//! RankLib's linear regression: two comment lines, the first of which names the model, then `0:BIAS 1:WEIGHT ...`.
+//!
+//! `w . z + b` with `z = (x - mean) scale` is `(w scale) . x + (b - sum w scale mean)`: a normaliser that is linear in
+//! each feature disappears in the weights. Weights are written in double precision, to the last bit.
+
+use std::fmt::Write;
+
+use super::{ExportError, ExportFormat};
+use crate::data::FeatureMap;
+use crate::ranker::{Model, Ranker};
+use crate::scorer::Scorer;
+
+pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+    let Model::Scorer(Scorer::Linear(scorer)) = ranker.model() else {
+        let expected = "a linear ranker; ONNX holds multi-layer perceptrons";
+        return Err(ExportError::model(ranker.model(), ExportFormat::RankLib, expected));
+    };
+    let (weights, bias) = scorer.weights();
+    let mut weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
+    let mut bias = f64::from(bias);
+    match ranker.normaliser().map() {
+        FeatureMap::None => {}
+        FeatureMap::ZScore { mean, scale } => {
+            for ((weight, mean), scale) in weights.iter_mut().zip(mean).zip(scale) {
+                *weight *= scale;
+                bias -= *weight * mean;
+            }
+        }
+        _ => {
+            let expected = "`none` or `z_score`; ONNX holds every normaliser";
+            return Err(ExportError::normaliser(ranker.normaliser().kind(), ExportFormat::RankLib, expected));
+        }
+    }
+    let mut text = "## Linear Regression\n## Written by burn-rank; takes raw features\n".to_string();
+    // `{:?}` is the shortest text of the same number, with an exponent where it is long.
+    let _ = write!(text, "0:{bias:?}");
+    for (feature, weight) in (1..).zip(&weights) {
+        let _ = write!(text, " {feature}:{weight:?}");
+    }
+    text.push('\n');
+    Ok(text.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+    use crate::data::{Dataset, NormaliserKind};
+    use crate::ranker::export::testing::{mlp, ranker};
+    use crate::scorer::LinearScorer;
+
+    fn linear() -> Model {
+        Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&[0.5, -2.0], 0.25, &Device::flex())))
+    }
+
+    /// Two documents of two features, of means 2 and 10 and deviations 1 and 10.
+    fn data() -> Dataset {
+        Dataset::from_groups(vec![1.0, 0.0, 3.0, 20.0], 2, vec![0.0, 1.0], &[2]).unwrap()
+    }
+
+    #[test]
+    fn weights_are_folded_by_hand() {
+        let text = |kind| String::from_utf8(encode(&ranker(kind, linear(), &data())).unwrap()).unwrap();
+        let raw = text(NormaliserKind::None);
+        assert!(raw.starts_with("## Linear Regression\n"), "{raw}");
+        assert_eq!(raw.lines().last().unwrap(), "0:0.25 1:0.5 2:-2.0");
+        // 0.25 - 0.5 x 2 + 0.2 x 10
+        assert_eq!(text(NormaliserKind::ZScore).lines().last().unwrap(), "0:1.25 1:0.5 2:-0.2");
+    }
+
+    #[test]
+    fn folded_weights_score_as_the_ranker() {
+        let data = data();
+        let ranker = ranker(NormaliserKind::ZScore, linear(), &data);
+        let text = String::from_utf8(encode(&ranker).unwrap()).unwrap();
+        let weights: Vec<f64> = text
+            .lines()
+            .last()
+            .unwrap()
+            .split(' ')
+            .map(|pair| pair.split_once(':').unwrap().1.parse().unwrap())
+            .collect();
+        for (row, score) in data.features.chunks(2).zip(ranker.predict(&data, &Device::flex()).unwrap()) {
+            let folded = weights[0] + weights[1] * f64::from(row[0]) + weights[2] * f64::from(row[1]);
+            assert!((folded - f64::from(score)).abs() < 1e-6, "{folded} {score}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fold_is_refused() {
+        let error = |kind, model| encode(&ranker(kind, model, &data())).unwrap_err().to_string();
+        assert_eq!(
+            error(NormaliserKind::Log1p, linear()),
+            "RankLib text cannot hold the normaliser `log1p`: expected `none` or `z_score`; ONNX holds every normaliser"
+        );
+        assert_eq!(
+            error(NormaliserKind::None, mlp(2)),
+            "RankLib text cannot hold a multi-layer perceptron: expected a linear ranker; ONNX holds multi-layer perceptrons"
+        );
+    }
+}

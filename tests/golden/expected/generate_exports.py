@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Writes exports.json: the scores that onnxruntime and LightGBM give the rankers that burn-rank exports.
+
+    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy onnx onnxruntime lightgbm
+    mkdir /tmp/exports && BURN_RANK_EXPORTS=/tmp/exports cargo test --test golden exports
+    /tmp/peers/bin/python tests/golden/expected/generate_exports.py /tmp/exports
+"""
+
+import hashlib
+import json
+import pathlib
+import sys
+
+import lightgbm
+import numpy
+import onnx
+import onnxruntime
+
+FEATURES = 6
+
+
+def of_onnxruntime(path, queries):
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return numpy.concatenate([session.run(["scores"], {"features": query})[0] for query in queries])
+
+
+def of_lightgbm(path, queries):
+    booster = lightgbm.Booster(model_file=path)
+    return numpy.concatenate([booster.predict(query, raw_score=True) for query in queries])
+
+
+def main(folder):
+    queries = json.loads((folder / "queries.json").read_text())
+    queries = [numpy.array(query, dtype=numpy.float32).reshape(-1, FEATURES) for query in queries]
+    cases = {}
+    for path in sorted(folder.iterdir()):
+        scorer = {".onnx": of_onnxruntime, ".txt": of_lightgbm}.get(path.suffix)
+        if scorer:
+            scores = scorer(str(path), queries)
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            cases[path.stem] = {"sha256": digest, "scores": [float(score) for score in scores]}
+    versions = {module.__name__: module.__version__ for module in (lightgbm, numpy, onnx, onnxruntime)}
+    content = json.dumps({"versions": versions, "cases": cases}, indent=1)
+    (pathlib.Path(__file__).parent / "exports.json").write_text(content + "\n")
+    print(len(cases), "cases")
+
+
+main(pathlib.Path(sys.argv[1]))

@@ -1,0 +1,216 @@
+//! `expected/exports.json`: the scores that onnxruntime and LightGBM give exported rankers.
+//!
+//! The rankers are made here, of whole numbers and square roots alone, so that their exports are the same bytes
+//! everywhere; each case has the checksum of the bytes that the other system scored. To renew the file, write the
+//! exports with `BURN_RANK_EXPORTS=FOLDER cargo test --test golden exports` and run `expected/generate_exports.py FOLDER`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use burn_rank::data::{Dataset, Normaliser, NormaliserKind};
+use burn_rank::measure::Convention;
+use burn_rank::ranker::{ExportFormat, Metadata, Model, Node, Parts, Ranker, TreeEnsemble, Values, Versions};
+use burn_rank::scorer::{Activation, LinearScorerConfig, MlpScorerConfig, NormKind, Scorer, ScorerConfig};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+const FEATURES: usize = 6;
+const LENGTHS: [usize; 4] = [7, 1, 12, 3];
+
+const NORMALISERS: [NormaliserKind; 5] = [
+    NormaliserKind::None,
+    NormaliserKind::QueryMinMax,
+    NormaliserKind::ZScore,
+    NormaliserKind::Log1p,
+    NormaliserKind::Quantile,
+];
+
+const ACTIVATIONS: [Activation; 7] = [
+    Activation::Relu,
+    Activation::LeakyRelu,
+    Activation::Gelu,
+    Activation::Silu,
+    Activation::Tanh,
+    Activation::Sigmoid,
+    Activation::Identity,
+];
+
+/// A number in `[0, 1)` that looks like no other.
+fn noise(seed: usize) -> f32 {
+    ((seed * 7919 + 13) * 104_729 % 9973) as f32 / 9973.0
+}
+
+/// Documents with features of several kinds: small, a large mean, constant, two values, many ties, signs.
+fn data(seed: usize, lengths: &[usize]) -> Dataset {
+    let documents: usize = lengths.iter().sum();
+    let row = |document: usize| {
+        let noise = |feature: usize| noise(seed + document * FEATURES + feature);
+        [
+            noise(0),
+            40_000.0 + 200.0 * noise(1),
+            7.0,
+            (2.0 * noise(3)).floor(),
+            (5.0 * noise(4)).floor() * 0.25,
+            9.0 * noise(5) - 4.5,
+        ]
+    };
+    let labels = (0..documents).map(|document| (3.0 * noise(document)).floor()).collect();
+    Dataset::from_groups((0..documents).flat_map(row).collect(), FEATURES, labels, lengths).unwrap()
+}
+
+fn train() -> Dataset {
+    data(5000, &[20, 20])
+}
+
+fn queries() -> Dataset {
+    data(0, &LENGTHS)
+}
+
+fn ranker(normaliser: NormaliserKind, model: Model) -> Ranker {
+    let metadata = Metadata {
+        feature_names: None,
+        config: serde_json::json!({}),
+        convention: Convention::default(),
+        measures: BTreeMap::new(),
+        data_hash: String::new(),
+        seed: 1,
+        versions: Versions::current(),
+    };
+    Ranker::new(Normaliser::fit(normaliser, &train()), model, metadata).unwrap()
+}
+
+/// A scorer with weights that no seed draws, and running statistics that are not 0 and 1.
+fn scorer(config: &ScorerConfig) -> Scorer {
+    let mut parts = Parts::of(&Model::Scorer(config.init(FEATURES, 1, &Device::flex()).unwrap()));
+    for (number, array) in parts.arrays.iter_mut().enumerate() {
+        let is_variance = array.name.ends_with("variance");
+        let Values::F32(values) = &mut array.values else { panic!("{} is not of floats", array.name) };
+        for (place, value) in values.iter_mut().enumerate() {
+            let noise = noise(number * 1000 + place);
+            *value = if is_variance { 0.5 + noise } else { noise - 0.5 };
+        }
+    }
+    let Model::Scorer(scorer) = parts.build(&Device::flex()).unwrap() else { panic!("a scorer") };
+    scorer
+}
+
+fn linear(bias: bool) -> Scorer {
+    scorer(&ScorerConfig::Linear(LinearScorerConfig { bias }))
+}
+
+fn mlp(hidden: &[usize], activation: Activation, norm: NormKind) -> Scorer {
+    scorer(&ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), activation, dropout: 0.1, norm }))
+}
+
+fn trees(normaliser: NormaliserKind) -> Ranker {
+    let normalised = {
+        let mut data = train();
+        Normaliser::fit(normaliser, &data).apply(&mut data).unwrap();
+        data
+    };
+    // Thresholds that documents hit exactly, so that the side of a tie shows.
+    let threshold = |document: usize, feature: u32| normalised.row(document)[feature as usize];
+    let mut ensemble = TreeEnsemble::new(FEATURES);
+    for tree in 0..5usize {
+        let features = [tree as u32, 5 - tree as u32, (tree as u32 + 3) % 6];
+        let split = |number: usize, left, right| Node::Split {
+            feature: features[number],
+            threshold: threshold(3 * tree + number, features[number]),
+            left,
+            right,
+        };
+        let leaf = |number: usize| Node::Leaf { value: f64::from(noise(tree * 10 + number)) / 3.0 - 0.1 };
+        let nodes = [split(0, 1, 2), split(1, 3, 4), leaf(0), split(2, 5, 6), leaf(1), leaf(2), leaf(3)];
+        ensemble.push(&nodes).unwrap();
+    }
+    ensemble.push(&[Node::Leaf { value: 0.1 }]).unwrap();
+    ranker(normaliser, Model::Trees(ensemble))
+}
+
+fn cases() -> Vec<(String, Ranker, ExportFormat)> {
+    let mut cases = Vec::new();
+    let mut onnx = |name: String, normaliser, model| cases.push((name, ranker(normaliser, model), ExportFormat::Onnx));
+    for (number, normaliser) in NORMALISERS.into_iter().enumerate() {
+        onnx(format!("linear-{normaliser:?}"), normaliser, Model::Scorer(linear(number % 2 == 0)));
+        for norm in [NormKind::None, NormKind::Layer, NormKind::Batch] {
+            let model = Model::Scorer(mlp(&[8, 5], Activation::Gelu, norm));
+            onnx(format!("mlp-{normaliser:?}-{norm:?}"), normaliser, model);
+        }
+    }
+    for activation in ACTIVATIONS {
+        for norm in [NormKind::None, NormKind::Layer, NormKind::Batch] {
+            let model = Model::Scorer(mlp(&[6], activation, norm));
+            onnx(format!("mlp-{activation:?}-{norm:?}"), NormaliserKind::ZScore, model);
+        }
+    }
+    let shallow = mlp(&[], Activation::Relu, NormKind::None);
+    onnx("mlp-no-hidden-layer".into(), NormaliserKind::Log1p, Model::Scorer(shallow.clone()));
+    let members = vec![(0.5, mlp(&[4], Activation::Tanh, NormKind::Batch)), (-0.25, linear(true)), (2.0, shallow)];
+    onnx("ensemble".into(), NormaliserKind::Quantile, Model::Ensemble(members));
+    for normaliser in NORMALISERS.into_iter().filter(|kind| *kind != NormaliserKind::QueryMinMax) {
+        cases.push((format!("trees-{normaliser:?}"), trees(normaliser), ExportFormat::LightGbm));
+    }
+    cases
+}
+
+#[derive(Deserialize)]
+struct Expected {
+    cases: BTreeMap<String, Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    /// Of the bytes that were scored.
+    sha256: String,
+    /// One a document, in the order of the data.
+    scores: Vec<f64>,
+}
+
+fn extension(format: ExportFormat) -> &'static str {
+    if format == ExportFormat::Onnx { "onnx" } else { "txt" }
+}
+
+/// Writes every export, and the queries as JSON, for `generate_exports.py`.
+fn write(folder: PathBuf) {
+    for (name, ranker, format) in cases() {
+        let path = folder.join(name).with_extension(extension(format));
+        std::fs::write(path, ranker.export(format).unwrap()).unwrap();
+    }
+    let data = queries();
+    let rows: Vec<&[f32]> = (0..data.queries())
+        .map(|q| data.range(q))
+        .map(|r| &data.features[r.start * FEATURES..r.end * FEATURES])
+        .collect();
+    std::fs::write(folder.join("queries.json"), serde_json::to_vec(&rows).unwrap()).unwrap();
+}
+
+#[test]
+fn other_systems_score_exports_alike() {
+    if let Some(folder) = std::env::var_os("BURN_RANK_EXPORTS") {
+        return write(folder.into());
+    }
+    let expected: Expected = serde_json::from_str(include_str!("expected/exports.json")).unwrap();
+    let cases = cases();
+    assert_eq!(cases.len(), expected.cases.len());
+    for (name, ranker, format) in cases {
+        let case = &expected.cases[&name];
+        let bytes = ranker.export(format).unwrap();
+        let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hash, case.sha256, "{name}: another export than the one scored; see the head of this file");
+        let scores = ranker.predict(&queries(), &Device::flex()).unwrap();
+        assert_eq!(scores.len(), case.scores.len(), "{name}");
+        for (&score, &expected) in scores.iter().zip(&case.scores) {
+            match format {
+                // The same sums in double precision.
+                ExportFormat::LightGbm => assert_eq!(score, expected as f32, "{name}"),
+                _ => {
+                    let near = 1e-5 * expected.abs().max(1.0);
+                    assert!((f64::from(score) - expected).abs() <= near, "{name}: {score} {expected}")
+                }
+            }
+        }
+        let distinct = scores.iter().map(|score| score.to_bits()).collect::<std::collections::BTreeSet<_>>().len();
+        assert!(distinct > 5, "{name} tells documents apart: {scores:?}");
+    }
+}
