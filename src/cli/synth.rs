@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::Failure;
 use crate::atomic_file;
-use crate::data::SynthConfig;
+use crate::data::{DataError, SynthConfig};
 
 /// Arguments of `synth`.
 #[derive(Debug, Args)]
@@ -52,7 +52,10 @@ impl SynthArgs {
         };
         config.check().map_err(Failure::input)?;
         match (&self.out, self.parts) {
-            (None, _) => config.write(&mut BufWriter::new(out)).map(drop).map_err(Failure::from),
+            (None, _) => match config.write(&mut BufWriter::new(out)) {
+                Err(DataError::Io { source, .. }) => Err(source.into()),
+                other => Ok(other.map(drop)?),
+            },
             (Some(path), None) => write(&config, 0..config.queries, path),
             (Some(folder), Some(parts)) => {
                 let parts = usize::from(parts);
