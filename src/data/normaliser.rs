@@ -125,27 +125,26 @@ impl Normaliser {
     /// # Errors
     /// [`DataError::Option`] with the first of them.
     pub fn check(&self) -> Result<(), DataError> {
-        let (means, scales, quantiles): (Option<&[f64]>, Option<&[f64]>, Option<&[Vec<f32>]>) = match &self.map {
-            FeatureMap::None | FeatureMap::QueryMinMax => (None, None, None),
-            FeatureMap::ZScore { mean, scale } => (Some(mean), Some(scale), None),
-            FeatureMap::Log1p { scale } => (None, Some(scale), None),
-            FeatureMap::Quantile { values } => (None, None, Some(values)),
-        };
-        let is_range = |values: &Vec<f32>| {
-            values.iter().all(|value| value.is_finite()) && values.is_sorted() && values.first() < values.last()
-        };
-        if let Some(means) = means {
-            self.check_each("normaliser.mean", means, |mean| mean.is_finite(), "a finite number")?;
-        }
-        if let Some(scales) = scales {
+        let scales = |scales: &[f64]| {
             let expected = "a finite number, at least 0";
-            self.check_each("normaliser.scale", scales, |scale| (0.0..=f64::MAX).contains(scale), expected)?;
+            self.check_each("normaliser.scale", scales, |scale| (0.0..=f64::MAX).contains(scale), expected)
+        };
+        match &self.map {
+            FeatureMap::None | FeatureMap::QueryMinMax => Ok(()),
+            FeatureMap::ZScore { mean, scale } => {
+                self.check_each("normaliser.mean", mean, |mean| mean.is_finite(), "a finite number")?;
+                scales(scale)
+            }
+            FeatureMap::Log1p { scale } => scales(scale),
+            FeatureMap::Quantile { values } => {
+                let is_range = |values: &[f32]| {
+                    values.iter().all(|value| value.is_finite()) && values.is_sorted() && values.first() < values.last()
+                };
+                let expected = "no values, or finite ones in ascending order, not all equal";
+                let usable = |values: &Vec<f32>| values.is_empty() || is_range(values);
+                self.check_each("normaliser.values", values, usable, expected)
+            }
         }
-        if let Some(quantiles) = quantiles {
-            let expected = "no values, or finite ones in ascending order, not all equal";
-            self.check_each("normaliser.values", quantiles, |values| values.is_empty() || is_range(values), expected)?;
-        }
-        Ok(())
     }
 
     fn check_each<T: std::fmt::Debug>(

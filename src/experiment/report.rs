@@ -19,6 +19,7 @@ use crate::ranker::Versions;
 /// The record of a run of either kind, told apart by its `command`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "one value a run")]
 pub enum Report {
     /// Of `burn-rank train`.
     Train(TrainReport),

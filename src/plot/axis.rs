@@ -26,7 +26,7 @@ impl Axis {
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
         // A range must have a width, and one that f64 can tell.
-        let width = (high / 2.0 - low / 2.0).max(1e-6 * low.abs().max(high.abs())).max(1e-12).min(f64::MAX / 8.0) * 2.0;
+        let width = (high / 2.0 - low / 2.0).max(1e-6 * low.abs().max(high.abs())).clamp(1e-12, f64::MAX / 8.0) * 2.0;
         Self::between((low - room * width).max(f64::MIN / 4.0), (high + room * width).min(f64::MAX / 4.0), most)
     }
 

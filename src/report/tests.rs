@@ -244,7 +244,7 @@ fn every_colour_of_a_plot_is_in_the_style() {
     for class in classes.iter().filter(|class| class.starts_with("fill-") || class.starts_with("stroke-")) {
         assert!(super::STYLE.contains(&format!(".{class} {{")), "{class}");
     }
-    assert!(classes.iter().any(|class| *class == "stroke-surrogate"));
+    assert!(classes.contains(&"stroke-surrogate"));
 }
 
 #[test]

@@ -71,12 +71,12 @@ impl GraphBuilder {
     }
 
     /// As 64-bit floats.
-    pub fn to_double(&mut self, value: &Value) -> Value {
+    pub fn as_double(&mut self, value: &Value) -> Value {
         self.node_with("Cast", &[value], vec![Attribute::int("to", data_type::DOUBLE.into())])
     }
 
     /// As 32-bit floats.
-    pub fn to_float(&mut self, value: &Value) -> Value {
+    pub fn as_float(&mut self, value: &Value) -> Value {
         self.node_with("Cast", &[value], vec![Attribute::int("to", data_type::FLOAT.into())])
     }
 

@@ -42,7 +42,7 @@ fn ensemble(graph: &mut GraphBuilder, members: &[(f64, Scorer)], x: &Value) -> O
     let mut sum: Option<Value> = None;
     for (number, (weight, scorer)) in members.iter().enumerate() {
         let score = scores(graph, &format!("{number}."), scorer, x)?;
-        let score = graph.to_double(&score);
+        let score = graph.as_double(&score);
         let weight = graph.doubles(&format!("{number}.member_weight"), &[], &[*weight]);
         let part = graph.node("Mul", &[&score, &weight]);
         sum = Some(match sum {
@@ -50,5 +50,5 @@ fn ensemble(graph: &mut GraphBuilder, members: &[(f64, Scorer)], x: &Value) -> O
             None => part,
         });
     }
-    sum.map(|sum| graph.to_float(&sum))
+    sum.map(|sum| graph.as_float(&sum))
 }

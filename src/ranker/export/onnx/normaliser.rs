@@ -13,7 +13,7 @@ pub(super) fn normalised(graph: &mut GraphBuilder, normaliser: &Normaliser) -> V
     if matches!(normaliser.map(), FeatureMap::None) {
         return features;
     }
-    let x = graph.to_double(&features);
+    let x = graph.as_double(&features);
     let value = match normaliser.map() {
         FeatureMap::None => x,
         FeatureMap::QueryMinMax => query_min_max(graph, &features, &x),
@@ -35,7 +35,7 @@ pub(super) fn normalised(graph: &mut GraphBuilder, normaliser: &Normaliser) -> V
         }
         FeatureMap::Quantile { values } => quantile(graph, &features, &x, values),
     };
-    graph.to_float(&value)
+    graph.as_float(&value)
 }
 
 /// `(x - min) / (max - min)` over the documents; a constant feature is 0 / 1.
@@ -43,7 +43,7 @@ fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value
     let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
     let low = graph.node_with("ReduceMin", &[features], over_documents());
     let high = graph.node_with("ReduceMax", &[features], over_documents());
-    let (low, high) = (graph.to_double(&low), graph.to_double(&high));
+    let (low, high) = (graph.as_double(&low), graph.as_double(&high));
     let range = graph.node("Sub", &[&high, &low]);
     let range = one_in_place_of_zero(graph, &range);
     let above = graph.node("Sub", &[x, &low]);
@@ -108,7 +108,7 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     // Equal to some: their middle.
     let sum = graph.node("Add", &[&below, &not_above]);
     let sum = graph.node("Sub", &[&sum, &one]);
-    let sum = graph.to_double(&sum);
+    let sum = graph.as_double(&sum);
     let middle = graph.node("Div", &[&sum, &two]);
     // Between two: interpolated. Outside, both are the first or the last, and the position is clamped to it.
     let lower = graph.node("Sub", &[&below, &one]);
@@ -117,16 +117,16 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     let mut quantile_at = |place: &Value| {
         let place = graph.node("Add", &[place, &rows]);
         let quantile = graph.node("Gather", &[&table, &place]);
-        graph.to_double(&quantile)
+        graph.as_double(&quantile)
     };
     let (low, high) = (quantile_at(&lower), quantile_at(&upper));
     let range = graph.node("Sub", &[&high, &low]);
     let range = one_in_place_of_zero(graph, &range);
     let above = graph.node("Sub", &[x, &low]);
     let share = graph.node("Div", &[&above, &range]);
-    let lower = graph.to_double(&lower);
+    let lower = graph.as_double(&lower);
     let between = graph.node("Add", &[&lower, &share]);
-    let (first, last) = (graph.to_double(&none), graph.to_double(&last));
+    let (first, last) = (graph.as_double(&none), graph.as_double(&last));
     let between = graph.node("Max", &[&between, &first]);
     let between = graph.node("Min", &[&between, &last]);
 
