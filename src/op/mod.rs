@@ -13,6 +13,8 @@
 mod array;
 mod autodiff;
 mod backend;
+#[cfg(feature = "_cube")]
+mod cube;
 mod execution;
 mod flex;
 mod indicator_sum;

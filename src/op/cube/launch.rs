@@ -1,0 +1,142 @@
+//! Starting kernels from the host, on the devices that can run them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use burn::backend::TensorMetadata;
+use burn::tensor::{DType, Shape};
+use burn_cubecl::cubecl::client::Client;
+use burn_cubecl::cubecl::prelude::{BufferArg, CubeCount, CubeDim};
+use burn_cubecl::cubecl::server::CubeCountSelection;
+use burn_cubecl::kernel::into_contiguous;
+use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
+use burn_cubecl::tensor::CubeTensor;
+use burn_cubecl::{CubeDevice, cubecl};
+
+use super::tile::{ROWS, UNITS};
+
+/// Shared memory of the hungriest kernel with the most terms ([`MOST_TERMS`](super::rank_expectation::MOST_TERMS)), in bytes.
+const SHARED_MEMORY: usize = 16 << 10;
+
+/// Where a kernel runs, and on how much.
+pub(super) struct Batch {
+    pub client: Client,
+    device: CubeDevice,
+    pub lists: usize,
+    pub documents: usize,
+}
+
+impl Batch {
+    /// The batch of `x`, `[lists, documents]`, neither 0.
+    pub fn of(x: &CubeTensor) -> Self {
+        let [lists, documents] = x.shape().dims();
+        Self { client: x.client.clone(), device: x.device.clone(), lists, documents }
+    }
+
+    /// A cube for every tile of rows of every list.
+    pub fn cubes(&self) -> CubeCount {
+        let cubes = self.lists * self.documents.div_ceil(ROWS);
+        CubeCountSelection::new(&self.client, cubes as u32).cube_count()
+    }
+
+    /// The units of a cube.
+    pub fn units(&self) -> CubeDim {
+        CubeDim::new_1d(UNITS as u32)
+    }
+
+    /// A number a document, not yet written.
+    pub fn per_document(&self) -> CubeTensor {
+        self.empty([self.lists, self.documents])
+    }
+
+    /// `width` numbers a document, not yet written.
+    pub fn per_document_and(&self, width: usize) -> CubeTensor {
+        self.empty([self.lists, self.documents, width])
+    }
+
+    fn empty<const D: usize>(&self, shape: [usize; D]) -> CubeTensor {
+        empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), Shape::new(shape), DType::F32)
+    }
+
+    /// Numbers of the host, as an argument of a kernel.
+    pub fn upload(&self, values: &[f32]) -> BufferArg {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        let handle = self.client.create_from_slice(&bytes);
+        // SAFETY: the buffer was just made of as many numbers.
+        unsafe { BufferArg::from_raw_parts(handle, values.len()) }
+    }
+}
+
+/// A tensor as an argument of a kernel, its values in order.
+pub(super) fn read(tensor: &CubeTensor) -> BufferArg {
+    into_contiguous(tensor.clone()).into_buffer_arg()
+}
+
+/// A fresh tensor as an argument of a kernel that writes it.
+pub(super) fn write(tensor: &CubeTensor) -> BufferArg {
+    tensor.clone().into_buffer_arg()
+}
+
+/// Runs `launch`, a kernel of `bindings` buffers on the batch of `x`; `None` where the device cannot, which the log says
+/// once for each kernel and device.
+pub(super) fn run<const K: usize>(
+    kernel: &str,
+    x: &CubeTensor,
+    bindings: u32,
+    launch: impl FnOnce() -> [CubeTensor; K],
+) -> Option<[CubeTensor; K]> {
+    if x.shape().num_elements() == 0 {
+        return None;
+    }
+    let key = (x.device.clone(), format!("{kernel} ({:?})", x.dtype));
+    match known().get(&key) {
+        Some(true) => return Some(launch()),
+        Some(false) => return None,
+        None => {}
+    }
+    let outcome = missing(x, bindings).map_or_else(
+        || {
+            let outputs = launch();
+            // Whether the device took the kernel is known at once, without waiting for its result. Any other failure
+            // than a refusal, such as want of memory, is for whoever reads the result.
+            match x.client.check(outputs.iter().map(|output| &output.handle)) {
+                Err(error) if error.is_refusal() => Err(error.to_string()),
+                _ => Ok(outputs),
+            }
+        },
+        Err,
+    );
+    known().insert(key, outcome.is_ok());
+    outcome
+        .inspect_err(|reason| {
+            let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+            log::warn!("no kernel for {kernel} on {:?}, tensor operations instead: {reason}", x.device);
+        })
+        .ok()
+}
+
+/// The kernels that have been tried, by device: whether it runs them.
+fn known() -> MutexGuard<'static, HashMap<(CubeDevice, String), bool>> {
+    static KNOWN: OnceLock<Mutex<HashMap<(CubeDevice, String), bool>>> = OnceLock::new();
+    KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What the device of `x` lacks for a kernel of `bindings` buffers.
+fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
+    let hardware = &x.client.properties().hardware;
+    // One more buffer holds the scalars.
+    [
+        (x.dtype == DType::F32, format!("numbers are {:?}, not F32", x.dtype)),
+        (
+            hardware.max_units_per_cube as usize >= UNITS,
+            format!("a cube has {} units at most", hardware.max_units_per_cube),
+        ),
+        (
+            hardware.max_shared_memory_size >= SHARED_MEMORY,
+            format!("a cube has {} bytes of shared memory", hardware.max_shared_memory_size),
+        ),
+        (hardware.max_bindings > bindings, format!("a kernel has {} buffers at most", hardware.max_bindings)),
+    ]
+    .into_iter()
+    .find_map(|(enough, lack)| (!enough).then_some(lack))
+}
