@@ -10,7 +10,7 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-#[cfg(feature = "wgpu")]
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind;
 use burn::tensor::{Device, Tensor};
 

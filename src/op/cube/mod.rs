@@ -17,17 +17,6 @@ use burn::backend::{Cube, tensor::FloatTensor};
 
 use super::{ExponentialTerm, PairLoss, Step, backend::Pairwise, pair_loss::Weight};
 
-/// The weights of the kernels, borrowed from those of the primitive.
-fn weights(weight: &Weight<Cube>) -> pair_loss::Weights<'_> {
-    match weight {
-        Weight::Unit => pair_loss::Weights::Unit,
-        Weight::Document(u) => pair_loss::Weights::Document(u),
-        Weight::Lambda { gain, discount, rank, absolute, gap } => {
-            pair_loss::Weights::Lambda { gain, discount, rank, absolute: *absolute, gap: *gap }
-        }
-    }
-}
-
 impl Pairwise for Cube {
     fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
         step_sum::step_sum(&x, &v, alpha, step)
@@ -108,7 +97,7 @@ impl Pairwise for Cube {
         weight: Weight<Self>,
         loss: PairLoss,
     ) -> FloatTensor<Self> {
-        pair_loss::pair_loss(&x, &labels, &mask, &weights(&weight), loss)
+        pair_loss::pair_loss(&x, &labels, &mask, &weight, loss)
             .unwrap_or_else(|| super::pair_loss::definition::<Self>(x, labels, mask, weight, loss))
     }
 
@@ -120,7 +109,7 @@ impl Pairwise for Cube {
         gradient: FloatTensor<Self>,
         loss: PairLoss,
     ) -> FloatTensor<Self> {
-        pair_loss::pair_loss_gradient(&x, &labels, &mask, &weights(&weight), &gradient, loss)
+        pair_loss::pair_loss_gradient(&x, &labels, &mask, &weight, &gradient, loss)
             .unwrap_or_else(|| super::pair_loss::gradient::<Self>(x, labels, mask, weight, gradient, loss))
     }
 

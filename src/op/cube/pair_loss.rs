@@ -1,6 +1,7 @@
 //! [`pair_loss`](crate::op::pair_loss()) on the device. Every pair is visited, also those that the labels do not order:
 //! sorting by label, as the CPU kernels do, costs more here than it saves.
 
+use burn::backend::Cube;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
@@ -8,7 +9,7 @@ use super::launch::{Batch, read, run, write};
 use super::real::{exponential, log_1p, sigmoid};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 use crate::op::PairLoss;
-use crate::op::pair_loss::EXPONENTIAL_BOUND;
+use crate::op::pair_loss::{EXPONENTIAL_BOUND, Weight};
 
 /// The loss of one pair and its slope, at the score difference `t`.
 #[cube]
@@ -116,7 +117,7 @@ impl Term for SoftZeroOne {
 /// What weighs a pair, from numbers of its documents, `upper` the cell of the more relevant one. Buffers that a weight
 /// does not read are any.
 #[cube]
-trait Weight: 'static + Send + Sync {
+trait Weighting: 'static + Send + Sync {
     fn of(
         upper: usize,
         lower: usize,
@@ -131,7 +132,7 @@ trait Weight: 'static + Send + Sync {
 struct Unit;
 
 #[cube]
-impl Weight for Unit {
+impl Weighting for Unit {
     fn of(
         _upper: usize,
         _lower: usize,
@@ -149,7 +150,7 @@ impl Weight for Unit {
 struct Document;
 
 #[cube]
-impl Weight for Document {
+impl Weighting for Document {
     fn of(
         upper: usize,
         _lower: usize,
@@ -167,7 +168,7 @@ impl Weight for Document {
 struct Absolute;
 
 #[cube]
-impl Weight for Absolute {
+impl Weighting for Absolute {
     fn of(
         upper: usize,
         lower: usize,
@@ -185,7 +186,7 @@ impl Weight for Absolute {
 struct Gap;
 
 #[cube]
-impl Weight for Gap {
+impl Weighting for Gap {
     fn of(
         upper: usize,
         lower: usize,
@@ -203,7 +204,7 @@ impl Weight for Gap {
 
 /// Row `i`: `sum_j w_ij l(x_i - x_j)` over the documents with `y_i > y_j`.
 #[cube(launch)]
-fn values<L: Term, W: Weight>(
+fn values<L: Term, W: Weighting>(
     x: &[f32],
     labels: &[f32],
     mask: &[f32],
@@ -252,7 +253,7 @@ fn values<L: Term, W: Weight>(
 
 /// Row `k`: `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
 #[cube(launch)]
-fn gradients<L: Term, W: Weight>(
+fn gradients<L: Term, W: Weighting>(
     x: &[f32],
     labels: &[f32],
     mask: &[f32],
@@ -308,111 +309,95 @@ fn gradients<L: Term, W: Weight>(
     }
 }
 
-/// A weight in tensors of the device.
-pub(super) enum Weights<'a> {
+/// Which kernel a weight needs.
+#[derive(Debug, Clone, Copy)]
+enum Form {
     Unit,
-    Document(&'a CubeTensor),
-    Lambda { gain: &'a CubeTensor, discount: &'a CubeTensor, rank: &'a CubeTensor, absolute: f64, gap: f64 },
+    Document,
+    Absolute,
+    Gap,
 }
 
-impl Weights<'_> {
-    fn name(&self) -> &'static str {
-        match self {
-            Weights::Unit => "unit",
-            Weights::Document(_) => "document",
-            Weights::Lambda { gap, .. } if *gap == 0.0 => "absolute",
-            Weights::Lambda { .. } => "gap",
-        }
-    }
-
-    /// Gains or weights, discounts and ranks of the documents; `x` where there are none.
-    fn buffers<'a>(&'a self, x: &'a CubeTensor) -> [&'a CubeTensor; 3] {
-        match self {
-            Weights::Unit => [x, x, x],
-            Weights::Document(weight) => [weight, x, x],
-            Weights::Lambda { gain, discount, rank, .. } => [gain, discount, rank],
-        }
-    }
-
-    fn absolute(&self) -> f32 {
-        if let Weights::Lambda { absolute, .. } = self { *absolute as f32 } else { 0.0 }
-    }
-
-    /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same, `D(r) = 1/log2(1 + r)`: by the host, since the
-    /// difference cancels in single precision.
-    fn steps(&self, documents: usize) -> Vec<f32> {
-        let Weights::Lambda { gap, .. } = self else { return vec![0.0] };
-        if *gap == 0.0 {
-            return vec![0.0];
-        }
-        let discount = |r: f64| 1.0 / (1.0 + r).log2();
-        let steps = (0..documents.max(2)).map(|r| r.max(1) as f64);
-        steps.map(|r| (gap * (discount(r) - discount(r + 1.0))) as f32).collect()
+fn form(weight: &Weight<Cube>) -> Form {
+    match weight {
+        Weight::Unit => Form::Unit,
+        Weight::Document(_) => Form::Document,
+        Weight::Lambda { gap, .. } if *gap == 0.0 => Form::Absolute,
+        Weight::Lambda { .. } => Form::Gap,
     }
 }
 
-/// Calls `$call` with `$L` the kernels' form of `$loss` and `$W` that of `$weights`.
-macro_rules! with_types {
-    ($loss:expr, $weights:expr, $L:ident, $W:ident => $call:expr) => {
-        with_types!(@loss $loss, $L => match $weights.name() {
-            "unit" => {
-                type $W = Unit;
-                $call
-            }
-            "document" => {
-                type $W = Document;
-                $call
-            }
-            "absolute" => {
-                type $W = Absolute;
-                $call
-            }
-            _ => {
-                type $W = Gap;
-                $call
-            }
-        })
+/// Weights or gains, discounts and ranks of the documents; `x` where there are none.
+fn buffers<'a>(weight: &'a Weight<Cube>, x: &'a CubeTensor) -> [&'a CubeTensor; 3] {
+    match weight {
+        Weight::Unit => [x, x, x],
+        Weight::Document(u) => [u, x, x],
+        Weight::Lambda { gain, discount, rank, .. } => [gain, discount, rank],
+    }
+}
+
+fn absolute(weight: &Weight<Cube>) -> f32 {
+    if let Weight::Lambda { absolute, .. } = weight { *absolute as f32 } else { 0.0 }
+}
+
+/// `gap (D(r) - D(r + 1))` by rank difference, the first two the same, `D(r) = 1/log2(1 + r)`: by the host, since the
+/// difference cancels in single precision.
+fn steps(weight: &Weight<Cube>, documents: usize) -> Vec<f32> {
+    match weight {
+        Weight::Lambda { gap, .. } if *gap != 0.0 => {
+            let discount = |r: f64| 1.0 / (1.0 + r).log2();
+            let distances = (0..documents).map(|r| r.max(1) as f64);
+            distances.map(|r| (gap * (discount(r) - discount(r + 1.0))) as f32).collect()
+        }
+        _ => vec![0.0],
+    }
+}
+
+/// Calls `$call` with `$L` the kernels' form of `$loss` and `$W` that of `$weight`.
+macro_rules! with_forms {
+    ($loss:expr, $L:ident, $weight:expr, $W:ident => $call:expr) => {
+        with_forms!(@ $loss, $L, [Logistic, Hinge, SquaredHinge, Exponential, Fidelity, SoftZeroOne] =>
+            match form($weight) {
+                Form::Unit => {
+                    type $W = Unit;
+                    $call
+                }
+                Form::Document => {
+                    type $W = Document;
+                    $call
+                }
+                Form::Absolute => {
+                    type $W = Absolute;
+                    $call
+                }
+                Form::Gap => {
+                    type $W = Gap;
+                    $call
+                }
+            })
     };
-    (@loss $loss:expr, $L:ident => $call:expr) => {
+    (@ $loss:expr, $L:ident, [$($term:ident),+] => $call:expr) => {
         match $loss {
-            PairLoss::Logistic => {
-                type $L = Logistic;
+            $(PairLoss::$term { .. } => {
+                type $L = $term;
                 $call
-            }
-            PairLoss::Hinge { .. } => {
-                type $L = Hinge;
-                $call
-            }
-            PairLoss::SquaredHinge { .. } => {
-                type $L = SquaredHinge;
-                $call
-            }
-            PairLoss::Exponential => {
-                type $L = Exponential;
-                $call
-            }
-            PairLoss::Fidelity => {
-                type $L = Fidelity;
-                $call
-            }
-            PairLoss::SoftZeroOne => {
-                type $L = SoftZeroOne;
-                $call
-            }
+            })+
         }
     };
 }
 
-/// Name of the kernel's form and its margin.
-fn form(loss: PairLoss) -> (&'static str, f32) {
+fn margin(loss: PairLoss) -> f32 {
     match loss {
-        PairLoss::Logistic => ("logistic", 0.0),
-        PairLoss::Hinge { margin } => ("hinge", margin as f32),
-        PairLoss::SquaredHinge { margin } => ("squared hinge", margin as f32),
-        PairLoss::Exponential => ("exponential", 0.0),
-        PairLoss::Fidelity => ("fidelity", 0.0),
-        PairLoss::SoftZeroOne => ("soft zero-one", 0.0),
+        PairLoss::Hinge { margin } | PairLoss::SquaredHinge { margin } => margin as f32,
+        _ => 0.0,
     }
+}
+
+/// Name of a kernel, the same for every margin.
+fn name(loss: PairLoss, weight: &Weight<Cube>) -> String {
+    let loss = format!("{loss:?}");
+    let loss = loss.split_whitespace().next().unwrap_or_default();
+    format!("pair_loss, {loss}, weight {:?}", form(weight))
 }
 
 /// See [`pair_loss`](crate::op::pair_loss()).
@@ -420,15 +405,14 @@ pub(super) fn pair_loss(
     x: &CubeTensor,
     labels: &CubeTensor,
     mask: &CubeTensor,
-    weights: &Weights,
+    weight: &Weight<Cube>,
     loss: PairLoss,
 ) -> Option<CubeTensor> {
-    let (name, margin) = form(loss);
-    let [out] = run(&format!("pair_loss, {name}, {} weights", weights.name()), x, 8, || {
+    let [out] = run(&name(loss, weight), x, 8, || {
         let batch = Batch::of(x);
         let out = batch.per_document();
-        let [first, discount, rank] = weights.buffers(x);
-        with_types!(loss, weights, L, W => values::launch::<L, W>(
+        let [first, discount, rank] = buffers(weight, x);
+        with_forms!(loss, L, weight, W => values::launch::<L, W>(
             &batch.client,
             batch.cubes(),
             batch.units(),
@@ -438,12 +422,12 @@ pub(super) fn pair_loss(
             read(first),
             read(discount),
             read(rank),
-            batch.upload(&weights.steps(batch.documents)),
+            batch.upload(&steps(weight, batch.documents)),
             write(&out),
             batch.lists,
             batch.documents,
-            weights.absolute(),
-            margin,
+            absolute(weight),
+            margin(loss),
         ));
         [out]
     })?;
@@ -455,16 +439,15 @@ pub(super) fn pair_loss_gradient(
     x: &CubeTensor,
     labels: &CubeTensor,
     mask: &CubeTensor,
-    weights: &Weights,
+    weight: &Weight<Cube>,
     gradient: &CubeTensor,
     loss: PairLoss,
 ) -> Option<CubeTensor> {
-    let (name, margin) = form(loss);
-    let [to_x] = run(&format!("gradient of pair_loss, {name}, {} weights", weights.name()), x, 9, || {
+    let [to_x] = run(&format!("gradient of {}", name(loss, weight)), x, 9, || {
         let batch = Batch::of(x);
         let to_x = batch.per_document();
-        let [first, discount, rank] = weights.buffers(x);
-        with_types!(loss, weights, L, W => gradients::launch::<L, W>(
+        let [first, discount, rank] = buffers(weight, x);
+        with_forms!(loss, L, weight, W => gradients::launch::<L, W>(
             &batch.client,
             batch.cubes(),
             batch.units(),
@@ -474,13 +457,13 @@ pub(super) fn pair_loss_gradient(
             read(first),
             read(discount),
             read(rank),
-            batch.upload(&weights.steps(batch.documents)),
+            batch.upload(&steps(weight, batch.documents)),
             read(gradient),
             write(&to_x),
             batch.lists,
             batch.documents,
-            weights.absolute(),
-            margin,
+            absolute(weight),
+            margin(loss),
         ));
         [to_x]
     })?;
