@@ -13,6 +13,7 @@ mod progress;
 mod synth;
 mod table;
 mod train;
+mod warnings;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -60,6 +61,7 @@ enum Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    warnings::show();
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match cli.command {
         Command::Train(args) => args.run(&mut out),

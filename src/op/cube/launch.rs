@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use burn::backend::TensorMetadata;
 use burn::tensor::{DType, Shape};
+use burn_cubecl::CubeDevice;
 use burn_cubecl::cubecl::client::Client;
 use burn_cubecl::cubecl::prelude::{BufferArg, CubeCount, CubeDim};
 use burn_cubecl::cubecl::server::CubeCountSelection;
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
-use burn_cubecl::{CubeDevice, cubecl};
 
 use super::tile::{ROWS, UNITS};
 
@@ -124,19 +124,15 @@ fn known() -> MutexGuard<'static, HashMap<(CubeDevice, String), bool>> {
 /// What the device of `x` lacks for a kernel of `bindings` buffers.
 fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
     let hardware = &x.client.properties().hardware;
-    // One more buffer holds the scalars.
-    [
-        (x.dtype == DType::F32, format!("numbers are {:?}, not F32", x.dtype)),
-        (
-            hardware.max_units_per_cube as usize >= UNITS,
-            format!("a cube has {} units at most", hardware.max_units_per_cube),
-        ),
-        (
-            hardware.max_shared_memory_size >= SHARED_MEMORY,
-            format!("a cube has {} bytes of shared memory", hardware.max_shared_memory_size),
-        ),
-        (hardware.max_bindings > bindings, format!("a kernel has {} buffers at most", hardware.max_bindings)),
-    ]
-    .into_iter()
-    .find_map(|(enough, lack)| (!enough).then_some(lack))
+    let offers = [
+        ("units in a cube", hardware.max_units_per_cube as usize, UNITS),
+        ("bytes of shared memory", hardware.max_shared_memory_size, SHARED_MEMORY),
+        // One more holds the scalars.
+        ("buffers", hardware.max_bindings as usize, bindings as usize + 1),
+    ];
+    if x.dtype != DType::F32 {
+        return Some(format!("numbers are {:?}, not F32", x.dtype));
+    }
+    let (what, offered, needed) = offers.into_iter().find(|(_, offered, needed)| offered < needed)?;
+    Some(format!("{needed} {what} needed, {offered} offered"))
 }
