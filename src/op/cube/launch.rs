@@ -14,6 +14,7 @@ use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
 use super::tile::{ROWS, UNITS};
+use crate::device::root_cause;
 
 /// Shared memory of the hungriest kernel with the most terms ([`MOST_TERMS`](super::rank_expectation::MOST_TERMS)), in bytes.
 const SHARED_MEMORY: usize = 16 << 10;
@@ -100,7 +101,7 @@ pub(super) fn run<const K: usize>(
             // Whether the device took the kernel is known at once, without waiting for its result. Any other failure
             // than a refusal, such as want of memory, is for whoever reads the result.
             match x.client.check(outputs.iter().map(|output| &output.handle)) {
-                Err(error) if error.is_refusal() => Err(error.to_string()),
+                Err(error) if error.is_refusal() => Err(root_cause(error)),
                 _ => Ok(outputs),
             }
         },
@@ -109,7 +110,6 @@ pub(super) fn run<const K: usize>(
     known().insert(key, outcome.is_ok());
     outcome
         .inspect_err(|reason| {
-            let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
             log::warn!("no kernel for {kernel} on {:?}, tensor operations instead: {reason}", x.device);
         })
         .ok()
@@ -135,4 +135,67 @@ fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
     }
     let (what, offered, needed) = offers.into_iter().find(|(_, offered, needed)| offered < needed)?;
     Some(format!("{needed} {what} needed, {offered} offered"))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::backend::Cube;
+    use burn::backend::ops::FloatTensorOps;
+    use burn::tensor::TensorData;
+
+    use super::*;
+    use crate::device::{self, BACKENDS};
+    use crate::op::cube::rank;
+
+    /// Two lists of three documents on the first device; none where there is no device.
+    fn scores() -> Option<CubeTensor> {
+        let gpu = |name: &str| !matches!(name, "flex" | "ndarray");
+        let present = BACKENDS.iter().any(|backend| gpu(backend.name) && device::open(backend.name).is_ok());
+        present.then(|| {
+            let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
+            Cube::float_from_data(data, &CubeDevice::default())
+        })
+    }
+
+    #[test]
+    fn a_kernel_that_runs_is_run_again() {
+        let Some(x) = scores() else { return };
+        for _ in 0..2 {
+            assert!(run("a copy", &x, 2, || [x.clone()]).is_some());
+        }
+    }
+
+    #[test]
+    fn a_kernel_beyond_the_device_is_not_run() {
+        let Some(x) = scores() else { return };
+        for _ in 0..2 {
+            assert!(
+                run("a kernel of many buffers", &x, u32::MAX - 1, || -> [CubeTensor; 1] { unreachable!() }).is_none()
+            );
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_the_device_refuses_is_not_run_again() {
+        let Some(x) = scores() else { return };
+        let mut launches = 0;
+        for _ in 0..2 {
+            let outcome = run("a kernel of too many units", &x, 3, || {
+                launches += 1;
+                let batch = Batch::of(&x);
+                let out = batch.per_document();
+                rank::launch(&batch, CubeDim::new_1d(1 << 20), &x, &x, &out);
+                [out]
+            });
+            assert!(outcome.is_none());
+        }
+        assert_eq!(launches, 1);
+    }
+
+    #[test]
+    fn nothing_is_run_on_no_documents() {
+        let Some(x) = scores() else { return };
+        let empty = Cube::float_from_data(TensorData::new(Vec::<f32>::new(), [0, 3]), &x.device);
+        assert!(run("a copy of nothing", &empty, 2, || -> [CubeTensor; 1] { unreachable!() }).is_none());
+    }
 }

@@ -44,17 +44,13 @@ pub(super) fn rank(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     let [out] = run("rank", x, 3, || {
         let batch = Batch::of(x);
         let out = batch.per_document();
-        values::launch(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(mask),
-            write(&out),
-            batch.lists,
-            batch.documents,
-        );
+        launch(&batch, batch.units(), x, mask, &out);
         [out]
     })?;
     Some(out)
+}
+
+pub(super) fn launch(batch: &Batch, units: CubeDim, x: &CubeTensor, mask: &CubeTensor, out: &CubeTensor) {
+    let cubes = batch.cubes();
+    values::launch(&batch.client, cubes, units, read(x), read(mask), write(out), batch.lists, batch.documents);
 }
