@@ -1,14 +1,15 @@
 //! [`rank_expectation`](crate::op::rank_expectation()) on the device.
 //!
-//! A factor `1 + pi (z - 1)` is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its
-//! precision when `pi` is close to 1. The units of a row share its terms: unit `s` multiplies the terms
-//! `s, s + SLICES, ..` over all documents, in order.
+//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps
+//! its precision when `pi` is close to 1; by a larger one, a product `p` becomes `p - p pi (1 - z)` with `1 - z` from the
+//! host, so that equal factors of many tied documents do not add up one rounding, nor bases close to 1 that of `z`. The
+//! units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in order.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{Batch, read, run, write};
-use super::real::probability;
+use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
 use crate::op::ExponentialTerm;
 use crate::op::kernel::Real;
@@ -19,13 +20,14 @@ const TILE: usize = 32;
 /// Terms beyond which the shared memory that devices must have does not hold a tile.
 pub(super) const MOST_TERMS: usize = 48;
 
-/// Row `i`: `m_i sum_m c_m P_im` and the products `P_im` over the documents `j != i`. A unit has `own` terms, those beyond
+/// Row `i`: `m_i sum_m c_m P_im` and the products `P_im` over the documents `j != i`, with `gaps` of `1 - z_m`. A unit has `own` terms, those beyond
 /// `terms` with a coefficient of 0.
 #[cube(launch)]
 fn values(
     x: &[f32],
     mask: &[f32],
     bases: &[f32],
+    gaps: &[f32],
     coefficients: &[f32],
     out: &mut [f32],
     products: &mut [f32],
@@ -42,10 +44,12 @@ fn values(
     let cell = place.list + place.row;
     let row = x[cell];
     let mut base = Array::<f32>::new(own);
+    let mut gap = Array::<f32>::new(own);
     let mut product = Array::<f32>::new(own);
     #[unroll]
     for term in 0..own {
         base[term] = bases[place.slice + term * SLICES];
+        gap[term] = gaps[place.slice + term * SLICES];
         product[term] = 1.0f32;
     }
     for start in range_stepped(0, documents, TILE) {
@@ -63,7 +67,9 @@ fn values(
             let behind = behind[j * ROWS + place.lane];
             #[unroll]
             for term in 0..own {
-                product[term] = product[term] * fma(ahead, base[term], behind);
+                let loss = ahead * gap[term];
+                let large = fma(-product[term], loss, product[term]);
+                product[term] = select(loss < 0.5f32, large, product[term] * fma(ahead, base[term], behind));
             }
         }
         sync_cube();
@@ -129,9 +135,10 @@ fn gradients(
                 let base = bases[m];
                 let of_other = fma(beats.against, base, beats.of);
                 let of_row = fma(beats.of, base, beats.against);
-                // Two quotients by one division.
-                let difference = of_tile[j * terms + m] * of_row - of_rows[m * ROWS + place.lane] * of_other;
-                flow += difference / (of_other * of_row);
+                // Two quotients by one division. They are close where sigma is large, so their difference counts.
+                let tile = of_tile[j * terms + m];
+                let own = of_rows[m * ROWS + place.lane];
+                flow += difference_of_products(tile, of_row, own, of_other) / (of_other * of_row);
             }
             let counts = mask[other] > 0.0f32 && other != cell;
             partial += select(counts, beats.bell * flow, 0.0f32);
@@ -162,7 +169,7 @@ pub(super) fn rank_expectation(
         values.resize(own * SLICES, filler);
         values
     };
-    run(&format!("rank_expectation, {own} terms a unit"), x, 6, || {
+    run(&format!("rank_expectation, {own} terms a unit"), x, 7, || {
         let batch = Batch::of(x);
         let (out, products) = (batch.per_document(), batch.per_document_and(terms.len()));
         values::launch(
@@ -172,6 +179,7 @@ pub(super) fn rank_expectation(
             read(x),
             read(mask),
             batch.upload(&padded(bases(terms), 1.0)),
+            batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0)),
             batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0)),
             write(&out),
             write(&products),

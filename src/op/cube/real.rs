@@ -82,6 +82,7 @@ pub(super) fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
 
 /// `(1 + erf t) / 2` and what is missing to 1, neither by a difference where it is small.
 #[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
 pub(super) struct Probability {
     /// `(1 + erf t) / 2`
     pub of: f32,
@@ -101,6 +102,7 @@ pub(super) fn probability(t: f32) -> Probability {
 
 /// `1 / (1 + e^-t)` and what is missing to 1, both to full precision.
 #[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
 pub(super) struct Sigmoid {
     /// `1 / (1 + e^-t)`
     pub of: f32,

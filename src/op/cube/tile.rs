@@ -16,6 +16,7 @@ pub(super) const UNITS: usize = ROWS * SLICES;
 
 /// What one unit computes.
 #[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
 pub(super) struct Place {
     /// Unit of the cube.
     pub unit: usize,
