@@ -264,7 +264,7 @@ fn nothing_to_learn_is_zero_and_counted() {
     }));
     for Subject { name, loss, .. } in subjects() {
         for present in devices() {
-            for &dtype in &present.types {
+            for &dtype in present.types {
                 let outcome = evaluate_on(&present.device, &*loss, &all, longest(&all), 0.0, dtype);
                 for q in 0..nothing.len() {
                     assert_eq!(outcome.losses[q], 0.0, "{name} on {}: query {q}", present.name);
@@ -332,7 +332,7 @@ fn extreme_scores_and_temperatures_stay_finite() {
             let labels = if matches!(loss.gain(), Some(Gain::Table(_))) { &small_labels } else { &labels };
             let queries: Vec<Query> = scores.iter().map(|scores| (scores.clone(), labels.clone())).collect();
             for present in devices() {
-                for &dtype in &present.types {
+                for &dtype in present.types {
                     let name = format!("{name} on {}: {dtype:?}", present.name);
                     let outcome = evaluate_on(&present.device, &*loss, &queries, 8, f64::NAN, dtype);
                     assert!(outcome.losses.iter().all(|loss| loss.is_finite()), "{name}: {outcome:?}");

@@ -108,7 +108,7 @@ fn compare(
     primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>,
 ) {
     for present in devices() {
-        for &dtype in &present.types {
+        for &dtype in present.types {
             let found = run(case, &present.device, dtype, primitive);
             let what = format!("{what} on {}", present.name);
             assert_eq!(found.len(), reference.len(), "{what}: {}: number of gradients", case.name);
@@ -230,7 +230,7 @@ fn rank_agrees_with_its_definition() {
     for case in cases("rank", 1000) {
         let expected = with_tensor_path(|| run_rank(&case, &Device::flex(), DType::F64));
         for present in devices() {
-            for &dtype in &present.types {
+            for &dtype in present.types {
                 let found = run_rank(&case, &present.device, dtype);
                 assert_eq!(found, expected, "{} on {}: {dtype:?}", case.name, present.name);
             }
