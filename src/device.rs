@@ -8,9 +8,10 @@
 //! | `rocm`, `rocm:1` | AMD ROCm | `rocm` |
 //! | `wgpu`, `vulkan`, `metal`, each also `:discrete:0`, `:integrated:0`, `:virtual:0`, `:cpu` | wgpu graphics APIs | `wgpu`, `vulkan`, `metal` |
 
+use std::fmt::Display;
 use std::panic::{self, AssertUnwindSafe};
 
-#[cfg(feature = "wgpu")]
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind;
 use burn::tensor::{Device, Tensor};
 
@@ -90,13 +91,16 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
         Err(cause) => {
             let text = cause.downcast_ref::<String>().cloned();
             let text = text.or_else(|| cause.downcast_ref::<&str>().map(|s| s.to_string()));
-            let reason = text.unwrap_or_else(|| "the backend gave no reason".to_string());
-            Err(DeviceError::Unavailable {
-                found: name.to_string(),
-                reason: reason.lines().next().unwrap_or_default().to_string(),
-            })
+            Err(DeviceError::Unavailable { found: name.to_string(), reason: root_cause(text.unwrap_or_default()) })
         }
     }
+}
+
+/// The cause at the root of what a backend says of a failure: one line, without the way there and the backtraces.
+pub(crate) fn root_cause(error: impl Display) -> String {
+    let text = error.to_string();
+    let root = text.rsplit("Caused by:").next().unwrap_or_default();
+    root.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the backend gave no reason").to_owned()
 }
 
 type Select = Box<dyn Fn() -> Device>;
@@ -163,6 +167,13 @@ mod tests {
     #[test]
     fn flex_opens() {
         open("flex").unwrap();
+    }
+
+    #[test]
+    fn the_root_cause_is_the_last_one() {
+        let error = "An error happened during execution\nCaused by:\n  not written\nCaused by:\n  out of memory\n\nAsked at:\n 0: main";
+        assert_eq!(root_cause(error), "out of memory");
+        assert_eq!(root_cause("no adapter"), "no adapter");
     }
 
     #[test]

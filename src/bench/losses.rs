@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::{BenchError, median, memory::peak_during, sync};
+use crate::device::root_cause;
 use crate::loss::{LossSpec, RankingLoss, Reduction};
 use crate::op::with_tensor_path;
 use crate::seed::seed_for;
@@ -185,7 +186,12 @@ impl Lists {
         let gradient = scores.grad(&gradients);
         sync(device, name)?;
         let seconds = start.elapsed().as_secs_f64();
-        drop(gradient);
+        // What a device could not compute it says to whoever reads the result.
+        if let Some(Err(error)) = gradient.map(|gradient| gradient.try_into_data()) {
+            let [batch, documents] = scores.dims();
+            let reason = format!("{}, {batch}x{documents}: {}; lower --shapes", loss.name(), root_cause(error));
+            return Err(BenchError::Device { device: name.to_owned(), reason });
+        }
         Ok(seconds)
     }
 }

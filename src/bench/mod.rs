@@ -55,7 +55,9 @@ fn median(times: &mut [f64]) -> f64 {
 
 /// Waits for the device, so that a time is that of the work.
 fn sync(device: &burn::tensor::Device, name: &str) -> Result<(), BenchError> {
-    device.sync().map_err(|error| BenchError::Device { device: name.to_owned(), reason: format!("{error:?}") })
+    device
+        .sync()
+        .map_err(|error| BenchError::Device { device: name.to_owned(), reason: crate::device::root_cause(error) })
 }
 
 #[cfg(test)]

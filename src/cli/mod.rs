@@ -19,6 +19,7 @@ mod scored;
 mod synth;
 mod table;
 mod train;
+mod warnings;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -72,6 +73,7 @@ enum Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    warnings::show();
     // Not locked: the dashboard draws on standard output from a thread of its own.
     let mut out = io::BufWriter::new(io::stdout());
     let done = match cli.command {

@@ -14,7 +14,7 @@ use super::{
     Autodiff,
     Flex,
     NdArray: cfg(feature = "ndarray"),
-    Cube: cfg(any(feature = "cuda", feature = "vulkan", feature = "wgpu", feature = "metal", feature = "rocm"))
+    Cube: cfg(feature = "_cube")
 )]
 pub trait Pairwise: Backend {
     /// See [`step_sum()`](super::step_sum()).
@@ -117,9 +117,6 @@ pub trait Pairwise: Backend {
 #[cfg(feature = "ndarray")]
 #[expect(deprecated, reason = "supported for users of older models")]
 impl Pairwise for burn::backend::NdArray {}
-
-#[cfg(any(feature = "cuda", feature = "vulkan", feature = "wgpu", feature = "metal", feature = "rocm"))]
-impl Pairwise for burn::backend::Cube {}
 
 #[cfg(test)]
 mod tests {

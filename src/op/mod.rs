@@ -14,6 +14,8 @@
 mod array;
 mod autodiff;
 mod backend;
+#[cfg(feature = "_cube")]
+mod cube;
 mod execution;
 mod flex;
 mod ideal_dcg;

@@ -8,6 +8,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
+use crate::devices::devices;
+
 /// One query: scores and labels.
 type Query = (Vec<f64>, Vec<f64>);
 
@@ -87,7 +89,17 @@ struct Outcome {
 
 /// A batch padded to `width`, with `filler` as score and label of the padding.
 fn tensors(queries: &[Query], width: usize, filler: f64, dtype: DType) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
-    let device = Device::flex().autodiff();
+    tensors_on(&Device::flex(), queries, width, filler, dtype)
+}
+
+fn tensors_on(
+    device: &Device,
+    queries: &[Query],
+    width: usize,
+    filler: f64,
+    dtype: DType,
+) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
+    let device = device.clone().autodiff();
     let shape = [queries.len(), width];
     let matrix = |of: &dyn Fn(&Query) -> Vec<f64>, filler: f64| {
         let rows = queries.iter().flat_map(|query| {
@@ -95,7 +107,8 @@ fn tensors(queries: &[Query], width: usize, filler: f64, dtype: DType) -> (Tenso
             row.resize(width, filler);
             row
         });
-        Tensor::<2>::from_data(TensorData::new(rows.collect::<Vec<f64>>(), shape), (&device, dtype))
+        let data = TensorData::new(rows.collect::<Vec<f64>>(), shape).convert_dtype(dtype);
+        Tensor::<2>::from_data(data, (&device, dtype))
     };
     let scores = matrix(&|(scores, _)| scores.clone(), filler);
     let labels = matrix(&|(_, labels)| labels.clone(), filler);
@@ -112,7 +125,18 @@ fn values(tensor: Tensor<1>) -> Vec<f64> {
 }
 
 fn evaluate(loss: &dyn RankingLoss, queries: &[Query], width: usize, filler: f64, dtype: DType) -> Outcome {
-    let (scores, labels, mask) = tensors(queries, width, filler, dtype);
+    evaluate_on(&Device::flex(), loss, queries, width, filler, dtype)
+}
+
+fn evaluate_on(
+    device: &Device,
+    loss: &dyn RankingLoss,
+    queries: &[Query],
+    width: usize,
+    filler: f64,
+    dtype: DType,
+) -> Outcome {
+    let (scores, labels, mask) = tensors_on(device, queries, width, filler, dtype);
     let scores = scores.require_grad();
     let losses = loss.forward_no_reduction(scores.clone(), labels, mask);
     assert_eq!(losses.dims(), [queries.len()]);
@@ -145,16 +169,32 @@ fn padding_never_matters() {
     let queries = [queries(), degenerate()].concat();
     let width = longest(&queries) + 3;
     for Subject { name, loss, .. } in subjects() {
-        let clean = evaluate(&*loss, &queries, width, 0.0, DType::F32);
-        for filler in [f64::NAN, 1e30, f64::NEG_INFINITY] {
-            let garbage = evaluate(&*loss, &queries, width, filler, DType::F32);
-            assert_eq!(garbage, clean, "{name}: padded with {filler}");
+        for present in devices() {
+            let name = format!("{name} on {}", present.name);
+            let of = |width, filler| evaluate_on(&present.device, &*loss, &queries, width, filler, DType::F32);
+            let clean = of(width, 0.0);
+            for filler in [f64::NAN, 1e30, f64::NEG_INFINITY] {
+                assert_eq!(of(width, filler), clean, "{name}: padded with {filler}");
+            }
+            for (q, (scores, _)) in queries.iter().enumerate() {
+                assert!(clean.gradients[q][scores.len()..].iter().all(|g| *g == 0.0), "{name}: gradient at padding");
+            }
+            assert_close(&name, &of(longest(&queries), 0.0), &clean, &queries, 1e-6);
         }
-        for (q, (scores, _)) in queries.iter().enumerate() {
-            assert!(clean.gradients[q][scores.len()..].iter().all(|g| *g == 0.0), "{name}: gradient at padding");
+    }
+}
+
+/// Values and gradients of every device in f32 against those of the CPU in f64.
+#[test]
+fn every_device_agrees() {
+    let queries = [queries(), degenerate()].concat();
+    let width = longest(&queries);
+    for Subject { name, loss, .. } in subjects() {
+        let expected = evaluate(&*loss, &queries, width, 0.0, DType::F64);
+        for present in devices() {
+            let found = evaluate_on(&present.device, &*loss, &queries, width, 0.0, DType::F32);
+            assert_close(&format!("{name} on {}", present.name), &found, &expected, &queries, 2e-5);
         }
-        let tight = evaluate(&*loss, &queries, longest(&queries), 0.0, DType::F32);
-        assert_close(&name, &tight, &clean, &queries, 1e-6);
     }
 }
 
@@ -181,11 +221,13 @@ fn other_queries_do_not_matter() {
     changed[1] = (vec![1e4, -1e4, 0.0, 0.0, 3.0], vec![0.0, 4.0, 1.0, 1.0, 0.0]);
     changed[3].0.reverse();
     for Subject { name, loss, .. } in subjects() {
-        let of = |queries: &[Query]| evaluate(&*loss, queries, 17, 0.0, DType::F32);
-        let (before, after) = (of(&queries), of(&changed));
-        for q in [0, 2] {
-            assert_eq!(before.losses[q], after.losses[q], "{name}: query {q}");
-            assert_eq!(before.gradients[q], after.gradients[q], "{name}: query {q}");
+        for present in devices() {
+            let of = |queries: &[Query]| evaluate_on(&present.device, &*loss, queries, 17, 0.0, DType::F32);
+            let (before, after) = (of(&queries), of(&changed));
+            for q in [0, 2] {
+                assert_eq!(before.losses[q], after.losses[q], "{name} on {}: query {q}", present.name);
+                assert_eq!(before.gradients[q], after.gradients[q], "{name} on {}: query {q}", present.name);
+            }
         }
     }
 }
@@ -221,11 +263,13 @@ fn nothing_to_learn_is_zero_and_counted() {
         Some(*end)
     }));
     for Subject { name, loss, .. } in subjects() {
-        for dtype in [DType::F32, DType::F64] {
-            let outcome = evaluate(&*loss, &all, longest(&all), 0.0, dtype);
-            for q in 0..nothing.len() {
-                assert_eq!(outcome.losses[q], 0.0, "{name}: query {q}");
-                assert!(outcome.gradients[q].iter().all(|g| *g == 0.0), "{name}: query {q}");
+        for present in devices() {
+            for &dtype in present.types {
+                let outcome = evaluate_on(&present.device, &*loss, &all, longest(&all), 0.0, dtype);
+                for q in 0..nothing.len() {
+                    assert_eq!(outcome.losses[q], 0.0, "{name} on {}: query {q}", present.name);
+                    assert!(outcome.gradients[q].iter().all(|g| *g == 0.0), "{name} on {}: query {q}", present.name);
+                }
             }
         }
         let found = loss.degenerate_queries(&labels, &offsets).unwrap();
@@ -287,11 +331,14 @@ fn extreme_scores_and_temperatures_stay_finite() {
         for (name, loss) in losses {
             let labels = if matches!(loss.gain(), Some(Gain::Table(_))) { &small_labels } else { &labels };
             let queries: Vec<Query> = scores.iter().map(|scores| (scores.clone(), labels.clone())).collect();
-            for dtype in [DType::F32, DType::F64] {
-                let outcome = evaluate(&*loss, &queries, 8, f64::NAN, dtype);
-                assert!(outcome.losses.iter().all(|loss| loss.is_finite()), "{name}: {dtype:?}: {outcome:?}");
-                let finite = outcome.gradients.iter().flatten().all(|gradient| gradient.is_finite());
-                assert!(finite, "{name}: {dtype:?}: {outcome:?}");
+            for present in devices() {
+                for &dtype in present.types {
+                    let name = format!("{name} on {}: {dtype:?}", present.name);
+                    let outcome = evaluate_on(&present.device, &*loss, &queries, 8, f64::NAN, dtype);
+                    assert!(outcome.losses.iter().all(|loss| loss.is_finite()), "{name}: {outcome:?}");
+                    let finite = outcome.gradients.iter().flatten().all(|gradient| gradient.is_finite());
+                    assert!(finite, "{name}: {outcome:?}");
+                }
             }
         }
     }

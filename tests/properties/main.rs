@@ -1,5 +1,6 @@
 //! Properties over random and adversarial inputs.
 
+mod devices;
 mod limits;
 mod loss_contract;
 mod measures;

@@ -1,4 +1,4 @@
-//! The default path of every primitive against its tensor definition in f64, value and gradient.
+//! The default path of every primitive, on every device, against its tensor definition in f64, value and gradient.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
@@ -10,6 +10,8 @@ use burn_rank::{
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use crate::devices::devices;
 
 /// Relative to the largest magnitude of the reference.
 const TOLERANCE: f64 = 1e-5;
@@ -63,8 +65,8 @@ fn cases(purpose: &str, longest: usize) -> Vec<Case> {
 type Outcome = Vec<Vec<f64>>;
 
 /// Runs `primitive` on the scores and values of a case in one type.
-fn run(case: &Case, dtype: DType, primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>) -> Outcome {
-    let device = Device::flex().autodiff();
+fn run(case: &Case, device: &Device, dtype: DType, primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>) -> Outcome {
+    let device = device.clone().autodiff();
     let tensor = |values: &[f32]| {
         let data = TensorData::new(values.to_vec(), case.shape).convert_dtype(dtype);
         Tensor::<2>::from_data(data, (&device, dtype))
@@ -88,15 +90,29 @@ fn run(case: &Case, dtype: DType, primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<
     outcome
 }
 
-/// Compares the default path in f32 and f64 with the definition in f64. `natural` is a magnitude below which the value
-/// and each gradient count as 0.
+/// Compares the default path of every device, in f32 and in f64 where it has it, with the definition in f64. `natural`
+/// is a magnitude below which the value and each gradient count as 0.
 fn check(what: &str, purpose: &str, longest: usize, natural: f64, primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>) {
     for case in cases(purpose, longest) {
-        let reference = with_tensor_path(|| run(&case, DType::F64, &primitive));
-        for dtype in [DType::F64, DType::F32] {
-            let found = run(&case, dtype, &primitive);
+        let reference = with_tensor_path(|| run(&case, &Device::flex(), DType::F64, &primitive));
+        compare(what, &case, natural, &reference, &primitive);
+    }
+}
+
+/// Compares the default path of every device with `reference`; see [`check`].
+fn compare(
+    what: &str,
+    case: &Case,
+    natural: f64,
+    reference: &Outcome,
+    primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>,
+) {
+    for present in devices() {
+        for &dtype in present.types {
+            let found = run(case, &present.device, dtype, primitive);
+            let what = format!("{what} on {}", present.name);
             assert_eq!(found.len(), reference.len(), "{what}: {}: number of gradients", case.name);
-            for (part, (found, expected)) in found.iter().zip(&reference).enumerate() {
+            for (part, (found, expected)) in found.iter().zip(reference).enumerate() {
                 let scale = expected.iter().fold(natural, |largest, value| largest.max(value.abs()));
                 for (cell, (found, expected)) in found.iter().zip(expected).enumerate() {
                     let error = (found - expected).abs() / scale;
@@ -183,6 +199,32 @@ fn lambda([x, v, labels, mask]: &[Tensor<2>; 4], absolute: f64, gap: f64) -> Pai
     PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank, absolute, gap }
 }
 
+/// Against the kernels for f64 of the CPU, since the definition would take a minute.
+#[test]
+fn lists_of_2048_documents_agree() {
+    let terms =
+        [(0.3, 0.4), (0.4, 0.95), (0.3, 0.9999)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
+    type Primitive<'a> = (&'static str, &'a dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>);
+    let primitives: [Primitive; 5] = [
+        ("step_sum", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 10.0, Step::Logistic)),
+        ("step_sum, erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 10.0, Step::Erf)),
+        ("indicator_sum", &|[x, v, _, mask]| indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5)),
+        ("rank_expectation", &|[x, _, _, mask]| rank_expectation(x.clone(), mask.clone(), 1.0, &terms)),
+        ("pair_loss", &|inputs| {
+            let [x, _, labels, mask] = inputs;
+            let weight = lambda(inputs, 1.0, 0.5);
+            pair_loss(x.clone(), labels.clone(), mask.clone(), &weight, PairLoss::Logistic)
+        }),
+    ];
+    // Normal scores, with and without padding.
+    for case in &cases("long", 2048)[24..26] {
+        for (what, primitive) in primitives {
+            let reference = run(case, &Device::flex(), DType::F64, primitive);
+            compare(what, case, 1e-6, &reference, primitive);
+        }
+    }
+}
+
 #[test]
 fn ideal_dcg_agrees_with_its_definition() {
     for cut_off in [1, 10, 1000] {
@@ -198,10 +240,12 @@ fn ideal_dcg_agrees_with_its_definition() {
 #[test]
 fn rank_agrees_with_its_definition() {
     for case in cases("rank", 1000) {
-        let of = |dtype| run_rank(&case, dtype);
-        let expected = with_tensor_path(|| of(DType::F64));
-        for dtype in [DType::F32, DType::F64] {
-            assert_eq!(of(dtype), expected, "{}: {dtype:?}", case.name);
+        let expected = with_tensor_path(|| run_rank(&case, &Device::flex(), DType::F64));
+        for present in devices() {
+            for &dtype in present.types {
+                let found = run_rank(&case, &present.device, dtype);
+                assert_eq!(found, expected, "{} on {}: {dtype:?}", case.name, present.name);
+            }
         }
         let documents = case.shape[1];
         for list in expected.chunks(documents) {
@@ -212,56 +256,60 @@ fn rank_agrees_with_its_definition() {
     }
 }
 
-fn run_rank(case: &Case, dtype: DType) -> Vec<f64> {
-    let device = Device::flex();
+fn run_rank(case: &Case, device: &Device, dtype: DType) -> Vec<f64> {
     let tensor = |values: &[f32]| {
-        Tensor::<2>::from_data(TensorData::new(values.to_vec(), case.shape).convert_dtype(dtype), (&device, dtype))
+        Tensor::<2>::from_data(TensorData::new(values.to_vec(), case.shape).convert_dtype(dtype), (device, dtype))
     };
     rank(tensor(&case.scores), tensor(&case.mask)).into_data().iter::<f64>().collect()
 }
 
 #[test]
 fn padding_never_changes_a_bit() {
-    let device = Device::flex().autodiff();
-    let documents = 37;
-    let bits = |padding: usize| -> Vec<u32> {
-        let [short] = &cases("padding", 37)[24..25] else { unreachable!("one case of 37 documents") };
-        let padded = |values: &[f32], fill: f32| {
-            let cells: Vec<f32> = values
-                .chunks(documents)
-                .flat_map(|list| list.iter().copied().chain(std::iter::repeat_n(fill, padding)))
-                .collect();
-            Tensor::<2>::from_data(TensorData::new(cells, [2, documents + padding]), &device)
-        };
-        assert_eq!(short.shape, [2, documents]);
-        let x = padded(&short.scores, 0.0).require_grad();
-        let v = padded(&short.values, 0.0).require_grad();
-        let (labels, mask) = (padded(&short.labels, 0.0), padded(&short.mask, 0.0));
-        let g = padded(&short.gradient, 0.0);
-        let terms = [ExponentialTerm { coefficient: 1.0, base: 0.7 }];
-        let weight = lambda(&[x.clone(), v.clone(), labels.clone(), mask.clone()], 1.0, 0.5);
-        let outputs = [
-            step_sum(x.clone(), v.clone(), 3.0, Step::Logistic),
-            step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
-            indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
-            rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
-            pair_loss(x.clone(), labels, mask, &weight, PairLoss::Logistic),
-        ];
-        let mut bits = Vec::new();
-        for output in outputs {
-            let gradients = (output.clone() * g.clone()).sum().backward();
-            let parts = [Some(output.inner()), x.grad(&gradients), v.grad(&gradients)];
-            for part in parts.into_iter().flatten() {
-                let values: Vec<f32> = part.into_data().iter::<f32>().collect();
-                bits.extend(
-                    values.chunks(documents + padding).flat_map(|list| list[..documents].iter().map(|v| v.to_bits())),
-                );
-            }
+    for present in devices() {
+        let expected = bits(&present.device, 0);
+        // The same again: nothing depends on the order in which units finish.
+        for padding in [0, 1, 3, 27, 100] {
+            assert!(bits(&present.device, padding) == expected, "{padding} padded documents on {}", present.name);
         }
-        bits
-    };
-    let expected = bits(0);
-    for padding in [1, 3, 27, 100] {
-        assert!(bits(padding) == expected, "{padding} padded documents");
     }
+}
+
+/// Values and gradients of two lists of 337 documents, padded, without the padding.
+fn bits(device: &Device, padding: usize) -> Vec<u32> {
+    let device = device.clone().autodiff();
+    let documents = 337;
+    let [short] = &cases("padding", documents)[24..25] else { unreachable!("one case of the longest lists") };
+    assert_eq!(short.shape, [2, documents]);
+    let padded = |values: &[f32], fill: f32| {
+        let cells: Vec<f32> = values
+            .chunks(documents)
+            .flat_map(|list| list.iter().copied().chain(std::iter::repeat_n(fill, padding)))
+            .collect();
+        Tensor::<2>::from_data(TensorData::new(cells, [2, documents + padding]), &device)
+    };
+    let x = padded(&short.scores, 0.0).require_grad();
+    let v = padded(&short.values, 0.0).require_grad();
+    let (labels, mask) = (padded(&short.labels, 0.0), padded(&short.mask, 0.0));
+    let g = padded(&short.gradient, 0.0);
+    let terms = [ExponentialTerm { coefficient: 1.0, base: 0.7 }];
+    let weight = lambda(&[x.clone(), v.clone(), labels.clone(), mask.clone()], 1.0, 0.5);
+    let outputs = [
+        step_sum(x.clone(), v.clone(), 3.0, Step::Logistic),
+        step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
+        indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
+        rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
+        pair_loss(x.clone(), labels, mask, &weight, PairLoss::Logistic),
+    ];
+    let mut bits = Vec::new();
+    for output in outputs {
+        let gradients = (output.clone() * g.clone()).sum().backward();
+        let parts = [Some(output.inner()), x.grad(&gradients), v.grad(&gradients)];
+        for part in parts.into_iter().flatten() {
+            let values: Vec<f32> = part.into_data().iter::<f32>().collect();
+            bits.extend(
+                values.chunks(documents + padding).flat_map(|list| list[..documents].iter().map(|v| v.to_bits())),
+            );
+        }
+    }
+    bits
 }

@@ -60,6 +60,13 @@ impl<'a> Batches<'a> {
         self.batcher.epoch(epoch as u64)
     }
 
+    /// Queries and documents of the largest part of a step.
+    pub(super) fn largest(&self, queries: &[usize]) -> (usize, usize) {
+        let length = |query: usize| self.data.range(query).len();
+        let shapes = cut(queries, length, self.cells).into_iter().map(|part| (part.len(), length(part[0])));
+        shapes.max_by_key(|(queries, documents)| queries * documents).unwrap_or_default()
+    }
+
     /// The parts of a step, on the device.
     pub(super) fn parts(&self, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
         let whole = (self.per_epoch == 1).then(|| self.whole.get_or_init(|| self.assemble(queries).collect()).clone());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use burn::backend::ExecutionError;
 use burn::lr_scheduler::LrSchedulerRecord;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
 use burn::module::Module;
@@ -17,6 +18,7 @@ use super::config::GradientConfig;
 use super::metric::{Measured, measure};
 use super::model::{RankingModel, TrainingBatch};
 use crate::data::Dataset;
+use crate::device::root_cause;
 use crate::learner::surrogate_value::SurrogateValue;
 use crate::learner::{FitContext, LearnerError, Selection};
 use crate::loss::{LossSpec, RankingLoss};
@@ -132,7 +134,9 @@ impl<'a> Session<'a> {
             self.model = self.optimizer.step(learning_rate, self.model.clone(), grads);
         }
         // Read back once an epoch: a device works on while the host prepares the next step.
-        let losses: Vec<f64> = Tensor::cat(losses, 0).into_data().iter::<f64>().collect();
+        let losses =
+            Tensor::cat(losses, 0).try_into_data().map_err(|error| self.device_failed(epoch, &steps, &error))?;
+        let losses: Vec<f64> = losses.iter::<f64>().collect();
         if let Some(step) = losses.iter().position(|loss| !loss.is_finite()) {
             return Err(self.diverged(format!("epoch {epoch}, step {}: the loss is {}", step + 1, losses[step])));
         }
@@ -183,6 +187,20 @@ impl<'a> Session<'a> {
             return Err(self.diverged(format!("after epoch {epoch} the scores of the {name} data are not finite")));
         }
         measure(self.selection, data.data(), &scores)
+    }
+
+    /// Says which batch was the largest: most devices that fail want memory.
+    fn device_failed(&self, epoch: usize, steps: &[Vec<usize>], error: &ExecutionError) -> LearnerError {
+        let shapes = steps.iter().map(|queries| self.batches.largest(queries));
+        let (queries, documents) = shapes.max_by_key(|(queries, documents)| queries * documents).unwrap_or_default();
+        let reason = format!(
+            "epoch {epoch}: the device failed: {}; the largest batch has {queries} x {documents} documents of {} features: \
+             if it does not fit into the device's memory, lower learner.batch_cells ({})",
+            root_cause(error),
+            self.train.data().feature_count,
+            self.config.batch_cells
+        );
+        LearnerError::Solver { learner: NAME, reason }
     }
 
     fn diverged(&self, what: String) -> LearnerError {

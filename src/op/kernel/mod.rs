@@ -18,6 +18,8 @@ pub(super) use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicat
 pub(super) use pair_loss::{Pairs, pair_loss, pair_loss_gradient};
 pub(super) use rank::rank;
 pub(super) use rank_expectation::{rank_expectation, rank_expectation_gradient};
+#[cfg(feature = "_cube")]
+pub(super) use real::Coefficients;
 pub(super) use real::Real;
 pub(super) use step_sum::{step_sum, step_sum_gradient};
 

@@ -52,6 +52,11 @@ pub(in crate::op) trait Real:
     fn descending_key(self, index: u32) -> Self::Key;
     fn index_of(key: Self::Key) -> u32;
 
+    /// Coefficients of [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc) and
+    /// [`log_1p`](Self::log_1p), highest degree first, for kernels that are not written over this trait.
+    #[cfg(feature = "_cube")]
+    const COEFFICIENTS: Coefficients<Self>;
+
     /// `self a + b`, in one rounding if `FMA`.
     fn fma<const FMA: bool>(self, a: Self, b: Self) -> Self;
 
@@ -70,6 +75,14 @@ pub(in crate::op) trait Real:
     }
 }
 
+/// See [`Real::COEFFICIENTS`].
+#[cfg(feature = "_cube")]
+pub(in crate::op) struct Coefficients<T: 'static> {
+    pub exponential: &'static [T],
+    pub scaled_erfc: &'static [T],
+    pub log_1p: &'static [T],
+}
+
 macro_rules! real {
     ($type:ty, $bits:ty, key: $key:ty, range: $range:expr, smallest_factor: $smallest:expr,
      exp: { mantissa: $mantissa:expr, bias: $bias:expr, round: $round:expr, low: $low:expr, high: $high:expr,
@@ -84,6 +97,10 @@ macro_rules! real {
             const HALF: Self = 0.5;
             const RANGE: Self = $range;
             const SMALLEST_FACTOR: Self = $smallest;
+
+            #[cfg(feature = "_cube")]
+            const COEFFICIENTS: Coefficients<Self> =
+                Coefficients { exponential: &[$($exp),+], scaled_erfc: &[$($erfc),+], log_1p: &[$($log),+] };
 
             #[inline(always)]
             fn of(value: f64) -> Self {

@@ -1,0 +1,67 @@
+//! How the work is laid out: a cube computes [`ROWS`] rows of one list against all its documents.
+//!
+//! Each row is shared by [`SLICES`] units: unit `s` of a row takes the documents `s, s + SLICES, ..` of each tile that
+//! the cube has brought into shared memory, and the partial sums are added in order. Which document goes to which unit
+//! depends on its place alone, and nothing is added atomically, so results have the same bits in every run and with
+//! any padding at the end of a list.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+
+/// Rows of a cube.
+pub(super) const ROWS: usize = 32;
+/// Units of a row.
+pub(super) const SLICES: usize = 8;
+/// Units of a cube, and documents of a tile.
+pub(super) const UNITS: usize = ROWS * SLICES;
+
+/// What one unit computes.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Place {
+    /// Unit of the cube.
+    pub unit: usize,
+    /// Which of the units of its row.
+    pub slice: usize,
+    /// Row within the cube.
+    pub lane: usize,
+    /// Row within the list; the last document for rows beyond the end.
+    pub row: usize,
+    /// First cell of the list.
+    pub list: usize,
+    /// The row is one of the list.
+    pub exists: bool,
+}
+
+/// Cubes beyond the last list, which a device may start, repeat the last.
+#[cube]
+pub(super) fn place(lists: usize, documents: usize) -> Place {
+    let tiles = documents.div_ceil(ROWS);
+    let unit = UNIT_POS as usize;
+    let lane = unit % ROWS;
+    let row = (CUBE_POS % tiles) * ROWS + lane;
+    let list = CUBE_POS / tiles;
+    Place {
+        unit,
+        slice: unit / ROWS,
+        lane,
+        row: min(row, documents - 1),
+        list: min(list, lists - 1) * documents,
+        exists: row < documents && list < lists,
+    }
+}
+
+/// The sum over the units of a row, for the first of them. Every unit of the cube must call it.
+#[cube]
+pub(super) fn sum_of_row(value: f32, place: Place, values: &mut Shared<[f32]>) -> f32 {
+    // The last readers must be done.
+    sync_cube();
+    values[place.unit] = value;
+    sync_cube();
+    let mut sum = value;
+    if place.slice == 0 {
+        for slice in 1..SLICES {
+            sum += values[slice * ROWS + place.lane];
+        }
+    }
+    sum
+}
