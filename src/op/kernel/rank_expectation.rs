@@ -1,7 +1,8 @@
 //! Fused [`rank_expectation`](crate::op::rank_expectation()).
 //!
-//! A factor `1 + pi (z - 1)` is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its
-//! precision when `pi` is close to 1.
+//! A product `p` over documents takes the factor `1 + pi (z - 1)` as `p - p pi (1 - z)` for a base `z` of at least 1/2, so
+//! that neither the rounding of `z` nor that of equal factors of tied documents adds up; for a smaller base as
+//! `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its precision when `pi` is close to 1.
 
 use super::{BLOCK, Kernel, Real, TILE, dispatch, documents, for_each, gather, reduce, scatter, stripes, sum};
 use crate::op::ExponentialTerm;
@@ -10,6 +11,8 @@ use crate::op::ExponentialTerm;
 struct Terms<T> {
     /// `z_m`
     bases: Vec<T>,
+    /// `1 - z_m`
+    gaps: Vec<T>,
     /// `c_m (z_m - 1)`
     slopes: Vec<T>,
     coefficients: Vec<T>,
@@ -21,6 +24,7 @@ impl<T: Real> Terms<T> {
     fn new(terms: &[ExponentialTerm], sigma: f64) -> Self {
         Self {
             bases: terms.iter().map(|term| T::of(term.base).larger(T::SMALLEST_FACTOR)).collect(),
+            gaps: terms.iter().map(|term| T::of(1.0 - term.base)).collect(),
             slopes: terms.iter().map(|term| T::of(term.coefficient * (term.base - 1.0))).collect(),
             coefficients: terms.iter().map(|term| T::of(term.coefficient)).collect(),
             rate: T::of(0.5 / sigma),
@@ -75,9 +79,16 @@ impl<T: Real> Kernel for Products<'_, T> {
             if let Some(own) = j.checked_sub(self.start).filter(|&own| own < length) {
                 (ahead[own], behind[own]) = (T::ZERO, T::ONE);
             }
-            for (products, &base) in self.products.chunks_exact_mut(length).zip(&self.terms.bases) {
-                for ((product, &ahead), &behind) in products.iter_mut().zip(ahead.iter()).zip(behind.iter()) {
-                    *product = *product * ahead.fma::<FMA>(base, behind);
+            let terms = self.terms.bases.iter().zip(&self.terms.gaps);
+            for (products, (&base, &gap)) in self.products.chunks_exact_mut(length).zip(terms) {
+                if gap <= T::HALF {
+                    for (product, &ahead) in products.iter_mut().zip(ahead.iter()) {
+                        *product = (*product * ahead).fma::<FMA>(-gap, *product);
+                    }
+                } else {
+                    for ((product, &ahead), &behind) in products.iter_mut().zip(ahead.iter()).zip(behind.iter()) {
+                        *product = *product * ahead.fma::<FMA>(base, behind);
+                    }
                 }
             }
         }
