@@ -71,8 +71,19 @@ fn render(folder: &Path) -> Result<String> {
         let names: Vec<&str> = COLUMNS.iter().map(|(_, name)| *name).collect();
         writeln!(text, "| ranker | selected by | {} |", names.join(" | "))?;
         writeln!(text, "|---|---|{}", "---|".repeat(names.len()))?;
-        for result in files(&folder.join(data), "json")? {
-            text += &row(data, &result, &published.rows)?;
+        let results = files(&folder.join(data), "json")?;
+        for config in files(&folder.join(data), "toml")? {
+            let name = stem(&config)?;
+            let of_config: Vec<&PathBuf> = results
+                .iter()
+                .filter(|path| stem(path).is_ok_and(|stem| stem.split('@').next() == Some(name)))
+                .collect();
+            if of_config.is_empty() {
+                writeln!(text, "| [{name}]({data}/{name}.toml) | not computed yet |{}", " |".repeat(COLUMNS.len()))?;
+            }
+            for result in of_config {
+                text += &row(data, result, &published.rows)?;
+            }
         }
     }
     text += "\n";
@@ -82,7 +93,7 @@ fn render(folder: &Path) -> Result<String> {
 
 /// One line of a table: ours ± standard error, the published value in brackets.
 fn row(data: &str, result: &Path, published: &BTreeMap<String, Measures>) -> Result<String> {
-    let stem = result.file_stem().and_then(|stem| stem.to_str()).ok_or("a file name that is not UTF-8")?;
+    let stem = stem(result)?;
     let (name, convention) = stem.split_once('@').unwrap_or((stem, "letor"));
     let path = result.with_file_name(format!("{name}.toml"));
     let config: toml::Value = toml::from_str(&fs::read_to_string(&path)?)?;
@@ -106,6 +117,10 @@ fn row(data: &str, result: &Path, published: &BTreeMap<String, Measures>) -> Res
         line += " |";
     }
     Ok(line + "\n")
+}
+
+fn stem(path: &Path) -> Result<&str> {
+    Ok(path.file_stem().and_then(|stem| stem.to_str()).ok_or("a file name that is not UTF-8")?)
 }
 
 /// The files of a folder with this extension, by name.
