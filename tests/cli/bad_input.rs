@@ -47,7 +47,7 @@ fn a_missing_file_is_named() {
 #[test]
 fn limits_name_how_to_raise_them() {
     let bench = Bench::default();
-    let text = "0 qid:1 1:1\n".repeat(1000);
+    let text = "1 qid:1 1:1\n".repeat(1000);
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
     fs::write(bench.path("data.gz"), encoder.finish().unwrap()).unwrap();
