@@ -78,6 +78,8 @@ impl From<LearnerError> for Failure {
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         match error {
+            // Written, not read: what writes to a stream has no path to name.
+            DataError::Io { path, source } if path.as_os_str().is_empty() => source.into(),
             DataError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
             DataError::Limit { option, .. } => Failure::input(format!(
                 "{error}; raise it with --read {option}=N, or in a configuration under [data.read]"
