@@ -1,5 +1,5 @@
-//! The pages of `docs/guide` do what they say: files are written, commands run one after the other in an empty folder, and
-//! output that a page shows is what comes out.
+//! The pages of `docs/guide` do what they say: a block after "File `NAME`:" is written, commands run one after the other in
+//! an empty folder, and a block after "It prints:" is what comes out.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,9 @@ use std::process::Command;
 
 use super::Bench;
 
-/// A fenced block: the words after the fence, and the text.
+/// A fenced block: the last line before it, the word after the fence, and the text.
 struct Block {
+    before: String,
     info: String,
     text: String,
 }
@@ -16,12 +17,17 @@ struct Block {
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Option<Block> = None;
+    let mut before = "";
     for line in page.lines() {
         match (line.strip_prefix("```"), &mut open) {
             (Some(_), Some(_)) => blocks.extend(open.take()),
-            (Some(info), None) => open = Some(Block { info: info.to_string(), text: String::new() }),
+            (Some(info), None) => {
+                open = Some(Block { before: before.into(), info: info.into(), text: String::new() });
+                before = "";
+            }
             (None, Some(block)) => block.text += &format!("{line}\n"),
-            (None, None) => {}
+            (None, None) if line.is_empty() => {}
+            (None, None) => before = line,
         }
     }
     blocks
@@ -34,7 +40,7 @@ fn follow(page: &Path) -> usize {
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
     let (mut commands, mut printed) = (0, String::new());
     for block in blocks(&fs::read_to_string(page).unwrap()) {
-        if let Some((_, name)) = block.info.split_once("file=") {
+        if let Some(name) = block.before.strip_prefix("File `").and_then(|rest| rest.strip_suffix("`:")) {
             bench.write(name, &block.text);
         } else if block.info == "sh" {
             for line in block.text.lines() {
@@ -49,7 +55,7 @@ fn follow(page: &Path) -> usize {
                 printed = String::from_utf8(output.stdout).unwrap();
                 commands += 1;
             }
-        } else if block.info == "text output" {
+        } else if block.before == "It prints:" {
             assert_eq!(printed, block.text, "{}: the output shown", page.display());
         }
     }
