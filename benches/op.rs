@@ -1,6 +1,8 @@
-//! The primitives, forward and backward, on 64 lists of 128 documents and on 4 of 1024.
+//! The primitives, forward and backward, on 64 lists of 128 documents and on 4 of 1024, on Flex or on the devices that
+//! `BURN_RANK_DEVICES` names.
 
 use burn::tensor::{Device, Distribution, Tensor};
+use burn_rank::device;
 use burn_rank::op::{
     ExponentialTerm, PairLoss, PairWeight, Step, indicator_sum, pair_loss, rank, rank_expectation, step_sum,
     with_tensor_path,
@@ -27,23 +29,31 @@ const PRIMITIVES: [(&str, Primitive); 5] = [
 ];
 
 fn primitives(criterion: &mut Criterion) {
-    let device = Device::flex().autodiff();
-    for [batch, documents] in [[64, 128], [4, 1024]] {
-        let mut group = criterion.benchmark_group(format!("{batch}x{documents}"));
-        group.throughput(Throughput::Elements((batch * documents * documents) as u64));
-        group.sample_size(10);
-        let scores = Tensor::<2>::random([batch, documents], Distribution::Normal(0.0, 1.0), &device);
-        let labels = Tensor::<2>::random([batch, documents], Distribution::Uniform(0.0, 5.0), &device).floor();
-        let mask = labels.ones_like();
-        for (name, primitive) in PRIMITIVES {
-            let step = || {
-                let x = scores.clone().detach().require_grad();
-                let gradients = primitive(x.clone(), labels.clone(), mask.clone()).sum().backward();
-                x.grad(&gradients)
-            };
-            group.bench_function(BenchmarkId::new(name, "fused"), |bench| bench.iter(step));
-            group.bench_function(BenchmarkId::new(name, "tensor"), |bench| bench.iter(|| with_tensor_path(step)));
+    for name in std::env::var("BURN_RANK_DEVICES").as_deref().unwrap_or("flex").split(',') {
+        let device = device::open(name).expect("a device that is present").autodiff();
+        for shape in [[64, 128], [4, 1024]] {
+            on_device(criterion, name, &device, shape);
         }
+    }
+}
+
+fn on_device(criterion: &mut Criterion, name: &str, device: &Device, [batch, documents]: [usize; 2]) {
+    let mut group = criterion.benchmark_group(format!("{name}/{batch}x{documents}"));
+    group.throughput(Throughput::Elements((batch * documents * documents) as u64));
+    group.sample_size(10);
+    let scores = Tensor::<2>::random([batch, documents], Distribution::Normal(0.0, 1.0), device);
+    let labels = Tensor::<2>::random([batch, documents], Distribution::Uniform(0.0, 5.0), device).floor();
+    let mask = labels.ones_like();
+    for (name, primitive) in PRIMITIVES {
+        let step = || {
+            let x = scores.clone().detach().require_grad();
+            let gradients = primitive(x.clone(), labels.clone(), mask.clone()).sum().backward();
+            let gradient = x.grad(&gradients);
+            device.sync().expect("a device that works");
+            gradient
+        };
+        group.bench_function(BenchmarkId::new(name, "fused"), |bench| bench.iter(step));
+        group.bench_function(BenchmarkId::new(name, "tensor"), |bench| bench.iter(|| with_tensor_path(step)));
     }
 }
 

@@ -105,6 +105,7 @@ pub(crate) fn root_cause(error: impl Display) -> String {
 
 type Select = Box<dyn Fn() -> Device>;
 
+#[cfg_attr(feature = "ndarray", allow(deprecated, reason = "ndarray is supported for users of older models"))]
 fn select(found: &str, backend: &'static str, selector: Option<&str>) -> Result<Select, DeviceError> {
     let wrong = |expected| {
         let selector = selector.unwrap_or_default().to_string();

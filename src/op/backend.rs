@@ -1,6 +1,9 @@
 //! `Pairwise`: the primitives as a backend extension. Default bodies are the tensor definitions and their analytic
 //! gradients in chunks of rows, so that memory stays bounded on every backend; a backend overrides what it does faster.
 
+// Supported for users of older models.
+#![cfg_attr(feature = "ndarray", allow(deprecated))]
+
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 
 use super::{
@@ -115,7 +118,6 @@ pub trait Pairwise: Backend {
 }
 
 #[cfg(feature = "ndarray")]
-#[expect(deprecated, reason = "supported for users of older models")]
 impl Pairwise for burn::backend::NdArray {}
 
 #[cfg(test)]
