@@ -40,7 +40,10 @@ struct CrossValidation {
     interrupted: bool,
 }
 
-/// The columns, with whether the published value stands beside ours.
+/// The data sets, in the order of the page.
+const DATA: [&str; 3] = ["letor3-ohsumed", "letor2-ohsumed", "mq2008"];
+
+/// The columns: measure and heading.
 const COLUMNS: [(&str, &str); 6] = [
     ("map", "MAP"),
     ("ndcg@1", "NDCG@1"),
@@ -66,7 +69,8 @@ fn main() -> Result<()> {
 fn render(folder: &Path) -> Result<String> {
     let published: BTreeMap<String, Published> = toml::from_str(&fs::read_to_string(folder.join("published.toml"))?)?;
     let mut text = fs::read_to_string(folder.join("protocol.md"))?;
-    for (data, published) in published.iter().rev() {
+    for data in DATA {
+        let published = published.get(data).ok_or_else(|| format!("published.toml: {data} is missing"))?;
         write!(text, "\n## {}\n\n{}\nPublished: {}.\n\n", published.title, published.about, published.source)?;
         let names: Vec<&str> = COLUMNS.iter().map(|(_, name)| *name).collect();
         writeln!(text, "| ranker | selected by | {} |", names.join(" | "))?;
