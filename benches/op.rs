@@ -4,15 +4,15 @@
 use burn::tensor::{Device, Distribution, Tensor};
 use burn_rank::device;
 use burn_rank::op::{
-    ExponentialTerm, PairLoss, PairWeight, Step, indicator_sum, pair_loss, rank, rank_expectation, step_sum,
-    with_tensor_path,
+    ExponentialTerm, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
+    pair_loss, rank, rank_expectation, step_sum, with_tensor_path,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A primitive of scores, labels and mask.
 type Primitive = fn(Tensor<2>, Tensor<2>, Tensor<2>) -> Tensor<2>;
 
-const PRIMITIVES: [(&str, Primitive); 5] = [
+const PRIMITIVES: [(&str, Primitive); 8] = [
     ("step_sum", |x, _, mask| step_sum(x, mask, 10.0, Step::Logistic)),
     ("step_sum_erf", |x, _, mask| step_sum(x, mask, 10.0, Step::Erf)),
     ("indicator_sum", |x, labels, mask| indicator_sum(x, labels, mask, 0.5)),
@@ -25,6 +25,15 @@ const PRIMITIVES: [(&str, Primitive); 5] = [
         let discount = (ranks.clone() + 1.0).log().recip();
         let weight = PairWeight::Lambda { gain: labels.clone(), discount, rank: ranks, absolute: 1.0, gap: 0.0 };
         pair_loss(x, labels, mask, &weight, PairLoss::Logistic)
+    }),
+    ("log_softmax", |x, _, mask| log_softmax(x, mask)),
+    ("log2_discount", |x, _, _| log2_discount(x.abs() + 1.0)),
+    // Without a gradient of their own.
+    ("rank_and_ideal_dcg", |x, labels, mask| {
+        let discounts: Vec<f64> = (0..x.dims()[1]).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect();
+        let gains = exp2(labels) - 1.0;
+        let ideal = ideal_dcg(gains.clone(), mask.clone(), discounts.clone()).unsqueeze_dim(1);
+        x.clone() * gains * at_rank(rank(x, mask), discounts) / ideal
     }),
 ];
 

@@ -10,9 +10,9 @@ use burn::tensor::Tensor;
 
 use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
-use super::{Lists, LossError, Orientation, RankingLoss, approx_ndcg::log2_discount, error};
+use super::{Lists, LossError, Orientation, RankingLoss, error};
 use crate::measure::Gain;
-use crate::op::Step;
+use crate::op::{Step, log2_discount};
 
 const NAME: &str = "approx_dcg";
 

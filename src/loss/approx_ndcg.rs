@@ -14,7 +14,7 @@ use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
 use crate::measure::{Discount, Gain};
-use crate::op::Step;
+use crate::op::{Step, log2_discount};
 
 const NAME: &str = "approx_ndcg";
 
@@ -94,14 +94,10 @@ impl RankingLoss for ApproxNdcg {
         if let Some(k) = self.k {
             discounts = discounts * sigmoid((positions.neg() + (k as f64 + 0.5)) * self.beta);
         }
-        let dcg = sum_documents(lists.gains(&self.gain) * discounts);
-        (dcg / lists.ideal_dcg(&self.gain, &Discount::Log2, self.k)).neg() + 1.0
+        let gains = lists.gains(&self.gain);
+        let dcg = sum_documents(gains.clone() * discounts);
+        (dcg / lists.ideal_dcg(gains, &Discount::Log2, self.k)).neg() + 1.0
     }
-}
-
-/// `1 / log2(1 + p)` at real positions.
-pub(super) fn log2_discount(positions: Tensor<2>) -> Tensor<2> {
-    positions.log1p().recip() * std::f64::consts::LN_2
 }
 
 #[cfg(test)]

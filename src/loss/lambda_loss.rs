@@ -121,8 +121,9 @@ impl RankingLoss for LambdaLoss {
         sum_documents(match self.weights {
             LambdaLossWeights::NdcgLoss1 => {
                 let discount = lists.discounts_at(lists.ranks(), &Discount::Log2, self.k);
-                let ideal = lists.ideal_dcg(&self.gain, &Discount::Log2, self.k);
-                let weight = lists.gains(&self.gain) * discount / ideal.unsqueeze_dim(1);
+                let gains = lists.gains(&self.gain);
+                let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+                let weight = gains * discount / ideal.unsqueeze_dim(1);
                 let others = PairWeight::Document(weight.clone());
                 // The pair i = j has loss log2 2 = 1.
                 weight + loss_over_others(scores, mask, &others, PairLoss::Logistic) * LOG2_E

@@ -87,9 +87,10 @@ impl RankingLoss for LambdaNdcg {
 /// Weights of pairs by gains over the ideal DCG and discounts at the ranks by score.
 pub(super) fn lambda_weight(lists: &Lists, gain: &Gain, k: Option<usize>, absolute: f64, gap: f64) -> PairWeight {
     let rank = lists.ranks();
-    let ideal = lists.ideal_dcg(gain, &Discount::Log2, k);
+    let gains = lists.gains(gain);
+    let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, k);
     PairWeight::Lambda {
-        gain: lists.gains(gain) / ideal.unsqueeze_dim(1),
+        gain: gains / ideal.unsqueeze_dim(1),
         discount: lists.discounts_at(rank.clone(), &Discount::Log2, k),
         rank,
         absolute,

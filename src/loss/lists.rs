@@ -1,10 +1,9 @@
 //! `Lists`: the clean form of a batch, in which no padded value can be seen, and what most losses take from it.
 
-use burn::tensor::activation::log_softmax;
-use burn::tensor::{Bool, Int, Tensor, TensorData};
+use burn::tensor::{Bool, Tensor};
 
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, ideal_dcg, rank, step_sum};
+use crate::op::{Step, at_rank, exp2, ideal_dcg, log_softmax, rank, step_sum};
 
 /// Scores, labels and mask of a batch with every padded score and label replaced by 0.
 #[derive(Debug, Clone)]
@@ -49,7 +48,6 @@ impl Lists {
     /// see [`check_labels`](super::RankingLoss::check_labels).
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         let y = self.labels.clone();
-        let exp2 = |y: Tensor<2>| y.full_like(2.0).powf(y);
         let gains = match gain {
             Gain::Exp2 => exp2(y) - 1.0,
             Gain::Exp2Raw => exp2(y),
@@ -74,24 +72,19 @@ impl Lists {
 
     /// Discounts at integer ranks `[B, N]`, 0 beyond the cut-off and at padded places. Carries no gradient.
     pub fn discounts_at(&self, ranks: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<2> {
-        let [batch, n] = ranks.dims();
-        let table = discount_table(discount, n, k);
-        let options = (&ranks.device(), ranks.dtype());
-        let table = Tensor::<1>::from_data(TensorData::new(table, [n]), options).unsqueeze::<2>().expand([batch, n]);
-        let index: Tensor<2, Int> = (ranks.detach() - 1.0).int().clamp(0, n as i64 - 1);
-        table.gather(1, index) * self.mask.clone()
+        let table = discount_table(discount, ranks.dims()[1], k);
+        at_rank(ranks, table) * self.mask.clone()
     }
 
-    /// The largest attainable `sum_i G(y_i) D(r_i)` of each query, 1 in place of 0 so that it can divide: `[B]`.
-    pub fn ideal_dcg(&self, gain: &Gain, discount: &Discount, k: Option<usize>) -> Tensor<1> {
+    /// The largest `sum_i gains_i D(r_i)` of each query that any order attains, 1 in place of 0 so that it can divide: `[B]`.
+    pub fn ideal_dcg(&self, gains: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<1> {
         let discounts = discount_table(discount, self.mask.dims()[1], k);
-        one_in_place_of_zero(ideal_dcg(self.gains(gain), self.mask.clone(), discounts))
+        one_in_place_of_zero(ideal_dcg(gains, self.mask.clone(), discounts))
     }
 
     /// Logarithm of the softmax of `x` over the documents of each query, 0 at padded places: `[B, N]`.
     pub fn log_softmax(&self, x: Tensor<2>) -> Tensor<2> {
-        let x = x.mask_fill(self.padded.clone(), f32::MIN);
-        log_softmax(x, 1).mask_fill(self.padded.clone(), 0.0)
+        log_softmax(x, self.mask.clone())
     }
 
     /// True for the queries with two documents of different labels: `[B]`.
@@ -164,10 +157,11 @@ mod tests {
 
     #[test]
     fn ideal_dcg_sorts_by_gain() {
+        let ideal = |gain: &Gain, discount: &Discount, k| lists().ideal_dcg(lists().gains(gain), discount, k);
         // Zipf discounts 1, 1/2, 1/3: 3 + 1/2 and 1 + 1/2.
-        assert_eq!(values(lists().ideal_dcg(&Gain::Exp2, &Discount::Zipf, None)), [3.5, 1.5]);
-        assert_eq!(values(lists().ideal_dcg(&Gain::Exp2, &Discount::Zipf, Some(1))), [3.0, 1.0]);
-        assert_eq!(values(lists().ideal_dcg(&Gain::Table(vec![0.0; 3]), &Discount::Zipf, None)), [1.0, 1.0]);
+        assert_eq!(values(ideal(&Gain::Exp2, &Discount::Zipf, None)), [3.5, 1.5]);
+        assert_eq!(values(ideal(&Gain::Exp2, &Discount::Zipf, Some(1))), [3.0, 1.0]);
+        assert_eq!(values(ideal(&Gain::Table(vec![0.0; 3]), &Discount::Zipf, None)), [1.0, 1.0]);
     }
 
     #[test]

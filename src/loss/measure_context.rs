@@ -18,7 +18,7 @@ use super::lists::{one_in_place_of_zero, sum_documents};
 use super::smooth_ap_indicator::sum_at_or_above;
 use super::{Evaluation, ExpectedDiscount, Family, Lists, rank_distribution};
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, differences, indicator_sum, rank, step_sum};
+use crate::op::{Step, differences, indicator_sum, log2_discount, rank, step_sum};
 
 /// A function of a document's position.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ impl From<Discount> for PositionFunction {
 fn discount_at(discount: &Discount, positions: Tensor<2>) -> Tensor<2> {
     use std::f64::consts::LN_2;
     match discount {
-        Discount::Log2 => positions.log1p().recip() * LN_2,
+        Discount::Log2 => log2_discount(positions),
         Discount::Natural => positions.log1p().recip(),
         Discount::Letor => positions.clamp_min(2.0).log().recip() * LN_2,
         Discount::Power { exponent } => (positions.log() * -exponent).exp(),

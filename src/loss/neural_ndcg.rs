@@ -105,11 +105,13 @@ impl RankingLoss for NeuralNdcg {
                 p = p.clone() / (p.sum_dim(*dim) + padded.clone());
             }
         }
-        let gains: Tensor<2> = (p * lists.gains(&self.gain).unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
+        let gains = lists.gains(&self.gain);
+        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+        let gains: Tensor<2> = (p * gains.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
         let options = (&gains.device(), gains.dtype());
         let discounts = Tensor::<1>::from_data(discount_table(&Discount::Log2, n, self.k).as_slice(), options);
         let dcg = sum_documents(gains * discounts.unsqueeze::<2>());
-        (dcg / lists.ideal_dcg(&self.gain, &Discount::Log2, self.k)).neg() + 1.0
+        (dcg / ideal).neg() + 1.0
     }
 }
 

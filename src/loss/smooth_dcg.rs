@@ -8,12 +8,11 @@
 use burn::config::Config;
 use burn::tensor::Tensor;
 
-use super::approx_ndcg::log2_discount;
 use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
 use crate::measure::Gain;
-use crate::op::Step;
+use crate::op::{Step, log2_discount};
 
 const NAME: &str = "smooth_dcg";
 

@@ -79,10 +79,10 @@ impl RankingLoss for SmoothNdcg {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let gains_at_ranks =
-            indicator_sum(lists.scores.clone(), lists.gains(&self.gain), lists.mask.clone(), self.sigma);
+        let gains = lists.gains(&self.gain);
+        let gains_at_ranks = indicator_sum(lists.scores.clone(), gains.clone(), lists.mask.clone(), self.sigma);
         let dcg = sum_documents(gains_at_ranks * lists.discounts_at(lists.ranks(), &Discount::Log2, self.k));
-        (dcg / lists.ideal_dcg(&self.gain, &Discount::Log2, self.k)).neg() + 1.0
+        (dcg / lists.ideal_dcg(gains, &Discount::Log2, self.k)).neg() + 1.0
     }
 }
 

@@ -95,8 +95,9 @@ impl RankingLoss for SoftNdcg {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let dcg = sum_documents(lists.gains(&self.gain) * self.expected.expectation(lists));
-        (dcg / lists.ideal_dcg(&self.gain, &self.expected.discount, self.expected.k)).neg() + 1.0
+        let gains = lists.gains(&self.gain);
+        let dcg = sum_documents(gains.clone() * self.expected.expectation(lists));
+        (dcg / lists.ideal_dcg(gains, &self.expected.discount, self.expected.k)).neg() + 1.0
     }
 }
 

@@ -130,9 +130,23 @@ impl<B: Backend> Array<B> {
     }
 
     /// `other` where this value is not 0, else 0, whatever `other` holds there.
-    pub fn select(self, other: Self) -> Self {
-        let zeros = self.zeros();
-        Self(B::float_mask_fill(other.0, zeros, Scalar::Float(0.0)))
+    pub fn select(&self, other: Self) -> Self {
+        self.select_or(other, 0.0)
+    }
+
+    /// `other` where this value is not 0, else `fill`, whatever `other` holds there.
+    pub fn select_or(&self, other: Self, fill: f64) -> Self {
+        Self(B::float_mask_fill(other.0, self.clone().zeros(), Scalar::Float(fill)))
+    }
+
+    /// The same values, without a gradient.
+    pub fn detach(self) -> Self {
+        Self(B::float_detach(self.0))
+    }
+
+    /// Largest value along dimension `dim`, which goes away.
+    pub fn largest(&self, dim: usize) -> Self {
+        Self(B::float_max_dim(self.0.clone(), dim)).squeeze(dim)
     }
 
     fn zeros(self) -> BoolTensor<B> {

@@ -11,7 +11,9 @@ use burn::backend::{
     tensor::FloatTensor,
 };
 
-use super::{ExponentialTerm, PairLoss, Step, backend::Pairwise, pair_loss::Weight};
+use super::{
+    ExponentialTerm, PairLoss, Step, backend::Pairwise, indicator_sum, log2_discount, pair_loss::Weight, step_sum,
+};
 
 /// Registers `$operation` on the inputs `$input`, keeping `$state` for its backward pass.
 macro_rules! register {
@@ -32,11 +34,13 @@ impl<B: Pairwise> Backward<B, 2> for StepSum {
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (x, v, alpha, step) = ops.state;
         let gradient = grads.consume::<B>(&ops.node);
-        let (to_x, to_v) = B::step_sum_gradient(x, v, gradient, alpha, step);
-        for (parent, gradient) in ops.parents.into_iter().zip([to_x, to_v]) {
-            if let Some(node) = parent {
-                grads.register::<B>(node.id, gradient);
-            }
+        let [to_x, to_v] = ops.parents;
+        if let Some(node) = to_v {
+            let gradient = step_sum::gradient_in_values::<B>(x.clone(), gradient.clone(), alpha, step);
+            grads.register::<B>(node.id, gradient);
+        }
+        if let Some(node) = to_x {
+            grads.register::<B>(node.id, B::step_sum_gradient(x, v, gradient, alpha, step));
         }
     }
 }
@@ -69,11 +73,13 @@ impl<B: Pairwise> Backward<B, 2> for IndicatorSum {
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let ([x, a, mask], [out, total], sigma) = ops.state;
         let gradient = grads.consume::<B>(&ops.node);
-        let (to_x, to_a) = B::indicator_sum_gradient(x, a, mask, out, total, gradient, sigma);
-        for (parent, gradient) in ops.parents.into_iter().zip([to_x, to_a]) {
-            if let Some(node) = parent {
-                grads.register::<B>(node.id, gradient);
-            }
+        let [to_x, to_a] = ops.parents;
+        if let Some(node) = to_a {
+            let [x, mask, total, gradient] = [&x, &mask, &total, &gradient].map(Clone::clone);
+            grads.register::<B>(node.id, indicator_sum::gradient_in_values::<B>(x, mask, total, gradient, sigma));
+        }
+        if let Some(node) = to_x {
+            grads.register::<B>(node.id, B::indicator_sum_gradient(x, a, mask, out, total, gradient, sigma));
         }
     }
 }
@@ -89,6 +95,38 @@ impl<B: Pairwise> Backward<B, 1> for PairLossSum {
         let gradient = grads.consume::<B>(&ops.node);
         if let [Some(node)] = ops.parents {
             grads.register::<B>(node.id, B::pair_loss_gradient(x, labels, mask, weight, gradient, loss));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Log2Discount;
+
+impl<B: Pairwise> Backward<B, 1> for Log2Discount {
+    /// Positions and discounts.
+    type State = [FloatTensor<B>; 2];
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let [positions, out] = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        if let [Some(node)] = ops.parents {
+            grads.register::<B>(node.id, log2_discount::gradient::<B>(positions, out, gradient));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct LogSoftmax;
+
+impl<B: Pairwise> Backward<B, 1> for LogSoftmax {
+    /// Output and mask.
+    type State = [FloatTensor<B>; 2];
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let [out, mask] = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        if let [Some(node)] = ops.parents {
+            grads.register::<B>(node.id, B::masked_log_softmax_gradient(out, mask, gradient));
         }
     }
 }
@@ -153,6 +191,26 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
 
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
         Self::from_inner(B::rank(Self::inner(x), Self::inner(mask)))
+    }
+
+    fn at_rank(ranks: FloatTensor<Self>, table: Vec<f64>) -> FloatTensor<Self> {
+        Self::from_inner(B::at_rank(Self::inner(ranks), table))
+    }
+
+    fn exp2(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        Self::from_inner(B::exp2(Self::inner(x)))
+    }
+
+    fn log2_discount(positions: FloatTensor<Self>) -> FloatTensor<Self> {
+        let inner = positions.primitive().clone();
+        let out = B::log2_discount(inner.clone());
+        register!(Log2Discount, [positions], [inner, out.clone()], out)
+    }
+
+    fn masked_log_softmax(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        let mask = Self::inner(mask);
+        let out = B::masked_log_softmax(x.primitive().clone(), mask.clone());
+        register!(LogSoftmax, [x], [out.clone(), mask], out)
     }
 
     fn ideal_dcg(gains: FloatTensor<Self>, mask: FloatTensor<Self>, discounts: Vec<f64>) -> FloatTensor<Self> {

@@ -7,7 +7,7 @@
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 
 use super::{
-    ExponentialTerm, PairLoss, Step, ideal_dcg, indicator_sum,
+    ExponentialTerm, PairLoss, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
     pair_loss::{self, Weight},
     rank, rank_expectation, step_sum,
 };
@@ -25,14 +25,14 @@ pub trait Pairwise: Backend {
         step_sum::definition::<Self>(x, v, alpha, step)
     }
 
-    /// Gradients of [`step_sum`](Self::step_sum) in `x` and `v`.
+    /// Gradient of [`step_sum`](Self::step_sum) in `x`.
     fn step_sum_gradient(
         x: FloatTensor<Self>,
         v: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
         alpha: f64,
         step: Step,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+    ) -> FloatTensor<Self> {
         step_sum::gradient::<Self>(x, v, gradient, alpha, step)
     }
 
@@ -69,7 +69,7 @@ pub trait Pairwise: Backend {
         indicator_sum::definition::<Self>(x, a, mask, sigma)
     }
 
-    /// Gradients of [`indicator_sum`](Self::indicator_sum) in `x` and `a`.
+    /// Gradient of [`indicator_sum`](Self::indicator_sum) in `x`.
     fn indicator_sum_gradient(
         x: FloatTensor<Self>,
         a: FloatTensor<Self>,
@@ -78,7 +78,7 @@ pub trait Pairwise: Backend {
         total: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
         sigma: f64,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+    ) -> FloatTensor<Self> {
         let forward = indicator_sum::Forward { out, total };
         indicator_sum::gradient::<Self>(x, a, mask, forward, gradient, sigma)
     }
@@ -109,6 +109,35 @@ pub trait Pairwise: Backend {
     /// See [`rank()`](super::rank()).
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
         rank::definition::<Self>(x, mask)
+    }
+
+    /// See [`at_rank()`](super::at_rank()).
+    fn at_rank(ranks: FloatTensor<Self>, table: Vec<f64>) -> FloatTensor<Self> {
+        at_rank::definition::<Self>(ranks, table)
+    }
+
+    /// See [`exp2()`](super::exp2()).
+    fn exp2(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        exp2::definition::<Self>(x)
+    }
+
+    /// See [`log2_discount()`](super::log2_discount()).
+    fn log2_discount(positions: FloatTensor<Self>) -> FloatTensor<Self> {
+        log2_discount::definition::<Self>(positions)
+    }
+
+    /// See [`log_softmax()`](super::log_softmax()).
+    fn masked_log_softmax(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        log_softmax::definition::<Self>(x, mask)
+    }
+
+    /// Gradient of [`masked_log_softmax`](Self::masked_log_softmax) in `x`; `out` is its value.
+    fn masked_log_softmax_gradient(
+        out: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        log_softmax::gradient::<Self>(out, mask, gradient)
     }
 
     /// See [`ideal_dcg()`](super::ideal_dcg()).
@@ -202,8 +231,8 @@ mod tests {
                 &format!("{step:?}"),
                 |x, v| crate::op::step_sum(x, v, 3.0, step),
                 |x, v, g| {
-                    let (to_x, to_v) = step_sum::gradient::<Dispatch>(x, v, g, 3.0, step);
-                    vec![to_x, to_v]
+                    let to_v = step_sum::gradient_in_values::<Dispatch>(x.clone(), g.clone(), 3.0, step);
+                    vec![step_sum::gradient::<Dispatch>(x, v, g, 3.0, step), to_v]
                 },
             );
         }
@@ -220,9 +249,39 @@ mod tests {
             |x, a, g| {
                 let mask = mask().into_dispatch();
                 let (out, total) = indicator_sum::definition::<Dispatch>(x.clone(), a.clone(), mask.clone(), 0.3);
+                let [x_, mask_, total_, g_] = [&x, &mask, &total, &g].map(Clone::clone);
+                let to_a = indicator_sum::gradient_in_values::<Dispatch>(x_, mask_, total_, g_, 0.3);
                 let forward = indicator_sum::Forward { out, total };
-                let (to_x, to_a) = indicator_sum::gradient::<Dispatch>(x, a, mask, forward, g, 0.3);
-                vec![to_x, to_a]
+                vec![indicator_sum::gradient::<Dispatch>(x, a, mask, forward, g, 0.3), to_a]
+            },
+        );
+    }
+
+    #[test]
+    fn gradients_of_log_softmax() {
+        check(
+            "log_softmax",
+            |x, _| {
+                let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+                crate::op::log_softmax(x, mask)
+            },
+            |x, _, g| {
+                let mask = mask().into_dispatch();
+                let out = log_softmax::definition::<Dispatch>(x, mask.clone());
+                vec![log_softmax::gradient::<Dispatch>(out, mask, g)]
+            },
+        );
+    }
+
+    #[test]
+    fn gradients_of_log2_discount() {
+        check(
+            "log2_discount",
+            |x, _| crate::op::log2_discount(x + 1.5),
+            |x, _, g| {
+                let positions = (Tensor::<2>::from_dispatch(x) + 1.5).into_dispatch();
+                let out = log2_discount::definition::<Dispatch>(positions.clone());
+                vec![log2_discount::gradient::<Dispatch>(positions, out, g)]
             },
         );
     }

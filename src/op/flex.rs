@@ -4,10 +4,11 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, tensor::FloatTensor}
 use burn::tensor::{DType, Element, TensorData};
 
 use super::{
-    ExponentialTerm, PairLoss, Step,
+    ExponentialTerm, PairLoss, Step, at_rank,
     backend::Pairwise,
-    ideal_dcg, indicator_sum,
+    exp2, ideal_dcg, indicator_sum,
     kernel::{self, IndicatorInputs, Pairs, Real},
+    log_softmax, log2_discount,
     pair_loss::{self, Weight},
     rank, rank_expectation, step_sum,
 };
@@ -105,12 +106,11 @@ impl Pairwise for Flex {
         gradient: FloatTensor<Self>,
         alpha: f64,
         step: Step,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+    ) -> FloatTensor<Self> {
         let shape: [usize; 2] = x.shape().dims();
         by_type!(x, T => {
             values!(T; x, v, gradient);
-            let (to_x, to_v) = kernel::step_sum_gradient(x, v, gradient, shape[1], alpha, step);
-            (tensor(to_x, shape), tensor(to_v, shape))
+            tensor(kernel::step_sum_gradient(x, v, gradient, shape[1], alpha, step), shape)
         }, step_sum::gradient::<Self>(x, v, gradient, alpha, step))
     }
 
@@ -165,13 +165,12 @@ impl Pairwise for Flex {
         total: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
         sigma: f64,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+    ) -> FloatTensor<Self> {
         let shape: [usize; 2] = x.shape().dims();
         by_type!(x, T => {
             values!(T; x, a, mask, out, total, gradient);
             let inputs = IndicatorInputs { x, a, mask, out, total, g: gradient };
-            let (to_x, to_a) = kernel::indicator_sum_gradient(inputs, shape[1], sigma);
-            (tensor(to_x, shape), tensor(to_a, shape))
+            tensor(kernel::indicator_sum_gradient(inputs, shape[1], sigma), shape)
         }, {
             let forward = indicator_sum::Forward { out, total };
             indicator_sum::gradient::<Self>(x, a, mask, forward, gradient, sigma)
@@ -215,6 +214,50 @@ impl Pairwise for Flex {
             values!(T; x, mask);
             tensor(kernel::rank(x, mask, shape[1]), shape)
         }, rank::definition::<Self>(x, mask))
+    }
+
+    fn at_rank(ranks: FloatTensor<Self>, table: Vec<f64>) -> FloatTensor<Self> {
+        let shape = ranks.shape();
+        by_type!(ranks, T => {
+            values!(T; ranks);
+            tensor(kernel::at_rank(ranks, &table), shape)
+        }, at_rank::definition::<Self>(ranks, table))
+    }
+
+    fn exp2(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        let shape = x.shape();
+        by_type!(x, T => {
+            values!(T; x);
+            tensor(kernel::exp2(x), shape)
+        }, exp2::definition::<Self>(x))
+    }
+
+    fn log2_discount(positions: FloatTensor<Self>) -> FloatTensor<Self> {
+        let shape = positions.shape();
+        by_type!(positions, T => {
+            values!(T; positions);
+            tensor(kernel::log2_discount(positions), shape)
+        }, log2_discount::definition::<Self>(positions))
+    }
+
+    fn masked_log_softmax(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, mask);
+            tensor(kernel::log_softmax(x, mask, shape[1]), shape)
+        }, log_softmax::definition::<Self>(x, mask))
+    }
+
+    fn masked_log_softmax_gradient(
+        out: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = out.shape().dims();
+        by_type!(out, T => {
+            values!(T; out, mask, gradient);
+            tensor(kernel::log_softmax_gradient(out, mask, gradient, shape[1]), shape)
+        }, log_softmax::gradient::<Self>(out, mask, gradient))
     }
 
     fn ideal_dcg(gains: FloatTensor<Self>, mask: FloatTensor<Self>, discounts: Vec<f64>) -> FloatTensor<Self> {

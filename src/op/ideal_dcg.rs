@@ -1,8 +1,8 @@
 //! `ideal_dcg`: the largest discounted sum of gains that any order of a list reaches.
 
 use burn::{
-    backend::{Dispatch, TensorMetadata, get_or_init_device_settings, tensor::FloatTensor},
-    tensor::{Shape, Tensor, TensorData},
+    backend::{Dispatch, tensor::FloatTensor},
+    tensor::Tensor,
 };
 
 use super::{array::Array, backend::Pairwise, execution::uses_tensor_path};
@@ -29,12 +29,6 @@ pub(super) fn definition<B: Pairwise>(
     mask: FloatTensor<B>,
     discounts: Vec<f64>,
 ) -> FloatTensor<B> {
-    let (device, dtype) = (gains.device(), gains.dtype());
-    let [batch, documents]: [usize; 2] = gains.shape().dims();
-    let table = B::float_from_data(TensorData::new(discounts, [1, documents]).convert_dtype(dtype), &device);
-    let table = B::float_expand(table, Shape::from([batch, documents]));
-    let rank = Array::<B>(B::rank(gains.clone(), mask.clone()));
-    let index = B::float_into_int((rank - 1.0).0, get_or_init_device_settings::<B>(&device).int_dtype);
-    let discounts = Array::<B>(B::float_gather(1, table, index));
+    let discounts = Array::<B>(B::at_rank(B::rank(gains.clone(), mask.clone()), discounts));
     (Array::<B>(gains) * discounts * Array::<B>(mask)).sum(1).0
 }

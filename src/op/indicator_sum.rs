@@ -58,8 +58,8 @@ pub(super) struct Forward<B: Backend> {
     pub total: FloatTensor<B>,
 }
 
-/// Gradients with respect to `x` and `a`. With `q_i = g_i / total_i` and `k` the kernel, row `k` of the gradient in `x`
-/// is `2 / sigma sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`, in `a` it is `sum_i q_i k_ik`.
+/// Gradient with respect to `x`. With `q_i = g_i / total_i` and `k` the kernel, row `k` is
+/// `2 / sigma sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`.
 pub(super) fn gradient<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,
@@ -67,18 +67,28 @@ pub(super) fn gradient<B: Backend>(
     forward: Forward<B>,
     gradient: FloatTensor<B>,
     sigma: f64,
-) -> (FloatTensor<B>, FloatTensor<B>) {
+) -> FloatTensor<B> {
     let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
     let out = Array::<B>(forward.out);
     let q = Array::<B>(gradient) * mask.clone() / Array::<B>(forward.total);
-    let [to_x, to_a] = by_rows(&x, |rows| {
-        let document = mask.rows(rows);
-        let kernel = kernel(&x, &mask, rows, sigma);
-        let pull = kernel.clone() * x.differences(rows);
+    let [to_x] = by_rows(&x, |rows| {
+        let pull = kernel(&x, &mask, rows, sigma) * x.differences(rows);
         let own = (a.columns() - out.rows(rows).column()) * q.rows(rows).column();
         let others = (a.rows(rows).column() - out.columns()) * q.columns();
-        let to_x = (pull * (own + others)).sum(2) * document.clone() * (2.0 / sigma);
-        [to_x, (kernel * q.columns()).sum(2) * document]
+        [(pull * (own + others)).sum(2) * mask.rows(rows) * (2.0 / sigma)]
     });
-    (to_x.0, to_a.0)
+    to_x.0
+}
+
+/// Gradient with respect to `a`: `sum_i q_i k_ij`, which is the same sum with `q` for `a`, since the kernel is symmetric.
+pub(super) fn gradient_in_values<B: Pairwise>(
+    x: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    total: FloatTensor<B>,
+    gradient: FloatTensor<B>,
+    sigma: f64,
+) -> FloatTensor<B> {
+    let q = Array::<B>(gradient) * Array(mask.clone()) / Array(total.clone());
+    let (out, _) = B::indicator_sum(x, q.0, mask, sigma);
+    (Array::<B>(out) * Array(total)).0
 }

@@ -1,4 +1,5 @@
-//! The pairwise primitives: every surrogate is a short composition of these sums over one list.
+//! The primitives: every surrogate is a short composition of these sums over one list. Those over pairs take the time; the
+//! others are here because a backend's own operations would then take most of the rest.
 //!
 //! | primitive | value for document i |
 //! |---|---|
@@ -7,28 +8,40 @@
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
 //! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
+//! | [`at_rank`] | `table[rank_i - 1]`, no gradient |
+//! | [`log_softmax`] | `x_i - log sum_j exp(x_j)` |
+//! | [`log2_discount`] | `1 / log2(1 + p_i)` |
+//! | [`exp2`] | `2^x_i`, no gradient |
 //! | [`ideal_dcg`] | one value a list: the largest sum of gains times discounts, no gradient |
 //!
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`.
 
 mod array;
+mod at_rank;
 mod autodiff;
 mod backend;
 #[cfg(feature = "_cube")]
 mod cube;
 mod execution;
+mod exp2;
 mod flex;
 mod ideal_dcg;
 mod indicator_sum;
 mod kernel;
+mod log2_discount;
+mod log_softmax;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
 mod step_sum;
 
+pub use at_rank::at_rank;
 pub use execution::{DEFAULT_MEMORY_BUDGET, memory_budget, set_memory_budget, set_tensor_path, with_tensor_path};
+pub use exp2::exp2;
 pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::indicator_sum;
+pub use log_softmax::log_softmax;
+pub use log2_discount::log2_discount;
 pub use pair_loss::{PairLoss, PairWeight, pair_loss};
 pub use rank::rank;
 pub use rank_expectation::{ExponentialTerm, rank_expectation};

@@ -148,7 +148,7 @@ impl PairLoss {
             PairLoss::Hinge { margin } => (-t + margin).relu(),
             PairLoss::SquaredHinge { margin } => (-t + margin).relu().square(),
             PairLoss::Exponential => {
-                let t = weight.clone().select(t);
+                let t = weight.select(t);
                 let beyond = (-t.clone() - EXPONENTIAL_BOUND).relu();
                 (-t.at_least(-EXPONENTIAL_BOUND)).exp() * (beyond + 1.0)
             }
@@ -164,7 +164,7 @@ impl PairLoss {
             PairLoss::Logistic => -(-t).sigmoid(),
             PairLoss::Hinge { margin } => -(-t + margin).above(0.0),
             PairLoss::SquaredHinge { margin } => (-t + margin).relu() * -2.0,
-            PairLoss::Exponential => -(-weight.clone().select(t).at_least(-EXPONENTIAL_BOUND)).exp(),
+            PairLoss::Exponential => -(-weight.select(t).at_least(-EXPONENTIAL_BOUND)).exp(),
             PairLoss::Fidelity => (-t.clone()).sigmoid() * (t.log_sigmoid() * 0.5).exp() * -0.5,
             PairLoss::SoftZeroOne => -(t.clone().sigmoid() * (-t).sigmoid()),
         }

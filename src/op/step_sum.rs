@@ -72,22 +72,30 @@ pub(super) fn definition<B: Backend>(x: FloatTensor<B>, v: FloatTensor<B>, alpha
     out.0
 }
 
-/// Gradients with respect to `x` and `v`; row `k` needs only the pairs of row `k`:
-/// `alpha sum_j phi'_kj (v_k g_j - g_k v_j)` and `sum_i g_i phi(alpha (x_k - x_i))`.
+/// Gradient with respect to `x`; row `k` needs only the pairs of row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`.
 pub(super) fn gradient<B: Backend>(
     x: FloatTensor<B>,
     v: FloatTensor<B>,
     gradient: FloatTensor<B>,
     alpha: f64,
     step: Step,
-) -> (FloatTensor<B>, FloatTensor<B>) {
+) -> FloatTensor<B> {
     let (x, v, g) = (Array::<B>(x), Array::<B>(v), Array::<B>(gradient));
-    let [to_x, to_v] = by_rows(&x, |rows| {
-        let t = x.differences(rows) * alpha;
-        let slope = step.slope(t.clone());
+    let [to_x] = by_rows(&x, |rows| {
+        let slope = step.slope(x.differences(rows) * alpha);
         // Differences before sums: the terms of a document with itself and with its ties cancel exactly.
         let exchange = v.rows(rows).column() * g.columns() - g.rows(rows).column() * v.columns();
-        [(slope * exchange).sum(2) * alpha, (step.value(-t) * g.columns()).sum(2)]
+        [(slope * exchange).sum(2) * alpha]
     });
-    (to_x.0, to_v.0)
+    to_x.0
+}
+
+/// Gradient with respect to `v`: `sum_i g_i phi(alpha (x_j - x_i))`, the same sum over the reversed order.
+pub(super) fn gradient_in_values<B: Pairwise>(
+    x: FloatTensor<B>,
+    gradient: FloatTensor<B>,
+    alpha: f64,
+    step: Step,
+) -> FloatTensor<B> {
+    B::step_sum(B::float_neg(x), gradient, alpha, step)
 }

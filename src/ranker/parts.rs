@@ -157,7 +157,7 @@ impl Parts {
     /// [`PartsError`] when the kind is unknown, or arrays are missing, surplus or of another shape or type.
     pub fn build(self, device: &Device) -> Result<Model, PartsError> {
         let features = self.config["features"].as_u64().unwrap_or(0) as usize;
-        let mut arrays = Arrays(self.arrays);
+        let mut arrays = Arrays::new(self.arrays)?;
         let model = match self.kind.as_str() {
             "scorer" => Model::Scorer(build_scorer(&self.config["scorer"], features, None, &mut arrays, device)?),
             "ensemble" => {
@@ -221,6 +221,18 @@ fn build_scorer(
 struct Arrays(Vec<Array>);
 
 impl Arrays {
+    /// # Errors
+    /// An array with more or fewer values than its shape has places.
+    fn new(arrays: Vec<Array>) -> Result<Self, PartsError> {
+        for array in &arrays {
+            let places = array.shape.iter().try_fold(1usize, |places, &length| places.checked_mul(length));
+            if places != Some(array.values.len()) {
+                return Err(mismatch(array, &format!("a shape of its {} values", array.values.len())));
+            }
+        }
+        Ok(Self(arrays))
+    }
+
     fn take(&mut self, name: &str) -> Result<Array, PartsError> {
         let index = self.0.iter().position(|array| array.name == name);
         index.map(|index| self.0.swap_remove(index)).ok_or_else(|| PartsError::Missing(name.into()))
@@ -321,6 +333,26 @@ impl ModuleMapper for Loader<'_> {
                 self.error.get_or_insert(error);
                 param
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_do_not_fill_their_shape_are_refused() {
+        for shape in [vec![1, 1], vec![usize::MAX, 4]] {
+            let weight = Array { name: "Linear.linear.weight".into(), shape, values: Values::F32(vec![0.5, -1.0]) };
+            let parts = Parts {
+                kind: "scorer".into(),
+                config: json!({ "scorer": { "kind": "linear", "bias": false }, "features": 1 }),
+                arrays: vec![weight],
+            };
+            let error = parts.build(&Device::flex()).unwrap_err().to_string();
+            assert!(error.starts_with("array `Linear.linear.weight` is F32 ["), "{error}");
+            assert!(error.ends_with("expected a shape of its 2 values"), "{error}");
         }
     }
 }

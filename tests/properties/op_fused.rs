@@ -3,8 +3,8 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        ExponentialTerm, PairLoss, PairWeight, Step, ideal_dcg, indicator_sum, pair_loss, rank, rank_expectation,
-        step_sum, with_tensor_path,
+        ExponentialTerm, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
+        log2_discount, pair_loss, rank, rank_expectation, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -238,6 +238,35 @@ fn ideal_dcg_agrees_with_its_definition() {
 }
 
 #[test]
+fn log_softmax_agrees_with_its_definition() {
+    check("log_softmax", "log_softmax", 1000, 1.0, |[x, _, _, mask]| log_softmax(x.clone(), mask.clone()));
+}
+
+#[test]
+fn log2_discount_agrees_with_its_definition() {
+    // Positions from 1/2 to 20,000.
+    let positions = |x: &Tensor<2>| x.clone().abs() + 0.5;
+    check("log2_discount", "log2_discount", 1000, 1e-6, |[x, ..]| log2_discount(positions(x)));
+}
+
+#[test]
+fn exp2_agrees_with_its_definition() {
+    for shift in [0.0, 0.3, -20.0] {
+        check(&format!("exp2, {shift}"), "exp2", 1000, 1e-9, |[x, _, labels, _]| {
+            exp2(labels.clone() + shift) + x.clone() * 0.0
+        });
+    }
+}
+
+#[test]
+fn at_rank_agrees_with_its_definition() {
+    check("at_rank", "at_rank", 1000, 1e-6, |[x, _, labels, mask]| {
+        let table = (0..x.dims()[1]).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect();
+        at_rank(rank(labels.clone(), mask.clone()), table) + x.clone() * 0.0
+    });
+}
+
+#[test]
 fn rank_agrees_with_its_definition() {
     for case in cases("rank", 1000) {
         let expected = with_tensor_path(|| run_rank(&case, &Device::flex(), DType::F64));
@@ -298,7 +327,8 @@ fn bits(device: &Device, padding: usize) -> Vec<u32> {
         step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
         indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
         rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
-        pair_loss(x.clone(), labels, mask, &weight, PairLoss::Logistic),
+        pair_loss(x.clone(), labels, mask.clone(), &weight, PairLoss::Logistic),
+        log_softmax(x.clone(), mask),
     ];
     let mut bits = Vec::new();
     for output in outputs {

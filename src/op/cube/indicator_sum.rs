@@ -61,7 +61,7 @@ fn values(
 }
 
 /// With `q_i = m_i g_i / total_i`, row `k`:
-/// `-2 rate sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))` and `sum_j q_j k_jk`.
+/// `-2 rate sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`.
 #[cube(launch)]
 fn gradients(
     x: &[f32],
@@ -71,7 +71,6 @@ fn gradients(
     total: &[f32],
     g: &[f32],
     to_x: &mut [f32],
-    to_a: &mut [f32],
     lists: usize,
     documents: usize,
     rate: f32,
@@ -86,8 +85,7 @@ fn gradients(
     let cell = place.list + place.row;
     let (row_x, row_a, row_out) = (x[cell], a[cell], out[cell]);
     let row_q = g[cell] * mask[cell] / total[cell];
-    let mut sum_x = 0.0f32;
-    let mut sum_a = 0.0f32;
+    let mut sum = 0.0f32;
     for start in range_stepped(0, documents, UNITS) {
         if start + place.unit < documents {
             let cell = place.list + start + place.unit;
@@ -98,24 +96,19 @@ fn gradients(
             tile_q[place.unit] = g[cell] * mask[cell] / total[cell];
         }
         sync_cube();
-        let mut partial_x = 0.0f32;
-        let mut partial_a = 0.0f32;
+        let mut partial = 0.0f32;
         for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
             let d = tile_x[j] - row_x;
             let kernel = exponential(d * d * rate) * tile_mask[j];
             let flow = fma(row_q, tile_a[j] - row_out, tile_q[j] * (row_a - tile_out[j]));
-            partial_x = fma(kernel * d, flow, partial_x);
-            partial_a = fma(kernel, tile_q[j], partial_a);
+            partial = fma(kernel * d, flow, partial);
         }
-        sum_x += partial_x;
-        sum_a += partial_a;
+        sum += partial;
         sync_cube();
     }
-    let sum_x = sum_of_row(sum_x, place, &mut sums);
-    let sum_a = sum_of_row(sum_a, place, &mut sums);
+    let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        to_x[cell] = sum_x * mask[cell] * rate * -2.0f32;
-        to_a[cell] = sum_a * mask[cell];
+        to_x[cell] = sum * mask[cell] * rate * -2.0f32;
     }
 }
 
@@ -141,7 +134,7 @@ pub(super) fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, s
     })
 }
 
-/// Gradients of [`indicator_sum`] in `x` and `a`, given those of its output; `[out, total]` are what it computed.
+/// Gradient of [`indicator_sum`] in `x`, given that of its output; `[out, total]` are what it computed.
 pub(super) fn indicator_sum_gradient(
     x: &CubeTensor,
     a: &CubeTensor,
@@ -149,10 +142,10 @@ pub(super) fn indicator_sum_gradient(
     [out, total]: [&CubeTensor; 2],
     gradient: &CubeTensor,
     sigma: f64,
-) -> Option<[CubeTensor; 2]> {
-    run("gradient of indicator_sum", x, 8, || {
+) -> Option<CubeTensor> {
+    let [to_x] = run("gradient of indicator_sum", x, 7, || {
         let batch = Batch::of(x);
-        let (to_x, to_a) = (batch.per_document(), batch.per_document());
+        let to_x = batch.per_document();
         gradients::launch(
             &batch.client,
             batch.cubes(),
@@ -164,11 +157,11 @@ pub(super) fn indicator_sum_gradient(
             read(total),
             read(gradient),
             write(&to_x),
-            write(&to_a),
             batch.lists,
             batch.documents,
             (-1.0 / sigma) as f32,
         );
-        [to_x, to_a]
-    })
+        [to_x]
+    })?;
+    Some(to_x)
 }

@@ -29,11 +29,9 @@ impl Pairwise for Cube {
         gradient: FloatTensor<Self>,
         alpha: f64,
         step: Step,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        match step_sum::step_sum_gradient(&x, &v, &gradient, alpha, step) {
-            Some([to_x, to_v]) => (to_x, to_v),
-            None => super::step_sum::gradient::<Self>(x, v, gradient, alpha, step),
-        }
+    ) -> FloatTensor<Self> {
+        step_sum::step_sum_gradient(&x, &v, &gradient, alpha, step)
+            .unwrap_or_else(|| super::step_sum::gradient::<Self>(x, v, gradient, alpha, step))
     }
 
     fn rank_expectation(
@@ -80,14 +78,11 @@ impl Pairwise for Cube {
         total: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
         sigma: f64,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        match indicator_sum::indicator_sum_gradient(&x, &a, &mask, [&out, &total], &gradient, sigma) {
-            Some([to_x, to_a]) => (to_x, to_a),
-            None => {
-                let forward = super::indicator_sum::Forward { out, total };
-                super::indicator_sum::gradient::<Self>(x, a, mask, forward, gradient, sigma)
-            }
-        }
+    ) -> FloatTensor<Self> {
+        indicator_sum::indicator_sum_gradient(&x, &a, &mask, [&out, &total], &gradient, sigma).unwrap_or_else(|| {
+            let forward = super::indicator_sum::Forward { out, total };
+            super::indicator_sum::gradient::<Self>(x, a, mask, forward, gradient, sigma)
+        })
     }
 
     fn pair_loss(

@@ -12,8 +12,7 @@ use crate::op::Step;
 #[cube]
 trait Phi: 'static + Send + Sync {
     fn value(t: f32) -> f32;
-    /// `phi(t)` and `phi'(t)`
-    fn value_and_slope(t: f32) -> (f32, f32);
+    fn slope(t: f32) -> f32;
 }
 
 struct Logistic;
@@ -24,9 +23,9 @@ impl Phi for Logistic {
         sigmoid(t).of
     }
 
-    fn value_and_slope(t: f32) -> (f32, f32) {
+    fn slope(t: f32) -> f32 {
         let sigmoid = sigmoid(t);
-        (sigmoid.of, sigmoid.of * sigmoid.against)
+        sigmoid.of * sigmoid.against
     }
 }
 
@@ -38,9 +37,8 @@ impl Phi for Erf {
         probability(t).of
     }
 
-    fn value_and_slope(t: f32) -> (f32, f32) {
-        let probability = probability(t);
-        (probability.of, probability.bell * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI))
+    fn slope(t: f32) -> f32 {
+        probability(t).bell * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI)
     }
 }
 
@@ -56,8 +54,8 @@ impl Phi for Arctan {
         select(t < 0.0f32, small, 1.0f32 - small)
     }
 
-    fn value_and_slope(t: f32) -> (f32, f32) {
-        (Self::value(t), comptime!(std::f32::consts::FRAC_1_PI) / fma(t, t, 1.0f32))
+    fn slope(t: f32) -> f32 {
+        comptime!(std::f32::consts::FRAC_1_PI) / fma(t, t, 1.0f32)
     }
 }
 
@@ -89,18 +87,9 @@ fn values<P: Phi>(x: &[f32], v: &[f32], out: &mut [f32], lists: usize, documents
     }
 }
 
-/// Row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)` and `sum_j g_j phi(alpha (x_k - x_j))`.
+/// Row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`.
 #[cube(launch)]
-fn gradients<P: Phi>(
-    x: &[f32],
-    v: &[f32],
-    g: &[f32],
-    to_x: &mut [f32],
-    to_v: &mut [f32],
-    lists: usize,
-    documents: usize,
-    alpha: f32,
-) {
+fn gradients<P: Phi>(x: &[f32], v: &[f32], g: &[f32], to_x: &mut [f32], lists: usize, documents: usize, alpha: f32) {
     let place = place(lists, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_v = Shared::<[f32]>::new_slice(UNITS);
@@ -108,8 +97,7 @@ fn gradients<P: Phi>(
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
     let cell = place.list + place.row;
     let (row_x, row_v, row_g) = (x[cell], v[cell], g[cell]);
-    let mut sum_x = 0.0f32;
-    let mut sum_v = 0.0f32;
+    let mut sum = 0.0f32;
     for start in range_stepped(0, documents, UNITS) {
         if start + place.unit < documents {
             let cell = place.list + start + place.unit;
@@ -118,24 +106,19 @@ fn gradients<P: Phi>(
             tile_g[place.unit] = g[cell];
         }
         sync_cube();
-        let mut partial_x = 0.0f32;
-        let mut partial_v = 0.0f32;
+        let mut partial = 0.0f32;
         for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
-            let (value, slope) = P::value_and_slope((row_x - tile_x[j]) * alpha);
+            let slope = P::slope((row_x - tile_x[j]) * alpha);
             // The difference before the sum: a document's term with itself is exactly 0.
             let exchange = difference_of_products(tile_g[j], row_v, row_g, tile_v[j]);
-            partial_x = fma(slope, exchange, partial_x);
-            partial_v = fma(tile_g[j], value, partial_v);
+            partial = fma(slope, exchange, partial);
         }
-        sum_x += partial_x;
-        sum_v += partial_v;
+        sum += partial;
         sync_cube();
     }
-    let sum_x = sum_of_row(sum_x, place, &mut sums);
-    let sum_v = sum_of_row(sum_v, place, &mut sums);
+    let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        to_x[cell] = sum_x * alpha;
-        to_v[cell] = sum_v;
+        to_x[cell] = sum * alpha;
     }
 }
 
@@ -185,17 +168,17 @@ pub(super) fn step_sum(x: &CubeTensor, v: &CubeTensor, alpha: f64, step: Step) -
     Some(out)
 }
 
-/// Gradients of [`step_sum`] in `x` and `v`, given those of its output.
+/// Gradient of [`step_sum`] in `x`, given that of its output.
 pub(super) fn step_sum_gradient(
     x: &CubeTensor,
     v: &CubeTensor,
     gradient: &CubeTensor,
     alpha: f64,
     step: Step,
-) -> Option<[CubeTensor; 2]> {
-    run(&format!("gradient of step_sum, {step:?}"), x, 5, || {
+) -> Option<CubeTensor> {
+    let [to_x] = run(&format!("gradient of step_sum, {step:?}"), x, 4, || {
         let batch = Batch::of(x);
-        let (to_x, to_v) = (batch.per_document(), batch.per_document());
+        let to_x = batch.per_document();
         with_phi!(step, P => gradients::launch::<P>(
             &batch.client,
             batch.cubes(),
@@ -204,11 +187,11 @@ pub(super) fn step_sum_gradient(
             read(v),
             read(gradient),
             write(&to_x),
-            write(&to_v),
             batch.lists,
             batch.documents,
             scaled(alpha, step),
         ));
-        [to_x, to_v]
-    })
+        [to_x]
+    })?;
+    Some(to_x)
 }

@@ -1,6 +1,6 @@
-//! [`ideal_dcg`](crate::op::ideal_dcg()) by sorting gains.
+//! [`ideal_dcg`](crate::op::ideal_dcg()) by ordering gains.
 
-use super::{Real, for_each};
+use super::{Real, for_each, order::runs};
 
 /// The sum of gains in descending order times the discounts of their ranks, for lists of `discounts.len()` documents.
 pub(in crate::op) fn ideal_dcg<T: Real>(gains: &[T], mask: &[T], discounts: &[f64]) -> Vec<T> {
@@ -10,9 +10,15 @@ pub(in crate::op) fn ideal_dcg<T: Real>(gains: &[T], mask: &[T], discounts: &[f6
     let lists = gains.chunks(n).zip(mask.chunks(n)).zip(&mut out).collect();
     for_each(lists, gains.len() * 16, |((gains, mask), out)| {
         let documents = gains.iter().zip(mask).filter(|(_, mask)| **mask > T::ZERO).map(|(&gain, _)| gain);
-        let mut gains: Vec<T> = documents.collect();
-        gains.sort_unstable_by(|a, b| b.total_cmp(a));
-        *out = gains.iter().zip(&discounts).fold(T::ZERO, |sum, (&gain, &discount)| sum + gain * discount);
+        let mut discounts = discounts.as_slice();
+        for (gain, count) in runs(documents) {
+            let (now, later) = discounts.split_at(count);
+            discounts = later;
+            // As many additions as there are ranks of some gain.
+            if gain != T::ZERO {
+                *out = now.iter().fold(*out, |sum, &discount| sum + gain * discount);
+            }
+        }
     });
     out
 }

@@ -80,59 +80,54 @@ struct Gradient<'a, T> {
     rate: T,
     start: usize,
     to_x: &'a mut [T],
-    to_a: &'a mut [T],
 }
 
 impl<T: Real> Kernel for Gradient<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Self { x, a, out, q, rate, start, to_x: x_sums, to_a: a_sums } = self;
-        let length = x_sums.len();
+        let Self { x, a, out, q, rate, start, to_x: sums } = self;
+        let length = sums.len();
         let rows = start..start + length;
         let (x_rows, a_rows, out_rows, q_rows) = (&x[rows.clone()], &a[rows.clone()], &out[rows.clone()], &q[rows]);
         for block in blocks(x.len()) {
             let columns = x[block.clone()].iter().zip(&a[block.clone()]).zip(out[block.clone()].iter().zip(&q[block]));
-            let mut partial = [[T::ZERO; TILE]; 2];
-            let [to_x, to_a] = partial.each_mut().map(|partial| &mut partial[..length]);
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
             for ((&x, &a), (&out, &q)) in columns {
                 let rows = x_rows.iter().zip(a_rows).zip(out_rows.iter().zip(q_rows));
-                let sums = to_x.iter_mut().zip(to_a.iter_mut());
-                for ((to_x, to_a), ((&x_row, &a_row), (&out_row, &q_row))) in sums.zip(rows) {
+                for (to_x, ((&x_row, &a_row), (&out_row, &q_row))) in to_x.iter_mut().zip(rows) {
                     let d = x - x_row;
                     let kernel = (d * d * rate).exponential::<FMA>();
                     let flow = q_row.fma::<FMA>(a - out_row, q * (a_row - out));
                     *to_x = (kernel * d).fma::<FMA>(flow, *to_x);
-                    *to_a = kernel.fma::<FMA>(q, *to_a);
                 }
             }
-            add(x_sums, to_x);
-            add(a_sums, to_a);
+            add(sums, to_x);
         }
-        for to_x in x_sums {
+        for to_x in sums {
             *to_x = *to_x * rate * T::of(-2.0);
         }
     }
 }
 
-/// Gradients of [`indicator_sum`] in `x` and `a`.
-pub(in crate::op) fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> (Vec<T>, Vec<T>) {
+/// Gradient of [`indicator_sum`] in `x`.
+pub(in crate::op) fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
     let Inputs { x, a, mask, out, total, g } = inputs;
-    let (mut to_x, mut to_a) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
+    let mut to_x = vec![T::ZERO; x.len()];
     let rate = T::of(-1.0 / sigma);
-    let lists = to_x.chunks_mut(n).zip(to_a.chunks_mut(n)).enumerate().collect();
-    for_each(lists, x.len() * n, |(list, (to_x, to_a))| {
+    let lists = to_x.chunks_mut(n).enumerate().collect();
+    for_each(lists, x.len() * n, |(list, to_x)| {
         let cells = list * n..(list + 1) * n;
         let members = documents(&mask[cells.clone()]);
         let of = |values: &[T]| gather(&values[cells.clone()], &members);
         let (x, a, out) = (of(x), of(a), of(out));
         let q: Vec<T> = of(g).iter().zip(of(total)).map(|(&g, total)| g / total).collect();
-        let (mut x_sums, mut a_sums) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
-        let tiles = x_sums.chunks_mut(TILE).zip(a_sums.chunks_mut(TILE)).enumerate().collect();
-        for_each(tiles, x.len() * x.len(), |(tile, (to_x, to_a))| {
-            dispatch(Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x, to_a });
+        let mut sums = vec![T::ZERO; x.len()];
+        let tiles = sums.chunks_mut(TILE).enumerate().collect();
+        for_each(tiles, x.len() * x.len(), |(tile, to_x)| {
+            dispatch(Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });
         });
-        scatter(to_x, &members, &x_sums);
-        scatter(to_a, &members, &a_sums);
+        scatter(to_x, &members, &sums);
     });
-    (to_x, to_a)
+    to_x
 }

@@ -5,16 +5,23 @@
 //! sums over rows are added in order, so a result has the same bits with any number of threads; padding is dropped
 //! before the loops, so it has the same bits with any padding.
 
+mod at_rank;
+mod elementwise;
 mod ideal_dcg;
 mod indicator_sum;
+mod log_softmax;
+mod order;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
 mod real;
 mod step_sum;
 
+pub(super) use at_rank::at_rank;
+pub(super) use elementwise::{exp2, log2_discount};
 pub(super) use ideal_dcg::ideal_dcg;
 pub(super) use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
+pub(super) use log_softmax::{log_softmax, log_softmax_gradient};
 pub(super) use pair_loss::{Pairs, pair_loss, pair_loss_gradient};
 pub(super) use rank::rank;
 pub(super) use rank_expectation::{rank_expectation, rank_expectation_gradient};
@@ -33,8 +40,8 @@ const TILE: usize = 128;
 /// Documents whose terms are summed apart, so that rounding grows with the square root of a long list.
 const BLOCK: usize = 128;
 
-/// Pairs below which threads cost more than they bring.
-const SERIAL_PAIRS: usize = 1 << 14;
+/// Pairs below which threads cost more than they bring: some tens of microseconds of work.
+const SERIAL_PAIRS: usize = 1 << 17;
 
 /// Stripes of rows with partial sums of their own, at most, in one list.
 const STRIPES: usize = 16;
@@ -120,22 +127,34 @@ fn reduce<T: Real>(out: &mut [T], partials: &[Vec<T>]) {
 /// Sum in a fixed order that vectorises.
 #[inline(always)]
 fn sum<T: Real>(values: &[T]) -> T {
+    combine(values, T::ZERO, |a, b| a + b)
+}
+
+/// Largest of `values` and `least`.
+#[inline(always)]
+fn largest<T: Real>(values: &[T], least: T) -> T {
+    combine(values, least, T::larger)
+}
+
+/// `values` combined in a fixed order that vectorises; `neutral` changes no value that it meets.
+#[inline(always)]
+fn combine<T: Real>(values: &[T], neutral: T, of: impl Fn(T, T) -> T) -> T {
     const LANES: usize = 16;
-    let mut lanes = [T::ZERO; LANES];
+    let mut lanes = [neutral; LANES];
     let chunks = values.chunks_exact(LANES);
     let rest = chunks.remainder();
     for chunk in chunks {
         for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = *lane + value;
+            *lane = of(*lane, value);
         }
     }
     for (lane, &value) in lanes.iter_mut().zip(rest) {
-        *lane = *lane + value;
+        *lane = of(*lane, value);
     }
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {
-            lanes[lane] = lanes[lane] + lanes[lane + width];
+            lanes[lane] = of(lanes[lane], lanes[lane + width]);
         }
         width /= 2;
     }

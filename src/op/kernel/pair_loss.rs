@@ -3,7 +3,10 @@
 //! Documents are sorted by label, the most relevant first, so that the rows paired with a document are a prefix and no
 //! other pair is visited: about a third of all pairs with the usual labels.
 
-use super::{Kernel, Real, TILE, dispatch, documents, for_each, gather, reduce, scatter, stripes, sum};
+use super::{
+    Kernel, Real, TILE, dispatch, documents, for_each, gather, order::by_descending_value, reduce, scatter, stripes,
+    sum,
+};
 use crate::op::{PairLoss, pair_loss::EXPONENTIAL_BOUND};
 
 /// The loss of one pair and its slope.
@@ -147,7 +150,10 @@ impl<V> Pairs<V> {
     }
 }
 
-/// One list sorted by descending label.
+/// Rows of the widest vector: a loop over a multiple of them has no slow remainder, which would be most of many lists.
+const LANES: usize = 16;
+
+/// One list sorted by descending label. Arrays of numbers are filled up with zeros to whole blocks of [`LANES`].
 struct Sorted<T> {
     members: Vec<usize>,
     x: Vec<T>,
@@ -161,27 +167,28 @@ struct Sorted<T> {
 impl<T: Real> Sorted<T> {
     fn new(x: &[T], labels: &[T], mask: &[T], weight: &Pairs<&[T]>) -> Self {
         let mut members = documents(mask);
-        members.sort_by(|&i, &j| (labels[j] + T::ZERO).total_cmp(&(labels[i] + T::ZERO)));
+        by_descending_value(&mut members, labels);
         let mut above = Vec::with_capacity(members.len());
         for (j, &member) in members.iter().enumerate() {
             let tied = j > 0 && labels[members[j - 1]] <= labels[member];
             above.push(if tied { above[j - 1] } else { j });
         }
-        let weight = weight.map(|values| gather(values, &members));
+        let weight = weight.map(|values| blocks(gather(values, &members)));
         let steps = match &weight {
             Pairs::Lambda { rank, gap, .. } if *gap != 0.0 => steps(rank, *gap),
             _ => Vec::new(),
         };
-        Self { x: gather(x, &members), weight, above, steps, members }
+        Self { x: blocks(gather(x, &members)), weight, above, steps, members }
     }
 
     fn pairs(&self) -> usize {
         self.above.iter().sum()
     }
 
-    /// Weights of the pairs of document `j` with the rows from `start` on.
+    /// Weights of the pairs of document `j` with the `length` rows from `start` on, 0 for the rest of their last block.
     #[inline(always)]
-    fn weights(&self, j: usize, start: usize, out: &mut [T]) {
+    fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [T; TILE]) -> &'a mut [T] {
+        let out = &mut out[..length.next_multiple_of(LANES)];
         let rows = start..start + out.len();
         match &self.weight {
             Pairs::Unit => out.fill(T::ONE),
@@ -200,7 +207,15 @@ impl<T: Real> Sorted<T> {
                 }
             }
         }
+        out[length..].fill(T::ZERO);
+        out
     }
+}
+
+/// `values` and zeros to whole blocks of [`LANES`].
+fn blocks<T: Real>(mut values: Vec<T>) -> Vec<T> {
+    values.resize(values.len().next_multiple_of(LANES), T::ZERO);
+    values
 }
 
 /// `gap (D(r) - D(r + 1))` for `r = max(|r_i - r_j|, 1)`, up to the largest difference of ranks.
@@ -228,8 +243,7 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
             if length == 0 {
                 continue;
             }
-            let weights = &mut weights[..length];
-            self.list.weights(j, self.start, weights);
+            let weights = self.list.weights(j, self.start, length, &mut weights);
             for ((out, &row), &weight) in self.out.iter_mut().zip(rows).zip(weights.iter()) {
                 // A pair without weight may have an infinite loss.
                 let loss = weight * self.term.value::<FMA>(row - x);
@@ -260,8 +274,7 @@ impl<T: Real, L: Term<T>> Kernel for Slope<'_, T, L> {
             if length == 0 {
                 continue;
             }
-            let flow = &mut flow[..length];
-            self.list.weights(j, self.start, flow);
+            let flow = self.list.weights(j, self.start, length, &mut flow);
             for (((flow, to_row), &row), &g) in flow.iter_mut().zip(self.to_rows.iter_mut()).zip(rows).zip(g) {
                 let slope = *flow * g * self.term.slope::<FMA>(row - x);
                 *flow = if *flow == T::ZERO { T::ZERO } else { slope };
@@ -346,7 +359,7 @@ pub(in crate::op) fn pair_loss_gradient<T: Real>(
         let cells = list * n..(list + 1) * n;
         let weight = weight.map(|values| &values[cells.clone()]);
         let list = Sorted::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], &weight);
-        let g = gather(&g[cells], &list.members);
+        let g = blocks(gather(&g[cells], &list.members));
         let mut to_rows = vec![T::ZERO; list.x.len()];
         let stripes = stripes(list.x.len());
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; list.x.len()]).collect();

@@ -6,7 +6,7 @@ use super::{Real, for_each};
 pub(in crate::op) fn rank<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
     let mut out = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len() * 16, |((x, mask), out)| {
+    for_each(lists, x.len() * 64, |((x, mask), out)| {
         let mut order: Vec<T::Key> =
             (0..).zip(x).filter(|&(i, _)| mask[i as usize] > T::ZERO).map(|(i, &x)| x.descending_key(i)).collect();
         order.sort_unstable();

@@ -66,8 +66,14 @@ pub(in crate::op) trait Real:
     /// `exp(x^2) erfc(x)` for `x >= 0`, to 2e-7 (`f32`) or 1e-13 (`f64`).
     fn scaled_erfc<const FMA: bool>(self) -> Self;
 
+    /// `2^self` to 2 units in the last place, exact for integers; 0 below and infinity above the exponents of normal numbers.
+    fn power_of_two<const FMA: bool>(self) -> Self;
+
     /// `log(1 + self)` for arguments in `[0, 1]`, to 2 units in the last place.
     fn log_1p<const FMA: bool>(self) -> Self;
+
+    /// `log(self)` for normal numbers above 0, to 2 units in the last place of `max(1, |log(self)|)`.
+    fn logarithm<const FMA: bool>(self) -> Self;
 
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
@@ -85,7 +91,7 @@ pub(in crate::op) struct Coefficients<T: 'static> {
 
 macro_rules! real {
     ($type:ty, $bits:ty, key: $key:ty, range: $range:expr, smallest_factor: $smallest:expr,
-     exp: { mantissa: $mantissa:expr, bias: $bias:expr, round: $round:expr, low: $low:expr, high: $high:expr,
+     exp: { mantissa: $mantissa:expr, bias: $bias:expr, round: $round:expr, round_bits: $round_bits:expr, low: $low:expr, high: $high:expr,
             ln2: ($ln2_high:expr, $ln2_low:expr), coefficients: [$($exp:expr),+] },
      scaled_erfc: [$($erfc:expr),+],
      log_1p: [$($log:expr),+]) => {
@@ -172,11 +178,39 @@ macro_rules! real {
             }
 
             #[inline(always)]
+            fn power_of_two<const FMA: bool>(self) -> Self {
+                const HIGHEST: $type = $bias as $type;
+                let x = if self > -HIGHEST { self } else { -HIGHEST };
+                let x = if x < HIGHEST { x } else { HIGHEST };
+                let rounded = x + $round;
+                let rest = (x - (rounded - $round)) * std::f64::consts::LN_2 as $type;
+                let power: $type = polynomial!(rest; $($exp),+);
+                let scale = <$type>::from_bits((rounded.to_bits() << $mantissa).wrapping_add($bias << $mantissa));
+                let power = if self > HIGHEST { <$type>::INFINITY } else { power };
+                if self <= -HIGHEST { 0.0 } else { power * scale }
+            }
+
+            #[inline(always)]
             fn log_1p<const FMA: bool>(self) -> Self {
                 // 2 artanh(s) with s = x / (2 + x) in [0, 1/3].
                 let s = self / (self + 2.0);
                 let series: $type = polynomial!(s * s; $($log),+);
                 s * series
+            }
+
+            #[inline(always)]
+            fn logarithm<const FMA: bool>(self) -> Self {
+                // self = 2^exponent m with m in [1/sqrt(2), sqrt(2)], so that s below is in [-0.18, 0.18].
+                let bits = self.to_bits();
+                let m = <$type>::from_bits((bits & ((1 << $mantissa) - 1)) | ($bias << $mantissa));
+                let high = m > std::f64::consts::SQRT_2 as $type;
+                // The biased exponent in the low bits of a number whose unit is 1.
+                let biased = <$type>::from_bits((bits >> $mantissa) | $round_bits) - <$type>::from_bits($round_bits);
+                let exponent = biased - $bias as $type + if high { 1.0 } else { 0.0 };
+                let m = if high { 0.5 * m } else { m };
+                let s = (m - 1.0) / (m + 1.0);
+                let series: $type = polynomial!(s * s; $($log),+);
+                exponent.fma::<FMA>($ln2_high, s.fma::<FMA>(series, exponent * $ln2_low))
             }
         }
     };
@@ -187,7 +221,7 @@ macro_rules! real {
 real!(
     f32, u32, key: u64, range: 80.0, smallest_factor: 1e-18,
     exp: {
-        mantissa: 23, bias: 127u32, round: 12_582_912.0, low: -87.336_54, high: 88.722_84,
+        mantissa: 23, bias: 127u32, round: 12_582_912.0, round_bits: 0x4b00_0000, low: -87.336_54, high: 88.722_84,
         ln2: (0.693_359_4, -2.121_944_4e-4),
         coefficients: [1.394_121_3e-3, 8.375_21e-3, 0.041_666_35, 0.166_664_14, 0.5, 1.0, 1.0]
     },
@@ -201,7 +235,7 @@ real!(
 real!(
     f64, u64, key: u128, range: 680.0, smallest_factor: 1e-150,
     exp: {
-        mantissa: 52, bias: 1023u64, round: 6_755_399_441_055_744.0, low: -708.396, high: 709.782,
+        mantissa: 52, bias: 1023u64, round: 6_755_399_441_055_744.0, round_bits: 0x4330_0000_0000_0000, low: -708.396, high: 709.782,
         ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),
         coefficients: [
             1.0 / 6_227_020_800.0, 1.0 / 479_001_600.0, 1.0 / 39_916_800.0, 1.0 / 3_628_800.0, 1.0 / 362_880.0,
@@ -258,6 +292,35 @@ mod tests {
         assert!(error::<f32>(1e-3, 1.0, f32::log_1p::<true>, f64::ln_1p) < 2.4e-7);
         assert!(error::<f64>(1e-3, 1.0, f64::log_1p::<true>, f64::ln_1p) < 4.5e-16);
         assert_eq!(f32::log_1p::<true>(0.0), 0.0);
+    }
+
+    #[test]
+    fn logarithms_of_any_size_are_exact_to_two_units() {
+        // Relative to 1 where the logarithm is smaller.
+        let error = |found: f64, exact: f64| (found - exact).abs() / exact.abs().max(1.0);
+        for i in 0..=20_000 {
+            let x = 10f64.powf(-30.0 + 60.0 * f64::from(i) / 20_000.0);
+            assert!(error(f64::logarithm::<true>(x), x.ln()) < 4.5e-16, "{x}");
+            assert!(error(f64::logarithm::<false>(x), x.ln()) < 4.5e-16, "{x}");
+            let x = x as f32;
+            assert!(error(f64::from(f32::logarithm::<true>(x)), f64::from(x).ln()) < 2.4e-7, "{x}");
+            assert!(error(f64::from(f32::logarithm::<false>(x)), f64::from(x).ln()) < 2.4e-7, "{x}");
+        }
+        assert_eq!(Real::logarithm::<true>(1f32), 0.0);
+    }
+
+    #[test]
+    fn powers_of_two_are_exact_for_integers() {
+        for i in -126..=127 {
+            assert_eq!(Real::power_of_two::<true>(i as f32), 2f32.powi(i));
+        }
+        for i in -1022..=1023 {
+            assert_eq!(Real::power_of_two::<true>(f64::from(i)), 2f64.powi(i));
+        }
+        assert!(error::<f32>(-126.0, 127.0, f32::power_of_two::<true>, f64::exp2) < 2.4e-7);
+        assert!(error::<f64>(-1022.0, 1023.0, f64::power_of_two::<true>, f64::exp2) < 4.5e-16);
+        assert_eq!(Real::power_of_two::<true>(1e30f32), f32::INFINITY);
+        assert_eq!(Real::power_of_two::<true>(-1e30f32), 0.0);
     }
 
     #[test]

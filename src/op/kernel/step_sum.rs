@@ -12,7 +12,7 @@ use crate::op::Step;
 /// A step and its slope at a difference, for the general path.
 trait Phi {
     fn value<T: Real, const FMA: bool>(t: T) -> T;
-    fn value_and_slope<T: Real, const FMA: bool>(t: T) -> (T, T);
+    fn slope<T: Real, const FMA: bool>(t: T) -> T;
 }
 
 struct Logistic;
@@ -20,15 +20,15 @@ struct Logistic;
 impl Phi for Logistic {
     #[inline(always)]
     fn value<T: Real, const FMA: bool>(t: T) -> T {
-        Self::value_and_slope::<T, FMA>(t).0
+        let u = (-t.abs()).exponential::<FMA>();
+        (if t < T::ZERO { u } else { T::ONE }) / (T::ONE + u)
     }
 
     #[inline(always)]
-    fn value_and_slope<T: Real, const FMA: bool>(t: T) -> (T, T) {
+    fn slope<T: Real, const FMA: bool>(t: T) -> T {
         let u = (-t.abs()).exponential::<FMA>();
         let large = T::ONE / (T::ONE + u);
-        let small = u * large;
-        (if t < T::ZERO { small } else { large }, large * small)
+        u * large * large
     }
 }
 
@@ -42,10 +42,8 @@ impl Phi for Erf {
     }
 
     #[inline(always)]
-    fn value_and_slope<T: Real, const FMA: bool>(t: T) -> (T, T) {
-        let bell = (-t * t).exponential::<FMA>();
-        let small = T::HALF * t.abs().scaled_erfc::<FMA>() * bell;
-        (if t < T::ZERO { small } else { T::ONE - small }, bell * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI))
+    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+        (-t * t).exponential::<FMA>() * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI)
     }
 }
 
@@ -58,8 +56,8 @@ impl Phi for Arctan {
     }
 
     #[inline(always)]
-    fn value_and_slope<T: Real, const FMA: bool>(t: T) -> (T, T) {
-        (Self::value::<T, FMA>(t), T::of(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE))
+    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+        T::of(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
     }
 }
 
@@ -213,7 +211,7 @@ fn by_differences<T: Real, P: Phi>(list: &List<T>, start: usize, out: &mut [T], 
     dispatch(ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi: PhantomData::<P> });
 }
 
-/// Gradients of one tile: of the rows `start..`, in `x` and `v`.
+/// Gradient of one tile: of the rows `start..`.
 struct Tile<'a, T> {
     x: &'a [T],
     v: &'a [T],
@@ -222,10 +220,9 @@ struct Tile<'a, T> {
     members: usize,
     alpha: T,
     to_x: &'a mut [T],
-    to_v: &'a mut [T],
 }
 
-/// [`Tile`] with the exponentials of the documents.
+/// [`Tile`] with the exponentials of the documents, two of them to a division.
 struct GradientByExponentials<'a, T> {
     tile: Tile<'a, T>,
     e: &'a [T],
@@ -234,30 +231,36 @@ struct GradientByExponentials<'a, T> {
 impl<T: Real> Kernel for GradientByExponentials<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { v, g, start, members, alpha, to_x: x_sums, to_v: v_sums, .. } = self.tile;
-        let length = x_sums.len();
+        let Tile { v, g, start, members, alpha, to_x: sums, .. } = self.tile;
+        let length = sums.len();
         let rows = start..start + length;
         let (e_rows, v_rows, g_rows) = (&self.e[rows.clone()], &v[rows.clone()], &g[rows]);
         for block in blocks(members) {
-            let mut partial = [[T::ZERO; TILE]; 2];
-            let [to_x, to_v] = partial.each_mut().map(|partial| &mut partial[..length]);
-            for ((&e, &v), &g) in self.e[block.clone()].iter().zip(&v[block.clone()]).zip(&g[block]) {
-                for ((((to_x, to_v), &row), &v_row), &g_row) in
-                    to_x.iter_mut().zip(to_v.iter_mut()).zip(e_rows).zip(v_rows).zip(g_rows)
-                {
-                    let r = T::ONE / (row + e);
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
+            let (e, v, g) = (&self.e[block.clone()], &v[block.clone()], &g[block]);
+            let pairs = e.chunks_exact(2).zip(v.chunks_exact(2)).zip(g.chunks_exact(2));
+            for ((e, v), g) in pairs {
+                for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(e_rows).zip(v_rows).zip(g_rows) {
+                    let (a, b) = (row + e[0], row + e[1]);
+                    let r = T::ONE / (a * b);
+                    let (first, second) = (r * b, r * a);
                     // The difference before the sum: a document's term with itself and its ties is exactly 0.
-                    let exchange = g * v_row - g_row * v;
-                    *to_x = (e * r * r).fma::<FMA>(exchange, *to_x);
-                    *to_v = g.fma::<FMA>(r, *to_v);
+                    let exchange = [g[0] * v_row - g_row * v[0], g[1] * v_row - g_row * v[1]];
+                    *to_x = (e[0] * first * first).fma::<FMA>(exchange[0], *to_x);
+                    *to_x = (e[1] * second * second).fma::<FMA>(exchange[1], *to_x);
                 }
             }
-            add(x_sums, to_x);
-            add(v_sums, to_v);
+            if let ([.., e], [.., v], [.., g], 1) = (e, v, g, e.len() % 2) {
+                for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(e_rows).zip(v_rows).zip(g_rows) {
+                    let r = T::ONE / (row + *e);
+                    *to_x = (*e * r * r).fma::<FMA>(*g * v_row - g_row * *v, *to_x);
+                }
+            }
+            add(sums, to_x);
         }
-        for ((to_x, to_v), &row) in x_sums.iter_mut().zip(v_sums.iter_mut()).zip(e_rows) {
+        for (to_x, &row) in sums.iter_mut().zip(e_rows) {
             *to_x = *to_x * row * alpha;
-            *to_v = *to_v * row;
         }
     }
 }
@@ -270,52 +273,41 @@ struct GradientByDifferences<'a, T, P> {
 impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { x, v, g, start, members, alpha, to_x: x_sums, to_v: v_sums } = self.tile;
-        let length = x_sums.len();
+        let Tile { x, v, g, start, members, alpha, to_x: sums } = self.tile;
+        let length = sums.len();
         let rows = start..start + length;
         let (x_rows, v_rows, g_rows) = (&x[rows.clone()], &v[rows.clone()], &g[rows]);
         for block in blocks(members) {
-            let mut partial = [[T::ZERO; TILE]; 2];
-            let [to_x, to_v] = partial.each_mut().map(|partial| &mut partial[..length]);
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
             for ((&x, &v), &g) in x[block.clone()].iter().zip(&v[block.clone()]).zip(&g[block]) {
-                for ((((to_x, to_v), &row), &v_row), &g_row) in
-                    to_x.iter_mut().zip(to_v.iter_mut()).zip(x_rows).zip(v_rows).zip(g_rows)
-                {
-                    let (value, slope) = P::value_and_slope::<T, FMA>((row - x) * alpha);
+                for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(x_rows).zip(v_rows).zip(g_rows) {
+                    let slope = P::slope::<T, FMA>((row - x) * alpha);
                     *to_x = slope.fma::<FMA>(g * v_row - g_row * v, *to_x);
-                    *to_v = g.fma::<FMA>(value, *to_v);
                 }
             }
-            add(x_sums, to_x);
-            add(v_sums, to_v);
+            add(sums, to_x);
         }
-        for to_x in x_sums {
+        for to_x in sums {
             *to_x = *to_x * alpha;
         }
     }
 }
 
-/// Gradients of [`step_sum`] in `x` and `v`, given those of its output.
-pub(in crate::op) fn step_sum_gradient<T: Real>(
-    x: &[T],
-    v: &[T],
-    g: &[T],
-    n: usize,
-    alpha: f64,
-    step: Step,
-) -> (Vec<T>, Vec<T>) {
-    let (mut to_x, mut to_v) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
-    let pairs = x.len() * n;
+/// Gradient of [`step_sum`] in `x`, given that of its output.
+pub(in crate::op) fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
+    let mut to_x = vec![T::ZERO; x.len()];
     let inputs = x.chunks(n).zip(v.chunks(n)).zip(g.chunks(n));
-    let lists = inputs.zip(to_x.chunks_mut(n).zip(to_v.chunks_mut(n))).collect();
-    for_each(lists, pairs, |(((x, v), g), (to_x, to_v))| {
+    let lists = inputs.zip(to_x.chunks_mut(n)).collect();
+    for_each(lists, x.len() * n, |(((x, v), g), to_x)| {
         let (alpha, step) = logistic_form(alpha, step);
         let list = List::new(x, v, &[v, g], T::of(alpha));
         let (members, rows, alpha) = (list.members, list.rows, list.alpha);
         let exponentials = if step == Step::Logistic { list.exponentials() } else { None };
-        let tiles = to_x[..rows].chunks_mut(TILE).zip(to_v[..rows].chunks_mut(TILE)).enumerate().collect();
-        for_each(tiles, members * rows, |(tile, (to_x, to_v))| {
-            let tile = Tile { x, v, g, start: tile * TILE, members, alpha, to_x, to_v };
+        // Rows after the last of their own have weight and gradient 0, as padding does.
+        let tiles = to_x[..rows].chunks_mut(TILE).enumerate().collect();
+        for_each(tiles, members * rows, |(tile, to_x)| {
+            let tile = Tile { x, v, g, start: tile * TILE, members, alpha, to_x };
             match (&exponentials, step) {
                 (Some(e), _) => dispatch(GradientByExponentials { tile, e }),
                 (None, Step::Erf) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Erf> }),
@@ -325,9 +317,6 @@ pub(in crate::op) fn step_sum_gradient<T: Real>(
                 }
             }
         });
-        // Rows after the last of their own have weight and gradient 0, as padding does.
-        let last = to_v[rows - 1];
-        to_v[rows..].fill(last);
     });
-    (to_x, to_v)
+    to_x
 }
