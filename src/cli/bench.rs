@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 
-use super::{Failure, Table};
+use super::{Failure, Table, work_on_this_thread};
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench};
 use crate::data::SynthConfig;
 use crate::device;
@@ -25,7 +25,7 @@ pub struct BenchArgs {
     /// Shapes of the lists, BATCHxDOCUMENTS
     #[arg(long, value_delimiter = ',', default_value = "64x128,16x256,4x1024")]
     shapes: Vec<String>,
-    /// Runs (epochs of training) of which the median counts
+    /// Bursts of runs (epochs of training) of which the median counts
     #[arg(long, default_value_t = 5, global = true)]
     repeats: usize,
     /// One JSON object a line
@@ -60,6 +60,7 @@ impl From<BenchError> for Failure {
 
 impl BenchArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        work_on_this_thread();
         match &self.command {
             Some(BenchCommand::Train { loss, queries, batch }) => self.train(loss, *queries, *batch, out),
             None => self.losses(out),

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::progress::{Bar, interrupt_on_signal};
 use super::report::write_reports;
 use super::run_args::{Opened, RunArgs};
-use super::{Failure, Table};
+use super::{Failure, Table, work_on_this_thread};
 use crate::experiment::{
     Evaluations, FitOptions, OutputError, OutputFolder, Report, RunRecord, TrainReport, fit, resolved_toml,
 };
@@ -43,6 +43,7 @@ const CONFIG: &str = "config.toml";
 impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
+        work_on_this_thread();
         let Opened { document, config, device } = self.run.open()?;
         let split = config.data.split()?;
 

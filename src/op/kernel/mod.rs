@@ -43,6 +43,9 @@ const BLOCK: usize = 128;
 /// Pairs below which threads cost more than they bring: some tens of microseconds of work.
 const SERIAL_PAIRS: usize = 1 << 17;
 
+/// The same for a thread that is none of rayon's, and has to wake one of those and to wait for it.
+const SERIAL_PAIRS_ELSEWHERE: usize = 1 << 21;
+
 /// Stripes of rows with partial sums of their own, at most, in one list.
 const STRIPES: usize = 16;
 
@@ -85,7 +88,8 @@ fn dispatch<K: Kernel>(kernel: K) {
 
 /// Runs `f` on every task, on all threads when there are enough pairs.
 fn for_each<T: Send>(tasks: Vec<T>, pairs: usize, f: impl Fn(T) + Sync + Send) {
-    if pairs < SERIAL_PAIRS || tasks.len() < 2 || rayon::current_num_threads() < 2 {
+    let serial = if rayon::current_thread_index().is_some() { SERIAL_PAIRS } else { SERIAL_PAIRS_ELSEWHERE };
+    if pairs < serial || tasks.len() < 2 || rayon::current_num_threads() < 2 {
         tasks.into_iter().for_each(f);
     } else {
         tasks.into_par_iter().for_each(f);
