@@ -9,7 +9,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use super::{BenchError, median, memory::peak_during, sync};
+use super::{
+    BenchError, median,
+    memory::{available, peak_during},
+    sync,
+};
 use crate::device::root_cause;
 use crate::loss::{LossSpec, RankingLoss, Reduction};
 use crate::op::with_tensor_path;
@@ -49,6 +53,27 @@ pub enum OpPath {
     Fused,
     /// Tensor operations and their automatic differentiation.
     Tensor,
+}
+
+/// Bytes that the automatic differentiation of a tensor definition keeps for a pair of documents, roughly: 13 numbers, as
+/// measured with `approx_ndcg`.
+const BYTES_A_PAIR: u64 = 4 * 13;
+
+impl OpPath {
+    /// Whether there is memory for lists of a shape; the log says so where there is not.
+    fn fits(self, shape: Shape, loss: &str) -> bool {
+        let needed = BYTES_A_PAIR * shape.batch as u64 * (shape.documents as u64).saturating_pow(2);
+        match (self, available()) {
+            (OpPath::Tensor, Some(available)) if needed > available => {
+                let [needed, available] = [needed, available].map(|bytes| bytes >> 30);
+                log::warn!(
+                    "{loss}, {shape}: the tensor definition would take about {needed} GiB, and {available} are free: left out"
+                );
+                false
+            }
+            _ => true,
+        }
+    }
 }
 
 /// Runs of one path in a row, at most.
@@ -122,20 +147,21 @@ impl LossBench {
         name: &str,
     ) -> Result<Vec<LossRow>, BenchError> {
         let lists = Lists::new(shape, self.seed, device);
+        let paths: Vec<OpPath> = self.paths.iter().copied().filter(|path| path.fits(shape, loss.name())).collect();
         let run = |path| match path {
             OpPath::Fused => lists.step(loss, device, name),
             OpPath::Tensor => with_tensor_path(|| lists.step(loss, device, name)),
         };
         // The first run of a path warms it up and shows its memory.
         let mut peaks = Vec::new();
-        for &path in &self.paths {
+        for &path in &paths {
             let (time, peak) = peak_during(|| run(path));
             time?;
             peaks.push(peak);
         }
-        let mut times = vec![Vec::new(); self.paths.len()];
+        let mut times = vec![Vec::new(); paths.len()];
         for _ in 0..self.repeats {
-            for (times, &path) in times.iter_mut().zip(&self.paths) {
+            for (times, &path) in times.iter_mut().zip(&paths) {
                 // As in training, a run follows one like it, and finds its memory and threads ready.
                 run(path)?;
                 let start = times.len();
@@ -146,7 +172,7 @@ impl LossBench {
             }
         }
         let cells = (shape.batch * shape.documents) as f64;
-        let rows = self.paths.iter().zip(&mut times).zip(peaks).map(|((path, times), peak)| {
+        let rows = paths.iter().zip(&mut times).zip(peaks).map(|((path, times), peak)| {
             let seconds = median(times);
             let path = match path {
                 OpPath::Fused => "fused",
@@ -232,6 +258,13 @@ mod tests {
             let message = bad.parse::<Shape>().unwrap_err().to_string();
             assert!(message.starts_with(&format!("shape `{bad}`")), "{message}");
         }
+    }
+
+    #[test]
+    fn a_tensor_definition_that_would_not_fit_is_left_out() {
+        let shape = Shape { batch: 1, documents: 10_000_000 };
+        assert_eq!(OpPath::Tensor.fits(shape, "approx_ndcg"), available().is_none());
+        assert!(OpPath::Fused.fits(shape, "approx_ndcg"));
     }
 
     #[test]

@@ -12,9 +12,19 @@ pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     (result, above)
 }
 
+/// Memory that a process may still take, in bytes. `None` where the system does not tell (anything but Linux).
+pub(super) fn available() -> Option<u64> {
+    field_of("/proc/meminfo", "MemAvailable:")
+}
+
 /// A field of `/proc/self/status` in bytes.
 fn field(name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    field_of("/proc/self/status", name)
+}
+
+/// A field of a file of lines `NAME: NUMBER kB`, in bytes.
+fn field_of(path: &str, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(path).ok()?;
     let line = status.lines().find(|line| line.starts_with(name))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
