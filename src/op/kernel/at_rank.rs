@@ -5,6 +5,6 @@ use super::Real;
 /// `table[rank - 1]`, 0 beyond the table.
 pub(in crate::op) fn at_rank<T: Real>(ranks: &[T], table: &[f64]) -> Vec<T> {
     let table: Vec<T> = table.iter().map(|&value| T::of(value)).collect();
-    let value = |rank: &T| table.get(rank.to_f64() as usize - 1).copied().unwrap_or_default();
+    let value = |rank: &T| table.get((rank.to_f64() as usize).wrapping_sub(1)).copied().unwrap_or_default();
     ranks.iter().map(value).collect()
 }
