@@ -12,10 +12,13 @@ use super::report::write_reports;
 use super::run_args::{Opened, RunArgs};
 use super::{Failure, Table};
 use crate::experiment::{
-    CrossValidation, CrossValidationOptions, FitOptions, Measures, OutputFolder, Report, RunRecord, cross_validate,
-    resolved_toml,
+    CrossValidation, CrossValidationOptions, FitOptions, Measures, OutputError, OutputFolder, Report, RunRecord,
+    cross_validate, resolved_toml,
 };
 use crate::learner::NoProgress;
+
+/// The resolved configuration.
+const CONFIG: &str = "config.toml";
 
 /// Arguments of `cv`.
 #[derive(Debug, Args)]
@@ -42,7 +45,9 @@ impl CvArgs {
         let Opened { document, config, device } = self.run.open()?;
         let folder = self.out.as_deref().map(OutputFolder::open).transpose()?;
         if let Some(folder) = &folder {
-            folder.write("config.toml", resolved_toml(&config, &document)?.as_bytes())?;
+            let resolved = resolved_toml(&config, &document)?;
+            check_free(folder, &resolved, self.resume)?;
+            folder.write(CONFIG, resolved.as_bytes())?;
         }
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
@@ -85,6 +90,20 @@ impl CvArgs {
         } else {
             Ok(())
         }
+    }
+}
+
+/// Refuses a folder of another configuration, unless its finished fits are asked for: a fit says what it was made from.
+fn check_free(folder: &OutputFolder, resolved: &str, resume: bool) -> Result<(), OutputError> {
+    match std::fs::read_to_string(folder.file(CONFIG)) {
+        Ok(there) if there != resolved && !resume => Err(OutputError::Occupied {
+            path: folder.path().to_path_buf(),
+            reason:
+                "holds the fits of another configuration; choose another folder with --out, or keep those that both \
+                     share with --resume"
+                    .to_string(),
+        }),
+        _ => Ok(()),
     }
 }
 

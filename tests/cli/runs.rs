@@ -123,4 +123,11 @@ fn cross_validation_selects_on_validation_and_reports_errors() {
     assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--jobs", "1"]), text);
     fs::remove_dir_all(bench.path("cv/jobs/fold1-point1-seed1")).unwrap();
     assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--out", "cv", "--resume"]), text);
+
+    // Another configuration takes the folder of this one only where it is told to.
+    let before = fs::read(bench.path("cv/config.toml")).unwrap();
+    let message = bench.refused(&["cv", "cv.toml", "--out", "cv", "--set", "cv.seeds=[1]"]);
+    assert!(message.contains("holds the fits of another configuration"), "{message}");
+    assert_eq!(fs::read(bench.path("cv/config.toml")).unwrap(), before);
+    bench.output(&["cv", "cv.toml", "--out", "cv", "--set", "cv.seeds=[1]", "--resume"]);
 }
