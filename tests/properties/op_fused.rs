@@ -1,5 +1,7 @@
 //! The default path of every primitive, on every device, against its tensor definition in f64, value and gradient.
 
+use std::collections::BTreeMap;
+
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
@@ -91,13 +93,20 @@ fn run(case: &Case, device: &Device, dtype: DType, primitive: &dyn Fn(&[Tensor<2
 }
 
 /// Compares the default path of every device, in f32 and in f64 where it has it, with the definition in f64. `natural`
-/// is a magnitude below which the value and each gradient count as 0.
+/// is a magnitude below which the value and each gradient count as 0. Prints the largest error (`--nocapture` shows it).
 fn check(what: &str, purpose: &str, longest: usize, natural: f64, primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>) {
+    let mut largest = Errors::new();
     for case in cases(purpose, longest) {
         let reference = with_tensor_path(|| run(&case, &Device::flex(), DType::F64, &primitive));
-        compare(what, &case, natural, &reference, &primitive);
+        compare(what, &case, natural, &reference, &primitive, &mut largest);
+    }
+    for ((device, dtype, part), error) in largest {
+        eprintln!("accuracy of {what} on {device}, {dtype}, {part}: {error:.1e}");
     }
 }
+
+/// Largest error by device, type and output.
+type Errors = BTreeMap<(String, &'static str, &'static str), f64>;
 
 /// Compares the default path of every device with `reference`; see [`check`].
 fn compare(
@@ -106,6 +115,7 @@ fn compare(
     natural: f64,
     reference: &Outcome,
     primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>,
+    errors: &mut Errors,
 ) {
     for present in devices() {
         for &dtype in present.types {
@@ -113,9 +123,12 @@ fn compare(
             let what = format!("{what} on {}", present.name);
             assert_eq!(found.len(), reference.len(), "{what}: {}: number of gradients", case.name);
             for (part, (found, expected)) in found.iter().zip(reference).enumerate() {
+                let output = ["value", "gradient in scores", "gradient in values"][part];
+                let largest = errors.entry((present.name.clone(), dtype.name(), output)).or_default();
                 let scale = expected.iter().fold(natural, |largest, value| largest.max(value.abs()));
                 for (cell, (found, expected)) in found.iter().zip(expected).enumerate() {
                     let error = (found - expected).abs() / scale;
+                    *largest = largest.max(error);
                     assert!(
                         error <= TOLERANCE,
                         "{what}: {}: {dtype:?}: output {part}, cell {cell}: {found} for {expected}, error {error:e}",
@@ -220,7 +233,7 @@ fn lists_of_2048_documents_agree() {
     for case in &cases("long", 2048)[24..26] {
         for (what, primitive) in primitives {
             let reference = run(case, &Device::flex(), DType::F64, primitive);
-            compare(what, case, 1e-6, &reference, primitive);
+            compare(what, case, 1e-6, &reference, primitive, &mut Errors::new());
         }
     }
 }
