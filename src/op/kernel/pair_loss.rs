@@ -173,12 +173,12 @@ impl<T: Real> Sorted<T> {
             let tied = j > 0 && labels[members[j - 1]] <= labels[member];
             above.push(if tied { above[j - 1] } else { j });
         }
-        let weight = weight.map(|values| blocks(gather(values, &members)));
+        let weight = weight.map(|values| filled(gather(values, &members)));
         let steps = match &weight {
             Pairs::Lambda { rank, gap, .. } if *gap != 0.0 => steps(rank, *gap),
             _ => Vec::new(),
         };
-        Self { x: blocks(gather(x, &members)), weight, above, steps, members }
+        Self { x: filled(gather(x, &members)), weight, above, steps, members }
     }
 
     fn pairs(&self) -> usize {
@@ -213,7 +213,7 @@ impl<T: Real> Sorted<T> {
 }
 
 /// `values` and zeros to whole blocks of [`LANES`].
-fn blocks<T: Real>(mut values: Vec<T>) -> Vec<T> {
+fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
     values.resize(values.len().next_multiple_of(LANES), T::ZERO);
     values
 }
@@ -359,7 +359,7 @@ pub(in crate::op) fn pair_loss_gradient<T: Real>(
         let cells = list * n..(list + 1) * n;
         let weight = weight.map(|values| &values[cells.clone()]);
         let list = Sorted::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], &weight);
-        let g = blocks(gather(&g[cells], &list.members));
+        let g = filled(gather(&g[cells], &list.members));
         let mut to_rows = vec![T::ZERO; list.x.len()];
         let stripes = stripes(list.x.len());
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; list.x.len()]).collect();
