@@ -5,7 +5,8 @@
     /tmp/peers/bin/python tests/python/rank_svm.py target/release/burn-rank FOLDS [C] [RUNS]
 
 FOLDS holds Fold1/train.txt, or the parts S1, S2 and S3 that train its first fold. Runs alternate; the table has medians of
-processor time, which other work on the machine hardly changes (that of the whole command for RankSVM: reading, fit and report), and every objective computed here in double precision on the explicit pairs,
+processor time, which other work on the machine changes little: for RankSVM that of the whole command (reading, fit, measures and
+report), for LinearSVC that of the fit. Every objective is computed here, in double precision on the explicit pairs,
 
     1/2 ||w||^2 + C sum over pairs (i, j), y_i > y_j, of max(0, 1 - w . (x_i - x_j))^p,    p = 1 or 2,
 
