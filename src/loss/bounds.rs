@@ -14,8 +14,10 @@
 //! and take the largest term or the sum. `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, `z_kl = 1` if `p` has `k` ahead of
 //! `l` and -1 otherwise (equation 11), is linear in the scores, so that any scorer can be trained through it: the document at
 //! position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`.
+//! Over documents of different levels only, the other definition of the paper (that of SVM-MAP, for two levels),
+//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, `P` the pairs whose levels differ, an order inside a level does not count.
 //!
-//! Cost: O(n) a permutation and O(1) a pair of permutations. A query without perfect or without imperfect permutation, or
+//! Cost: O(n) a permutation (O(n L) for pairs of `L` different levels) and O(1) a pair of permutations. A query without perfect or without imperfect permutation, or
 //! with one document, has loss 0 and gradient 0.
 
 use burn::tensor::{Tensor, TensorData, activation::softplus};
@@ -57,6 +59,24 @@ pub enum TypeTwoBound {
     Exponential,
 }
 
+impl TypeTwoBound {
+    /// The term of a pair of permutations at `d` and `m`, and its derivative by `m`.
+    pub fn at(self, d: f64, m: f64) -> (f64, f64) {
+        let hinge = |missing: f64, weight: f64| if missing > 0.0 { (weight * missing, -weight) } else { (0.0, 0.0) };
+        match self {
+            TypeTwoBound::Hinge => hinge(1.0 - m, d),
+            TypeTwoBound::MarginHinge => hinge(d - m, 1.0),
+            TypeTwoBound::Logistic => {
+                // ln(1 + e^-m), without overflow.
+                let log = (-m.abs()).exp().ln_1p() + (-m).max(0.0);
+                let unit = d * std::f64::consts::LOG2_E;
+                (unit * log, -unit / (1.0 + m.exp()))
+            }
+            TypeTwoBound::Exponential => (d * (-m).exp(), -d * (-m).exp()),
+        }
+    }
+}
+
 /// How the terms of a query's pairs of permutations become its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -96,6 +116,9 @@ pub enum PermutationError {
 pub struct PermutationSet {
     documents: usize,
     perfect_measure: f64,
+    /// Where `F` is over pairs of different levels, the level of each document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    levels: Option<Vec<u32>>,
     perfect: Vec<Vec<u32>>,
     imperfect: Vec<Vec<u32>>,
     imperfect_measures: Vec<f64>,
@@ -105,26 +128,54 @@ impl PermutationSet {
     /// Empty sets of a query of `documents` documents whose perfect permutations have the measure `perfect_measure` (1 for a
     /// normalised measure).
     pub fn new(documents: usize, perfect_measure: f64) -> Self {
-        Self { documents, perfect_measure, perfect: Vec::new(), imperfect: Vec::new(), imperfect_measures: Vec::new() }
+        Self {
+            documents,
+            perfect_measure,
+            levels: None,
+            perfect: Vec::new(),
+            imperfect: Vec::new(),
+            imperfect_measures: Vec::new(),
+        }
     }
 
-    /// Adds a perfect permutation; false if it was there.
+    /// Empty sets with `F` over the pairs of documents whose levels differ, one level a document.
+    pub fn over_levels(levels: Vec<u32>, perfect_measure: f64) -> Self {
+        Self { levels: Some(levels.clone()), ..Self::new(levels.len(), perfect_measure) }
+    }
+
+    /// Coefficient of each document's score in `F(order)`, indexed by document.
+    pub fn coefficients(&self, order: &[u32]) -> Vec<f64> {
+        self.levels.as_ref().map_or_else(|| score_coefficients(order), |levels| level_score_coefficients(order, levels))
+    }
+
+    /// Whether `F` tells the order from those in the set.
+    fn is_new(&self, order: &[u32], set: &[Vec<u32>]) -> bool {
+        match self.levels {
+            None => set.iter().all(|other| other != order),
+            Some(_) => {
+                let own = self.coefficients(order);
+                set.iter().all(|other| self.coefficients(other) != own)
+            }
+        }
+    }
+
+    /// Adds a perfect permutation; false if it was there, or one of the same `F` at all scores.
     pub fn insert_perfect(&mut self, order: Vec<u32>) -> Result<bool, PermutationError> {
         self.check(&order)?;
-        let new = !self.perfect.contains(&order);
+        let new = self.is_new(&order, &self.perfect);
         if new {
             self.perfect.push(order);
         }
         Ok(new)
     }
 
-    /// Adds an imperfect permutation of the given measure; false if it was there.
+    /// Adds an imperfect permutation of the given measure; false if it was there, or one of the same `F` at all scores.
     pub fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> Result<bool, PermutationError> {
         self.check(&order)?;
         if measure.is_nan() || measure >= self.perfect_measure {
             return Err(PermutationError::NotImperfect { found: measure, perfect: self.perfect_measure });
         }
-        let new = !self.imperfect.contains(&order);
+        let new = self.is_new(&order, &self.imperfect);
         if new {
             self.imperfect.push(order);
             self.imperfect_measures.push(measure);
@@ -174,16 +225,44 @@ pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
     coefficients
 }
 
+/// Coefficient of each document's score in `F(order)` over the pairs of documents whose `levels` differ, indexed by document;
+/// zeros without such a pair.
+pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
+    let levels_count = levels.iter().max().map_or(0, |&highest| highest as usize + 1);
+    let mut below = vec![0i64; levels_count];
+    levels.iter().for_each(|&level| below[level as usize] += 1);
+    let n = order.len() as i64;
+    // Twice the pairs of different levels.
+    let pairs = n * n - below.iter().map(|count| count * count).sum::<i64>();
+    let mut coefficients = vec![0.0; order.len()];
+    let mut above = vec![0i64; levels_count];
+    for (position, &document) in order.iter().enumerate() {
+        let own = levels[document as usize] as usize;
+        below[own] -= 1;
+        let others_below = n - 1 - position as i64 - below[own];
+        let others_above = position as i64 - above[own];
+        above[own] += 1;
+        if pairs > 0 {
+            coefficients[document as usize] = 2.0 * (others_below - others_above) as f64 / pairs as f64;
+        }
+    }
+    coefficients
+}
+
 /// `F` of each permutation.
 ///
 /// # Shapes
 /// - `scores`: `[1, documents]`; every order has as many entries
 /// - output: `[orders.len()]`
 pub fn permutation_scores(scores: Tensor<2>, orders: &[Vec<u32>]) -> Tensor<1> {
-    let [_, n] = scores.dims();
-    let coefficients: Vec<f64> = orders.iter().flat_map(|order| score_coefficients(order)).collect();
+    weighted_scores(scores, orders.iter().map(|order| score_coefficients(order)))
+}
+
+/// `sum_d coefficient_d s_d` of each row of coefficients.
+fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f64>>) -> Tensor<1> {
+    let shape = [rows.len(), scores.dims()[1]];
     let options = (&scores.device(), scores.dtype());
-    let matrix = Tensor::<2>::from_data(TensorData::new(coefficients, [orders.len(), n]), options);
+    let matrix = Tensor::<2>::from_data(TensorData::new(rows.flatten().collect(), shape), options);
     (matrix * scores).sum_dim(1).squeeze_dim(1)
 }
 
@@ -211,8 +290,9 @@ impl TypeTwoLoss {
         let shape = [1, losses.len()];
         let d = Tensor::<2>::from_data(TensorData::new(losses, shape), options);
         let scores = scores.slice([0..1, 0..sets.documents]);
-        let perfect: Tensor<2> = permutation_scores(scores.clone(), &sets.perfect).unsqueeze_dim(1);
-        let imperfect: Tensor<2> = permutation_scores(scores, &sets.imperfect).unsqueeze_dim(0);
+        let rows = |orders: &[Vec<u32>]| orders.iter().map(|order| sets.coefficients(order)).collect::<Vec<_>>();
+        let perfect: Tensor<2> = weighted_scores(scores.clone(), rows(&sets.perfect).into_iter()).unsqueeze_dim(1);
+        let imperfect: Tensor<2> = weighted_scores(scores, rows(&sets.imperfect).into_iter()).unsqueeze_dim(0);
         let m = perfect - imperfect;
         let terms = match self.bound {
             TypeTwoBound::Hinge => d * (m.neg() + 1.0).clamp_min(0.0),
@@ -274,6 +354,36 @@ mod tests {
             let linear: f64 = score_coefficients(&order).iter().zip(&s).map(|(c, s)| c * s).sum();
             assert!((linear - by_pairs(&s, &order)).abs() < 1e-15);
         }
+    }
+
+    #[test]
+    fn level_coefficients_equal_the_sum_over_pairs_of_different_levels() {
+        let s = [0.3, -1.2, 2.5, 0.9, -0.4];
+        let levels = [2, 0, 1, 0, 2];
+        for order in [[0, 1, 2, 3, 4], [4, 2, 0, 1, 3], [2, 3, 0, 4, 1]] {
+            let position = |d: usize| order.iter().position(|&o| o as usize == d).unwrap();
+            let (mut sum, mut pairs) = (0.0, 0.0);
+            for k in 0..5 {
+                for l in (k + 1..5).filter(|&l| levels[k] != levels[l]) {
+                    sum += if position(k) < position(l) { s[k] - s[l] } else { s[l] - s[k] };
+                    pairs += 1.0;
+                }
+            }
+            let coefficients = level_score_coefficients(&order, &levels);
+            let linear: f64 = coefficients.iter().zip(&s).map(|(c, s)| c * s).sum();
+            assert!((linear - sum / pairs).abs() < 1e-15);
+        }
+        assert_eq!(level_score_coefficients(&[1, 0], &[3, 3]), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn orders_that_differ_inside_a_level_are_one() {
+        let mut sets = PermutationSet::over_levels(vec![1, 1, 0], 1.0);
+        assert!(sets.insert_perfect(vec![0, 1, 2]).unwrap());
+        assert!(!sets.insert_perfect(vec![1, 0, 2]).unwrap());
+        assert!(sets.insert_imperfect(vec![2, 1, 0], 0.5).unwrap());
+        assert!(!sets.insert_imperfect(vec![2, 0, 1], 0.5).unwrap());
+        assert!(sets.insert_imperfect(vec![1, 2, 0], 0.5).unwrap());
     }
 
     #[test]

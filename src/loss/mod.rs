@@ -50,8 +50,8 @@ pub use approx_ndcg::{ApproxNdcg, ApproxNdcgConfig};
 pub use approx_precision::{ApproxPrecision, ApproxPrecisionConfig};
 pub use approx_rr::{ApproxRr, ApproxRrConfig};
 pub use bounds::{
-    PairAggregation, PermutationError, PermutationSet, TypeOneBound, TypeTwoBound, TypeTwoLoss, permutation_scores,
-    score_coefficients,
+    PairAggregation, PermutationError, PermutationSet, TypeOneBound, TypeTwoBound, TypeTwoLoss,
+    level_score_coefficients, permutation_scores, score_coefficients,
 };
 pub use burn::nn::loss::Reduction;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};

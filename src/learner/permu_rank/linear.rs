@@ -10,7 +10,7 @@ use crate::learner::cost_grid::Solved;
 use crate::learner::cutting_plane::{CuttingPlanes, Risk};
 use crate::learner::products::{add_scaled, dot};
 use crate::learner::{FitContext, linear};
-use crate::loss::score_coefficients;
+use crate::loss::{PairAggregation, TypeTwoLoss};
 use crate::ranker::Model;
 
 /// A linear scorer, with the features of all permutations in the working sets.
@@ -35,7 +35,8 @@ impl<'a> LinearBound<'a> {
 
     /// The mean over queries of their risks.
     fn risk(&self, sets: &WorkingSets, weights: &[f64]) -> Risk {
-        let of = |(features, query): (&Features, &Query)| features.risk(query.set.measure_losses(), weights);
+        let loss = self.config.loss();
+        let of = |(features, query): (&Features, &Query)| features.risk(loss, query.set.measure_losses(), weights);
         let parts: Vec<Risk> = self.queries.par_iter().zip(&sets.queries).map(of).collect();
         let share = 1.0 / parts.len() as f64;
         let mut mean = Risk { value: 0.0, slope: vec![0.0; weights.len()] };
@@ -79,7 +80,7 @@ impl Features {
     fn extend(&mut self, data: &Dataset, query: &Query) {
         let features = |order: &Vec<u32>| {
             let mut sum = vec![0.0; data.feature_count];
-            for (document, coefficient) in score_coefficients(order).into_iter().enumerate() {
+            for (document, coefficient) in query.set.coefficients(order).into_iter().enumerate() {
                 let row = data.row(query.first + document);
                 sum.iter_mut().zip(row).for_each(|(s, &x)| *s += coefficient * f64::from(x));
             }
@@ -89,28 +90,98 @@ impl Features {
         self.imperfect.extend(query.set.imperfect()[self.imperfect.len()..].iter().map(features));
     }
 
-    /// `1 / |B| sum_b sum_r d_r max(0, 1 - w . Phi_b + w . Phi_r)` and its slope, `d_r` the `losses`.
-    fn risk(&self, losses: impl Iterator<Item = f64>, weights: &[f64]) -> Risk {
+    /// The loss of the query and its slope, over pairs of a perfect permutation `b` and an imperfect one `r`:
+    /// `d_r` of `losses`, `m = w . (Phi_b - Phi_r)`.
+    fn risk(&self, loss: TypeTwoLoss, losses: impl Iterator<Item = f64>, weights: &[f64]) -> Risk {
         let score = |phi: &Vec<f64>| dot(phi, weights);
         let perfect: Vec<f64> = self.perfect.iter().map(score).collect();
-        let mut raise = vec![0.0; perfect.len()];
         let mut slope = vec![0.0; weights.len()];
-        let share = 1.0 / perfect.len() as f64;
         let mut value = 0.0;
+        if loss.aggregation == PairAggregation::Max {
+            let mut steepest = (0, 0, 0.0);
+            for ((place, phi), d) in self.imperfect.iter().enumerate().zip(losses) {
+                let own = score(phi);
+                for (other, f) in perfect.iter().enumerate() {
+                    let (term, derivative) = loss.bound.at(d, f - own);
+                    if term > value {
+                        (value, steepest) = (term, (other, place, derivative));
+                    }
+                }
+            }
+            let (high, low, derivative) = steepest;
+            add_scaled(&mut slope, derivative, &self.perfect[high]);
+            add_scaled(&mut slope, -derivative, &self.imperfect[low]);
+            return Risk { value, slope };
+        }
+        let share = match loss.aggregation {
+            PairAggregation::SumPerPerfect => 1.0 / perfect.len() as f64,
+            _ => 1.0,
+        };
+        let mut raise = vec![0.0; perfect.len()];
         for (phi, d) in self.imperfect.iter().zip(losses) {
             let own = score(phi);
             let mut lower = 0.0;
             for (place, f) in perfect.iter().enumerate() {
-                let missing = 1.0 - f + own;
-                if missing > 0.0 {
-                    value += share * d * missing;
-                    raise[place] += share * d;
-                    lower += share * d;
-                }
+                let (term, derivative) = loss.bound.at(d, f - own);
+                value += share * term;
+                raise[place] += share * derivative;
+                lower -= share * derivative;
             }
             add_scaled(&mut slope, lower, phi);
         }
-        self.perfect.iter().zip(raise).for_each(|(phi, factor)| add_scaled(&mut slope, -factor, phi));
+        self.perfect.iter().zip(raise).for_each(|(phi, factor)| add_scaled(&mut slope, factor, phi));
         Risk { value, slope }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Device, Tensor, TensorData};
+
+    use super::*;
+    use crate::learner::permu_rank::Pairs;
+    use crate::learner::testing;
+    use crate::loss::TypeTwoBound;
+    use crate::measure::Convention;
+
+    /// The risk of every bound is that of the loss that networks are trained on, and its slope the derivative.
+    #[test]
+    fn the_risk_is_the_type_two_loss() {
+        let data = testing::random(1, 9, 2, 3);
+        let convention = Convention::preset("letor").unwrap();
+        let bounds =
+            [TypeTwoBound::Hinge, TypeTwoBound::MarginHinge, TypeTwoBound::Logistic, TypeTwoBound::Exponential];
+        for pairs in [Pairs::All, Pairs::Different] {
+            let mut sets = WorkingSets::new(&data, "ndcg".parse().unwrap(), &convention, pairs).unwrap();
+            for weights in [[0.0, 0.0], [1.0, 0.5], [-2.0, 1.0], [0.3, -3.0]] {
+                sets.grow(&linear::scores(&data, &weights));
+            }
+            let query = &sets.queries[0];
+            let mut features = Features::default();
+            features.extend(&data, query);
+            assert_eq!(features.perfect.len() > 1, pairs == Pairs::All);
+            for bound in bounds {
+                for aggregation in [PairAggregation::Max, PairAggregation::Sum, PairAggregation::SumPerPerfect] {
+                    let loss = TypeTwoLoss { bound, aggregation };
+                    let risk = |weights: &[f64]| features.risk(loss, query.set.measure_losses(), weights);
+                    let weights = [0.4, 0.9];
+                    let scores = TensorData::new(linear::scores(&data, &weights), [1, data.documents()]);
+                    let scores = Tensor::from_data(scores, (&Device::flex(), DType::F64));
+                    let expected = loss.forward(scores, &query.set).into_data().iter::<f64>().next().unwrap();
+                    let found = risk(&weights);
+                    let case = format!("{loss:?} {pairs:?}");
+                    assert!((found.value - expected).abs() < 1e-6 * expected, "{case}: {} {expected}", found.value);
+                    for (feature, slope) in found.slope.iter().enumerate() {
+                        let at = |step: f64| {
+                            let mut moved = weights;
+                            moved[feature] += step;
+                            risk(&moved).value
+                        };
+                        let numeric = (at(1e-6) - at(-1e-6)) / 2e-6;
+                        assert!((slope - numeric).abs() < 1e-6, "{case}: {slope} {numeric}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -9,6 +9,12 @@
 //! F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l),    z_kl = 1 if p has k ahead of l, else -1
 //! ```
 //!
+//! That is equation 7 as section 5.2 averages it, and the default. Where the labels cannot be separated it does not settle: the
+//! order by score has a larger `F` than any perfect one, so that every term that joins a sum is a step against the weights that it
+//! was found at. `aggregation = "max"` takes the largest term of a query instead of the sum, as in equation 6 and in SVMmap;
+//! `bound` names another function of section 4.2; `pairs = "different"` restricts `F` to pairs that the measure tells apart (the
+//! other definition of section 3), for otherwise a perfect order by ascending score inside each label asks for equal scores there.
+//!
 //! over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention; a perfect permutation
 //! is one that no other exceeds. The first sets are those of `w = 0`. For a linear scorer each round is a convex problem,
 //! solved by cutting planes over a quadratic programme; any other scorer takes gradient steps on the same bound.
@@ -29,6 +35,7 @@ use super::registry::{self, LearnerEntry};
 use super::rounds::Rounds;
 use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, Selection, StopReason, checks};
 use crate::data::Dataset;
+use crate::loss::{PairAggregation, TypeTwoBound, TypeTwoLoss};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
@@ -52,6 +59,17 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     },
 };
 
+/// The pairs of documents that `F` of a permutation sums over (section 3 of the paper gives both).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pairs {
+    /// Every pair.
+    #[default]
+    All,
+    /// Those that the measure tells apart: for average precision, relevant and irrelevant, as in SVMmap.
+    Different,
+}
+
 /// Configuration of [`PermuRank`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -60,6 +78,12 @@ pub struct PermuRankConfig {
     pub measure: Option<Measure>,
     /// Convention of the measure; that of the selection when absent.
     pub convention: Option<Convention>,
+    /// The pairs of documents that `F` of a permutation sums over.
+    pub pairs: Pairs,
+    /// The type two bound of a pair of permutations.
+    pub bound: TypeTwoBound,
+    /// From the pairs of permutations of a query to its loss.
+    pub aggregation: PairAggregation,
     /// `C`, above 0: one value, or several to choose from on validation data.
     pub c: Grid,
     /// Most rounds for one `C`, at least 1.
@@ -79,6 +103,9 @@ impl Default for PermuRankConfig {
         Self {
             measure: None,
             convention: None,
+            pairs: Pairs::default(),
+            bound: TypeTwoBound::default(),
+            aggregation: PairAggregation::default(),
             c: Grid::powers_of_ten(1, 3),
             rounds: 50,
             tolerance: 1e-3,
@@ -90,6 +117,10 @@ impl Default for PermuRankConfig {
 }
 
 impl PermuRankConfig {
+    fn loss(&self) -> TypeTwoLoss {
+        TypeTwoLoss { bound: self.bound, aggregation: self.aggregation }
+    }
+
     /// Checks every parameter, with the scorer to fit.
     ///
     /// # Errors
@@ -190,7 +221,7 @@ impl PermuRank {
         let initial = || State { all_stable: true, ..State::default() };
         let mut rounds = Rounds::start(NAME, &params, train, validation, limit, context, initial)?;
         let start = bound.start();
-        let mut sets = WorkingSets::new(train, selection.measure, &selection.convention)?;
+        let mut sets = WorkingSets::new(train, selection.measure, &selection.convention, self.config.pairs)?;
         sets.grow(&vec![0.0; train.documents()]);
         let first = sets.clone();
         bound.begin(&sets);
@@ -293,6 +324,23 @@ mod tests {
         };
         let (perfect, imperfect) = (sizes("perfect_permutations"), sizes("imperfect_permutations"));
         assert!(perfect.is_sorted() && imperfect.is_sorted() && perfect.len() > 1);
+    }
+
+    /// Sets only grow, and with them a largest term, so that the minimum rises until they are stable.
+    #[test]
+    fn the_minimum_over_largest_terms_rises_until_the_sets_are_stable() {
+        let data = testing::random(12, 12, 3, 8);
+        for bound in [TypeTwoBound::Hinge, TypeTwoBound::MarginHinge] {
+            let (aggregation, pairs) = (PairAggregation::Max, Pairs::Different);
+            let config =
+                PermuRankConfig { aggregation, bound, pairs, c: Grid::One(10.0), rounds: 60, ..Default::default() };
+            let learner = config.check(&ScorerConfig::default()).unwrap();
+            let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+            assert_eq!(fitted.stop, StopReason::Converged, "{bound:?}");
+            let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
+            // Each minimum is known to the tolerance.
+            assert!(objectives.windows(2).all(|two| two[1] >= two[0] * (1.0 - 2e-3)), "{bound:?} {objectives:?}");
+        }
     }
 
     #[test]

@@ -8,7 +8,6 @@ use crate::learner::FitContext;
 use crate::learner::cost_grid::Solved;
 use crate::learner::network::Network;
 use crate::learner::products::{add_scaled, dot};
-use crate::loss::TypeTwoLoss;
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 
@@ -35,7 +34,7 @@ impl<'a> NetworkBound<'a> {
 
     /// The objective and its gradient.
     fn objective(&self, sets: &WorkingSets, cost: f64, parameters: &[f64]) -> (f64, Vec<f64>) {
-        let loss = TypeTwoLoss::default();
+        let loss = self.config.loss();
         let mut away = parameters.to_vec();
         add_scaled(&mut away, -1.0, &self.centre);
         let mut value = 0.0;

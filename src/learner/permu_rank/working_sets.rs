@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::NAME;
 use super::search::Target;
+use super::{NAME, Pairs};
 use crate::data::Dataset;
 use crate::learner::{LearnerError, checks};
 use crate::loss::PermutationSet;
@@ -34,7 +34,12 @@ pub(super) struct WorkingSets<'a> {
 impl<'a> WorkingSets<'a> {
     /// Empty sets for the queries of `data`; those that the convention leaves out, and those without imperfect
     /// permutation, take no part.
-    pub(super) fn new(data: &'a Dataset, measure: Measure, convention: &'a Convention) -> Result<Self, LearnerError> {
+    pub(super) fn new(
+        data: &'a Dataset,
+        measure: Measure,
+        convention: &'a Convention,
+        pairs: Pairs,
+    ) -> Result<Self, LearnerError> {
         let mut queries = Vec::new();
         for query in 0..data.queries() {
             let range = data.range(query);
@@ -50,7 +55,7 @@ impl<'a> WorkingSets<'a> {
             if value(&in_file_order)?.is_none() {
                 continue;
             }
-            let target = Target::new(level, move |order| value(order).ok().flatten().unwrap_or(0.0));
+            let target = Target::new(level.clone(), pairs, move |order| value(order).ok().flatten().unwrap_or(0.0));
             let worst = target.measure(&target.worst());
             if !(worst >= 0.0 && target.perfect <= 1.0 + 1e-9) {
                 let found =
@@ -58,7 +63,10 @@ impl<'a> WorkingSets<'a> {
                 return Err(checks::parameter("measure", found, "a measure with values in [0, 1]"));
             }
             if target.highest_imperfect(&vec![0.0; labels.len()]).is_some() {
-                let set = PermutationSet::new(labels.len(), target.perfect);
+                let set = match pairs {
+                    Pairs::All => PermutationSet::new(labels.len(), target.perfect),
+                    Pairs::Different => PermutationSet::over_levels(level, target.perfect),
+                };
                 queries.push(Query {
                     index: query,
                     first: range.start,
