@@ -13,7 +13,7 @@ use burn_rank::{
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::devices::devices;
+use crate::devices::{Present, devices};
 
 /// Relative to the largest magnitude of the reference.
 const TOLERANCE: f64 = 1e-5;
@@ -308,17 +308,17 @@ fn run_rank(case: &Case, device: &Device, dtype: DType) -> Vec<f64> {
 #[test]
 fn padding_never_changes_a_bit() {
     for present in devices() {
-        let expected = bits(&present.device, 0);
+        let expected = bits(present, 0);
         // The same again: nothing depends on the order in which units finish.
         for padding in [0, 1, 3, 27, 100] {
-            assert!(bits(&present.device, padding) == expected, "{padding} padded documents on {}", present.name);
+            assert!(bits(present, padding) == expected, "{padding} padded documents on {}", present.name);
         }
     }
 }
 
 /// Values and gradients of two lists of 337 documents, padded, without the padding.
-fn bits(device: &Device, padding: usize) -> Vec<u32> {
-    let device = device.clone().autodiff();
+fn bits(present: &Present, padding: usize) -> Vec<u32> {
+    let device = present.device.clone().autodiff();
     let documents = 337;
     let [short] = &cases("padding", documents)[24..25] else { unreachable!("one case of the longest lists") };
     assert_eq!(short.shape, [2, documents]);
@@ -335,14 +335,17 @@ fn bits(device: &Device, padding: usize) -> Vec<u32> {
     let g = padded(&short.gradient, 0.0);
     let terms = [ExponentialTerm { coefficient: 1.0, base: 0.7 }];
     let weight = lambda(&[x.clone(), v.clone(), labels.clone(), mask.clone()], 1.0, 0.5);
-    let outputs = [
+    let mut outputs = vec![
         step_sum(x.clone(), v.clone(), 3.0, Step::Logistic),
         step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
         indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
         rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
         pair_loss(x.clone(), labels, mask.clone(), &weight, PairLoss::Logistic),
-        log_softmax(x.clone(), mask),
     ];
+    // Elsewhere its sums are the backend's own, whose order depends on the width of the batch.
+    if present.name == "flex" {
+        outputs.push(log_softmax(x.clone(), mask));
+    }
     let mut bits = Vec::new();
     for output in outputs {
         let gradients = (output.clone() * g.clone()).sum().backward();
