@@ -108,7 +108,7 @@ pub enum Orientation {
 /// - padding never matters: value and gradient are bit-equal whatever the padded scores and labels hold (NaN included);
 /// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a mean;
 /// - permuting the documents of a query permutes the gradient and keeps the value (up to ties that go by position);
-/// - value and gradient are finite for `|score| <= 1e4`;
+/// - value and gradient are finite for `|score| <= 1e4` and labels up to 1e4, where the gain allows those;
 /// - constants take the type of the scores, so that `f64` scores give an `f64` loss.
 ///
 /// `forward*` panic, as burn's own modules do, when shapes differ; values are not read back from the device. Use
