@@ -47,6 +47,7 @@ impl fmt::Display for Shape {
 
 /// How the primitives of a loss are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "snake_case")]
 pub enum OpPath {
     /// The fastest way of the device.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
 use super::{Failure, Table, work_on_this_thread};
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench};
@@ -25,21 +25,15 @@ pub struct BenchArgs {
     /// Shapes of the lists, BATCHxDOCUMENTS
     #[arg(long, value_delimiter = ',', default_value = "64x128,16x256,4x1024")]
     shapes: Vec<String>,
-    /// Paths: fused kernels, tensor definitions
+    /// How the primitives are computed
     #[arg(long, value_enum, value_delimiter = ',', default_value = "fused,tensor")]
-    paths: Vec<Path>,
+    paths: Vec<OpPath>,
     /// Bursts of runs (epochs of training) of which the median counts
     #[arg(long, default_value_t = 5, global = true)]
     repeats: usize,
     /// One JSON object a line
     #[arg(long, global = true)]
     json: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Path {
-    Fused,
-    Tensor,
 }
 
 #[derive(Debug, Subcommand)]
@@ -80,14 +74,7 @@ impl BenchArgs {
         let bench = LossBench {
             losses: self.losses.iter().map(LossSpec::new).collect(),
             shapes: self.shapes.iter().map(|shape| shape.parse::<Shape>()).collect::<Result<_, _>>()?,
-            paths: self
-                .paths
-                .iter()
-                .map(|path| match path {
-                    Path::Fused => OpPath::Fused,
-                    Path::Tensor => OpPath::Tensor,
-                })
-                .collect(),
+            paths: self.paths.clone(),
             repeats: self.repeats,
             seed: 1,
         };

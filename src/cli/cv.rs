@@ -9,16 +9,13 @@ use indicatif::ProgressBar;
 
 use super::progress::interrupt_on_signal;
 use super::report::write_reports;
-use super::run_args::{Opened, RunArgs};
+use super::run_args::{CONFIG, Opened, RunArgs, holds_another};
 use super::{Failure, Table};
 use crate::experiment::{
     CrossValidation, CrossValidationOptions, FitOptions, Measures, OutputError, OutputFolder, Report, RunRecord,
     cross_validate, resolved_toml,
 };
 use crate::learner::NoProgress;
-
-/// The resolved configuration.
-const CONFIG: &str = "config.toml";
 
 /// Arguments of `cv`.
 #[derive(Debug, Args)]
@@ -95,16 +92,12 @@ impl CvArgs {
 
 /// Refuses a folder of another configuration, unless its finished fits are asked for: a fit says what it was made from.
 fn check_free(folder: &OutputFolder, resolved: &str, resume: bool) -> Result<(), OutputError> {
-    match std::fs::read_to_string(folder.file(CONFIG)) {
-        Ok(there) if there != resolved && !resume => Err(OutputError::Occupied {
-            path: folder.path().to_path_buf(),
-            reason:
-                "holds the fits of another configuration; choose another folder with --out, or keep those that both \
-                     share with --resume"
-                    .to_string(),
-        }),
-        _ => Ok(()),
+    if resume || !holds_another(folder, resolved) {
+        return Ok(());
     }
+    let reason = "holds the fits of another configuration; choose another folder with --out, or keep those that both share \
+                  with --resume";
+    Err(OutputError::Occupied { path: folder.path().to_path_buf(), reason: reason.to_string() })
 }
 
 fn render(result: &CrossValidation) -> String {

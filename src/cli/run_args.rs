@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use crate::device;
-use crate::experiment::{Document, ExperimentConfig};
+use crate::experiment::{Document, ExperimentConfig, OutputFolder};
 
 /// The arguments of a command that runs a configuration.
 #[derive(Debug, Args)]
@@ -20,6 +20,14 @@ pub struct RunArgs {
     /// Replaces a key of the configuration, as in learner.epochs=10
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+}
+
+/// The resolved configuration in a run's folder.
+pub const CONFIG: &str = "config.toml";
+
+/// Whether a folder holds the results of another configuration than the `resolved` one.
+pub fn holds_another(folder: &OutputFolder, resolved: &str) -> bool {
+    std::fs::read_to_string(folder.file(CONFIG)).is_ok_and(|there| there != resolved)
 }
 
 /// A configuration, checked, and the device it asks for.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::progress::{Bar, interrupt_on_signal};
 use super::report::write_reports;
-use super::run_args::{Opened, RunArgs};
+use super::run_args::{CONFIG, Opened, RunArgs, holds_another};
 use super::{Failure, Table, work_on_this_thread};
 use crate::experiment::{
     Evaluations, FitOptions, OutputError, OutputFolder, Report, RunRecord, TrainReport, fit, resolved_toml,
@@ -37,8 +37,6 @@ pub struct TrainArgs {
 
 /// The saved ranker.
 const RANKER: &str = "ranker.safetensors";
-/// The resolved configuration.
-const CONFIG: &str = "config.toml";
 
 impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -103,18 +101,15 @@ impl TrainArgs {
 
 /// Refuses to overwrite the results of another configuration, and to resume them.
 fn check_resumable(folder: &OutputFolder, resolved: &str, resume: bool) -> Result<(), OutputError> {
-    let occupied =
-        |reason: &str| OutputError::Occupied { path: folder.path().to_path_buf(), reason: reason.to_string() };
-    let Ok(there) = std::fs::read_to_string(folder.file(CONFIG)) else {
+    if !holds_another(folder, resolved) {
         return Ok(());
-    };
-    match (resume, there == resolved) {
-        (true, false) => {
-            Err(occupied("--resume needs the configuration that the run was started with (config.toml differs)"))
-        }
-        (false, false) => Err(occupied("holds the run of another configuration; choose another folder with --out")),
-        (_, true) => Ok(()),
     }
+    let reason = if resume {
+        "--resume needs the configuration that the run was started with (config.toml differs)"
+    } else {
+        "holds the run of another configuration; choose another folder with --out"
+    };
+    Err(OutputError::Occupied { path: folder.path().to_path_buf(), reason: reason.to_string() })
 }
 
 /// Measures by set.

@@ -17,7 +17,7 @@
 //! Over documents of different levels only, the other definition of the paper (that of SVM-MAP, for two levels),
 //! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, `P` the pairs whose levels differ, an order inside a level does not count.
 //!
-//! Cost: O(n) a permutation (O(n L) for pairs of `L` different levels) and O(1) a pair of permutations. A query without perfect or without imperfect permutation, or
+//! Cost: O(n) a permutation (O(n + L) over documents of `L` levels) and O(1) a pair of permutations. A query without perfect or without imperfect permutation, or
 //! with one document, has loss 0 and gradient 0.
 
 use burn::tensor::{Tensor, TensorData, activation::softplus};
@@ -290,9 +290,10 @@ impl TypeTwoLoss {
         let shape = [1, losses.len()];
         let d = Tensor::<2>::from_data(TensorData::new(losses, shape), options);
         let scores = scores.slice([0..1, 0..sets.documents]);
-        let rows = |orders: &[Vec<u32>]| orders.iter().map(|order| sets.coefficients(order)).collect::<Vec<_>>();
-        let perfect: Tensor<2> = weighted_scores(scores.clone(), rows(&sets.perfect).into_iter()).unsqueeze_dim(1);
-        let imperfect: Tensor<2> = weighted_scores(scores, rows(&sets.imperfect).into_iter()).unsqueeze_dim(0);
+        let of =
+            |orders: &[Vec<u32>]| weighted_scores(scores.clone(), orders.iter().map(|order| sets.coefficients(order)));
+        let perfect: Tensor<2> = of(&sets.perfect).unsqueeze_dim(1);
+        let imperfect: Tensor<2> = of(&sets.imperfect).unsqueeze_dim(0);
         let m = perfect - imperfect;
         let terms = match self.bound {
             TypeTwoBound::Hinge => d * (m.neg() + 1.0).clamp_min(0.0),
