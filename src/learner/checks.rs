@@ -2,8 +2,11 @@
 
 use std::fmt::Display;
 
-use super::{LearnerError, Progress};
+use super::judge::Judge;
+use super::{FitContext, LearnerError};
 use crate::data::Dataset;
+use crate::loss::{LossSpec, RankingLoss};
+use crate::measure::Measure;
 
 /// An error about `learner.<parameter>`.
 pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Display) -> LearnerError {
@@ -35,12 +38,13 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
 }
 
 /// Refuses data without two documents of different labels in one query or without a feature that varies, and validation
-/// data of other features; warns of constant features.
+/// data of other features or on which the selection measure has no mean; warns of constant features, and of a selection
+/// measure that has one value whatever the order.
 pub(crate) fn trainable(
     learner: &'static str,
     train: &Dataset,
     validation: Option<&Dataset>,
-    progress: &dyn Progress,
+    context: &FitContext,
 ) -> Result<(), LearnerError> {
     let refuse = |reason: String| Err(LearnerError::Data { learner, reason });
     if let Some(validation) = validation.filter(|data| data.feature_count != train.feature_count) {
@@ -68,11 +72,79 @@ pub(crate) fn trainable(
         ));
     }
     if !constant.is_empty() {
-        progress.warn(&format!(
-            "{learner}: constant in the training data, so without influence: {} of {} features (number {})",
+        context.progress.warn(&format!(
+            "{learner}: constant in the training data, so that nothing is learned of them: {} of {} features (number {}); \
+             leave them out if they vary elsewhere",
             constant.len(),
             train.feature_count,
             constant.join(", ")
+        ));
+    }
+    let (set, data) = validation.map_or(("training", train), |data| ("validation", data));
+    let judge = Judge::of_selection(context)?;
+    let (measure, convention) = (judge.measure(), &context.selection.convention.name);
+    match worst_and_best(&judge, data)? {
+        None => refuse(format!(
+            "{measure} selects, and has no mean on the {set} data: convention `{convention}` leaves out every query, none of \
+             which has a relevant document"
+        )),
+        Some((worst, best)) => {
+            if worst == best {
+                context.progress.warn(&format!(
+                    "{learner}: {measure} selects, and is {best} on the {set} data whatever the order: the first round is kept; \
+                     check the labels, or set measure.select"
+                ));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it for want of a measure of its own.
+pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {
+    if matches!(measure, Measure::Dcg(_) | Measure::KendallTau) {
+        let reason = format!(
+            "measure.select = {measure} is also what {learner} is fitted to: expected a measure with values in [0, 1], such as \
+             ndcg@10 or map; set learner.measure to select by {measure} all the same"
+        );
+        return Err(LearnerError::Data { learner, reason });
+    }
+    Ok(())
+}
+
+/// The mean measure of the documents by ascending and by descending label; `None` when the convention leaves out every
+/// query.
+fn worst_and_best(judge: &Judge, data: &Dataset) -> Result<Option<(f64, f64)>, LearnerError> {
+    let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
+        let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
+        let counted = judge.counted(data, &scores)?;
+        Ok((!counted.is_empty()).then(|| counted.iter().sum::<f64>() / counted.len() as f64))
+    };
+    Ok(mean(-1.0)?.zip(mean(1.0)?))
+}
+
+/// Checks the labels for a loss, and warns of queries in which it has nothing to learn.
+///
+/// # Errors
+/// A label outside the domain of its gain; no query to learn from.
+pub(crate) fn learnable(
+    learner: &'static str,
+    spec: &LossSpec,
+    loss: &dyn RankingLoss,
+    train: &Dataset,
+    context: &FitContext,
+) -> Result<(), LearnerError> {
+    loss.check_labels(&train.labels, &train.offsets)?;
+    let idle = loss.degenerate_queries(&train.labels, &train.offsets)?.len();
+    if idle == train.queries() {
+        let reason = format!("no training query has anything to learn for {}: check the labels", spec.name);
+        return Err(LearnerError::Data { learner, reason });
+    }
+    if idle > 0 {
+        context.progress.warn(&format!(
+            "{learner}: {idle} of {} training queries have nothing to learn for {}",
+            train.queries(),
+            spec.name
         ));
     }
     Ok(())
@@ -81,7 +153,6 @@ pub(crate) fn trainable(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learner::NoProgress;
     use crate::learner::testing::{self, Warnings};
 
     #[test]
@@ -98,15 +169,16 @@ mod tests {
     #[test]
     fn one_label_in_each_query_is_refused() {
         let mut data = testing::two_documents();
-        assert!(trainable("test", &data, None, &NoProgress).is_ok());
+        assert!(trainable("test", &data, None, &testing::context(None)).is_ok());
         data.labels = vec![1.0, 1.0];
-        let error = trainable("test", &data, None, &NoProgress).unwrap_err().to_string();
+        let error = trainable("test", &data, None, &testing::context(None)).unwrap_err().to_string();
         assert!(error.starts_with("test: all labels are equal in each of the 1 training queries"), "{error}");
     }
 
     #[test]
     fn validation_data_must_have_the_same_features() {
-        let error = trainable("test", &testing::two_documents(), Some(&testing::dataset(3, &[])), &NoProgress);
+        let validation = testing::dataset(3, &[]);
+        let error = trainable("test", &testing::two_documents(), Some(&validation), &testing::context(None));
         assert!(error.unwrap_err().to_string().contains("have 3 features, training data 2"));
     }
 
@@ -114,13 +186,43 @@ mod tests {
     fn constant_features_are_named_in_a_warning() {
         let warnings = Warnings::default();
         let data = testing::dataset(3, &[&[(0.0, &[0.0, 5.0, 1.0]), (1.0, &[1.0, 5.0, 1.0])]]);
-        trainable("test", &data, None, &warnings).unwrap();
+        let mut context = testing::context(None);
+        context.progress = &warnings;
+        trainable("test", &data, None, &context).unwrap();
         let nothing = testing::dataset(1, &[&[(0.0, &[5.0]), (1.0, &[5.0])]]);
-        let error = trainable("test", &nothing, None, &warnings).unwrap_err().to_string();
+        let error = trainable("test", &nothing, None, &context).unwrap_err().to_string();
         assert_eq!(
             error,
             "test: none of the 1 features varies in the training data: check the features and the normaliser"
         );
         assert!(warnings.text().contains("2 of 3 features (number 2, 3)"), "{}", warnings.text());
+    }
+
+    #[test]
+    fn selection_needs_a_mean_that_the_order_changes() {
+        let train = testing::two_documents();
+        let with_labels = |labels: [f32; 2]| {
+            let mut data = testing::two_documents();
+            data.labels = labels.to_vec();
+            data
+        };
+        let mut context = testing::context(None);
+        context.selection.convention = crate::measure::Convention::default();
+        let error = trainable("test", &train, Some(&with_labels([0.0, 0.0])), &context).unwrap_err().to_string();
+        assert!(error.starts_with("test: map selects, and has no mean on the validation data"), "{error}");
+        let warnings = Warnings::default();
+        context.progress = &warnings;
+        trainable("test", &train, Some(&with_labels([1.0, 2.0])), &context).unwrap();
+        assert!(warnings.text().contains("map selects, and is 1 on the validation data whatever the order"));
+    }
+
+    #[test]
+    fn a_loss_without_a_query_to_learn_from_is_refused() {
+        let mut data = testing::two_documents();
+        data.labels = vec![1.0, 2.0];
+        let spec = LossSpec::new("approx_ap");
+        let loss = spec.build().unwrap();
+        let error = learnable("test", &spec, &*loss, &data, &testing::context(None)).unwrap_err().to_string();
+        assert_eq!(error, "test: no training query has anything to learn for approx_ap: check the labels");
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Solved {
     pub(crate) gap: Option<f64>,
     /// Whether the gap is within the tolerance.
     pub(crate) converged: bool,
+    /// What broke the solver off, where something did.
+    pub(crate) failure: Option<String>,
     /// Figures of the solver, for the round.
     pub(crate) figures: Vec<(String, f64)>,
 }
@@ -24,9 +26,12 @@ pub(crate) struct Solved {
 impl Solved {
     /// What to tell the user about a solution that did not converge.
     pub(crate) fn complaint(&self, learner: &str, cost: f64) -> String {
+        let advice = match &self.failure {
+            Some(failure) => format!("{failure}: take a smaller learner.c, or scale the features"),
+            None => "raise learner.max_steps, or take a smaller learner.c or a larger learner.tolerance".to_owned(),
+        };
         format!(
-            "{learner}: c = {cost}: duality gap {:.3e} at objective {:.6e} is not within learner.tolerance: raise \
-             learner.max_steps, or take a smaller learner.c or a larger learner.tolerance",
+            "{learner}: c = {cost}: duality gap {:.3e} at objective {:.6e} is not within learner.tolerance: {advice}",
             self.gap.unwrap_or(f64::INFINITY),
             self.objective
         )
@@ -65,10 +70,18 @@ pub(crate) fn fit(
         }
         let round = rounds.next();
         let cost = costs[round - 1];
-        let solved = solve(cost, &rounds.state.last).map_err(|reason| LearnerError::Solver {
-            learner: name,
-            reason: format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features"),
-        })?;
+        let solved = match solve(cost, &rounds.state.last) {
+            Ok(solved) => solved,
+            Err(reason) => {
+                let reason = format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features");
+                if rounds.best_round() == 0 {
+                    return Err(LearnerError::Solver { learner: name, reason });
+                }
+                // The costs before it have their solutions.
+                context.progress.warn(&format!("{name}: {reason}; no further learner.c is tried"));
+                break StopReason::NotConverged;
+            }
+        };
         if !solved.converged && context.interrupt.requested() {
             // Half a solution is not a round: a resumed fit solves this cost again.
             if rounds.best_round() == 0 {

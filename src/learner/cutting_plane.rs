@@ -110,8 +110,8 @@ impl CuttingPlanes {
         Ok(self.standing())
     }
 
-    /// Rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done, or a stop is
-    /// asked for.
+    /// Rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done, a stop is
+    /// asked for, or the solver fails, which is an error in the first round only.
     pub(crate) fn minimise(
         mut self,
         start: &[f64],
@@ -120,8 +120,16 @@ impl CuttingPlanes {
         most: usize,
         interrupt: &Interrupt,
     ) -> Result<Solved, String> {
+        let mut failure = None;
         let standing = loop {
-            let standing = self.round(start, risk)?;
+            let standing = match self.round(start, risk) {
+                Ok(standing) => standing,
+                Err(reason) if self.rounds > 0 => {
+                    failure = Some(reason);
+                    break self.standing();
+                }
+                Err(reason) => return Err(reason),
+            };
             if standing.gap <= tolerance * standing.objective || standing.rounds == most || interrupt.requested() {
                 break standing;
             }
@@ -131,6 +139,7 @@ impl CuttingPlanes {
             objective: standing.objective,
             gap: Some(standing.gap),
             converged: standing.gap <= tolerance * standing.objective,
+            failure,
             figures: vec![
                 ("cutting_plane_rounds".to_owned(), standing.rounds as f64),
                 ("planes".to_owned(), standing.planes as f64),

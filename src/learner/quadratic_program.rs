@@ -82,8 +82,11 @@ fn constraints(planes: &[Plane], features: usize) -> CscMatrix<f64> {
 
 /// Makes multipliers feasible (`alpha >= 0`, `sum alpha <= cost`), and the solution that belongs to them.
 fn feasible(planes: &[Plane], cost: f64, multipliers: &[f64]) -> Solution {
+    let multipliers = &multipliers[..planes.len()];
+    // Relative to each other, not to the cost: where slack is not needed they have nothing to do with it.
+    let least = 1e-9 * multipliers.iter().copied().fold(0.0, f64::max);
     let mut multipliers: Vec<f64> =
-        multipliers[..planes.len()].iter().map(|&alpha| if alpha > 1e-9 * cost { alpha } else { 0.0 }).collect();
+        multipliers.iter().map(|&alpha| if alpha > least { alpha } else { 0.0 }).collect();
     let total: f64 = multipliers.iter().sum();
     if total > cost {
         multipliers.iter_mut().for_each(|alpha| *alpha *= cost / total);
@@ -125,6 +128,15 @@ mod tests {
         assert!((solution.weights[0] - 0.4).abs() < 1e-7 && (solution.weights[1] - 0.4).abs() < 1e-7);
         assert_eq!(solution.multipliers[2], 0.0);
         assert!((solution.bound - (0.8 - 0.16)).abs() < 1e-8);
+    }
+
+    /// Slopes far from 1: the multiplier, 1 / |a|^2, is tiny beside the cost.
+    #[test]
+    fn steep_planes_keep_their_multipliers() {
+        for cost in [1.0, 1e3, 1e6] {
+            let solution = solve(&[plane(1.0, &[-3000.0])], cost).unwrap();
+            assert!((solution.weights[0] * 3000.0 - 1.0).abs() < 1e-6, "C = {cost}: {:?}", solution.weights);
+        }
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl Learner for RankBoost {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context.progress)?;
+        checks::trainable(NAME, train, validation, context)?;
         let bins = Bins::new(train, self.config.thresholds + 1);
         let levels = Levels::new(train);
         let judge = Judge::of_selection(context)?;

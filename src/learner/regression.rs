@@ -179,7 +179,7 @@ impl Learner for Regression {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context.progress)?;
+        checks::trainable(NAME, train, validation, context)?;
         let targets = gains(NAME, train, &self.config.gain)?;
         let weights = if self.config.balanced {
             balanced_weights(train)

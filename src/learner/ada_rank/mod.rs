@@ -323,7 +323,10 @@ impl Learner for AdaRank {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context.progress)?;
+        checks::trainable(NAME, train, validation, context)?;
+        if self.config.measure.is_none() {
+            checks::bounded_selection(NAME, context.selection.measure)?;
+        }
         let boosted = Selection {
             measure: self.config.measure.unwrap_or(context.selection.measure),
             convention: self.config.convention.as_ref().unwrap_or(&context.selection.convention).clone(),

@@ -12,6 +12,9 @@
 //! and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and `step` is searched
 //! along it in powers of two, from that of the round before, so that the loss sinks.
 //!
+//! Some surrogates (SmoothNDCG and its kin, whose indicators are a softmax) are flat where all scores are equal, which is where
+//! boosting starts: there the first tree is a regression on gains, as smoothrank starts from ridge regression.
+//!
 //! Cost of a round: derivatives, O(documents x features) a level of the tree, and a walk of every document. The fit ends
 //! early when no tree lowers the loss, or when validation data saw no better round for `patience` rounds.
 
@@ -28,15 +31,20 @@ use self::tree::{Derivatives, TreeParams, grow};
 use super::bins::{Bins, MAX_BINS};
 use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
+use super::regression::gains;
 use super::rounds::Rounds;
 use super::surrogate_value::SurrogateValue;
 use super::{FitContext, Fitted, Learner, LearnerError, Round, StopReason, checks};
 use crate::data::Dataset;
 use crate::loss::LossSpec;
+use crate::measure::Gain;
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::seed::seed_for;
 
 const NAME: &str = "boosted_trees";
+
+/// Derivatives by every score below this are those of a flat loss, rounded.
+const FLAT: f64 = 1e-7;
 
 /// Most doublings or halvings of a step in one round.
 const STEP_CHANGES: usize = 30;
@@ -143,6 +151,18 @@ fn add(tree: &[Node], scores: &mut [f64], data: &Dataset) -> Result<(), LearnerE
     Ok(())
 }
 
+/// The derivatives that a regression on gains has at equal scores: the gain, less its mean over the query.
+fn towards_gains(train: &Dataset) -> Result<Derivatives, LearnerError> {
+    let gains = gains(NAME, train, &Gain::Exp2)?;
+    let mut gradient = Vec::with_capacity(gains.len());
+    for query in 0..train.queries() {
+        let own = &gains[train.range(query)];
+        let mean = own.iter().sum::<f64>() / own.len() as f64;
+        gradient.extend(own.iter().map(|gain| mean - gain));
+    }
+    Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
+}
+
 fn ensemble(trees: &[impl AsRef<[Node]>], features: usize) -> Result<TreeEnsemble, LearnerError> {
     let mut all = TreeEnsemble::new(features);
     for tree in trees {
@@ -201,7 +221,8 @@ impl Learner for BoostedTrees {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context.progress)?;
+        checks::trainable(NAME, train, validation, context)?;
+        checks::learnable(NAME, &self.loss, &*self.loss.build()?, train, context)?;
         let objective = Objective::new(&self.loss, train, &context.device)?;
         let judge = Judge::of_selection(context)?;
         let in_measure = SurrogateValue::of(&*self.loss.build()?, train)?;
@@ -226,7 +247,10 @@ impl Learner for BoostedTrees {
                 break StopReason::EarlyStopped;
             }
             let (documents, features) = self.sample(train, context.seed, rounds.next());
-            let mut tree = grow(&bins, documents, &features, &derivatives, &self.config.tree());
+            let flat = rounds.state.trees.is_empty() && derivatives.gradient.iter().all(|slope| slope.abs() < FLAT);
+            let start = flat.then(|| towards_gains(train)).transpose()?;
+            let fitted_to = start.as_ref().unwrap_or(&derivatives);
+            let mut tree = grow(&bins, documents, &features, fitted_to, &self.config.tree());
             if tree.len() == 1 {
                 break StopReason::Converged;
             }
@@ -265,6 +289,14 @@ impl Learner for BoostedTrees {
             });
             rounds.save_when_due()?;
         };
+        if rounds.history().is_empty() && stop == StopReason::Converged {
+            let reason = format!(
+                "no tree of {} leaves with {} documents or more lowers {}: lower learner.min_documents or learner.min_gain, \
+                 or take another loss",
+                self.config.leaves, self.config.min_documents, self.loss.name
+            );
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
         rounds.finish(stop, |state, best_round| {
             Ok(Model::Trees(ensemble(&state.trees[..best_round], train.feature_count)?))
         })

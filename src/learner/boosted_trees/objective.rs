@@ -27,7 +27,6 @@ pub(super) enum Objective<'a> {
 impl<'a> Objective<'a> {
     pub(super) fn new(spec: &LossSpec, data: &'a Dataset, device: &Device) -> Result<Self, LearnerError> {
         let loss = spec.build()?;
-        loss.check_labels(&data.labels, &data.offsets)?;
         Ok(match spec.name.as_str() {
             "rank_net" | "lambda_ndcg" => Objective::Logistic(Logistic::new(spec, data)?),
             _ => Objective::Surrogate(Surrogate::new(loss, data, device)?),

@@ -26,6 +26,23 @@ fn an_exclusive_or_is_ordered_by_every_kind_of_loss() {
     }
 }
 
+/// Softmax indicators do not move at equal scores, where boosting starts.
+#[test]
+fn a_loss_that_is_flat_at_equal_scores_is_learned() {
+    for loss in ["smooth_ndcg", "smooth_ap_indicator", "smooth_precision", "smooth_rr"] {
+        let fitted = fit(&small(), loss, &exclusive_or());
+        assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0), "{loss}");
+    }
+}
+
+#[test]
+fn data_that_no_tree_splits_are_refused() {
+    let config = BoostedTreesConfig { min_documents: 1000, ..small() };
+    let learner = config.check(&LossSpec::new("rank_net")).unwrap();
+    let error = learner.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
+    assert!(error.contains("lower learner.min_documents"), "{error}");
+}
+
 #[test]
 fn the_loss_sinks_in_every_round() {
     for loss in ["rank_net", "list_net", "approx_ndcg", "mse_gain"] {

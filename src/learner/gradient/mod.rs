@@ -130,7 +130,7 @@ impl Learner for Gradient {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        trainable(NAME, train, validation, context.progress)?;
+        trainable(NAME, train, validation, context)?;
         let mut session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
         let limit = Some(self.config.epochs);
         let mut rounds = Rounds::start(NAME, self, train, validation, limit, context, State::default)?;

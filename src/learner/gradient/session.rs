@@ -19,6 +19,7 @@ use super::metric::{Measured, measure};
 use super::model::{RankingModel, TrainingBatch};
 use crate::data::Dataset;
 use crate::device::root_cause;
+use crate::learner::checks::learnable;
 use crate::learner::surrogate_value::SurrogateValue;
 use crate::learner::{FitContext, LearnerError, Selection};
 use crate::loss::{LossSpec, RankingLoss};
@@ -77,15 +78,7 @@ impl<'a> Session<'a> {
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
         let built = loss.build()?;
-        built.check_labels(&train.labels, &train.offsets)?;
-        let idle = built.degenerate_queries(&train.labels, &train.offsets)?.len();
-        if idle > 0 {
-            context.progress.warn(&format!(
-                "{NAME}: {idle} of {} training queries have nothing to learn for {}",
-                train.queries(),
-                loss.name
-            ));
-        }
+        learnable(NAME, loss, &*built, train, context)?;
         let device = context.device.clone().autodiff();
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let batches = Batches::new(train, config, context.seed, &device)

@@ -191,7 +191,10 @@ impl Learner for PermuRank {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context.progress)?;
+        checks::trainable(NAME, train, validation, context)?;
+        if self.config.measure.is_none() {
+            checks::bounded_selection(NAME, context.selection.measure)?;
+        }
         match &self.scorer {
             ScorerConfig::Linear(_) => {
                 self.alternate(&mut LinearBound::new(train, &self.config, context), train, validation, context)
@@ -232,6 +235,13 @@ impl PermuRank {
         }
         let stop = loop {
             if stable || rounds.state.path.len() == self.config.rounds {
+                if !stable {
+                    context.progress.warn(&format!(
+                        "{NAME}: c = {}: the working sets still grow after learner.rounds = {} rounds: raise it, or see \
+                         learner.aggregation and learner.pairs",
+                        self.costs[rounds.state.cost], self.config.rounds
+                    ));
+                }
                 rounds.state.all_stable &= stable;
                 rounds.state.cost += 1;
                 rounds.state.path.clear();
@@ -239,17 +249,24 @@ impl PermuRank {
                 bound.begin(&sets);
             }
             if rounds.state.cost >= self.costs.len() {
-                break if rounds.state.all_stable { StopReason::Converged } else { StopReason::Completed };
+                break if rounds.state.all_stable { StopReason::Converged } else { StopReason::NotConverged };
             }
             if let Some(stop) = rounds.stop() {
                 break stop;
             }
             let cost = self.costs[rounds.state.cost];
             let from = rounds.state.path.last().unwrap_or(&start);
-            let solved = bound.minimise(&sets, cost, from).map_err(|reason| LearnerError::Solver {
-                learner: NAME,
-                reason: format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features"),
-            })?;
+            let solved = match bound.minimise(&sets, cost, from) {
+                Ok(solved) => solved,
+                Err(reason) => {
+                    let reason = format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features");
+                    if rounds.best_round() == 0 {
+                        return Err(LearnerError::Solver { learner: NAME, reason });
+                    }
+                    context.progress.warn(&format!("{NAME}: {reason}; no further round is made"));
+                    break StopReason::NotConverged;
+                }
+            };
             if !solved.converged && context.interrupt.requested() {
                 // Half a solution is not a round: a resumed fit solves it again.
                 rounds.state.best.get_or_insert(solved.weights);
@@ -282,7 +299,7 @@ impl PermuRank {
             rounds.save_when_due()?;
         };
         let stop = match stop {
-            StopReason::Converged | StopReason::Completed if !rounds.state.best_converged => StopReason::NotConverged,
+            StopReason::Converged if !rounds.state.best_converged => StopReason::NotConverged,
             other => other,
         };
         rounds.finish(stop, |state, _| Ok(bound.model(&state.best.unwrap_or(start))))

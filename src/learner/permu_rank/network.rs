@@ -80,11 +80,14 @@ impl super::Bound for NetworkBound<'_> {
             }
         }
         let last = self.objective(sets, cost, &parameters).0;
+        if !last.is_finite() {
+            return Err("the bound is no longer finite: lower learner.learning_rate".to_owned());
+        }
         let (objective, weights) = match best {
             Some((lowest, parameters)) if lowest <= last => (lowest, parameters),
             _ => (last, parameters),
         };
-        Ok(Solved { weights, objective, gap: None, converged: true, figures: Vec::new() })
+        Ok(Solved { weights, objective, gap: None, converged: true, failure: None, figures: Vec::new() })
     }
 
     fn scores(&self, parameters: &[f64], data: &Dataset) -> Vec<f64> {

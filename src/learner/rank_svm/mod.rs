@@ -117,7 +117,7 @@ impl Learner for RankSvm {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context.progress)?;
+        checks::trainable(NAME, train, validation, context)?;
         let risk = PairRisk::new(train, self.config.weighting);
         cost_grid::fit(NAME, &self.config, &self.costs, train, validation, context, |cost, start| {
             match self.config.loss {

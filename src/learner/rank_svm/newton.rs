@@ -68,7 +68,7 @@ pub(super) fn minimise(
     };
     let gap = 0.5 * dot(&now.gradient, &now.gradient);
     let figures = vec![("newton_steps".to_owned(), steps as f64)];
-    Solved { weights: now.weights, objective: now.objective, gap: Some(gap), converged, figures }
+    Solved { weights: now.weights, objective: now.objective, gap: Some(gap), converged, failure: None, figures }
 }
 
 /// Solves `(I + C H) d = -gradient` to a residual that shrinks with the gradient.

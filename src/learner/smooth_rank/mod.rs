@@ -266,8 +266,8 @@ impl Learner for SmoothRank {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context.progress)?;
-        self.surrogate(self.config.first_sigma)?.check_labels(&train.labels, &train.offsets)?;
+        checks::trainable(NAME, train, validation, context)?;
+        checks::learnable(NAME, &self.loss, &*self.surrogate(self.config.first_sigma)?, train, context)?;
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
             let centre = objective.regression(self.config.start_lambda, self.config.optimiser, self.limits())?;

@@ -81,7 +81,7 @@ impl Learner for SvmMap {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context.progress)?;
+        checks::trainable(NAME, train, validation, context)?;
         let risk = ApRisk::new(train)?;
         let SvmMapConfig { tolerance, max_steps, .. } = &self.config;
         cost_grid::fit(NAME, &self.config, &self.costs, train, validation, context, |cost, start| {
