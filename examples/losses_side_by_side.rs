@@ -16,7 +16,7 @@ use burn::tensor::Device;
 use burn_rank::data::letor::{ReadOptions, read};
 use burn_rank::data::{Batcher, BatcherConfig, Dataset, Normaliser, NormaliserKind, RankingBatch, SynthConfig, folds};
 use burn_rank::loss::{LossSpec, RankingLoss, Reduction, registry};
-use burn_rank::measure::{Convention, Evaluation, Measure, Rankings, evaluate};
+use burn_rank::measure::{Convention, Evaluation, Measure, evaluate};
 use burn_rank::scorer::{MlpScorerConfig, Scorer, ScorerConfig};
 
 type Failure = Box<dyn std::error::Error>;
@@ -104,8 +104,7 @@ fn measure(scorer: &Scorer, data: &Dataset) -> Result<Evaluation, Failure> {
         let values = scorer.forward(batch.features, batch.mask).into_data();
         scores[data.range(query)].iter_mut().zip(values.iter::<f32>()).for_each(|(slot, score)| *slot = score);
     }
-    let rankings = Rankings { scores: &scores, labels: &data.labels, offsets: &data.offsets, document_ids: &[] };
-    Ok(evaluate(&rankings, &MEASURES, &Convention::preset("letor")?)?)
+    Ok(evaluate(&data.rankings(&scores), &MEASURES, &Convention::preset("letor")?)?)
 }
 
 fn mean_and_error(values: Vec<f64>) -> (f64, f64) {

@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
 use burn_rank::experiment::{Document, ExperimentConfig, FitOptions, fit};
 use burn_rank::learner::{Interrupt, NoProgress};
-use burn_rank::measure::{Measure, Rankings, evaluate};
+use burn_rank::measure::{Measure, evaluate};
 use burn_rank::ranker::Ranker;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ fn expectation(ranker: &Ranker) -> Result<Value, Box<dyn Error>> {
     let synth = SynthConfig { queries: 4, seed: 2, median_length: 8.0, max_length: 20, ..SynthConfig::default() };
     let data = synth.generate()?;
     let scores = ranker.predict(&data, &Device::flex())?;
-    let rankings = Rankings { scores: &scores, labels: &data.labels, offsets: &data.offsets, document_ids: &[] };
+    let rankings = data.rankings(&scores);
     let evaluation = evaluate(&rankings, &[Measure::Ndcg(Some(10)), Measure::Ap(None)], &ranker.metadata().convention)?;
     let measures: BTreeMap<String, f64> =
         evaluation.means.into_iter().map(|(measure, value)| (measure.to_string(), value)).collect();

@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use indicatif::ProgressBar;
 
-use super::progress::interrupt_on_signal;
+use super::progress::{JobsBar, interrupt_on_signal};
 use super::report::write_reports;
 use super::run_args::{CONFIG, Opened, RunArgs, holds_another};
 use super::{Failure, Table};
 use crate::experiment::{
-    CrossValidation, CrossValidationOptions, FitOptions, Measures, OutputError, OutputFolder, Report, RunRecord,
-    cross_validate, resolved_toml,
+    CrossValidation, CrossValidationOptions, Measures, OutputError, OutputFolder, Report, RunRecord, cross_validate,
+    resolved_toml,
 };
-use crate::learner::NoProgress;
+use crate::learner::StopReason;
 
 /// Arguments of `cv`.
 #[derive(Debug, Args)]
@@ -48,30 +47,21 @@ impl CvArgs {
         }
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
-        let bar = ProgressBar::new(0);
-        let done = |finished: usize, all: usize, label: &str| {
-            bar.set_length(all as u64);
-            bar.set_position(finished as u64);
-            bar.set_message(label.to_string());
-        };
+        let bar = JobsBar::new();
         let options = CrossValidationOptions {
-            fit: FitOptions {
-                device: &device,
-                directory: None,
-                resume: self.resume,
-                dashboard: false,
-                progress: &NoProgress,
-                interrupt: interrupt_on_signal()?,
-            },
+            device: &device,
             output: folder.as_ref(),
+            resume: self.resume,
             jobs: self.jobs.map(usize::from),
             threads,
-            done: &done,
+            progress: &bar,
+            interrupt: interrupt_on_signal()?,
         };
         let fitting = Instant::now();
-        let report = cross_validate(&document, &config, &options)?;
+        let report = cross_validate(&document, &config, &options);
+        bar.end();
+        let report = report?;
         let fit_time = fitting.elapsed();
-        bar.finish_and_clear();
         let result = report.result.clone();
         if let Some(folder) = &folder {
             let record = RunRecord::new(&config.device, fit_time, start.elapsed());
@@ -127,6 +117,15 @@ fn render(result: &CrossValidation) -> String {
     text += &table.render();
     for fold in result.folds.iter().filter(|fold| fold.selected != "-") {
         text += &format!("fold {} selected {}\n", fold.fold, fold.selected);
+    }
+    let unfinished: Vec<String> = result
+        .folds
+        .iter()
+        .filter(|fold| fold.stops.contains(&StopReason::NotConverged))
+        .map(|fold| fold.fold.to_string())
+        .collect();
+    if !unfinished.is_empty() {
+        text += &format!("not converged, the best iterate counts: fold {}\n", unfinished.join(", "));
     }
     text
 }

@@ -94,6 +94,11 @@ impl From<ExperimentError> for Failure {
         match error {
             ExperimentError::Learner(error) => error.into(),
             ExperimentError::Data(error) => error.into(),
+            ExperimentError::Job { label, source } => match Failure::from(*source) {
+                Failure::Input(message) => Failure::Input(format!("{label}: {message}")),
+                Failure::Work(message) => Failure::Work(format!("{label}: {message}")),
+                Failure::ClosedPipe => Failure::ClosedPipe,
+            },
             error => Failure::input(error),
         }
     }

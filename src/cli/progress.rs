@@ -1,10 +1,12 @@
 //! Progress on the terminal: a bar of rounds on standard error, and a stop on Ctrl-C.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Failure;
+use crate::experiment::JobProgress;
 use crate::learner::{Interrupt, Progress, Round};
 
 /// A bar of rounds; warnings stand above it.
@@ -40,6 +42,9 @@ impl Progress for Bar {
             *best = Some(best.map_or(value, |best| best.max(value)));
             message += &format!("  selection {value:.4}, best {:.4}", best.unwrap_or(value));
         }
+        for (name, value) in &round.figures {
+            message += &format!("  {name} {value:.4}");
+        }
         self.bar.set_message(message);
     }
 
@@ -50,6 +55,52 @@ impl Progress for Bar {
 
     fn end(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A bar of the jobs of a cross-validation; what their fits have to say is said once, at the end.
+#[derive(Debug)]
+pub struct JobsBar {
+    bar: ProgressBar,
+    /// The jobs that gave each warning.
+    warnings: Mutex<BTreeMap<String, Vec<String>>>,
+}
+
+impl JobsBar {
+    /// A bar on standard error, drawn only on a terminal.
+    pub fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, warnings: Mutex::default() }
+    }
+
+    /// Clears the bar and prints the warnings, each with the jobs it came from.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+        for (message, jobs) in &*self.warnings.lock().unwrap_or_else(PoisonError::into_inner) {
+            let others = match jobs.len() - 1 {
+                0 => String::new(),
+                others => format!(" and {others} more fits"),
+            };
+            eprintln!("warning: {message} ({}{others})", jobs[0]);
+        }
+    }
+}
+
+impl JobProgress for JobsBar {
+    fn done(&self, finished: usize, all: usize, label: &str) {
+        self.bar.set_length(all as u64);
+        self.bar.set_position(finished as u64);
+        self.bar.set_message(format!("done: {label}"));
+    }
+
+    fn warn(&self, label: &str, message: &str) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let jobs = warnings.entry(message.to_string()).or_default();
+        jobs.push(label.to_string());
+        jobs.sort();
     }
 }
 

@@ -32,11 +32,6 @@ impl Scored {
 
     /// What measures are computed on.
     pub fn rankings<'a>(&'a self, data: &'a Dataset) -> Rankings<'a> {
-        Rankings {
-            scores: &self.scores,
-            labels: &data.labels,
-            offsets: &data.offsets,
-            document_ids: &data.document_ids,
-        }
+        data.rankings(&self.scores)
     }
 }

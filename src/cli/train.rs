@@ -53,6 +53,7 @@ impl TrainArgs {
 
         let dashboard =
             !self.no_tui && !self.json && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        let dashboard = dashboard && config.learner().is_ok_and(|learner| learner.draws_dashboard());
         let bar = Bar::new(dashboard);
         let interrupt = interrupt_on_signal()?;
         let fitting = Instant::now();

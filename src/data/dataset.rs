@@ -6,6 +6,7 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use super::DataError;
+use crate::measure::Rankings;
 
 /// Documents grouped by query.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,6 +46,12 @@ impl Dataset {
         let dataset = Self { features, feature_count, labels, offsets, query_ids, document_ids: Vec::new() };
         dataset.check()?;
         Ok(dataset)
+    }
+
+    /// The rankings that one score a document makes of the queries, for [measures](crate::measure).
+    pub fn rankings<'a>(&'a self, scores: &'a [f32]) -> Rankings<'a> {
+        let Self { labels, offsets, document_ids, .. } = self;
+        Rankings { scores, labels, offsets, document_ids }
     }
 
     /// Refuses a dataset whose parts contradict each other: lengths that do not fit, offsets that do not ascend from 0

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use super::report::{CrossValidationReport, FitReport, FoldDetails, Measures, Per
 use super::splits::Split;
 use super::{ConfigError, Document, ExperimentConfig};
 use crate::data::DataError;
-use crate::learner::StopReason;
+use crate::learner::{Interrupt, Progress, Round, StopReason};
 use crate::ranker::Versions;
 
 /// One fit of a cross-validation.
@@ -26,6 +27,17 @@ struct Job {
     split: usize,
     point: usize,
     seed: u64,
+}
+
+impl Job {
+    /// Its fold, and its point of the grid and its seed where there are several.
+    fn label(&self, splits: &[Split], points: &[Point]) -> String {
+        let point = match points {
+            [_] => String::new(),
+            points => format!(", {}", grid::label(&points[self.point])),
+        };
+        format!("fold {}{point}, seed {}", splits[self.split].fold, self.seed)
+    }
 }
 
 /// What a job leaves in its folder.
@@ -52,6 +64,9 @@ pub struct FoldResult {
     pub measures: Measures,
     /// Standard error of each, over the test queries of the fold.
     pub standard_errors: Measures,
+    /// Why each of its fits ended, one a seed; absent in results of versions before 0.2.
+    #[serde(default)]
+    pub stops: Vec<StopReason>,
 }
 
 /// The result of a cross-validation.
@@ -77,21 +92,45 @@ pub struct CrossValidation {
     pub interrupted: bool,
 }
 
-/// Called after each job: jobs done, jobs in all, what the job was.
-pub type JobDone<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
+/// Receives the progress of a cross-validation, from several threads at once.
+pub trait JobProgress: Sync {
+    /// The job `label` has ended: `finished` of `all` are done.
+    fn done(&self, finished: usize, all: usize, label: &str);
+    /// The fit of the job `label` has something to say.
+    fn warn(&self, label: &str, message: &str);
+}
+
+/// The progress of one fit among many: its warnings alone.
+struct FitWarnings<'a> {
+    label: &'a str,
+    progress: &'a dyn JobProgress,
+}
+
+impl Progress for FitWarnings<'_> {
+    fn begin(&self, _: &str, _: Option<usize>) {}
+    fn round(&self, _: &Round) {}
+    fn warn(&self, message: &str) {
+        self.progress.warn(self.label, message);
+    }
+    fn end(&self) {}
+}
 
 /// What a cross-validation runs on.
 pub struct CrossValidationOptions<'a> {
-    /// How each fit is run; its directory is replaced by the job's.
-    pub fit: FitOptions<'a>,
+    /// Device of tensor work.
+    pub device: &'a Device,
     /// Folder of the jobs; nothing is kept without.
     pub output: Option<&'a OutputFolder>,
+    /// Keep the finished jobs in the folder, and continue the others.
+    pub resume: bool,
     /// Fits at once; as many as memory and `threads` allow when absent.
     pub jobs: Option<usize>,
     /// Threads that fits may take.
     pub threads: usize,
-    /// Receives each finished job.
-    pub done: JobDone<'a>,
+    /// Receives what the jobs do.
+    pub progress: &'a dyn JobProgress,
+    /// Asks for an early stop.
+    pub interrupt: Interrupt,
 }
 
 /// Runs the cross-validation of a configuration.
@@ -123,7 +162,7 @@ pub fn cross_validate(
         jobs_that_fit(largest, available_memory(), options.threads)
     });
     let results = run(&all, &splits, &configs, &points, jobs, options)?;
-    summarise(config, &points, &seeds, &splits, &results, options.fit.interrupt.requested())
+    summarise(config, &points, &seeds, &splits, &results, options.interrupt.requested())
 }
 
 /// The configuration at a point of the grid.
@@ -154,9 +193,9 @@ fn run(
         loop {
             let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
             let job = &all[next];
-            let label =
-                format!("fold {} {} seed {}", splits[job.split].fold, grid::label(&points[job.point]), job.seed);
-            let result = run_job(job, &splits[job.split], &configs[job.point], options);
+            let label = job.label(splits, points);
+            let result = run_job(job, &label, &splits[job.split], &configs[job.point], options)
+                .map_err(|source| ExperimentError::Job { label: label.clone(), source: Box::new(source) });
             let failed = result.is_err();
             let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
             results[next] = Some(result);
@@ -165,7 +204,7 @@ fn run(
             if failed {
                 queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
             }
-            (options.done)(finished, all.len(), &label);
+            options.progress.done(finished, all.len(), &label);
         }
     };
     thread::scope(|scope| {
@@ -181,6 +220,7 @@ fn run(
 
 fn run_job(
     job: &Job,
+    label: &str,
     split: &Split,
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
@@ -191,7 +231,7 @@ fn run_job(
     });
     let path = folder.as_ref().map(|(output, name)| output.file(name));
     if let Some(path) = &path {
-        if options.fit.resume
+        if options.resume
             && let Some(result) = finished(&path.join(RESULT), config)
         {
             return Ok(result);
@@ -200,12 +240,12 @@ fn run_job(
             .map_err(|source| super::OutputError::Unwritable { path: path.clone(), source })?;
     }
     let fit_options = FitOptions {
-        device: options.fit.device,
+        device: options.device,
         directory: path.as_deref(),
-        resume: options.fit.resume,
+        resume: options.resume,
         dashboard: false,
-        progress: options.fit.progress,
-        interrupt: options.fit.interrupt.clone(),
+        progress: &FitWarnings { label, progress: options.progress },
+        interrupt: options.interrupt.clone(),
     };
     let fitted = fit(config, split, job.seed, &fit_options)?;
     let result = JobResult {
@@ -278,6 +318,7 @@ fn summarise(
             validation: selections[best],
             measures,
             standard_errors,
+            stops: of_point(best).iter().map(|result| result.fit.stop).collect(),
         });
         details.push(FoldDetails {
             data: Sets::of(split),

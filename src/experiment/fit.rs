@@ -11,7 +11,7 @@ use super::splits::Split;
 use crate::data::{DataError, Dataset, Normaliser};
 use crate::learner::{FitContext, Interrupt, LearnerError, Progress, Round, StopReason};
 use crate::loss::Approximation;
-use crate::measure::{Evaluation, MeasureError, Rankings, evaluate};
+use crate::measure::{Evaluation, MeasureError, evaluate};
 use crate::ranker::{Metadata, Model, Ranker, RankerError, Versions};
 use crate::scorer::Scorer;
 
@@ -36,6 +36,10 @@ pub enum ExperimentError {
     Output(#[from] super::OutputError),
     #[error("{0}")]
     Convention(String),
+    #[error("{set} queries: {source}")]
+    Set { set: &'static str, source: MeasureError },
+    #[error("{label}: {source}")]
+    Job { label: String, source: Box<ExperimentError> },
 }
 
 /// How a fit is run, besides what is fitted.
@@ -102,23 +106,23 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
         progress: options.progress,
         interrupt: options.interrupt.clone(),
     };
-    let approximation = approximation(config, &train)?;
-    let fitted = config.learner()?.fit(&train, validation.as_ref(), &context)?;
-
     let convention = config.convention().map_err(ExperimentError::Convention)?;
     let measures = config.measures();
     let test = split.test.as_ref().map(normalised).transpose()?;
+    let sets = [("train", Some(&train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
+    let sets: Vec<(&'static str, &Dataset)> = sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
+    // What cannot be measured is known before the fit, not after.
+    for (set, data) in &sets {
+        evaluate(&data.rankings(&data.labels), &measures, &convention)
+            .map_err(|source| ExperimentError::Set { set, source })?;
+    }
+    let approximation = approximation(config, &train)?;
+    let fitted = config.learner()?.fit(&train, validation.as_ref(), &context)?;
+
     let mut evaluations = Evaluations::new();
-    for (name, data) in [("train", Some(&train)), ("validation", validation.as_ref()), ("test", test.as_ref())] {
-        let Some(data) = data else { continue };
+    for (name, data) in sets {
         let scores = fitted.model.predict(data, options.device);
-        let rankings = Rankings {
-            scores: &scores,
-            labels: &data.labels,
-            offsets: &data.offsets,
-            document_ids: &data.document_ids,
-        };
-        evaluations.insert(name, evaluate(&rankings, &measures, &convention)?);
+        evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &convention)?);
     }
     let metadata = Metadata {
         feature_names: None,

@@ -11,7 +11,7 @@ mod report;
 mod splits;
 
 pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
-pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobDone, cross_validate};
+pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobProgress, cross_validate};
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{GridError, Point, label, points};

@@ -117,8 +117,7 @@ pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Resu
 fn worst_and_best(judge: &Judge, data: &Dataset) -> Result<Option<(f64, f64)>, LearnerError> {
     let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
         let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
-        let counted = judge.counted(data, &scores)?;
-        Ok((!counted.is_empty()).then(|| counted.iter().sum::<f64>() / counted.len() as f64))
+        judge.mean(data, &scores)
     };
     Ok(mean(-1.0)?.zip(mean(1.0)?))
 }

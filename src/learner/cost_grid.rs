@@ -99,8 +99,8 @@ pub(crate) fn fit(
         let improved = rounds.record(Round {
             round,
             objective: solved.objective,
-            train: Some(merit(train)?),
-            validation: validation.map(merit).transpose()?,
+            train: merit(train)?,
+            validation: validation.map(merit).transpose()?.flatten(),
             figures,
         });
         if improved {

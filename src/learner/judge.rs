@@ -2,7 +2,7 @@
 
 use super::{FitContext, LearnerError, Selection};
 use crate::data::Dataset;
-use crate::measure::{Evaluator, Measure, Rankings, mean};
+use crate::measure::{Evaluator, Measure};
 
 /// A measure with its convention, checked.
 pub(crate) struct Judge {
@@ -26,23 +26,31 @@ impl Judge {
         self.measure
     }
 
-    /// The value of each query, in parallel; `None` where the convention leaves the query out. Scores are compared as
-    /// `f32`, the type in which a model gives them.
-    pub(crate) fn values(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<Option<f64>>, LearnerError> {
+    /// The value of each query that counts, in order. Scores are compared as `f32`, the type in which a model gives them.
+    pub(crate) fn counted(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
-        let Dataset { labels, offsets, document_ids, .. } = data;
-        Ok(self.evaluator.first_measure(&Rankings { scores: &scores, labels, offsets, document_ids })?)
+        self.counted_of_model(data, &scores)
     }
 
-    /// The values of the queries that count, in order.
-    pub(crate) fn counted(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+    /// The value of each query; `None` where the convention leaves the query out.
+    pub(crate) fn values(&self, data: &Dataset, scores: &[f32]) -> Result<Vec<Option<f64>>, LearnerError> {
+        Ok(self.evaluator.first_measure(&data.rankings(scores))?)
+    }
+
+    /// [`counted`](Self::counted) of the scores of a model.
+    pub(crate) fn counted_of_model(&self, data: &Dataset, scores: &[f32]) -> Result<Vec<f64>, LearnerError> {
         Ok(self.values(data, scores)?.into_iter().flatten().collect())
     }
 
-    /// The mean over the queries that count; 0 when none does.
-    pub(crate) fn mean(&self, data: &Dataset, scores: &[f64]) -> Result<f64, LearnerError> {
-        Ok(mean(&self.values(data, scores)?).unwrap_or(0.0))
+    /// The mean over the queries that count; `None` when none does.
+    pub(crate) fn mean(&self, data: &Dataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
+        Ok(mean(&self.counted(data, scores)?))
     }
+}
+
+/// The mean; `None` of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]
@@ -56,11 +64,13 @@ mod tests {
         let mut context = context(None);
         let judge = Judge::of_selection(&context).unwrap();
         let scores = [2.0, 1.0, 0.0];
-        assert_eq!(judge.values(&data, &scores).unwrap(), [Some(0.5), Some(0.0)]);
-        assert_eq!(judge.mean(&data, &scores).unwrap(), 0.25);
+        assert_eq!(judge.counted(&data, &scores).unwrap(), [0.5, 0.0]);
+        assert_eq!(judge.mean(&data, &scores).unwrap(), Some(0.25));
         context.selection.convention = crate::measure::Convention::default();
         let judge = Judge::of_selection(&context).unwrap();
-        assert_eq!(judge.values(&data, &scores).unwrap(), [Some(0.5), None]);
-        assert_eq!((judge.counted(&data, &scores).unwrap(), judge.mean(&data, &scores).unwrap()), (vec![0.5], 0.5));
+        assert_eq!(judge.counted(&data, &scores).unwrap(), [0.5]);
+        assert_eq!(judge.mean(&data, &scores).unwrap(), Some(0.5));
+        let empty = dataset(1, &[&[(0.0, &[0.0])]]);
+        assert_eq!(judge.mean(&empty, &[1.0]).unwrap(), None);
     }
 }

@@ -41,6 +41,12 @@ pub trait Learner: Send + Sync {
     /// Registered name, as `learner.kind` in configuration files.
     fn name(&self) -> &'static str;
 
+    /// Whether it draws a terminal dashboard where [`FitContext::dashboard`] asks for one; others report to
+    /// [`FitContext::progress`] alone.
+    fn draws_dashboard(&self) -> bool {
+        false
+    }
+
     /// Fits a model to `train`; selects among rounds on `validation` where there is one, else on `train`.
     ///
     /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`].

@@ -85,8 +85,7 @@ fn feasible(planes: &[Plane], cost: f64, multipliers: &[f64]) -> Solution {
     let multipliers = &multipliers[..planes.len()];
     // Relative to each other, not to the cost: where slack is not needed they have nothing to do with it.
     let least = 1e-9 * multipliers.iter().copied().fold(0.0, f64::max);
-    let mut multipliers: Vec<f64> =
-        multipliers.iter().map(|&alpha| if alpha > least { alpha } else { 0.0 }).collect();
+    let mut multipliers: Vec<f64> = multipliers.iter().map(|&alpha| if alpha > least { alpha } else { 0.0 }).collect();
     let total: f64 = multipliers.iter().sum();
     if total > cost {
         multipliers.iter_mut().for_each(|alpha| *alpha *= cost / total);

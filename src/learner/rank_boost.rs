@@ -218,8 +218,8 @@ impl Learner for RankBoost {
             rounds.record(Round {
                 round: rounds.next(),
                 objective,
-                train: Some(judge.mean(train, &scores)?),
-                validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?,
+                train: judge.mean(train, &scores)?,
+                validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?.flatten(),
                 figures: vec![
                     ("feature".into(), (feature + 1) as f64),
                     ("threshold".into(), f64::from(threshold)),

@@ -203,8 +203,8 @@ impl Learner for Regression {
             let round = Round {
                 round: rounds.next(),
                 objective: equations.objective(&solution.weights, lambda),
-                train: Some(merit(train)?),
-                validation: validation.map(merit).transpose()?,
+                train: merit(train)?,
+                validation: validation.map(merit).transpose()?.flatten(),
                 figures: vec![("lambda".into(), lambda)],
             };
             if rounds.record(round) {

@@ -1,11 +1,11 @@
 //! AdaRank as published on LETOR 2.0 OHSUMED: MAP, 100 rounds, the best of them on validation data.
 
 use burn::tensor::Device;
+use burn_rank::data::folds;
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::{Dataset, folds};
 use burn_rank::learner::ada_rank::AdaRankConfig;
 use burn_rank::learner::{FitContext, Interrupt, Learner, NoProgress, Selection};
-use burn_rank::measure::{Convention, Measure, Rankings};
+use burn_rank::measure::{Convention, Measure};
 
 use crate::common::shared;
 
@@ -29,9 +29,7 @@ fn test_map(config: &AdaRankConfig) -> Option<Vec<f64>> {
         };
         let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
         let scores = fitted.model.predict(&test, &context.device);
-        let Dataset { labels, offsets, document_ids, .. } = &test;
-        let rankings = Rankings { scores: &scores, labels, offsets, document_ids };
-        Measure::Ap(None).mean(&convention, &rankings).unwrap()
+        Measure::Ap(None).mean(&convention, &test.rankings(&scores)).unwrap()
     };
     Some(folds.iter().map(of_fold).collect())
 }

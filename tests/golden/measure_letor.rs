@@ -2,7 +2,7 @@
 //! convention `letor`.
 
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::measure::{Convention, Measure, Rankings, evaluate};
+use burn_rank::measure::{Convention, Measure, evaluate};
 use serde_json::Value;
 
 use crate::common::shared;
@@ -28,7 +28,7 @@ fn every_published_number_agrees() {
     for (feature, published) in features {
         let column = feature.parse::<usize>().unwrap() - 1;
         let scores: Vec<f32> = (0..data.documents()).map(|document| data.row(document)[column]).collect();
-        let rankings = Rankings { scores: &scores, labels: &data.labels, offsets: &data.offsets, document_ids: &[] };
+        let rankings = data.rankings(&scores);
         let found = evaluate(&rankings, &measures, &convention).unwrap();
         let mut expected = numbers(&published["ndcg@1..10"]);
         expected.extend(numbers(&published["p@1..10"]));

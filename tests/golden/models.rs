@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
-use burn_rank::measure::{Measure, Rankings, evaluate};
+use burn_rank::measure::{Measure, evaluate};
 use burn_rank::ranker::Ranker;
 use serde::Deserialize;
 
@@ -46,13 +46,7 @@ fn shipped_rankers_reproduce_their_scores() {
             );
         }
         let measures: Vec<Measure> = expected.measures.keys().map(|name| name.parse().unwrap()).collect();
-        let rankings = Rankings {
-            scores: &scores,
-            labels: &data.labels,
-            offsets: &data.offsets,
-            document_ids: &data.document_ids,
-        };
-        let evaluation = evaluate(&rankings, &measures, &ranker.metadata().convention).unwrap();
+        let evaluation = evaluate(&data.rankings(&scores), &measures, &ranker.metadata().convention).unwrap();
         for (measure, value) in evaluation.means {
             assert!((value - expected.measures[&measure.to_string()]).abs() < 1e-6, "{}: {measure}", path.display());
         }

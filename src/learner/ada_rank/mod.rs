@@ -289,11 +289,12 @@ impl AdaRank {
             rounds.record(Round {
                 round: rounds.next(),
                 objective: mean(values.iter().map(|value| (-value).exp())),
-                train: Some(selection.mean(train, &on_train.scores)?),
+                train: selection.mean(train, &on_train.scores)?,
                 validation: on_validation
                     .as_ref()
                     .map(|combined| selection.mean(combined.data, &combined.scores))
-                    .transpose()?,
+                    .transpose()?
+                    .flatten(),
                 figures,
             });
             rounds.save_when_due()?;

@@ -138,7 +138,7 @@ fn linear_scorers_add_up_to_one_linear_scorer() {
         let scores: Vec<f64> =
             fitted.model.predict(&data, &testing::context(None).device).into_iter().map(f64::from).collect();
         // The model that comes back ranks as the combination that was measured in its round.
-        assert_eq!(Some(judge.mean(&data, &scores).unwrap()), fitted.history[fitted.best_round - 1].train);
+        assert_eq!(judge.mean(&data, &scores).unwrap(), fitted.history[fitted.best_round - 1].train);
     }
 }
 

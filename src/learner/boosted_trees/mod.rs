@@ -283,8 +283,8 @@ impl Learner for BoostedTrees {
             rounds.record(Round {
                 round: rounds.next(),
                 objective: loss,
-                train: Some(judge.mean(train, &scores)?),
-                validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?,
+                train: judge.mean(train, &scores)?,
+                validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?.flatten(),
                 figures,
             });
             rounds.save_when_due()?;

@@ -28,10 +28,7 @@ use burn::train::metric::{
     Metric, MetricAttributes, MetricMetadata, Numeric, NumericAttributes, NumericEntry, SerializedEntry,
 };
 
-use super::NAME;
-use crate::data::Dataset;
-use crate::learner::{LearnerError, Selection};
-use crate::measure::{Convention, Evaluator, Measure, MeasureError, Rankings, mean};
+use crate::measure::{Convention, Evaluator, Measure, MeasureError, Rankings};
 
 /// What a [`RankingMetric`] is computed from.
 #[derive(Debug, Clone)]
@@ -170,25 +167,6 @@ impl Numeric for RankingMetric {
     fn final_value(&self) -> NumericEntry {
         self.state.final_value()
     }
-}
-
-/// The selection measure of scored data.
-pub(super) struct Measured {
-    /// Mean over the queries that count.
-    pub(super) mean: f64,
-    /// Values of the queries that count.
-    pub(super) queries: Vec<f64>,
-}
-
-/// Takes the selection measure of scored data.
-pub(super) fn measure(selection: &Selection, data: &Dataset, scores: &[f32]) -> Result<Measured, LearnerError> {
-    let rankings = Rankings { scores, labels: &data.labels, offsets: &data.offsets, document_ids: &data.document_ids };
-    let refused = |reason: String| LearnerError::Data { learner: NAME, reason };
-    let values = Evaluator::new(&[selection.measure], &selection.convention)
-        .and_then(|evaluator| evaluator.first_measure(&rankings))
-        .map_err(|error| refused(error.to_string()))?;
-    let mean = mean(&values).ok_or_else(|| refused(format!("no query counts for {}", selection.measure)))?;
-    Ok(Measured { mean, queries: values.into_iter().flatten().collect() })
 }
 
 #[cfg(test)]

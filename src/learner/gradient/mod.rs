@@ -46,6 +46,7 @@ use self::dashboard::{Dashboard, Shown};
 use self::log::MetricsLog;
 use self::session::{SavedSession, Session};
 use super::checks::trainable;
+use super::judge::mean;
 use super::registry::{LearnerEntry, decode, loss, parameters};
 use super::rounds::Rounds;
 use super::{FitContext, Fitted, Learner, LearnerError, Round, StopReason};
@@ -129,6 +130,10 @@ impl Learner for Gradient {
         NAME
     }
 
+    fn draws_dashboard(&self) -> bool {
+        true
+    }
+
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
         trainable(NAME, train, validation, context)?;
         let mut session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
@@ -168,8 +173,7 @@ impl Run<'_> {
             if let Some(stop) = self.rounds.stop() {
                 return Ok(stop);
             }
-            let stale = self.rounds.next() - 1 - self.rounds.best_round();
-            if self.learner.config.patience.is_some_and(|patience| stale >= patience) {
+            if self.rounds.stalled(self.learner.config.patience) {
                 return Ok(StopReason::EarlyStopped);
             }
             if self.dashboard.as_ref().is_some_and(Dashboard::stop_requested) {
@@ -193,8 +197,8 @@ impl Run<'_> {
         let round = Round {
             round: epoch,
             objective: outcome.loss,
-            train: train.as_ref().map(|measured| measured.mean),
-            validation: validation.as_ref().map(|measured| measured.mean),
+            train: train.as_deref().and_then(mean),
+            validation: validation.as_deref().and_then(mean),
             figures: outcome.figures,
         };
         self.log.write(&round)?;
@@ -206,8 +210,8 @@ impl Run<'_> {
                 steps: outcome.steps,
                 loss: outcome.loss,
                 learning_rate: outcome.learning_rate,
-                train: train.as_ref().map(|measured| &measured.queries[..]),
-                validation: validation.as_ref().map(|measured| &measured.queries[..]),
+                train: train.as_deref(),
+                validation: validation.as_deref(),
             })?;
         }
         Ok(())

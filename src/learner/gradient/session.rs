@@ -15,13 +15,13 @@ use super::NAME;
 use super::anneal::AnnealState;
 use super::batches::Batches;
 use super::config::GradientConfig;
-use super::metric::{Measured, measure};
 use super::model::{RankingModel, TrainingBatch};
 use crate::data::Dataset;
 use crate::device::root_cause;
 use crate::learner::checks::learnable;
+use crate::learner::judge::Judge;
 use crate::learner::surrogate_value::SurrogateValue;
-use crate::learner::{FitContext, LearnerError, Selection};
+use crate::learner::{FitContext, LearnerError};
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
@@ -56,7 +56,7 @@ pub(super) struct Session<'a> {
     annealed: Option<String>,
     anneal: AnnealState,
     in_measure: Option<SurrogateValue>,
-    selection: &'a Selection,
+    judge: Judge,
     seed: u64,
     batches: Batches<'a>,
     train: Prepared<'a>,
@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
             annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
             anneal: AnnealState::default(),
             in_measure: SurrogateValue::of(&*built, train)?,
-            selection: &context.selection,
+            judge: Judge::of_selection(context)?,
             seed: context.seed,
             train: Prepared::new(train, &best, &context.device),
             validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
@@ -164,22 +164,22 @@ impl<'a> Session<'a> {
         (loss, grads)
     }
 
-    /// The selection measure on the training data.
-    pub(super) fn measure_train(&self, epoch: usize) -> Result<Measured, LearnerError> {
+    /// The selection measure of each training query that counts.
+    pub(super) fn measure_train(&self, epoch: usize) -> Result<Vec<f64>, LearnerError> {
         self.measure(&self.train, epoch, "training")
     }
 
-    /// The selection measure on the validation data, where there are any.
-    pub(super) fn measure_validation(&self, epoch: usize) -> Result<Option<Measured>, LearnerError> {
+    /// The selection measure of each validation query that counts, where there are any.
+    pub(super) fn measure_validation(&self, epoch: usize) -> Result<Option<Vec<f64>>, LearnerError> {
         self.validation.as_ref().map(|data| self.measure(data, epoch, "validation")).transpose()
     }
 
-    fn measure(&self, data: &Prepared, epoch: usize, name: &str) -> Result<Measured, LearnerError> {
+    fn measure(&self, data: &Prepared, epoch: usize, name: &str) -> Result<Vec<f64>, LearnerError> {
         let scores = data.scores(&self.model.scorer.valid());
         if !scores.iter().all(|score| score.is_finite()) {
             return Err(self.diverged(format!("after epoch {epoch} the scores of the {name} data are not finite")));
         }
-        measure(self.selection, data.data(), &scores)
+        self.judge.counted_of_model(data.data(), &scores)
     }
 
     /// Says which batch was the largest: most devices that fail want memory.

@@ -283,8 +283,8 @@ impl PermuRank {
             let round = Round {
                 round: rounds.next(),
                 objective: solved.objective,
-                train: Some(merit(train)?),
-                validation: validation.map(merit).transpose()?,
+                train: merit(train)?,
+                validation: validation.map(merit).transpose()?.flatten(),
                 figures,
             };
             if !solved.converged {

@@ -5,17 +5,22 @@
 //!
 //! * Perfect: by descending level, inside each level by ascending score. Where the measure looks at the first places only
 //!   (a cut-off, reciprocal rank), the places below are by ascending score whatever the level; the number of places that
-//!   must be in order is found by bisection.
+//!   must be in order is found by bisection. Two more orders count: with the first two places by ascending score, for
+//!   conventions that do not discount the second; and, for measures of the set above a cut-off (precision, recall, success), the
+//!   fewest documents of the highest levels that must be in the set, the set by ascending score. The lowest `F` of those that
+//!   are perfect is taken.
 //! * Imperfect: the order by score, if imperfect. Else the levels lie in blocks, and the cheapest change of the measure
 //!   moves a document next to the border of two blocks across it: by one place, a swap of neighbours, or by more where
-//!   the measure does not see the swap (below a cut-off, or between places of one discount).
+//!   the measure does not see the swap (below a cut-off, or between places of one discount). Where no single move is enough
+//!   (success with several relevant documents above the cut-off), the fewest documents of the lowest levels come first.
 //!
 //! Cost: O(n log n), plus O(log n) evaluations of the measure.
 
 use std::cmp::Reverse;
 
-use super::super::products::descending;
 use super::Pairs;
+use crate::learner::products::descending;
+use crate::loss::{PermutationSet, level_score_coefficients, score_coefficients};
 
 /// Measures above this share of the perfect one are perfect: sums in another order may differ in the last digits.
 const PERFECT: f64 = 1.0 - 1e-9;
@@ -29,6 +34,8 @@ pub(super) struct Target<'a> {
     level: Vec<u32>,
     /// The pairs of `F`.
     pairs: Pairs,
+    /// The cut-off of the measure.
+    cutoff: Option<usize>,
     /// The measure of an order of the documents, best first.
     measure: OrderMeasure<'a>,
     /// The measure of a perfect order.
@@ -36,11 +43,24 @@ pub(super) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    pub(super) fn new(level: Vec<u32>, pairs: Pairs, measure: impl Fn(&[u32]) -> f64 + Send + Sync + 'a) -> Self {
+    pub(super) fn new(
+        level: Vec<u32>,
+        pairs: Pairs,
+        cutoff: Option<usize>,
+        measure: impl Fn(&[u32]) -> f64 + Send + Sync + 'a,
+    ) -> Self {
         let mut ideal: Vec<u32> = (0..level.len() as u32).collect();
         ideal.sort_by_key(|&document| Reverse(level[document as usize]));
         let perfect = measure(&ideal);
-        Self { level, pairs, measure: Box::new(measure), perfect }
+        Self { level, pairs, cutoff, measure: Box::new(measure), perfect }
+    }
+
+    /// Working sets of the query, empty.
+    pub(super) fn empty_set(&self) -> PermutationSet {
+        match self.pairs {
+            Pairs::All => PermutationSet::new(self.level.len(), self.perfect),
+            Pairs::Different => PermutationSet::over_levels(self.level.clone(), self.perfect),
+        }
     }
 
     /// The measure of an order.
@@ -59,6 +79,26 @@ impl<'a> Target<'a> {
         self.measure(order) >= PERFECT * self.perfect
     }
 
+    /// `F` of an order at `scores`.
+    fn f(&self, order: &[u32], scores: &[f64]) -> f64 {
+        let coefficients = match self.pairs {
+            Pairs::All => score_coefficients(order),
+            Pairs::Different => level_score_coefficients(order, &self.level),
+        };
+        coefficients.iter().zip(scores).map(|(coefficient, score)| coefficient * score).sum()
+    }
+
+    /// The order with the fewest `places` up to `most` for which `with` gives what `wanted` asks for; the more places, the
+    /// more likely.
+    fn fewest(most: usize, with: impl Fn(usize) -> Vec<u32>, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
+        let (mut low, mut high) = (0, most);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if wanted(&with(middle)) { high = middle } else { low = middle + 1 }
+        }
+        with(high)
+    }
+
     /// The perfect order with the lowest `F` at `scores`.
     pub(super) fn lowest_perfect(&self, scores: &[f64]) -> Vec<u32> {
         let mut ascending = descending(scores);
@@ -66,19 +106,28 @@ impl<'a> Target<'a> {
         let ascending: Vec<u32> = ascending.into_iter().map(|document| document as u32).collect();
         let mut by_level = ascending.clone();
         by_level.sort_by_key(|&document| Reverse(self.level[document as usize]));
-        let with_head = |places: usize| {
-            let mut order = by_level[..places].to_vec();
-            let mut in_head = vec![false; scores.len()];
-            order.iter().for_each(|&document| in_head[document as usize] = true);
-            order.extend(ascending.iter().copied().filter(|&document| !in_head[document as usize]));
-            order
-        };
-        let (mut low, mut high) = (0, by_level.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.is_perfect(&with_head(middle)) { high = middle } else { low = middle + 1 }
+        let perfect = |order: &[u32]| self.is_perfect(order);
+
+        let mut found = Self::fewest(by_level.len(), |places| head_first(&by_level[..places], &ascending), perfect);
+        if found.len() > 1 && scores[found[0] as usize] > scores[found[1] as usize] {
+            let mut swapped = found.clone();
+            swapped.swap(0, 1);
+            if perfect(&swapped) {
+                found = swapped;
+            }
         }
-        with_head(high)
+        if let Some(cutoff) = self.cutoff.filter(|&cutoff| cutoff < found.len()) {
+            let set = |members: usize| {
+                let mut above = head_first(&by_level[..members], &ascending)[..cutoff].to_vec();
+                above.sort_by(|&a, &b| scores[a as usize].total_cmp(&scores[b as usize]));
+                head_first(&above, &ascending)
+            };
+            let of_set = Self::fewest(cutoff, set, perfect);
+            if perfect(&of_set) && self.f(&of_set, scores) < self.f(&found, scores) {
+                found = of_set;
+            }
+        }
+        found
     }
 
     /// The imperfect order with the highest `F` at `scores`; `None` when no order is imperfect.
@@ -113,8 +162,21 @@ impl<'a> Target<'a> {
                 }
             }
         }
-        cheapest.map(|(_, order)| order)
+        cheapest.map(|(_, order)| order).or_else(|| {
+            let mut lowest = sorted.clone();
+            lowest.sort_by_key(|&document| self.level[document as usize]);
+            let imperfect = |order: &[u32]| !self.is_perfect(order);
+            Some(Self::fewest(lowest.len(), |places| head_first(&lowest[..places], &sorted), imperfect))
+                .filter(|order| imperfect(order))
+        })
     }
+}
+
+/// The documents of `head`, then the others in their order in `all`.
+fn head_first(head: &[u32], all: &[u32]) -> Vec<u32> {
+    let mut in_head = vec![false; all.len()];
+    head.iter().for_each(|&document| in_head[document as usize] = true);
+    head.iter().copied().chain(all.iter().copied().filter(|&document| !in_head[document as usize])).collect()
 }
 
 #[cfg(test)]
@@ -122,8 +184,9 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
+    use super::super::working_sets::target;
     use super::*;
-    use crate::loss::PermutationSet;
+    use crate::measure::{Convention, Measure};
 
     fn permutations(n: u32) -> Vec<Vec<u32>> {
         if n == 0 {
@@ -139,72 +202,44 @@ mod tests {
         permutations(n - 1).into_iter().flat_map(insert).collect()
     }
 
-    fn dcg(labels: &[u32], order: &[u32], cutoff: usize, discount: impl Fn(usize) -> f64) -> f64 {
-        let gain = |&document: &u32| f64::from(2u32.pow(labels[document as usize]) - 1);
-        order.iter().take(cutoff).enumerate().map(|(place, document)| gain(document) * discount(place + 1)).sum()
-    }
-
-    fn average_precision(labels: &[u32], order: &[u32]) -> f64 {
-        let (mut hits, mut sum) = (0.0, 0.0);
-        for (place, &document) in order.iter().enumerate() {
-            if labels[document as usize] > 0 {
-                hits += 1.0;
-                sum += hits / (place + 1) as f64;
-            }
-        }
-        if hits > 0.0 { sum / hits } else { 0.0 }
-    }
-
-    fn reciprocal_rank(labels: &[u32], order: &[u32]) -> f64 {
-        order.iter().position(|&document| labels[document as usize] > 0).map_or(0.0, |place| 1.0 / (place + 1) as f64)
-    }
-
-    /// Both searches against all orders, for measures of levels by label and by relevance, with and without cut-off.
+    /// Both searches against all orders, for every measure in [0, 1] and conventions that see labels otherwise.
     #[test]
     fn no_perfect_order_scores_lower_and_no_imperfect_one_higher() {
-        let log = |rank: usize| 1.0 / (1.0 + rank as f64).log2();
-        let letor = |rank: usize| if rank <= 2 { 1.0 } else { 1.0 / (rank as f64).log2() };
+        let measures = "ndcg ndcg@2 map map@2 mrr mrr@3 p@2 p@4 recall@1 recall@3 wta success@2 success@3 r_precision err \
+                        err@2 rbp pair_accuracy";
+        let measures: Vec<Measure> = measures.split_whitespace().map(|name| name.parse().unwrap()).collect();
+        let conventions = ["letor", "trec_eval", "rax"].map(|name| Convention::preset(name).unwrap());
+        let from_two = Convention { relevant_from: 2.0, ..conventions[0].clone() };
         let mut random = ChaCha8Rng::seed_from_u64(5);
         let mut perfect_by_score = 0;
-        for trial in 0..160 {
+        for trial in 0..80 {
             let n = 2 + trial % 5;
-            let labels: Vec<u32> = (0..n).map(|_| random.random_range(0..3)).collect();
+            let all = permutations(n as u32);
+            let labels: Vec<f32> = (0..n).map(|_| f32::from(random.random_range(0..3u8))).collect();
             // Every second trial, scores that follow the labels.
+            let follow = (trial % 2) as f64;
             let scores: Vec<f64> =
-                labels.iter().map(|&y| random.random_range(0.0..1.0) + (trial % 2) as f64 * f64::from(y)).collect();
-            let relevance: Vec<u32> = labels.iter().map(|&y| y.min(1)).collect();
-            for pairs in [Pairs::All, Pairs::Different] {
-                let targets = [
-                    Target::new(labels.clone(), pairs, |order: &[u32]| dcg(&labels, order, usize::MAX, log)),
-                    Target::new(labels.clone(), pairs, |order: &[u32]| dcg(&labels, order, 2, log)),
-                    Target::new(labels.clone(), pairs, |order: &[u32]| dcg(&labels, order, usize::MAX, letor)),
-                    Target::new(relevance.clone(), pairs, |order: &[u32]| average_precision(&labels, order)),
-                    Target::new(relevance.clone(), pairs, |order: &[u32]| reciprocal_rank(&labels, order)),
-                ];
-                let all = permutations(n as u32);
-                for (number, target) in targets.iter().enumerate() {
-                    let set = match pairs {
-                        Pairs::All => PermutationSet::new(n, 1.0),
-                        Pairs::Different => PermutationSet::over_levels(target.level.clone(), 1.0),
-                    };
-                    let f =
-                        |order: &[u32]| set.coefficients(order).iter().zip(&scores).map(|(c, s)| c * s).sum::<f64>();
-                    let case = format!("measure {number}, {pairs:?}, {labels:?} {scores:?}");
+                labels.iter().map(|&y| random.random_range(0.0..1.0) + follow * f64::from(y)).collect();
+            let sorted: Vec<u32> = descending(&scores).into_iter().map(|document| document as u32).collect();
+            for (measure, convention) in
+                measures.iter().flat_map(|&measure| conventions.iter().chain([&from_two]).map(move |c| (measure, c)))
+            {
+                for pairs in [Pairs::All, Pairs::Different] {
+                    let Some(target) = target(&labels, measure, convention, pairs).unwrap() else { continue };
+                    let case = format!("{measure}, {}, {pairs:?}, {labels:?} {scores:?}", convention.name);
+                    let f = |order: &[u32]| target.f(order, &scores);
                     let (perfect, imperfect): (Vec<&Vec<u32>>, Vec<_>) = all.iter().partition(|o| target.is_perfect(o));
-                    let lowest = perfect.iter().map(|o| f(o)).fold(f64::INFINITY, f64::min);
+                    assert!(all.iter().all(|order| target.measure(order) <= target.perfect + 1e-12), "{case}");
                     let found = target.lowest_perfect(&scores);
-                    assert!(target.is_perfect(&found));
-                    // Two places of one discount leave perfect orders that no order by level describes.
-                    if number != 2 {
-                        assert!((f(&found) - lowest).abs() < 1e-12, "{case}");
-                    }
-                    let highest = imperfect.iter().map(|o| f(o)).fold(f64::NEG_INFINITY, f64::max);
+                    assert!(target.is_perfect(&found), "{case}");
+                    let lowest = perfect.iter().map(|o| f(o)).fold(f64::INFINITY, f64::min);
+                    assert!((f(&found) - lowest).abs() < 1e-12, "{case}");
                     match target.highest_imperfect(&scores) {
-                        None => assert!(imperfect.is_empty()),
+                        None => assert!(imperfect.is_empty(), "{case}"),
                         Some(found) => {
-                            assert!(!target.is_perfect(&found));
-                            let sorted: Vec<u32> = descending(&scores).into_iter().map(|d| d as u32).collect();
+                            assert!(!target.is_perfect(&found), "{case}");
                             perfect_by_score += usize::from(target.is_perfect(&sorted));
+                            let highest = imperfect.iter().map(|o| f(o)).fold(f64::NEG_INFINITY, f64::max);
                             assert!((f(&found) - highest).abs() < 1e-12, "{case}");
                         }
                     }

@@ -43,35 +43,19 @@ impl<'a> WorkingSets<'a> {
         let mut queries = Vec::new();
         for query in 0..data.queries() {
             let range = data.range(query);
-            let labels = &data.labels[range.clone()];
-            let value = move |order: &[u32]| {
-                let mut scores = vec![0.0; order.len()];
-                order.iter().enumerate().for_each(|(place, &document)| scores[document as usize] = -(place as f32));
-                measure.query(convention, &Ranking { scores: &scores, labels, ids: None })
-            };
-            let level = levels(labels, measure, convention);
-            // Every order of a query is measurable, or none.
-            let in_file_order: Vec<u32> = (0..labels.len() as u32).collect();
-            if value(&in_file_order)?.is_none() {
-                continue;
-            }
-            let target = Target::new(level.clone(), pairs, move |order| value(order).ok().flatten().unwrap_or(0.0));
+            let Some(target) = target(&data.labels[range.clone()], measure, convention, pairs)? else { continue };
             let worst = target.measure(&target.worst());
             if !(worst >= 0.0 && target.perfect <= 1.0 + 1e-9) {
                 let found =
                     format!("{measure} (from {worst} to {} on query {})", target.perfect, data.query_ids[query]);
                 return Err(checks::parameter("measure", found, "a measure with values in [0, 1]"));
             }
-            if target.highest_imperfect(&vec![0.0; labels.len()]).is_some() {
-                let set = match pairs {
-                    Pairs::All => PermutationSet::new(labels.len(), target.perfect),
-                    Pairs::Different => PermutationSet::over_levels(level, target.perfect),
-                };
+            if target.highest_imperfect(&vec![0.0; range.len()]).is_some() {
                 queries.push(Query {
                     index: query,
                     first: range.start,
-                    documents: labels.len(),
-                    set,
+                    documents: range.len(),
+                    set: target.empty_set(),
                     target: Arc::new(target),
                 });
             }
@@ -110,12 +94,33 @@ impl<'a> WorkingSets<'a> {
     }
 }
 
+/// A query's labels as the searches see them; `None` where the convention leaves the query out.
+pub(super) fn target<'a>(
+    labels: &'a [f32],
+    measure: Measure,
+    convention: &'a Convention,
+    pairs: Pairs,
+) -> Result<Option<Target<'a>>, LearnerError> {
+    let value = move |order: &[u32]| {
+        let mut scores = vec![0.0; order.len()];
+        order.iter().enumerate().for_each(|(place, &document)| scores[document as usize] = -(place as f32));
+        measure.query(convention, &Ranking { scores: &scores, labels, ids: None })
+    };
+    // Every order of a query is measurable, or none.
+    let in_file_order: Vec<u32> = (0..labels.len() as u32).collect();
+    if value(&in_file_order)?.is_none() {
+        return Ok(None);
+    }
+    let value = move |order: &[u32]| value(order).ok().flatten().unwrap_or(0.0);
+    Ok(Some(Target::new(levels(labels, measure, convention), pairs, measure.cutoff(), value)))
+}
+
 /// What the measure sees of each label, as ranks of the distinct values.
 fn levels(labels: &[f32], measure: Measure, convention: &Convention) -> Vec<u32> {
     let seen = |&label: &f32| match measure {
         Measure::Ndcg(_) | Measure::Dcg(_) => convention.gain.of(f64::from(label)),
         _ if measure.is_graded() => f64::from(label),
-        _ => f64::from(u8::from(label >= 1.0)),
+        _ => f64::from(u8::from(f64::from(label) >= convention.relevant_from)),
     };
     let seen: Vec<f64> = labels.iter().map(seen).collect();
     let mut distinct = seen.clone();

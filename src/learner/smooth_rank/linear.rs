@@ -43,9 +43,9 @@ impl Objective for LinearObjective<'_> {
         (value, weighted_features(&self.train, &slopes))
     }
 
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(f64, Option<f64>), LearnerError> {
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<[Option<f64>; 2], LearnerError> {
         let merit = |data: &Dataset| judge.mean(data, &linear::scores(data, weights));
-        Ok((merit(&self.train)?, self.validation.as_deref().map(merit).transpose()?))
+        Ok([merit(&self.train)?, self.validation.as_deref().map(merit).transpose()?.flatten()])
     }
 
     fn model(&self, weights: &[f64]) -> Model {

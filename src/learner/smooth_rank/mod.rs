@@ -164,8 +164,8 @@ trait Objective {
     /// The sum of the losses over training queries, and its derivative by each weight.
     fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>);
 
-    /// The mean measure on the training data, and on the validation data if there are any.
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(f64, Option<f64>), LearnerError>;
+    /// The mean measure on the training data and on the validation data, where there are any and one query counts.
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<[Option<f64>; 2], LearnerError>;
 
     /// The model with these weights.
     fn model(&self, weights: &[f64]) -> Model;
@@ -233,7 +233,7 @@ impl SmoothRank {
             let loss = self.surrogate(sigma)?;
             let Descent { weights, objectives, gradient_norm, evaluations } =
                 descent::minimise(objective, &*loss, lambda, centre, start, self.config.optimiser, self.limits());
-            let (on_train, on_validation) = objective.merits(&weights, &judge)?;
+            let [on_train, on_validation] = objective.merits(&weights, &judge)?;
             let objective_value = objectives[objectives.len() - 1];
             let mut figures = [
                 ("lambda", lambda),
@@ -246,8 +246,7 @@ impl SmoothRank {
             .to_vec();
             let away: f64 = weights.iter().zip(centre).map(|(weight, at)| (weight - at).powi(2)).sum();
             figures.extend(in_measure.as_ref().map(|value| value.figure(objective_value - lambda * away)));
-            let made =
-                Round { round, objective: objective_value, train: Some(on_train), validation: on_validation, figures };
+            let made = Round { round, objective: objective_value, train: on_train, validation: on_validation, figures };
             if step + 1 < self.sigmas.len() {
                 rounds.pass(made);
             } else if rounds.record(made) {

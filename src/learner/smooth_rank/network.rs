@@ -69,9 +69,9 @@ impl Objective for NetworkObjective<'_> {
         (value, gradient)
     }
 
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(f64, Option<f64>), LearnerError> {
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<[Option<f64>; 2], LearnerError> {
         let merit = |data: &Dataset| judge.mean(data, &self.network.scores(weights, data));
-        Ok((merit(self.train)?, self.validation.map(merit).transpose()?))
+        Ok([merit(self.train)?, self.validation.map(merit).transpose()?.flatten()])
     }
 
     fn model(&self, weights: &[f64]) -> Model {

@@ -189,7 +189,7 @@ mod tests {
         let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
         for at in points {
             let here = risk.at(&at);
-            let loss = 1.0 - judge.mean(&data, &scores(&data, &at)).unwrap();
+            let loss = 1.0 - judge.mean(&data, &scores(&data, &at)).unwrap().unwrap();
             // At w = 0 the scores tie, and the worst order counts.
             assert!(here.value >= loss - 1e-12, "{at:?}: {} {loss}", here.value);
             for other in points {
