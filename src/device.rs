@@ -42,20 +42,38 @@ pub const BACKENDS: &[Backend] = &[
 pub enum DeviceError {
     /// No such backend.
     #[error("device `{found}`: expected one of {}{}", names(), crate::text::did_you_mean(.nearest))]
-    #[allow(missing_docs)]
-    Unknown { found: String, nearest: Option<String> },
+    Unknown {
+        /// The device name given.
+        found: String,
+        /// The backend whose name is nearest, if one is near.
+        nearest: Option<String>,
+    },
     /// A backend that this build was compiled without.
     #[error("device `{found}`: this build has no {backend} backend; build with `--features {backend}`")]
-    #[allow(missing_docs)]
-    NotBuilt { found: String, backend: &'static str },
+    NotBuilt {
+        /// The device name given.
+        found: String,
+        /// The backend, which is also the cargo feature that brings it.
+        backend: &'static str,
+    },
     /// A selector that the backend does not have.
     #[error("device `{found}`: selector `{selector}`, expected {expected}")]
-    #[allow(missing_docs)]
-    Selector { found: String, selector: String, expected: &'static str },
+    Selector {
+        /// The device name given.
+        found: String,
+        /// What follows its first colon; empty without one.
+        selector: String,
+        /// The selectors that the backend has.
+        expected: &'static str,
+    },
     /// The backend is there, the device is not.
     #[error("device `{found}` cannot be opened: {reason}")]
-    #[allow(missing_docs)]
-    Unavailable { found: String, reason: String },
+    Unavailable {
+        /// The device name given.
+        found: String,
+        /// What the backend said, or the wrong result that it computed.
+        reason: String,
+    },
 }
 
 fn names() -> String {

@@ -4,15 +4,18 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `cli`, `experiment` | the command line; configuration files, folds, grids, reports (feature `cli`) |
-//! | `report`, `plot` | the page of a run, its plots (feature `cli`) |
+//! | `cli` | the command line (feature `cli`) |
+//! | `bench` | time and memory of losses, speed of training epochs (feature `cli`) |
+//! | `report` | the page of a run (feature `cli`) |
+//! | `experiment` | configuration files, folds, grids, reports (feature `cli`) |
 //! | `learner` | everything that fits a scorer: gradient training and the papers' outer loops (feature `cli`) |
 //! | `ranker` | a trained ranker as one saved artefact (feature `cli`) |
 //! | [`scorer`] | burn modules from documents to scores |
 //! | [`loss`] | surrogates and baselines, one file each |
-//! | [`op`] | the pairwise primitives behind every loss |
+//! | [`op`] | the primitives of which nearly every loss is composed |
 //! | [`data`] | readers, datasets, folds, normalisers, padded batches |
 //! | [`measure`] | exact measures and their conventions |
+//! | `plot` | plots as inline SVG (feature `cli`) |
 
 #![warn(missing_docs)]
 #![deny(unsafe_code, clippy::undocumented_unsafe_blocks)]

@@ -28,7 +28,7 @@ impl ConvertArgs {
             ranker.export(format).map_err(|error| Failure::input(format!("{}: {error}", self.model.display())))?;
         let place = self.out.display();
         atomic_file::write(&self.out, &bytes)
-            .map_err(|error| Failure::input(format!("{place}: cannot write: {error}")))?;
+            .map_err(|error| Failure::unwritable(format!("{place}: cannot write: {error}"), &error))?;
         writeln!(out, "{place}: {format}, {} features, {} bytes", ranker.model().features(), bytes.len())?;
         Ok(())
     }

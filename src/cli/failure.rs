@@ -35,6 +35,39 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// A file that cannot be written: bad input where its place cannot be used, failed work where the system gives out
+    /// (a full disk).
+    pub fn unwritable(message: impl Display, error: &io::Error) -> Self {
+        use io::ErrorKind::{
+            AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
+        };
+        match error.kind() {
+            AlreadyExists | InvalidInput | IsADirectory | NotADirectory | NotFound | PermissionDenied
+            | ReadOnlyFilesystem => Failure::input(message),
+            _ => Failure::work(message),
+        }
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        match &error {
+            OutputError::Unwritable { source, .. } => Failure::unwritable(&error, source),
+            _ => Failure::input(error),
+        }
+    }
+}
+
+impl From<RankerError> for Failure {
+    fn from(error: RankerError) -> Self {
+        match &error {
+            RankerError::File { source, .. } => Failure::unwritable(&error, source),
+            _ => Failure::input(error),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -55,16 +88,7 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(
-    ConfigError,
-    OutputError,
-    DeviceError,
-    LossError,
-    MeasureError,
-    RankerError,
-    ExportError,
-    SignificanceError
-);
+input_errors!(ConfigError, DeviceError, LossError, MeasureError, ExportError, SignificanceError);
 
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {
@@ -94,6 +118,8 @@ impl From<ExperimentError> for Failure {
         match error {
             ExperimentError::Learner(error) => error.into(),
             ExperimentError::Data(error) => error.into(),
+            ExperimentError::Output(error) => error.into(),
+            ExperimentError::Ranker(error) => error.into(),
             ExperimentError::Job { label, source } => match Failure::from(*source) {
                 Failure::Input(message) => Failure::Input(format!("{label}: {message}")),
                 Failure::Work(message) => Failure::Work(format!("{label}: {message}")),

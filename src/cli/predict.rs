@@ -70,5 +70,5 @@ fn to_io(error: DataError) -> io::Error {
 
 fn save(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     atomic_file::write_with(path, fill)
-        .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
+        .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))
 }

@@ -80,5 +80,5 @@ fn write(config: &SynthConfig, queries: Range<usize>, path: &Path) -> Result<(),
     atomic_file::write_with(path, |file| {
         config.write_part(&mut BufWriter::new(file), queries.clone()).map(drop).map_err(io::Error::other)
     })
-    .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
+    .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))
 }

@@ -54,9 +54,12 @@ impl Dataset {
         Rankings { scores, labels, offsets, document_ids }
     }
 
-    /// Refuses a dataset whose parts contradict each other: lengths that do not fit, offsets that do not ascend from 0
-    /// to the number of documents, an empty query, two queries of one identifier, a label that is negative or not
-    /// finite, a feature that is not finite.
+    /// Refuses a dataset whose parts contradict each other.
+    ///
+    /// # Errors
+    /// [`DataError::Inconsistent`] for lengths that do not fit, offsets that do not ascend from 0 to the number of
+    /// documents, an empty query, two queries of one identifier or a feature that is not finite; [`DataError::Label`]
+    /// for a label that is negative or not finite.
     pub fn check(&self) -> Result<(), DataError> {
         let documents = self.labels.len();
         if Some(self.features.len()) != documents.checked_mul(self.feature_count) {

@@ -6,7 +6,7 @@
 //! | `query_min_max` | `(x - min) / (max - min)` over the documents of the query, as LETOR's QueryLevelNorm | nothing |
 //! | `z_score` | `(x - mean) / deviation` over all training documents | mean, deviation |
 //! | `log1p` | `sign(x) ln(1 + abs(x))` | constant features |
-//! | `quantile` | share of training documents with a smaller value, half of the equal ones included, in `[0, 1]` | 257 quantiles |
+//! | `quantile` | place among the training documents by value, from 0 (lowest) to 1 (highest), the mean place of equal ones | 257 quantiles |
 //!
 //! A feature that is constant (in the query for `query_min_max`, else in the training data) becomes 0, except under
 //! `none`. Fitting costs O(documents x features), for `quantile` a sort of each feature. Results do not depend on the
@@ -370,10 +370,10 @@ mod tests {
         }
         let log = normalised(NormaliserKind::Log1p);
         assert_eq!((log[0], log[1], log[2]), (2f32.ln(), -(2f32.ln()), 0.0));
-        // First feature: 1 2 3 5 9 stand at shares 0, 1/4, ... within the resolution of 257 quantiles.
+        // First feature: of 257 quantiles of 1 2 3 5 9, each value takes a run of equal ones; its middle is its place.
         let quantile = normalised(NormaliserKind::Quantile);
-        for (document, share) in [0.125f32, 0.5, 0.25, 0.75, 0.875].iter().enumerate() {
-            assert!((quantile[3 * document] - share).abs() <= 0.13, "{quantile:?}");
+        for (document, place) in [0.0625f32, 0.5, 0.25, 0.75, 0.9375].iter().enumerate() {
+            assert!((quantile[3 * document] - place).abs() <= 1.0 / 256.0, "{quantile:?}");
             assert_eq!(quantile[3 * document + 2], 0.0);
         }
         assert!(quantile[0] < quantile[6] && quantile[6] < quantile[3] && quantile[3] < quantile[9]);

@@ -188,8 +188,8 @@ impl ExperimentConfig {
     fn place(&self, document: &Document, error: LearnerError) -> ConfigError {
         match &error {
             LearnerError::Config { key, message } => document.refuse(&format!("learner.{key}"), message),
-            LearnerError::Parameter { parameter, .. } => {
-                document.refuse(&format!("learner.{parameter}"), &error.to_string())
+            LearnerError::Parameter { parameter, found, expected } => {
+                document.refuse(&format!("learner.{parameter}"), &format!("found {found}, expected {expected}"))
             }
             LearnerError::Loss(LossError::UnknownParameter { found, .. }) => {
                 document.refuse(&format!("loss.{found}"), &error.to_string())

@@ -20,26 +20,44 @@ pub type Evaluations = BTreeMap<&'static str, Evaluation>;
 
 /// Why an experiment failed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum ExperimentError {
+    /// Data that cannot be read, cut into splits or normalised.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// A learner that cannot be built from the configuration, or a fit that failed.
     #[error(transparent)]
     Learner(#[from] LearnerError),
+    /// A measure of the fitted ranker that cannot be taken.
     #[error(transparent)]
     Measure(#[from] MeasureError),
+    /// A normaliser, model and metadata that do not make a ranker.
     #[error(transparent)]
     Ranker(#[from] RankerError),
+    /// A configuration that is not valid, such as one with the values of a grid point.
     #[error(transparent)]
     Config(#[from] super::ConfigError),
+    /// A folder or file of the run that cannot be used or written.
     #[error(transparent)]
     Output(#[from] super::OutputError),
+    /// A convention that no preset has, or a `[grid]` that lists no values or too many combinations; the message.
     #[error("{0}")]
     Convention(String),
+    /// Queries that a measure cannot be taken of, found before the fit.
     #[error("{set} queries: {source}")]
-    Set { set: &'static str, source: MeasureError },
+    Set {
+        /// `train`, `validation` or `test`.
+        set: &'static str,
+        /// Why not.
+        source: MeasureError,
+    },
+    /// A job of a cross-validation that failed.
     #[error("{label}: {source}")]
-    Job { label: String, source: Box<ExperimentError> },
+    Job {
+        /// Its fold, grid point and seed.
+        label: String,
+        /// Why it failed.
+        source: Box<ExperimentError>,
+    },
 }
 
 /// How a fit is run, besides what is fitted.

@@ -10,17 +10,29 @@ use crate::atomic_file;
 
 /// Why a run cannot use its folder.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum OutputError {
-    /// The folder cannot be made or written.
+    /// A folder or file that cannot be made, locked or written.
     #[error("{path}: cannot write: {source}")]
-    Unwritable { path: PathBuf, source: io::Error },
-    /// Another run holds the folder.
+    Unwritable {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Another run holds the lock of the folder.
     #[error("{path}: another run is writing into this folder; choose another with --out")]
-    Busy { path: PathBuf },
-    /// A finished or different run is there already.
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds the run of another configuration.
     #[error("{path}: {reason}")]
-    Occupied { path: PathBuf, reason: String },
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// What it holds, and what to change.
+        reason: String,
+    },
 }
 
 /// A run's folder, locked against a second run until dropped.

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::judge::Judge;
 use super::{FitContext, LearnerError};
 use crate::data::Dataset;
-use crate::loss::{LossSpec, RankingLoss};
+use crate::loss::{LossError, LossSpec, RankingLoss};
 use crate::measure::Measure;
 
 /// An error about `learner.<parameter>`.
@@ -133,7 +133,18 @@ pub(crate) fn learnable(
     train: &Dataset,
     context: &FitContext,
 ) -> Result<(), LearnerError> {
-    loss.check_labels(&train.labels, &train.offsets)?;
+    match loss.check_labels(&train.labels, &train.offsets) {
+        Err(LossError::Label { query, document, found, expected }) => {
+            let reason = format!(
+                "query {}, document {}: label {found}, expected {expected} for {}",
+                train.query_ids[query],
+                document + 1,
+                spec.name
+            );
+            return Err(LearnerError::Data { learner, reason });
+        }
+        other => other?,
+    }
     let idle = loss.degenerate_queries(&train.labels, &train.offsets)?.len();
     if idle == train.queries() {
         let reason = format!("no training query has anything to learn for {}: check the labels", spec.name);

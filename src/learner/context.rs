@@ -135,10 +135,15 @@ pub enum LearnerError {
         /// What would have been valid.
         expected: String,
     },
-    /// A key that the learner does not have, or a value of another type.
+    /// A table `[learner]` that cannot be read: an unknown learner or key, a value of another type, a section that the
+    /// learner does not read or lacks, or parameters of the loss that it does not take.
     #[error("learner.{key}: {message}")]
-    #[allow(missing_docs)]
-    Config { key: String, message: String },
+    Config {
+        /// Configuration key, below `learner`.
+        key: String,
+        /// What was found there, and what was expected.
+        message: String,
+    },
     /// Data that this learner cannot learn from.
     #[error("{learner}: {reason}")]
     Data {
@@ -147,7 +152,7 @@ pub enum LearnerError {
         /// What is wrong with the data, and what to change.
         reason: String,
     },
-    /// A loss that cannot be built.
+    /// A loss that cannot be built, or refuses the labels.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
     /// A scorer that cannot be built.

@@ -6,7 +6,7 @@ use super::{LearnerError, checks};
 
 /// One value, or the values to choose from on validation data: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a finite number above 0, or a list of them")]
 pub enum Grid {
     /// One value.
     One(f64),

@@ -50,5 +50,9 @@ pub trait Learner: Send + Sync {
     /// Fits a model to `train`; selects among rounds on `validation` where there is one, else on `train`.
     ///
     /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`].
+    ///
+    /// # Errors
+    /// [`LearnerError`] for data that the learner cannot learn from, labels that the loss or the measure refuses, state
+    /// that cannot be written or read back, and a solver that broke down.
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError>;
 }

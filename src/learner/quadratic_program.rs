@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use super::products::{add_scaled, dot};
 
+/// The first cost tried, and the factor from one to the next, where slopes are at most 1.
+const FIRST_COST: f64 = 1e4;
+
 /// A linear function `offset + slope . w` below a convex risk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plane {
@@ -35,12 +38,35 @@ pub(crate) struct Solution {
 }
 
 /// Solves the programme; an error tells how clarabel ended.
+///
+/// Slopes are scaled to at most 1, and the objective so that it is neither tiny nor huge, for the solver's tolerances are
+/// in part absolute. A large cost is first tried as a smaller one: where the multipliers leave room below that, no slack
+/// is needed, and the solution is that of every larger cost.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
+    let steepest = planes.iter().map(|plane| dot(&plane.slope, &plane.slope)).fold(0.0, f64::max);
+    let steepest = if steepest > 0.0 { steepest } else { 1.0 };
+    let constraints = constraints(planes, steepest.sqrt().recip());
+    let whole = cost * steepest;
+    let mut tried = whole.min(FIRST_COST);
+    loop {
+        let multipliers = scaled(planes, &constraints, tried)?;
+        let total: f64 = multipliers.iter().sum();
+        if tried == whole || total < 0.9 * tried {
+            let multipliers = multipliers.into_iter().map(|alpha| alpha / steepest).collect();
+            return Ok(feasible(planes, cost, multipliers));
+        }
+        tried = (tried * FIRST_COST).min(whole);
+    }
+}
+
+/// The multipliers of the planes in `min 1/2 ||v||^2 + cost xi` under the scaled constraints.
+fn scaled(planes: &[Plane], constraints: &CscMatrix<f64>, cost: f64) -> Result<Vec<f64>, String> {
     let features = planes[0].slope.len();
-    let objective = half_square(features);
+    // With a small cost the objective is about as small: then all of it is multiplied.
+    let factor = cost.recip().max(1.0);
+    let objective = half_square(features, factor);
     let mut linear = vec![0.0; features];
-    linear.push(cost);
-    let constraints = constraints(planes, features);
+    linear.push(cost * factor);
     let mut limits: Vec<f64> = planes.iter().map(|plane| -plane.offset).collect();
     limits.push(0.0);
     let settings = DefaultSettings {
@@ -51,29 +77,33 @@ pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
         ..DefaultSettings::default()
     };
     let cones = [NonnegativeConeT(limits.len())];
-    let mut solver = DefaultSolver::new(&objective, &linear, &constraints, &limits, &cones, settings)
+    let mut solver = DefaultSolver::new(&objective, &linear, constraints, &limits, &cones, settings)
         .map_err(|error| error.to_string())?;
     solver.solve();
     match solver.solution.status {
-        // Whatever accuracy was reached, the bound below holds.
+        // Whatever accuracy was reached, the bound of the multipliers holds.
         SolverStatus::Solved
         | SolverStatus::AlmostSolved
         | SolverStatus::InsufficientProgress
-        | SolverStatus::MaxIterations => Ok(feasible(planes, cost, &solver.solution.z)),
+        | SolverStatus::MaxIterations => {
+            Ok(solver.solution.z[..planes.len()].iter().map(|alpha| alpha / factor).collect())
+        }
         status => Err(format!("the quadratic programme over {} cutting planes ended as {status:?}", planes.len())),
     }
 }
 
-/// `P` of `1/2 x' P x` for `x = (w, xi)`: 1 on the diagonal, 0 for `xi`.
-fn half_square(features: usize) -> CscMatrix<f64> {
+/// `P` of `1/2 x' P x` for `x = (v, xi)`: `factor` on the diagonal, 0 for `xi`.
+fn half_square(features: usize, factor: f64) -> CscMatrix<f64> {
     let columns = (0..=features).chain([features]).collect();
-    CscMatrix::new(features + 1, features + 1, columns, (0..features).collect(), vec![1.0; features])
+    CscMatrix::new(features + 1, features + 1, columns, (0..features).collect(), vec![factor; features])
 }
 
-/// `A` of `A x <= limits`: `slope_p . w - xi <= -offset_p` for each plane, then `-xi <= 0`.
-fn constraints(planes: &[Plane], features: usize) -> CscMatrix<f64> {
+/// `A` of `A x <= limits`: `scale slope_p . v - xi <= -offset_p` for each plane, then `-xi <= 0`.
+fn constraints(planes: &[Plane], scale: f64) -> CscMatrix<f64> {
+    let features = planes[0].slope.len();
     let rows = planes.len() + 1;
-    let mut values: Vec<f64> = (0..features).flat_map(|f| planes.iter().map(move |plane| plane.slope[f])).collect();
+    let mut values: Vec<f64> =
+        (0..features).flat_map(|f| planes.iter().map(move |plane| scale * plane.slope[f])).collect();
     values.extend(std::iter::repeat_n(-1.0, rows));
     let row_of = (0..features).flat_map(|_| 0..planes.len()).chain(0..rows).collect();
     let columns = (0..=features).map(|f| f * planes.len()).chain([features * planes.len() + rows]).collect();
@@ -81,11 +111,10 @@ fn constraints(planes: &[Plane], features: usize) -> CscMatrix<f64> {
 }
 
 /// Makes multipliers feasible (`alpha >= 0`, `sum alpha <= cost`), and the solution that belongs to them.
-fn feasible(planes: &[Plane], cost: f64, multipliers: &[f64]) -> Solution {
-    let multipliers = &multipliers[..planes.len()];
+fn feasible(planes: &[Plane], cost: f64, mut multipliers: Vec<f64>) -> Solution {
     // Relative to each other, not to the cost: where slack is not needed they have nothing to do with it.
     let least = 1e-9 * multipliers.iter().copied().fold(0.0, f64::max);
-    let mut multipliers: Vec<f64> = multipliers.iter().map(|&alpha| if alpha > least { alpha } else { 0.0 }).collect();
+    multipliers.iter_mut().filter(|alpha| **alpha <= least).for_each(|alpha| *alpha = 0.0);
     let total: f64 = multipliers.iter().sum();
     if total > cost {
         multipliers.iter_mut().for_each(|alpha| *alpha *= cost / total);
@@ -132,10 +161,18 @@ mod tests {
     /// Slopes far from 1: the multiplier, 1 / |a|^2, is tiny beside the cost.
     #[test]
     fn steep_planes_keep_their_multipliers() {
-        for cost in [1.0, 1e3, 1e6] {
+        for cost in [1e-3, 1.0, 1e3, 1e6, 1e10] {
             let solution = solve(&[plane(1.0, &[-3000.0])], cost).unwrap();
             assert!((solution.weights[0] * 3000.0 - 1.0).abs() < 1e-6, "C = {cost}: {:?}", solution.weights);
         }
+    }
+
+    /// Slopes and costs so small that the minimum is 1e-14: `w = C a`.
+    #[test]
+    fn flat_planes_keep_their_digits() {
+        let solution = solve(&[plane(1.0, &[-1e-3])], 1e-8).unwrap();
+        assert!((solution.weights[0] / 1e-11 - 1.0).abs() < 1e-6, "{:?}", solution.weights);
+        assert!((solution.bound / 1e-8 - 1.0).abs() < 1e-6, "{}", solution.bound);
     }
 
     #[test]

@@ -248,7 +248,8 @@ impl Learner for RankBoost {
 pub const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
     summary: "boosting of feature thresholds on the exponential loss of pairs",
-    paper: "Freund, Iyer, Schapire, Singer, JMLR 4 (2003); the baseline of direct-optimization, section 6",
+    paper: "Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences; the baseline \
+            of Xu et al., Direct optimization of evaluation measures in learning to rank, section 6",
     takes_loss: false,
     takes_scorer: false,
     defaults: || registry::parameters(&RankBoostConfig::default()),

@@ -224,7 +224,8 @@ impl Learner for Regression {
 pub const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
     summary: "ridge regression on gains, in closed form, lambda chosen on validation data",
-    paper: "smoothrank, sections 4.4.1 and 7",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, sections 4.4.1 \
+            and 7",
     takes_loss: false,
     takes_scorer: false,
     defaults: || registry::parameters(&RegressionConfig::default()),

@@ -11,7 +11,6 @@ use burn::tensor::{Bool, Tensor};
 use super::lists::{one_in_place_of_zero, sum_documents};
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
-use crate::measure::Gain;
 use crate::op::{Step, step_sum};
 
 const NAME: &str = "approx_ap";
@@ -71,10 +70,6 @@ impl RankingLoss for ApproxAp {
 
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {

@@ -11,7 +11,6 @@ use burn::tensor::Tensor;
 use super::pairs::sum_over_pairs;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
-use crate::measure::Gain;
 use crate::op::PairLoss;
 
 const NAME: &str = "approx_kendall_tau";
@@ -59,10 +58,6 @@ impl RankingLoss for ApproxKendallTau {
 
     fn orientation(&self) -> Orientation {
         Orientation::Measure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -12,7 +12,6 @@ use burn::tensor::{Bool, Tensor};
 use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
-use crate::measure::Gain;
 use crate::op::Step;
 
 const NAME: &str = "approx_precision";
@@ -78,10 +77,6 @@ impl RankingLoss for ApproxPrecision {
 
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {

@@ -13,7 +13,6 @@ use super::lists::sum_documents;
 use super::pairs::loss_over_others;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
-use crate::measure::Gain;
 use crate::op::{PairLoss, PairWeight, Step};
 
 const NAME: &str = "approx_rr";
@@ -73,10 +72,6 @@ impl RankingLoss for ApproxRr {
 
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {

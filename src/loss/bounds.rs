@@ -160,6 +160,9 @@ impl PermutationSet {
     }
 
     /// Adds a perfect permutation; false if it was there, or one of the same `F` at all scores.
+    ///
+    /// # Errors
+    /// [`PermutationError::NotAPermutation`] where `order` does not name every document of the query once.
     pub fn insert_perfect(&mut self, order: Vec<u32>) -> Result<bool, PermutationError> {
         self.check(&order)?;
         let new = self.is_new(&order, &self.perfect);
@@ -170,6 +173,10 @@ impl PermutationSet {
     }
 
     /// Adds an imperfect permutation of the given measure; false if it was there, or one of the same `F` at all scores.
+    ///
+    /// # Errors
+    /// [`PermutationError::NotAPermutation`] where `order` does not name every document of the query once;
+    /// [`PermutationError::NotImperfect`] where `measure` is NaN or not below that of the perfect permutations.
     pub fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> Result<bool, PermutationError> {
         self.check(&order)?;
         if measure.is_nan() || measure >= self.perfect_measure {

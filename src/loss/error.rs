@@ -49,12 +49,20 @@ pub enum LossError {
         /// The shape it should have.
         expected: Vec<usize>,
     },
+    /// Offsets that do not partition the documents into queries.
+    #[error("offsets of queries: found {found}, expected an ascent from 0 to {documents}, the number of labels")]
+    Offsets {
+        /// The first one, the last one, or the descent.
+        found: String,
+        /// Number of labels.
+        documents: usize,
+    },
     /// A label outside the domain of the gain.
-    #[error("query {query}, document {document}: label {found}, expected {expected}")]
+    #[error("query {}, document {}: label {found}, expected {expected}", .query + 1, .document + 1)]
     Label {
-        /// Position of the query, from 0.
+        /// Position of the query, from 0; the message counts from 1.
         query: usize,
-        /// Position of the document in its query, from 0.
+        /// Position of the document in its query, from 0; the message counts from 1.
         document: usize,
         /// The label.
         found: f64,
@@ -62,19 +70,19 @@ pub enum LossError {
         expected: String,
     },
     /// A score that is not finite at a document.
-    #[error("query {query}, document {document}: score {found}, expected a finite number")]
+    #[error("query {}, document {}: score {found}, expected a finite number", .query + 1, .document + 1)]
     Score {
-        /// Position of the query, from 0.
+        /// Position of the query, from 0; the message counts from 1.
         query: usize,
-        /// Position of the document in its query, from 0.
+        /// Position of the document in its query, from 0; the message counts from 1.
         document: usize,
         /// The score.
         found: f64,
     },
     /// A query weight that is negative or not finite.
-    #[error("query {query}: weight {found}, expected a finite number >= 0")]
+    #[error("query {}: weight {found}, expected a finite number >= 0", .query + 1)]
     Weight {
-        /// Position of the query, from 0.
+        /// Position of the query, from 0; the message counts from 1.
         query: usize,
         /// The weight.
         found: f64,

@@ -14,7 +14,6 @@ use burn::tensor::{IndexingUpdateOp, Int, Tensor};
 use super::lists::sum_documents;
 use super::registry::{LossEntry, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
-use crate::measure::Gain;
 use crate::op::rank;
 
 const NAME: &str = "list_mle";
@@ -61,10 +60,6 @@ impl RankingLoss for ListMle {
 
     fn orientation(&self) -> Orientation {
         Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -11,7 +11,6 @@ use burn::tensor::Tensor;
 use super::lists::sum_documents;
 use super::registry::{LossEntry, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss};
-use crate::measure::Gain;
 
 const NAME: &str = "list_net";
 
@@ -52,10 +51,6 @@ impl RankingLoss for ListNet {
 
     fn orientation(&self) -> Orientation {
         Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -2,6 +2,19 @@
 //!
 //! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true for a document) and keeps the
 //! promises stated at [`RankingLoss`].
+//!
+//! # Papers
+//! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state
+//! them.
+//!
+//! - **approximation-framework**: T. Qin, T.-Y. Liu and H. Li, A general approximation framework for direct
+//!   optimization of information retrieval measures, technical report MSR-TR-2008-164, Microsoft Research Asia,
+//!   November 2008.
+//! - **direct-optimization**: J. Xu, H. Li, T.-Y. Liu, Y. Peng, M. Lu and W.-Y. Ma, Direct optimization of evaluation
+//!   measures in learning to rank, technical report, Microsoft Research.
+//! - **smoothrank**: O. Chapelle and M. Wu, Gradient descent optimization of smoothed information retrieval metrics,
+//!   11 August 2009.
+//! - **softrank-directness**: Y. He and T.-Y. Liu, Are algorithms directly optimizing IR measures really direct?
 
 mod approx_ap;
 mod approx_dcg;
@@ -121,8 +134,10 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// How value and loss are related.
     fn orientation(&self) -> Orientation;
 
-    /// Gain whose domain the labels must be in; `None` when any finite label will do.
-    fn gain(&self) -> Option<&Gain>;
+    /// Gain whose domain the labels must be in; `None`, the default, when any finite label will do.
+    fn gain(&self) -> Option<&Gain> {
+        None
+    }
 
     /// Loss of each query of clean lists, `[B]`. Degenerate queries are zeroed by the caller, which also zeroes the gradient
     /// that comes back: the derivatives at a degenerate query need only be finite.
@@ -310,9 +325,14 @@ fn check_label(gain: Option<&Gain>, query: usize, document: usize, found: f64) -
 }
 
 fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), LossError> {
-    let ordered = offsets.is_sorted() && offsets.first() == Some(&0) && offsets.last() == Some(&documents);
-    if ordered {
-        return Ok(());
-    }
-    Err(LossError::Shape { what: "offsets", found: offsets.to_vec(), expected: vec![0, documents] })
+    let found = match offsets {
+        [] => "none".to_string(),
+        [first, ..] if *first != 0 => format!("the first at {first}"),
+        [.., last] if *last != documents => format!("the last at {last}"),
+        _ => match offsets.windows(2).find(|two| two[0] > two[1]) {
+            Some(two) => format!("{} after {}", two[1], two[0]),
+            None => return Ok(()),
+        },
+    };
+    Err(LossError::Offsets { found, documents })
 }

@@ -77,7 +77,7 @@ impl RankingLoss for MseGain {
         let relevance = lists.relevance();
         let mean =
             |part: Tensor<2>| sum_documents(squares.clone() * part.clone()) / one_in_place_of_zero(sum_documents(part));
-        (mean(relevance.clone()) + mean(lists.mask.clone() - relevance)) / 2.0
+        (mean(relevance.clone()) + mean(lists.mask.clone() - relevance)) * 0.5
     }
 }
 

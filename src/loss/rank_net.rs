@@ -11,7 +11,6 @@ use burn::tensor::Tensor;
 use super::pairs::sum_over_pairs;
 use super::registry::{LossEntry, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
-use crate::measure::Gain;
 use crate::op::PairLoss;
 
 const NAME: &str = "rank_net";
@@ -63,10 +62,6 @@ impl RankingLoss for RankNet {
 
     fn orientation(&self) -> Orientation {
         Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

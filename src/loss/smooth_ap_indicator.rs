@@ -12,7 +12,7 @@ use burn::tensor::{Bool, Tensor};
 use super::lists::{one_in_place_of_zero, sum_documents};
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
-use crate::measure::{Discount, Gain};
+use crate::measure::Discount;
 use crate::op::{Step, indicator_sum, step_sum};
 
 const NAME: &str = "smooth_ap_indicator";
@@ -60,10 +60,6 @@ impl RankingLoss for SmoothApIndicator {
 
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {

@@ -13,7 +13,7 @@ use burn::tensor::{Bool, Tensor};
 use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
-use crate::measure::{Discount, Gain};
+use crate::measure::Discount;
 use crate::op::{differences, indicator_sum};
 
 const NAME: &str = "smooth_rr";
@@ -65,10 +65,6 @@ impl RankingLoss for SmoothRr {
 
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {

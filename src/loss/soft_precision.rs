@@ -11,7 +11,6 @@ use burn::tensor::{Bool, Tensor};
 use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error, rank_distribution};
-use crate::measure::Gain;
 
 const NAME: &str = "soft_precision";
 
@@ -63,10 +62,6 @@ impl RankingLoss for SoftPrecision {
 
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        None
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {

@@ -91,14 +91,14 @@ impl RankingLoss for SoftmaxCrossEntropy {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let cross_entropy = |scores: Tensor<2>| {
-            sum_documents(lists.labels.clone() * lists.log_softmax(scores / self.temperature)).neg()
+            sum_documents(lists.labels.clone() * lists.log_softmax(scores * self.temperature.recip())).neg()
         };
         let loss = match self.gumbel_samples {
             0 => cross_entropy(lists.scores.clone()),
             samples => {
                 let draw = |sample| cross_entropy(perturbed(lists.scores.clone(), self.seed, sample));
                 let first = draw(0);
-                (1..samples).map(draw).fold(first, |sum, loss| sum + loss) / samples as f64
+                (1..samples).map(draw).fold(first, |sum, loss| sum + loss) * (samples as f64).recip()
             }
         };
         if self.normalise { loss / one_in_place_of_zero(sum_documents(lists.labels.clone())) } else { loss }

@@ -122,6 +122,9 @@ pub struct Convention {
 
 impl Convention {
     /// Checks every field against its range.
+    ///
+    /// # Errors
+    /// [`MeasureError::Convention`] names the first field out of its range.
     pub fn check(&self) -> Result<(), MeasureError> {
         self.gain.check()?;
         self.discount.check()?;

@@ -125,6 +125,10 @@ pub struct Evaluator {
 
 impl Evaluator {
     /// Checks the measures' parameters and the convention.
+    ///
+    /// # Errors
+    /// [`MeasureError::MeasureParameter`] for a cut-off of 0 or a persistence that is not between 0 and 1;
+    /// [`MeasureError::Convention`] for a field of the convention out of its range.
     pub fn new(measures: &[Measure], convention: &Convention) -> Result<Self, MeasureError> {
         measures.iter().try_for_each(Measure::check)?;
         convention.check()?;
@@ -136,6 +140,9 @@ impl Evaluator {
     }
 
     /// All measures of all queries, in parallel.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::first_measure`]; [`MeasureError::NoQueries`] for a measure that no query counts for.
     pub fn evaluate(&self, rankings: &Rankings) -> Result<Evaluation, MeasureError> {
         let (values, empty_queries) = self.values(rankings)?;
         let count = self.measures.len();
@@ -144,6 +151,12 @@ impl Evaluator {
     }
 
     /// All measures of one query, for [`Evaluator::summary`].
+    ///
+    /// # Errors
+    /// [`MeasureError::Length`] for arrays of different lengths, [`MeasureError::NoDocumentIds`] where the convention
+    /// orders ties by identifiers that are absent, [`MeasureError::Score`] for NaN or +inf, [`MeasureError::Label`] for
+    /// a label that the convention refuses, [`MeasureError::Grade`] for one above its maximum grade where ERR is
+    /// measured. The query is called 1.
     pub fn query(&self, ranking: &Ranking) -> Result<QueryValues, MeasureError> {
         let mut values = Vec::with_capacity(self.measures.len());
         let empty = self.append(ranking, 1, &mut Workspace::default(), &mut values)?;
@@ -151,6 +164,9 @@ impl Evaluator {
     }
 
     /// The evaluation of queries that were measured one by one, in the order given.
+    ///
+    /// # Errors
+    /// [`MeasureError::NoQueries`] for a measure that no query counts for.
     pub fn summary(&self, queries: &[&QueryValues]) -> Result<Evaluation, MeasureError> {
         let of_measure = |m: usize| queries.iter().map(|query| query.values[m]).collect();
         let per_query = (0..self.measures.len()).map(of_measure).collect();
@@ -176,6 +192,11 @@ impl Evaluator {
     }
 
     /// The values of the first measure for every query, in order.
+    ///
+    /// # Errors
+    /// [`MeasureError::Length`] or [`MeasureError::Offsets`] for arrays that do not fit each other; otherwise the error
+    /// of the first query in order that [`Evaluator::query`] refuses, with its number from 1. All measures are
+    /// computed, so that any of them can refuse.
     pub fn first_measure(&self, rankings: &Rankings) -> Result<Vec<Option<f64>>, MeasureError> {
         let (values, _) = self.values(rankings)?;
         Ok(values.into_iter().step_by(self.measures.len().max(1)).collect())
@@ -240,6 +261,9 @@ pub fn mean(values: &[Option<f64>]) -> Option<f64> {
 }
 
 /// All `measures` of all queries in `convention`, in parallel.
+///
+/// # Errors
+/// Those of [`Evaluator::new`] and [`Evaluator::evaluate`].
 pub fn evaluate(
     rankings: &Rankings,
     measures: &[Measure],
@@ -250,6 +274,9 @@ pub fn evaluate(
 
 impl Measure {
     /// This measure of one query; `None` where the convention excludes it because no document is relevant.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::new`] and [`Evaluator::query`].
     pub fn query(&self, convention: &Convention, ranking: &Ranking) -> Result<Option<f64>, MeasureError> {
         self.check()?;
         convention.check()?;
@@ -260,6 +287,9 @@ impl Measure {
     }
 
     /// The mean of this measure over all queries, in parallel: what selects models and drives boosting.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::new`] and [`Evaluator::evaluate`].
     pub fn mean(&self, convention: &Convention, rankings: &Rankings) -> Result<f64, MeasureError> {
         let evaluator = Evaluator::new(&[*self], convention)?;
         evaluator.mean_of(self, &evaluator.first_measure(rankings)?)

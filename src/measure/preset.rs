@@ -106,6 +106,9 @@ impl Convention {
     ];
 
     /// The preset of this name.
+    ///
+    /// # Errors
+    /// [`MeasureError::UnknownPreset`] for a name that no preset has, with all names and the nearest.
     pub fn preset(name: &str) -> Result<Self, MeasureError> {
         let preset = Self::PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
             let names: Vec<&str> = Self::PRESETS.iter().map(|preset| preset.name).collect();

@@ -2,24 +2,23 @@
 
 use std::{
     cell::Cell,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 /// Budget a process starts with: 256 MiB.
-pub const DEFAULT_MEMORY_BUDGET: usize = 256 << 20;
+const DEFAULT_MEMORY_BUDGET: usize = 256 << 20;
 
 /// Temporaries of `[batch, rows, documents]` that a chunk of rows keeps alive at once, at most.
 const LIVE_TEMPORARIES: usize = 8;
 
 static MEMORY_BUDGET: AtomicUsize = AtomicUsize::new(DEFAULT_MEMORY_BUDGET);
-static TENSOR_PATH: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static TENSOR_PATH_HERE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Sets how many bytes the temporaries of one primitive may take when it is computed by tensor operations, for the
-/// whole process. A list whose single row of pairs exceeds the budget is still computed, one row at a time.
+/// whole process; 256 MiB at the start. A list whose single row of pairs exceeds the budget is still computed, one row at a time.
 pub fn set_memory_budget(bytes: usize) {
     MEMORY_BUDGET.store(bytes, Ordering::Relaxed);
 }
@@ -27,12 +26,6 @@ pub fn set_memory_budget(bytes: usize) {
 /// The budget in bytes; see [`set_memory_budget`].
 pub fn memory_budget() -> usize {
     MEMORY_BUDGET.load(Ordering::Relaxed)
-}
-
-/// Makes every primitive of the process use its tensor definition (`true`) or the fastest path of its backend
-/// (`false`, the default).
-pub fn set_tensor_path(tensor_path: bool) {
-    TENSOR_PATH.store(tensor_path, Ordering::Relaxed);
 }
 
 /// Runs `f` with every primitive that this thread calls computed, and differentiated, by its tensor definition.
@@ -49,7 +42,7 @@ pub fn with_tensor_path<R>(f: impl FnOnce() -> R) -> R {
 
 /// Whether a primitive called now uses its tensor definition.
 pub(super) fn uses_tensor_path() -> bool {
-    TENSOR_PATH_HERE.get() || TENSOR_PATH.load(Ordering::Relaxed)
+    TENSOR_PATH_HERE.get()
 }
 
 /// Ranges of rows whose `[batch, rows, documents]` temporaries stay within the memory budget.

@@ -1,5 +1,5 @@
-//! The primitives: every surrogate is a short composition of these sums over one list. Those over pairs take the time; the
-//! others are here because a backend's own operations would then take most of the rest.
+//! The primitives: sums over one list, of which nearly every loss is a short composition. Those over pairs take the
+//! time; the others are here because a backend's own operations would then take most of the rest.
 //!
 //! | primitive | value for document i |
 //! |---|---|
@@ -15,6 +15,11 @@
 //! | [`ideal_dcg`] | one value a list: the largest sum of gains times discounts, no gradient |
 //!
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`.
+//!
+//! Some losses do their main work with the backend's own operations. `neural_ndcg`, `smooth_rr` in its general form,
+//! [`rank_distribution`](crate::loss::rank_distribution) and
+//! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) hold tensors over pairs, `[B, N, N]`,
+//! outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
 
 mod array;
 mod at_rank;
@@ -36,7 +41,7 @@ mod rank_expectation;
 mod step_sum;
 
 pub use at_rank::at_rank;
-pub use execution::{DEFAULT_MEMORY_BUDGET, memory_budget, set_memory_budget, set_tensor_path, with_tensor_path};
+pub use execution::{memory_budget, set_memory_budget, with_tensor_path};
 pub use exp2::exp2;
 pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::indicator_sum;

@@ -20,12 +20,12 @@ const BURN: &str = "0.22.1";
 #[derive(Debug, thiserror::Error)]
 pub enum RankerError {
     /// A file that cannot be read or written.
-    #[error("{path}: {reason}")]
+    #[error("{path}: {source}")]
     File {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        reason: String,
+        source: std::io::Error,
     },
     /// A file that is no ranker, is damaged, or is newer than this version.
     #[error("{path}: {source}")]
@@ -193,8 +193,7 @@ impl Ranker {
     /// # Errors
     /// [`RankerError::File`]; a file that was there before is then untouched.
     pub fn save(&self, path: &Path) -> Result<(), RankerError> {
-        atomic_file::write(path, &self.to_bytes())
-            .map_err(|error| RankerError::File { path: path.into(), reason: error.to_string() })
+        atomic_file::write(path, &self.to_bytes()).map_err(|source| RankerError::File { path: path.into(), source })
     }
 
     /// Reads a file onto a device.
@@ -203,8 +202,7 @@ impl Ranker {
     /// A file that cannot be read, is no ranker, is damaged or newer than this version, or does not hold what it
     /// announces; never a ranker with other scores than the one saved.
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
-        let bytes =
-            std::fs::read(path).map_err(|error| RankerError::File { path: path.into(), reason: error.to_string() })?;
+        let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         Self::from_bytes(&bytes, path, device)
     }
 

@@ -426,7 +426,7 @@ fn bad_input_is_named() {
         let weights = attempt(&|_| {}, Some(vec![1.0])).unwrap_err();
         assert_eq!(weights.to_string(), "weights has shape [1], expected [2]", "{name}");
         let offsets = loss.check_labels(&[0.0, 1.0], &[0, 3]).unwrap_err();
-        assert!(matches!(offsets, LossError::Shape { what: "offsets", .. }), "{name}: {offsets}");
+        assert!(matches!(offsets, LossError::Offsets { .. }), "{name}: {offsets}");
 
         let (scores, labels, mask) = tensors(&queries, 4, 0.0, DType::F32);
         let narrow = labels.clone().narrow(1, 0, 3);

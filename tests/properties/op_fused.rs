@@ -190,7 +190,6 @@ fn pair_loss_agrees_with_its_definition() {
             PairLoss::SquaredHinge { margin: 0.7 },
             PairLoss::Fidelity,
             PairLoss::SoftZeroOne,
-            PairLoss::SoftZeroOne,
         ] {
             check(&format!("{name}, {loss:?}"), "pair_loss", 100, 1e-6, |inputs| {
                 let [x, _, labels, mask] = inputs;

@@ -102,6 +102,9 @@ impl Default for ReadOptions {
 
 impl ReadOptions {
     /// Refuses options out of their ranges: every limit is at least 1.
+    ///
+    /// # Errors
+    /// [`DataError::Option`] names the first limit that is 0.
     pub fn check(&self) -> Result<(), DataError> {
         let limits = [
             ("features", self.features.map(|features| features as u64)),

@@ -350,7 +350,8 @@ impl Learner for AdaRank {
 pub const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
     summary: "boosting of any measure in [0, 1]; weak rankers are single features, or scorers trained by a loss",
-    paper: "direct-optimization, section 5.1 and Figure 6",
+    paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, section 5.1 \
+            and Figure 6",
     takes_loss: true,
     takes_scorer: true,
     defaults: || registry::parameters(&AdaRankConfig::default()),

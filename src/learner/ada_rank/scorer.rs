@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{AdaRankConfig, Member, NAME, WeakRankers};
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
 use crate::learner::judge::Judge;
-use crate::learner::{FitContext, LearnerError, linear};
+use crate::learner::{FitContext, LearnerError, checks, linear};
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::{Model, Parts};
 use crate::scorer::{Scorer, ScorerConfig};
@@ -72,7 +72,7 @@ impl<'a> ScorerRankers<'a> {
         context: &FitContext,
     ) -> Result<Self, LearnerError> {
         let loss = weak.loss.build()?;
-        loss.check_labels(&train.labels, &train.offsets)?;
+        checks::learnable(NAME, &weak.loss, &*loss, train, context)?;
         let values = judge.values(train, &vec![0.0f32; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher = Batcher::new(train, &BatcherConfig::default(), seed_for(context.seed, "ada_rank batches", 0))

@@ -307,7 +307,8 @@ impl Learner for BoostedTrees {
 pub const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
     summary: "gradient boosting of regression trees on any loss; LambdaMART with lambda_ndcg",
-    paper: "Friedman, Annals of Statistics 29 (2001); smoothrank, section 6",
+    paper: "Friedman, Greedy function approximation: a gradient boosting machine; Chapelle and Wu, Gradient descent \
+            optimization of smoothed information retrieval metrics, section 6",
     takes_loss: true,
     takes_scorer: false,
     defaults: || registry::parameters(&BoostedTreesConfig::default()),

@@ -12,8 +12,12 @@ fn small() -> BoostedTreesConfig {
     BoostedTreesConfig { min_documents: 1, l2: 0.0, leaves: 4, rounds: 20, ..BoostedTreesConfig::default() }
 }
 
+fn fit_spec(config: &BoostedTreesConfig, loss: &LossSpec, data: &Dataset) -> Fitted {
+    config.check(loss).unwrap().fit(data, None, &testing::context(None)).unwrap()
+}
+
 fn fit(config: &BoostedTreesConfig, loss: &str, data: &Dataset) -> Fitted {
-    config.check(&LossSpec::new(loss)).unwrap().fit(data, None, &testing::context(None)).unwrap()
+    fit_spec(config, &LossSpec::new(loss), data)
 }
 
 #[test]
@@ -29,9 +33,10 @@ fn an_exclusive_or_is_ordered_by_every_kind_of_loss() {
 /// Softmax indicators do not move at equal scores, where boosting starts.
 #[test]
 fn a_loss_that_is_flat_at_equal_scores_is_learned() {
-    for loss in ["smooth_ndcg", "smooth_ap_indicator", "smooth_precision", "smooth_rr"] {
-        let fitted = fit(&small(), loss, &exclusive_or());
-        assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0), "{loss}");
+    let by_name = ["smooth_ndcg", "smooth_ap_indicator", "smooth_rr"].map(LossSpec::new);
+    for loss in by_name.into_iter().chain([LossSpec::new("smooth_precision").with("k", 2)]) {
+        let fitted = fit_spec(&small(), &loss, &exclusive_or());
+        assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0), "{loss:?}");
     }
 }
 

@@ -69,7 +69,8 @@ pub struct Gradient {
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
     summary: "gradient descent of any scorer on any loss",
-    paper: "approximation-framework, Algorithm 1, as one query a step",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of information retrieval \
+            measures, Algorithm 1, as one query a step",
     takes_loss: true,
     takes_scorer: true,
     defaults: || parameters(&GradientConfig::default()),

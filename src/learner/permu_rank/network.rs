@@ -1,5 +1,6 @@
-//! The bound of any scorer: Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, `w_0` the initial parameters and the type
-//! two hinge by automatic differentiation. There is no duality gap; the lowest objective met is returned.
+//! The bound of any scorer: Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, `w_0` the initial parameters and
+//! `loss_q` the configured type two bound (hinge, margin hinge, logistic or exponential), by automatic differentiation.
+//! There is no duality gap; the lowest objective met is returned.
 
 use super::PermuRankConfig;
 use super::working_sets::WorkingSets;

@@ -208,7 +208,7 @@ mod tests {
         let measures = "ndcg ndcg@2 map map@2 mrr mrr@3 p@2 p@4 recall@1 recall@3 wta success@2 success@3 r_precision err \
                         err@2 rbp pair_accuracy";
         let measures: Vec<Measure> = measures.split_whitespace().map(|name| name.parse().unwrap()).collect();
-        let conventions = ["letor", "trec_eval", "rax"].map(|name| Convention::preset(name).unwrap());
+        let conventions = ["letor", "rax", "standard"].map(|name| Convention::preset(name).unwrap());
         let from_two = Convention { relevant_from: 2.0, ..conventions[0].clone() };
         let mut random = ChaCha8Rng::seed_from_u64(5);
         let mut perfect_by_score = 0;

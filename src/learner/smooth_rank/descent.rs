@@ -19,7 +19,7 @@ const MEMORY: usize = 10;
 /// How each sigma is minimised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Optimiser {
+pub enum Optimizer {
     /// Polak-Ribiere conjugate gradient, as in the paper.
     #[default]
     ConjugateGradient,
@@ -109,7 +109,7 @@ pub(super) fn minimise(
     lambda: f64,
     centre: &[f64],
     start: &[f64],
-    optimiser: Optimiser,
+    optimizer: Optimizer,
     limits: Limits,
 ) -> Descent {
     let penalised =
@@ -120,12 +120,12 @@ pub(super) fn minimise(
     let mut search = Search::new();
     search.initial_step_length(length).expect("a length above 0");
     let first = (start.to_vec(), value);
-    let (weights, objectives) = match optimiser {
-        Optimiser::ConjugateGradient => {
+    let (weights, objectives) = match optimizer {
+        Optimizer::ConjugateGradient => {
             let solver = NonlinearConjugateGradient::new(search, PolakRibierePlus::new());
             run(solver.restart_iters(start.len().max(2) as u64), &penalised, first, limits)
         }
-        Optimiser::Lbfgs => run(LBFGS::new(search, MEMORY), &penalised, first, limits),
+        Optimizer::Lbfgs => run(LBFGS::new(search, MEMORY), &penalised, first, limits),
     };
     let gradient_norm = penalised.at(&weights, |evaluation| norm(&evaluation.gradient));
     let evaluations = *penalised.evaluations.borrow();

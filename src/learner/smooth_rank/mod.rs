@@ -24,7 +24,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-pub use descent::Optimiser;
+pub use descent::Optimizer;
 
 use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
@@ -74,7 +74,7 @@ pub struct SmoothRankConfig {
     /// Sigma is halved while it is at least this, above 0 and at most `first_sigma`.
     pub last_sigma: f64,
     /// How each sigma is minimised.
-    pub optimiser: Optimiser,
+    pub optimizer: Optimizer,
     /// Most steps at one sigma, at least 1.
     pub steps: usize,
     /// A sigma ends when a step decreases the objective by less than this share, 0 or above.
@@ -97,7 +97,7 @@ impl Default for SmoothRankConfig {
             lambda: Grid::powers_of_ten(-6, 3),
             first_sigma: 64.0,
             last_sigma: 1.0 / 64.0,
-            optimiser: Optimiser::default(),
+            optimizer: Optimizer::default(),
             steps: 30,
             tolerance: 1e-6,
             start_lambda: 1e-3,
@@ -232,7 +232,7 @@ impl SmoothRank {
             let start = if step == 0 { centre } else { &rounds.state.weights };
             let loss = self.surrogate(sigma)?;
             let Descent { weights, objectives, gradient_norm, evaluations } =
-                descent::minimise(objective, &*loss, lambda, centre, start, self.config.optimiser, self.limits());
+                descent::minimise(objective, &*loss, lambda, centre, start, self.config.optimizer, self.limits());
             let [on_train, on_validation] = objective.merits(&weights, &judge)?;
             let objective_value = objectives[objectives.len() - 1];
             let mut figures = [
@@ -269,7 +269,7 @@ impl Learner for SmoothRank {
         checks::learnable(NAME, &self.loss, &*self.surrogate(self.config.first_sigma)?, train, context)?;
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
-            let centre = objective.regression(self.config.start_lambda, self.config.optimiser, self.limits())?;
+            let centre = objective.regression(self.config.start_lambda, self.config.optimizer, self.limits())?;
             return self.anneal(&objective, &centre, train, validation, context);
         }
         let objective = match self.config.kernel_components {

@@ -1,6 +1,6 @@
 //! Scores of any scorer, by automatic differentiation.
 
-use super::descent::{self, Limits, Optimiser};
+use super::descent::{self, Limits, Optimizer};
 use super::{NAME, Objective};
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
 use crate::learner::judge::Judge;
@@ -45,13 +45,13 @@ impl<'a> NetworkObjective<'a> {
     pub(super) fn regression(
         &self,
         lambda: f64,
-        optimiser: Optimiser,
+        optimizer: Optimizer,
         limits: Limits,
     ) -> Result<Vec<f64>, LearnerError> {
         let loss = LossSpec::new("mse_gain").build()?;
         let initial = self.network.parameters();
         let limits = Limits { steps: REGRESSION_STEPS * limits.steps, ..limits };
-        Ok(descent::minimise(self, &*loss, lambda, &initial, &initial, optimiser, limits).weights)
+        Ok(descent::minimise(self, &*loss, lambda, &initial, &initial, optimizer, limits).weights)
     }
 }
 

@@ -49,12 +49,12 @@ fn the_objective_never_rises_within_a_sigma() {
     let objective = objective(&data);
     let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
     let limits = Limits { steps: 20, tolerance: 0.0 };
-    for optimiser in [Optimiser::ConjugateGradient, Optimiser::Lbfgs] {
+    for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
         for sigma in [4.0, 0.25] {
             let loss = learner.surrogate(sigma).unwrap();
             let start = [0.1, 0.4, -0.2];
-            let descent = descent::minimise(&objective, &*loss, 0.01, &[0.0; 3], &start, optimiser, limits);
-            assert!(descent.objectives.len() > 3, "{optimiser:?} makes steps: {:?}", descent.objectives);
+            let descent = descent::minimise(&objective, &*loss, 0.01, &[0.0; 3], &start, optimizer, limits);
+            assert!(descent.objectives.len() > 3, "{optimizer:?} makes steps: {:?}", descent.objectives);
             assert!(descent.objectives.is_sorted_by(|before, after| after <= before), "{:?}", descent.objectives);
         }
     }

@@ -23,6 +23,9 @@ pub struct Bootstrap {
 }
 
 /// Interval of the mean of at least one difference.
+///
+/// # Errors
+/// [`SignificanceError::TooFew`] without a difference; those of [`ComparisonConfig::check`].
 pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Bootstrap, SignificanceError> {
     config.check()?;
     let queries = differences.len();

@@ -84,6 +84,10 @@ impl Default for ComparisonConfig {
 
 impl ComparisonConfig {
     /// Checks every parameter against its range.
+    ///
+    /// # Errors
+    /// [`SignificanceError::TooFew`] for `resamples = 0`; [`SignificanceError::Parameter`] for a `confidence` that is
+    /// not between 0 and 1, both excluded.
     pub fn check(&self) -> Result<(), SignificanceError> {
         if self.resamples == 0 {
             return Err(SignificanceError::TooFew { what: "resamples", found: 0, expected: 1 });
@@ -128,6 +132,11 @@ pub struct Comparison {
 
 /// Compares two systems by the values of one measure for the same queries in the same order. Queries that the convention
 /// excludes (`None`) for either system are left out.
+///
+/// # Errors
+/// [`SignificanceError::Queries`] for systems of different lengths; [`SignificanceError::TooFew`] where fewer than two
+/// queries count for both; [`SignificanceError::Value`] for a difference that is not finite, its query counted among
+/// these; those of [`ComparisonConfig::check`].
 pub fn compare(
     first: &[Option<f64>],
     second: &[Option<f64>],

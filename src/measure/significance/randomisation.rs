@@ -24,6 +24,9 @@ pub struct Randomisation {
 }
 
 /// Tests whether paired differences are symmetric about 0.
+///
+/// # Errors
+/// Those of [`ComparisonConfig::check`].
 pub fn randomisation(differences: &[f64], config: &ComparisonConfig) -> Result<Randomisation, SignificanceError> {
     config.check()?;
     // A difference of 0 has the same sum with either sign.

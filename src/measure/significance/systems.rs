@@ -21,6 +21,11 @@ pub struct SystemPair {
 
 /// Compares every pair of at least two systems: `systems[system][query]`, the same queries in the same order. Queries that
 /// the convention excludes (`None`) for any system are left out for all. Pairs are in the order 0-1, 0-2, 1-2, ...
+///
+/// # Errors
+/// [`SignificanceError::TooFew`] for fewer than two systems, or fewer than two queries that count for all;
+/// [`SignificanceError::Queries`] for systems of different lengths; [`SignificanceError::Value`] for a value or a
+/// difference that is not finite; those of [`ComparisonConfig::check`].
 pub fn compare_all(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,

@@ -20,7 +20,10 @@ pub struct TTest {
     pub high: f64,
 }
 
-/// Tests whether the mean of at least two paired differences is 0.
+/// Tests whether the mean of at least two paired differences is 0; `confidence` is the level of the interval, in 0..1.
+///
+/// # Errors
+/// [`SignificanceError::TooFew`] for fewer than two differences.
 pub fn t_test(differences: &[f64], confidence: f64) -> Result<TTest, SignificanceError> {
     let queries = differences.len();
     if queries < 2 {

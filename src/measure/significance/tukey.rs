@@ -26,6 +26,10 @@ pub struct TukeyPair {
 }
 
 /// All pairs of at least two systems on the same queries, two or more: `systems[system][query]`.
+///
+/// # Errors
+/// [`SignificanceError::TooFew`] for fewer than two systems or queries; [`SignificanceError::Queries`] for systems of
+/// different lengths; [`SignificanceError::Value`] for a value that is not finite.
 pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceError> {
     let queries = check(systems)?;
     if let Some(other) = systems.iter().find(|values| values.len() != queries) {
@@ -45,6 +49,10 @@ pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceErr
 }
 
 /// All pairs of at least two systems, each measured on queries of its own.
+///
+/// # Errors
+/// [`SignificanceError::TooFew`] for fewer than two systems, or a system with fewer than two queries;
+/// [`SignificanceError::Value`] for a value that is not finite.
 pub fn tukey_hsd_independent(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceError> {
     check(systems)?;
     let means: Vec<f64> = systems.iter().map(|values| mean(values)).collect();

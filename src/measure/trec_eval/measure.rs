@@ -160,6 +160,9 @@ impl TrecMeasure {
 
     /// What names separated by commas ask for, in their order. What begins with a digit or a point is one more parameter
     /// of the name before it: `map,P.5,10` is MAP and the precision at two cut-offs.
+    ///
+    /// # Errors
+    /// That of [`TrecMeasure::read`] for the first name that it refuses.
     pub fn read_list(names: &str) -> Result<Vec<Self>, MeasureError> {
         let mut asked: Vec<String> = Vec::new();
         for item in names.split(',') {
@@ -176,6 +179,10 @@ impl TrecMeasure {
 
     /// What `-m` names: a measure with its default parameters (`P`), with given ones (`P.5,10`), a set of measures
     /// (`official`, `all_trec`), or a [`Measure`] that trec_eval has under another name (`ndcg@10`, `mrr`).
+    ///
+    /// # Errors
+    /// [`MeasureError::UnknownMeasure`] for what names no measure of trec_eval, with all names and the nearest;
+    /// [`MeasureError::MeasureParameter`] for a parameter out of its range, or given to a measure that takes none.
     pub fn read(found: &str) -> Result<Vec<Self>, MeasureError> {
         match found {
             "official" => return Ok(Self::official()),

@@ -60,7 +60,11 @@ impl TrecDocuments {
 
 impl<'a> TrecQuery<'a> {
     /// Places of the first `depth` documents of the run, in trec_eval's order: descending score, equal scores by
-    /// descending identifier. A NaN score is an error that names the document by its place.
+    /// descending identifier.
+    ///
+    /// # Errors
+    /// [`MeasureError::Score`] for a NaN score; it names the document by its place in the run, from 1, and the query
+    /// as 1.
     pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
         let run = self.run;
         if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
@@ -74,6 +78,9 @@ impl<'a> TrecQuery<'a> {
     }
 
     /// The query for other conventions than trec_eval's; documents of the run beyond `depth` count as not retrieved.
+    ///
+    /// # Errors
+    /// That of [`TrecQuery::order`].
     pub fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
         let mut judgements = self.judgements();
         let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
@@ -137,6 +144,9 @@ struct Judged<'a> {
 
 impl TrecEvaluator {
     /// Checks the options.
+    ///
+    /// # Errors
+    /// [`MeasureError::Convention`] for a relevance level below 1.
     pub fn new(measures: &[TrecMeasure], options: TrecOptions) -> Result<Self, MeasureError> {
         let mut convention = Convention::preset("trec_eval")?;
         convention.relevant_from = f64::from(options.relevance_level);
@@ -150,8 +160,10 @@ impl TrecEvaluator {
         &self.measures
     }
 
-    /// Every measure of one query. A NaN score is an error that names the document by its place in the run; of several
-    /// judgements of one document the last counts.
+    /// Every measure of one query. Of several judgements of one document the last counts.
+    ///
+    /// # Errors
+    /// That of [`TrecQuery::order`].
     pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
         let mut judgements = query.judgements();
         let level = self.options.relevance_level;
