@@ -5,14 +5,14 @@ use burn::tensor::{Device, Distribution, Tensor};
 use burn_rank::device;
 use burn_rank::op::{
     ExponentialTerm, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
-    pair_loss, rank, rank_expectation, step_sum, with_tensor_path,
+    pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A primitive of scores, labels and mask.
 type Primitive = fn(Tensor<2>, Tensor<2>, Tensor<2>) -> Tensor<2>;
 
-const PRIMITIVES: [(&str, Primitive); 8] = [
+const PRIMITIVES: [(&str, Primitive); 9] = [
     ("step_sum", |x, _, mask| step_sum(x, mask, 10.0, Step::Logistic)),
     ("step_sum_erf", |x, _, mask| step_sum(x, mask, 10.0, Step::Erf)),
     ("indicator_sum", |x, labels, mask| indicator_sum(x, labels, mask, 0.5)),
@@ -20,6 +20,7 @@ const PRIMITIVES: [(&str, Primitive); 8] = [
         let term = |m: i32| ExponentialTerm { coefficient: 0.1, base: 0.99f64.powi(m * m) };
         rank_expectation(x, mask, 1.0, &(1..=12).map(term).collect::<Vec<_>>())
     }),
+    ("rank_recursion_10", |x, _, mask| rank_recursion(x, mask, 1.0, &[0.5; 10])),
     ("pair_loss", |x, labels, mask| {
         let ranks = rank(x.clone(), mask.clone());
         let discount = (ranks.clone() + 1.0).log().recip();

@@ -49,6 +49,10 @@ impl<T: Real> Batch<T> {
         let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base });
         let (_, products) = rank_expectation(x, mask, n, 1.0, &terms);
         rank_expectation_gradient(x, mask, &products, g, n, 1.0, &terms);
+        for discounts in [&[1.0, 0.5, 0.2][..n.min(3)], &vec![0.5; n.min(40)]] {
+            rank_recursion(x, mask, n, 1.0, discounts);
+            rank_recursion_gradient(x, mask, g, n, 1.0, discounts);
+        }
         let ranks = rank(x, mask, n);
         let table: Vec<f64> = (0..n).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect();
         let discounts = at_rank(&ranks, &table);

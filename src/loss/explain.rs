@@ -72,8 +72,8 @@ mod tests {
         assert_eq!(message(&[], &[]), "scores has shape [0], expected [1]");
         assert_eq!(
             message(&[0.0, 1.0], &[1.0, 31.0]),
-            "query 0, document 1: label 31, expected a whole number from 0 to 30"
+            "query 1, document 2: label 31, expected a whole number from 0 to 30"
         );
-        assert_eq!(message(&[0.0, f64::NAN], &[1.0, 0.0]), "query 0, document 1: score NaN, expected a finite number");
+        assert_eq!(message(&[0.0, f64::NAN], &[1.0, 0.0]), "query 1, document 2: score NaN, expected a finite number");
     }
 }

@@ -12,13 +12,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use burn::tensor::{Int, Tensor, activation::sigmoid};
+use burn::tensor::{DType, Device, Int, Tensor, activation::sigmoid};
 
 use super::lists::{one_in_place_of_zero, sum_documents};
 use super::smooth_ap_indicator::sum_at_or_above;
-use super::{Evaluation, ExpectedDiscount, Family, Lists, rank_distribution};
+use super::{Evaluation, ExpectedDiscount, Family, Lists};
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, differences, indicator_sum, log2_discount, rank, step_sum};
+use crate::op::{Step, differences, indicator_sum, log2_discount, rank, rank_recursion, step_sum};
 
 /// A function of a document's position.
 #[derive(Clone)]
@@ -214,8 +214,9 @@ impl<'a> MeasureContext<'a> {
         }
         let [_, n] = self.lists.scores.dims();
         let ranks = k.unwrap_or(n).min(n);
-        let index = Tensor::<1, Int>::arange(1..ranks as i64 + 1, &self.lists.scores.device()).float();
-        let values = f.at(index.cast(self.lists.scores.dtype()).unsqueeze::<2>()).unsqueeze_dim::<3>(0);
-        (rank_distribution(self.lists, sigma, ranks) * values).sum_dim(2).squeeze_dim(2)
+        // Constants, wherever the scores are.
+        let index = Tensor::<1, Int>::arange(1..ranks as i64 + 1, &Device::flex()).float().cast(DType::F64);
+        let values: Vec<f64> = f.at(index.unsqueeze::<2>()).into_data().iter().collect();
+        rank_recursion(self.lists.scores.clone(), self.lists.mask.clone(), sigma, &values)
     }
 }

@@ -10,7 +10,8 @@ use burn::tensor::{Bool, Tensor};
 
 use super::lists::sum_documents;
 use super::registry::{LossEntry, Sharper, Smoothing, configure, parameters};
-use super::{Lists, LossError, Orientation, RankingLoss, error, rank_distribution};
+use super::{Lists, LossError, Orientation, RankingLoss, error};
+use crate::op::rank_recursion;
 
 const NAME: &str = "soft_precision";
 
@@ -69,8 +70,7 @@ impl RankingLoss for SoftPrecision {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let [_, n] = lists.scores.dims();
-        let in_top = rank_distribution(lists, self.sigma, self.k.min(n)).sum_dim(2).squeeze_dim::<2>(2);
+        let in_top = rank_recursion(lists.scores.clone(), lists.mask.clone(), self.sigma, &vec![1.0; self.k]);
         sum_documents(in_top * lists.relevance()) * (-1.0 / self.k as f64) + 1.0
     }
 }

@@ -7,19 +7,19 @@
 //!
 //! | evaluation | of | time | memory |
 //! |---|---|---|---|
-//! | recursion | any discount | O(n^3) | O(n^3) with gradient |
-//! | cutoff | a discount that is 0 below rank k | O(k n^2) | O(k n^2) with gradient |
+//! | recursion | any discount | O(n^3) | that of [`rank_recursion`] |
+//! | cutoff | a discount that is 0 below rank k | O(k n^2) | that of [`rank_recursion`] |
 //! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | that of [`rank_expectation`] |
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor, TensorData};
+use burn::tensor::{DType, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::lists::discount_table;
 use super::{ExponentialFit, ExponentialFitError, Lists, LossError, error, exponential_fit, is_completely_monotone};
 use crate::measure::Discount;
-use crate::op::{differences, rank_expectation};
+use crate::op::{differences, rank_expectation, rank_recursion};
 
 /// How an expectation over ranks is computed; all that apply agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -186,9 +186,8 @@ impl ExpectedDiscount {
             return rank_expectation(lists.scores.clone(), lists.mask.clone(), self.sigma, &fit.terms);
         }
         let ranks = if evaluation == Evaluation::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
-        let discounts = TensorData::new(discount_table(&self.discount, ranks, self.k), [1, 1, ranks]);
-        let discounts = Tensor::<3>::from_data(discounts, (&lists.scores.device(), dtype));
-        (rank_distribution(lists, self.sigma, ranks) * discounts).sum_dim(2).squeeze_dim(2)
+        let discounts = discount_table(&self.discount, ranks, self.k);
+        rank_recursion(lists.scores.clone(), lists.mask.clone(), self.sigma, &discounts)
     }
 }
 
@@ -223,7 +222,7 @@ pub fn rank_distribution(lists: &Lists, sigma: f64, ranks: usize) -> Tensor<3> {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{Bool, DType, Device};
+    use burn::tensor::{Bool, DType, Device, TensorData};
 
     use super::*;
 

@@ -61,6 +61,21 @@ impl<B: Pairwise> Backward<B, 1> for RankExpectation {
     }
 }
 
+#[derive(Debug)]
+struct RankRecursion;
+
+impl<B: Pairwise> Backward<B, 1> for RankRecursion {
+    type State = (FloatTensor<B>, FloatTensor<B>, f64, Vec<f64>);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (x, mask, sigma, discounts) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        if let [Some(node)] = ops.parents {
+            grads.register::<B>(node.id, B::rank_recursion_gradient(x, mask, gradient, sigma, discounts));
+        }
+    }
+}
+
 /// Inputs `x, a, mask`, outputs `out, total`, then `sigma`.
 type IndicatorState<F> = ([F; 3], [F; 2], f64);
 
@@ -161,6 +176,17 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
         let (out, products) = B::rank_expectation(x_in.clone(), mask.clone(), sigma, terms.clone());
         let out = register!(RankExpectation, [x], (x_in, mask, products.clone(), sigma, terms), out);
         (out, Self::from_inner(products))
+    }
+
+    fn rank_recursion(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        let (x_in, mask) = (x.primitive().clone(), Self::inner(mask));
+        let out = B::rank_recursion(x_in.clone(), mask.clone(), sigma, discounts.clone());
+        register!(RankRecursion, [x], (x_in, mask, sigma, discounts), out)
     }
 
     fn indicator_sum(

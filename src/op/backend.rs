@@ -9,7 +9,7 @@ use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 use super::{
     ExponentialTerm, PairLoss, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
     pair_loss::{self, Weight},
-    rank, rank_expectation, step_sum,
+    rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// The primitives of this module on one backend; a backend not listed here cannot be enabled by a feature of this crate.
@@ -57,6 +57,27 @@ pub trait Pairwise: Backend {
         terms: Vec<ExponentialTerm>,
     ) -> FloatTensor<Self> {
         rank_expectation::gradient::<Self>(x, mask, products, gradient, sigma, &terms)
+    }
+
+    /// See [`rank_recursion()`](super::rank_recursion()).
+    fn rank_recursion(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        rank_recursion::definition::<Self>(x, mask, sigma, &discounts)
+    }
+
+    /// Gradient of [`rank_recursion`](Self::rank_recursion) in `x`.
+    fn rank_recursion_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigma: f64,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        rank_recursion::gradient::<Self>(x, mask, gradient, sigma, &discounts)
     }
 
     /// See [`indicator_sum()`](super::indicator_sum()); also the denominator of each softmax, without a gradient.
@@ -301,6 +322,20 @@ mod tests {
                 vec![rank_expectation::gradient::<Dispatch>(x, mask, products, g, 0.7, &terms)]
             },
         );
+    }
+
+    #[test]
+    fn gradients_of_rank_recursion() {
+        for discounts in [&[1.0, 0.7, 0.2][..], &[0.5], &[1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]] {
+            check(
+                &format!("rank_recursion, {} ranks", discounts.len()),
+                |x, _| {
+                    let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+                    crate::op::rank_recursion(x, mask, 0.7, discounts)
+                },
+                |x, _, g| vec![rank_recursion::gradient::<Dispatch>(x, mask().into_dispatch(), g, 0.7, discounts)],
+            );
+        }
     }
 
     #[test]

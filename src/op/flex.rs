@@ -10,7 +10,7 @@ use super::{
     kernel::{self, IndicatorInputs, Pairs, Real},
     log_softmax, log2_discount,
     pair_loss::{self, Weight},
-    rank, rank_expectation, step_sum,
+    rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// A type whose values can be borrowed from a tensor.
@@ -141,6 +141,33 @@ impl Pairwise for Flex {
             values!(T; x, mask, products, gradient);
             tensor(kernel::rank_expectation_gradient(x, mask, products, gradient, shape[1], sigma, &terms), shape)
         }, rank_expectation::gradient::<Self>(x, mask, products, gradient, sigma, &terms))
+    }
+
+    fn rank_recursion(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, mask);
+            tensor(kernel::rank_recursion(x, mask, shape[1], sigma, &discounts), shape)
+        }, rank_recursion::definition::<Self>(x, mask, sigma, &discounts))
+    }
+
+    fn rank_recursion_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigma: f64,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, mask, gradient);
+            tensor(kernel::rank_recursion_gradient(x, mask, gradient, shape[1], sigma, &discounts), shape)
+        }, rank_recursion::gradient::<Self>(x, mask, gradient, sigma, &discounts))
     }
 
     fn indicator_sum(

@@ -38,6 +38,7 @@ mod log_softmax;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
+mod rank_recursion;
 mod step_sum;
 
 pub use at_rank::at_rank;
@@ -50,6 +51,7 @@ pub use log2_discount::log2_discount;
 pub use pair_loss::{PairLoss, PairWeight, pair_loss};
 pub use rank::rank;
 pub use rank_expectation::{ExponentialTerm, rank_expectation};
+pub use rank_recursion::rank_recursion;
 pub use step_sum::{Step, step_sum};
 
 use burn::tensor::Tensor;

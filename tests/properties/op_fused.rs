@@ -6,7 +6,7 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
         ExponentialTerm, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
-        log2_discount, pair_loss, rank, rank_expectation, step_sum, with_tensor_path,
+        log2_discount, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -175,6 +175,17 @@ fn rank_expectation_agrees_with_its_definition() {
 }
 
 #[test]
+fn rank_recursion_agrees_with_its_definition() {
+    let falling = |ranks: usize| -> Vec<f64> { (0..ranks).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect() };
+    for (sigma, ranks, longest) in [(1e-2, 10, 100), (1.0, 1, 100), (1.0, 10, 100), (30.0, 3, 100), (1.0, 100, 40)] {
+        let discounts = falling(ranks);
+        check(&format!("sigma {sigma}, {ranks} ranks"), "rank_recursion", longest, 1e-6, |[x, _, _, mask]| {
+            rank_recursion(x.clone(), mask.clone(), sigma, &discounts)
+        });
+    }
+}
+
+#[test]
 fn pair_loss_agrees_with_its_definition() {
     type Weight = (&'static str, fn(&[Tensor<2>; 4]) -> PairWeight);
     let weights: [Weight; 4] = [
@@ -217,11 +228,12 @@ fn lists_of_2048_documents_agree() {
     let terms =
         [(0.3, 0.4), (0.4, 0.95), (0.3, 0.9999)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
     type Primitive<'a> = (&'static str, &'a dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>);
-    let primitives: [Primitive; 5] = [
+    let primitives: [Primitive; 6] = [
         ("step_sum", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 10.0, Step::Logistic)),
         ("step_sum, erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 10.0, Step::Erf)),
         ("indicator_sum", &|[x, v, _, mask]| indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5)),
         ("rank_expectation", &|[x, _, _, mask]| rank_expectation(x.clone(), mask.clone(), 1.0, &terms)),
+        ("rank_recursion", &|[x, _, _, mask]| rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5, 0.4])),
         ("pair_loss", &|inputs| {
             let [x, _, labels, mask] = inputs;
             let weight = lambda(inputs, 1.0, 0.5);
@@ -339,6 +351,7 @@ fn bits(present: &Present, padding: usize) -> Vec<u32> {
         step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
         indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
         rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
+        rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5]),
         pair_loss(x.clone(), labels, mask.clone(), &weight, PairLoss::Logistic),
     ];
     // Elsewhere its sums are the backend's own, whose order depends on the width of the batch.

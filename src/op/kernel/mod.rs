@@ -14,6 +14,7 @@ mod order;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
+mod rank_recursion;
 mod real;
 mod step_sum;
 
@@ -25,6 +26,7 @@ pub(super) use log_softmax::{log_softmax, log_softmax_gradient};
 pub(super) use pair_loss::{Pairs, pair_loss, pair_loss_gradient};
 pub(super) use rank::rank;
 pub(super) use rank_expectation::{rank_expectation, rank_expectation_gradient};
+pub(super) use rank_recursion::{rank_recursion, rank_recursion_gradient};
 #[cfg(feature = "_cube")]
 pub(super) use real::Coefficients;
 pub(super) use real::Real;

@@ -38,7 +38,7 @@ impl<T: Real> Terms<T> {
 
 /// The probability that `j` beats `i`, that it does not, and `exp(-t^2)`, from `t = (x_j - x_i) / (2 sigma)`.
 #[inline(always)]
-fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
+pub(super) fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
     let bell = (-t * t).exponential::<FMA>();
     let small = T::HALF * t.abs().scaled_erfc::<FMA>() * bell;
     let large = T::ONE - small;
@@ -47,7 +47,7 @@ fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
 
 /// 0 in place of values so small that arithmetic on them is slow, and that no sum would show.
 #[inline(always)]
-fn flushed<T: Real>(value: T) -> T {
+pub(super) fn flushed<T: Real>(value: T) -> T {
     if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }
 }
 
