@@ -37,7 +37,6 @@ struct CrossValidation {
     measures: Measures,
     standard_errors: Measures,
     folds: Vec<Value>,
-    interrupted: bool,
 }
 
 /// The data sets, in the order of the page.
@@ -107,7 +106,7 @@ fn row(data: &str, result: &Path, published: &BTreeMap<String, Measures>) -> Res
     let select = said("measure.select").ok_or_else(|| missing("measure.select"))?;
     let found: CrossValidation =
         serde_json::from_str(&fs::read_to_string(result)?).map_err(|error| format!("{}: {error}", result.display()))?;
-    if found.interrupted || found.folds.len() != 5 {
+    if found.folds.len() != 5 {
         return Err(format!("{}: not the result of five complete folds", result.display()).into());
     }
     let other = if convention == "letor" { String::new() } else { format!(", `{convention}` convention") };

@@ -8,10 +8,10 @@ use clap::Args;
 
 use super::progress::{JobsBar, interrupt_on_signal};
 use super::report::write_reports;
-use super::run_args::{CONFIG, Opened, RunArgs, holds_another};
+use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table};
 use crate::experiment::{
-    CrossValidation, CrossValidationOptions, Measures, OutputError, OutputFolder, Report, RunRecord, cross_validate,
+    Claim, CrossValidation, CrossValidationOptions, Measures, OutputFolder, Report, RunKind, RunRecord, cross_validate,
     resolved_toml,
 };
 use crate::learner::StopReason;
@@ -24,9 +24,8 @@ pub struct CvArgs {
     /// Folder of the results; nothing is kept without
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Keep the fits that are finished in the folder and continue the others
-    #[arg(long, requires = "out")]
-    resume: bool,
+    #[command(flatten)]
+    folder: FolderArgs,
     /// Fits at once [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -38,12 +37,14 @@ pub struct CvArgs {
 impl CvArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
+        if self.out.is_none() && self.folder.claim() != Claim::New {
+            return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
+        }
         let Opened { document, config, device } = self.run.open()?;
         let folder = self.out.as_deref().map(OutputFolder::open).transpose()?;
         if let Some(folder) = &folder {
             let resolved = resolved_toml(&config, &document)?;
-            check_free(folder, &resolved, self.resume)?;
-            folder.write(CONFIG, resolved.as_bytes())?;
+            folder.claim(RunKind::CrossValidation, &resolved, self.folder.claim())?;
         }
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
@@ -51,7 +52,7 @@ impl CvArgs {
         let options = CrossValidationOptions {
             device: &device,
             output: folder.as_ref(),
-            resume: self.resume,
+            resume: self.folder.resume,
             jobs: self.jobs.map(usize::from),
             threads,
             progress: &bar,
@@ -72,22 +73,8 @@ impl CvArgs {
         } else {
             write!(out, "{}", render(&result))?;
         }
-        if result.interrupted {
-            Err(Failure::work("interrupted; finished fits are kept, --resume continues"))
-        } else {
-            Ok(())
-        }
+        Ok(())
     }
-}
-
-/// Refuses a folder of another configuration, unless its finished fits are asked for: a fit says what it was made from.
-fn check_free(folder: &OutputFolder, resolved: &str, resume: bool) -> Result<(), OutputError> {
-    if resume || !holds_another(folder, resolved) {
-        return Ok(());
-    }
-    let reason = "holds the fits of another configuration; choose another folder with --out, or keep those that both share \
-                  with --resume";
-    Err(OutputError::Occupied { path: folder.path().to_path_buf(), reason: reason.to_string() })
 }
 
 fn render(result: &CrossValidation) -> String {
@@ -101,7 +88,7 @@ fn render(result: &CrossValidation) -> String {
     );
     let names: Vec<&String> = result.measures.keys().collect();
     let mut table = Table::new(
-        ["fold".to_string(), "validation".to_string()].into_iter().chain(names.iter().map(|n| n.to_string())),
+        ["fold".to_string(), result.selected_on.clone()].into_iter().chain(names.iter().map(|n| n.to_string())),
     );
     let cells = |measures: &Measures| -> Vec<String> {
         names

@@ -119,6 +119,9 @@ impl From<ExperimentError> for Failure {
             ExperimentError::Learner(error) => error.into(),
             ExperimentError::Data(error) => error.into(),
             ExperimentError::Output(error) => error.into(),
+            ExperimentError::Interrupted { .. } => {
+                Failure::work(format!("{error}; those in the folder of --out are kept, and --resume continues"))
+            }
             ExperimentError::Ranker(error) => error.into(),
             ExperimentError::Job { label, source } => match Failure::from(*source) {
                 Failure::Input(message) => Failure::Input(format!("{label}: {message}")),

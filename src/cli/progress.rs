@@ -26,7 +26,7 @@ impl Bar {
 
 impl Progress for Bar {
     fn begin(&self, learner: &str, rounds: Option<usize>) {
-        let template = "{prefix} {bar:24} {pos}/{len} {elapsed} {wide_msg}";
+        let template = "{prefix} {bar:12} {pos}/{len} {elapsed}<{eta} {wide_msg}";
         if let (Some(rounds), Ok(style)) = (rounds, ProgressStyle::with_template(template)) {
             self.bar.set_length(rounds as u64);
             self.bar.set_style(style);
@@ -37,13 +37,14 @@ impl Progress for Bar {
     fn round(&self, round: &Round) {
         self.bar.set_position(round.round as u64);
         let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut message = format!("objective {:.4}", round.objective);
+        let mut message = String::new();
         if let Some(value) = round.validation.or(round.train) {
             *best = Some(best.map_or(value, |best| best.max(value)));
-            message += &format!("  selection {value:.4}, best {:.4}", best.unwrap_or(value));
+            message = format!("best {:.4} now {value:.4} ", best.unwrap_or(value));
         }
+        message += &format!("loss {:.4}", round.objective);
         for (name, value) in &round.figures {
-            message += &format!("  {name} {value:.4}");
+            message += &format!(" {name} {value:.4}");
         }
         self.bar.set_message(message);
     }
@@ -70,7 +71,7 @@ impl JobsBar {
     /// A bar on standard error, drawn only on a terminal.
     pub fn new() -> Self {
         let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed}<{eta} {wide_msg}") {
             bar.set_style(style);
         }
         Self { bar, warnings: Mutex::default() }

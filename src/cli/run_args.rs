@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use crate::device;
-use crate::experiment::{Document, ExperimentConfig, OutputFolder};
+use crate::experiment::{Claim, Document, ExperimentConfig};
 
 /// The arguments of a command that runs a configuration.
 #[derive(Debug, Args)]
@@ -20,14 +20,6 @@ pub struct RunArgs {
     /// Replaces a key of the configuration, as in learner.epochs=10
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-}
-
-/// The resolved configuration in a run's folder.
-pub const CONFIG: &str = "config.toml";
-
-/// Whether a folder holds the results of another configuration than the `resolved` one.
-pub fn holds_another(folder: &OutputFolder, resolved: &str) -> bool {
-    std::fs::read_to_string(folder.file(CONFIG)).is_ok_and(|there| there != resolved)
 }
 
 /// A configuration, checked, and the device it asks for.
@@ -47,5 +39,27 @@ impl RunArgs {
         let config = ExperimentConfig::from_document(&document)?;
         let device = device::open(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
         Ok(Opened { document, config, device })
+    }
+}
+
+/// What to do with a folder that holds a run.
+#[derive(Debug, Args)]
+pub struct FolderArgs {
+    /// Continue a run that was stopped
+    #[arg(long)]
+    pub resume: bool,
+    /// Replace the run that is in the folder
+    #[arg(long, conflicts_with = "resume")]
+    overwrite: bool,
+}
+
+impl FolderArgs {
+    /// The claim on the folder.
+    pub fn claim(&self) -> Claim {
+        match (self.resume, self.overwrite) {
+            (true, _) => Claim::Resume,
+            (_, true) => Claim::Overwrite,
+            _ => Claim::New,
+        }
     }
 }

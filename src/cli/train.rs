@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::progress::{Bar, interrupt_on_signal};
 use super::report::write_reports;
-use super::run_args::{CONFIG, Opened, RunArgs, holds_another};
+use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table, work_on_this_thread};
 use crate::experiment::{
-    Evaluations, FitOptions, OutputError, OutputFolder, Report, RunRecord, TrainReport, fit, resolved_toml,
+    Evaluations, FitOptions, OutputFolder, RANKER, Report, RunKind, RunRecord, TrainReport, fit, resolved_toml,
 };
 use crate::learner::StopReason;
 
@@ -24,9 +24,8 @@ pub struct TrainArgs {
     /// Folder of the results [default: runs/NAME]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Continue a run that was stopped
-    #[arg(long)]
-    resume: bool,
+    #[command(flatten)]
+    folder: FolderArgs,
     /// No terminal dashboard
     #[arg(long)]
     no_tui: bool,
@@ -34,9 +33,6 @@ pub struct TrainArgs {
     #[arg(long)]
     json: bool,
 }
-
-/// The saved ranker.
-const RANKER: &str = "ranker.safetensors";
 
 impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -48,8 +44,7 @@ impl TrainArgs {
         let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
         let folder = OutputFolder::open(&path)?;
         let resolved = resolved_toml(&config, &document)?;
-        check_resumable(&folder, &resolved, self.resume)?;
-        folder.write(CONFIG, resolved.as_bytes())?;
+        folder.claim(RunKind::Train, &resolved, self.folder.claim())?;
 
         let dashboard =
             !self.no_tui && !self.json && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
@@ -60,7 +55,7 @@ impl TrainArgs {
         let options = FitOptions {
             device: &device,
             directory: Some(folder.path()),
-            resume: self.resume,
+            resume: self.folder.resume,
             dashboard,
             progress: &bar,
             interrupt,
@@ -98,19 +93,6 @@ impl TrainArgs {
             _ => Ok(()),
         }
     }
-}
-
-/// Refuses to overwrite the results of another configuration, and to resume them.
-fn check_resumable(folder: &OutputFolder, resolved: &str, resume: bool) -> Result<(), OutputError> {
-    if !holds_another(folder, resolved) {
-        return Ok(());
-    }
-    let reason = if resume {
-        "--resume needs the configuration that the run was started with (config.toml differs)"
-    } else {
-        "holds the run of another configuration; choose another folder with --out"
-    };
-    Err(OutputError::Occupied { path: folder.path().to_path_buf(), reason: reason.to_string() })
 }
 
 /// Measures by set.

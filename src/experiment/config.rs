@@ -254,7 +254,7 @@ impl ExperimentConfig {
 }
 
 impl DataConfig {
-    fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+    pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         self.folds.iter_mut().chain(&mut self.train).chain(&mut self.validation).chain(&mut self.test)
     }
 }

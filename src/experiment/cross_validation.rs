@@ -8,14 +8,15 @@ use std::thread;
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::fit::{ExperimentError, FitOptions, fit};
 use super::grid::{self, Point};
-use super::output::OutputFolder;
+use super::output::{JOBS, OutputFolder};
 use super::report::{CrossValidationReport, FitReport, FoldDetails, Measures, PerQuery, Sets, standard_error};
 use super::splits::Split;
-use super::{ConfigError, Document, ExperimentConfig};
+use super::{ConfigError, CrossValidationConfig, Document, ExperimentConfig};
 use crate::data::DataError;
 use crate::learner::{Interrupt, Progress, Round, StopReason};
 use crate::ranker::Versions;
@@ -58,7 +59,8 @@ pub struct FoldResult {
     pub fold: usize,
     /// The grid point with the best validation measure.
     pub selected: String,
-    /// Its validation measure.
+    /// Its selection measure on validation queries; on training queries where there are none
+    /// ([`selected_on`](CrossValidation::selected_on)).
     pub validation: f64,
     /// Test measures.
     pub measures: Measures,
@@ -88,8 +90,13 @@ pub struct CrossValidation {
     pub seeds: Vec<u64>,
     /// Each fold.
     pub folds: Vec<FoldResult>,
-    /// Whether a stop was asked for before all fits were complete.
-    pub interrupted: bool,
+    /// The queries that select: `validation`, or `training` where the data have no validation queries.
+    #[serde(default = "validation")]
+    pub selected_on: String,
+}
+
+fn validation() -> String {
+    "validation".to_string()
 }
 
 /// Receives the progress of a cross-validation, from several threads at once.
@@ -136,7 +143,8 @@ pub struct CrossValidationOptions<'a> {
 /// Runs the cross-validation of a configuration.
 ///
 /// # Errors
-/// The first [`ExperimentError`] of a job, in the order of the jobs; finished jobs are kept for `--resume`.
+/// The first [`ExperimentError`] of a job, in the order of the jobs; [`ExperimentError::Interrupted`] when a stop was asked
+/// for before all were done. Finished jobs are in the output folder.
 pub fn cross_validate(
     document: &Document,
     config: &ExperimentConfig,
@@ -162,7 +170,11 @@ pub fn cross_validate(
         jobs_that_fit(largest, available_memory(), options.threads)
     });
     let results = run(&all, &splits, &configs, &points, jobs, options)?;
-    summarise(config, &points, &seeds, &splits, &results, options.interrupt.requested())
+    let finished = results.len();
+    if finished < all.len() {
+        return Err(ExperimentError::Interrupted { finished, all: all.len() });
+    }
+    summarise(config, &points, &seeds, &splits, &results)
 }
 
 /// The configuration at a point of the grid.
@@ -177,7 +189,7 @@ fn at_point(document: &Document, point: &Point) -> Result<ExperimentConfig, Conf
         .map_err(|error| document.refuse("grid", &format!("{}: {}", grid::label(point), error.message)))
 }
 
-/// Runs every job, `jobs` at once; results in the order of the jobs.
+/// Runs every job, `jobs` at once; results in the order of the jobs, without those that a stop left undone.
 fn run(
     all: &[Job],
     splits: &[Split],
@@ -191,12 +203,18 @@ fn run(
         Mutex::new(all.iter().map(|_| None).collect());
     let work = || {
         loop {
+            if options.interrupt.requested() {
+                break;
+            }
             let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
             let job = &all[next];
             let label = job.label(splits, points);
             let result = run_job(job, &label, &splits[job.split], &configs[job.point], options)
                 .map_err(|source| ExperimentError::Job { label: label.clone(), source: Box::new(source) });
             let failed = result.is_err();
+            if result.as_ref().is_ok_and(|result| result.fit.stop == StopReason::Interrupted) {
+                break;
+            }
             let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
             results[next] = Some(result);
             let finished = results.iter().filter(|result| result.is_some()).count();
@@ -214,7 +232,7 @@ fn run(
         work();
     });
     let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // A job without a result was dropped after an earlier one failed.
+    // A job without a result was dropped after an earlier one failed, or after a stop.
     results.into_iter().flatten().collect()
 }
 
@@ -226,13 +244,13 @@ fn run_job(
     options: &CrossValidationOptions,
 ) -> Result<JobResult, ExperimentError> {
     let folder = options.output.map(|output| {
-        let name = format!("jobs/fold{}-point{}-seed{}", split.fold, job.point + 1, job.seed);
+        let name = format!("{JOBS}/fold{}-seed{}-{}", split.fold, job.seed, identity(config));
         (output, name)
     });
     let path = folder.as_ref().map(|(output, name)| output.file(name));
     if let Some(path) = &path {
         if options.resume
-            && let Some(result) = finished(&path.join(RESULT), config)
+            && let Some(result) = finished(&path.join(RESULT))
         {
             return Ok(result);
         }
@@ -256,23 +274,28 @@ fn run_job(
     if let Some((output, name)) = &folder
         && fitted.stop != StopReason::Interrupted
     {
-        output.write_json(&format!("{name}/{RESULT}"), &Kept { config: config.clone(), result: result.clone() })?;
+        output.write_json(&format!("{name}/{RESULT}"), &result)?;
     }
     Ok(result)
 }
 
 const RESULT: &str = "result.json";
 
-/// A result with the configuration it belongs to: after an edit, the job is run again.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    config: ExperimentConfig,
-    result: JobResult,
+/// What tells the fits of one fold and seed apart: a hash of all that the fit and its measures are made from.
+fn identity(config: &ExperimentConfig) -> String {
+    let fitted = ExperimentConfig {
+        name: String::new(),
+        description: String::new(),
+        grid: Map::new(),
+        cv: CrossValidationConfig { split: config.cv.split, ..CrossValidationConfig::default() },
+        ..config.clone()
+    };
+    let hash = Sha256::digest(fitted.resolved().to_string());
+    hash[..6].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn finished(path: &Path, config: &ExperimentConfig) -> Option<JobResult> {
-    let kept: Kept = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-    (kept.config == *config).then_some(kept.result)
+fn finished(path: &Path) -> Option<JobResult> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
 fn summarise(
@@ -281,7 +304,6 @@ fn summarise(
     seeds: &[u64],
     splits: &[Split],
     results: &[JobResult],
-    interrupted: bool,
 ) -> Result<CrossValidationReport, ExperimentError> {
     let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
     let mut folds = Vec::new();
@@ -338,7 +360,8 @@ fn summarise(
         standard_errors: names.iter().zip(&pooled).map(|(n, v)| (n.clone(), Value::from(standard_error(v)))).collect(),
         seeds: seeds.to_vec(),
         folds,
-        interrupted,
+        selected_on: if splits.iter().all(|split| split.validation.is_some()) { "validation" } else { "training" }
+            .into(),
     };
     Ok(CrossValidationReport {
         result,

@@ -8,13 +8,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::text::with_nearest;
+use crate::text::{unknown_name, with_nearest};
 
 /// A key that cannot be used, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
-    /// `file:line:column`, or `--set key=value`.
+    /// `file:line:column`, `--set key=value` or `--device name`.
     pub place: String,
     /// Key, what was found, what was expected, the nearest valid name.
     pub message: String,
@@ -25,18 +25,30 @@ pub struct ConfigError {
 pub struct Document {
     path: PathBuf,
     text: String,
-    overrides: Vec<(String, String)>,
+    overrides: Vec<Override>,
+    /// Keys that [`Document::assign`] has set.
+    assigned: Vec<String>,
     root: Value,
+}
+
+/// A `key=value` of the command line.
+#[derive(Debug, Clone)]
+struct Override {
+    key: String,
+    written: String,
+    removes: bool,
 }
 
 /// Most parts of a dotted key: no configuration has so many, and deep tables overflow the stack when they are dropped.
 const DEEPEST: usize = 32;
 
 impl Document {
-    /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`); a value that is not TOML is a string.
+    /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`); a value that is not TOML is a string, an empty
+    /// one or `null` removes the key.
     ///
     /// # Errors
-    /// [`ConfigError`] when the file cannot be read or is not TOML, or an override has no `=` or leads through a value.
+    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite, or an override has no `=`
+    /// or leads through a value.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(path)
             .map_err(|error| ConfigError { place: path.display().to_string(), message: error.to_string() })?;
@@ -52,8 +64,13 @@ impl Document {
             place: at(path, &text, error.span()),
             message: error.message().to_string(),
         })?;
+        let table = toml::Value::Table(table);
+        let endless = not_finite(&table, "");
         let mut document =
-            Self { path: path.to_path_buf(), text, overrides: Vec::new(), root: json(toml::Value::Table(table)) };
+            Self { path: path.to_path_buf(), text, overrides: Vec::new(), assigned: Vec::new(), root: json(table) };
+        if let Some((key, number)) = endless {
+            return Err(document.refuse(&key, &finite_expected(number)));
+        }
         for assignment in overrides {
             document.set(assignment)?;
         }
@@ -78,34 +95,63 @@ impl Document {
         let refuse = |message: &str| ConfigError { place: format!("--set {assignment}"), message: message.to_string() };
         let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value"))?;
         let (key, value) = (key.trim(), value.trim());
-        let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
-            .ok()
-            .and_then(|mut table| table.remove("value"))
-            .unwrap_or_else(|| toml::Value::String(value.to_string()));
-        self.assign(key, json(parsed)).map_err(|part| refuse(&format!("`{part}` is not a table")))?;
-        self.overrides.push((key.to_string(), assignment.to_string()));
+        let removes = matches!(value, "" | "null");
+        if removes {
+            self.remove(key);
+        } else {
+            let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
+                .ok()
+                .and_then(|mut table| table.remove("value"))
+                .unwrap_or_else(|| toml::Value::String(value.to_string()));
+            if let Some((key, number)) = not_finite(&parsed, key) {
+                return Err(refuse(&format!("{key}: {}", finite_expected(number))));
+            }
+            put(&mut self.root, key, json(parsed)).map_err(|part| refuse(&format!("`{part}` is not a table")))?;
+        }
+        // `--device` is handed on as an override.
+        let written = if key == "device" { format!("--device {value}") } else { format!("--set {assignment}") };
+        self.overrides.push(Override { key: key.to_string(), written, removes });
         Ok(())
     }
 
-    /// Sets a dotted key.
+    /// Sets a dotted key to a value of the grid: errors about it are placed at the key in `[grid]`.
     ///
     /// # Errors
     /// The part of the key that is not a table, where it leads through a value or has more than 32 parts.
     pub fn assign(&mut self, key: &str, value: Value) -> Result<(), String> {
-        let mut place = &mut self.root;
-        if let Some(part) = key.split('.').nth(DEEPEST) {
-            return Err(part.to_string());
-        }
-        let mut parts = key.split('.').peekable();
-        while let Some(part) = parts.next() {
-            let table = place.as_object_mut().ok_or(part)?;
-            if parts.peek().is_none() {
-                table.insert(part.to_string(), value);
-                return Ok(());
-            }
-            place = table.entry(part).or_insert_with(|| Value::Object(Default::default()));
-        }
+        put(&mut self.root, key, value)?;
+        self.assigned.push(key.to_string());
         Ok(())
+    }
+
+    /// Whether values of the grid have been assigned.
+    pub(super) fn is_at_point(&self) -> bool {
+        !self.assigned.is_empty()
+    }
+
+    /// This document with a null at the key that an override removes, for each such override: a key that there is none of
+    /// is refused then, as it would be with a value.
+    pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
+        self.overrides.iter().filter(|set| set.removes).map(|set| {
+            let mut document = self.clone();
+            put(&mut document.root, &set.key, Value::Null)
+                .map_err(|part| self.refuse(&set.key, &format!("`{part}` is not a table")))?;
+            Ok(document)
+        })
+    }
+
+    /// The value at a dotted key.
+    pub(super) fn value(&self, key: &str) -> Option<&Value> {
+        key.split('.').try_fold(&self.root, |value, part| value.get(part))
+    }
+
+    fn remove(&mut self, key: &str) {
+        let (above, last) = key.rsplit_once('.').unwrap_or(("", key));
+        let parts = above.split('.').filter(|part| !part.is_empty());
+        let table = parts.fold(Some(&mut self.root), |value, part| value?.get_mut(part));
+        if let Some(table) = table.and_then(Value::as_object_mut) {
+            table.shift_remove(last);
+        }
     }
 
     /// The whole configuration as a typed value.
@@ -113,18 +159,45 @@ impl Document {
     /// # Errors
     /// [`ConfigError`] naming the key: unknown (with the nearest known one), missing, or of another type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        serde_path_to_error::deserialize(&self.root).map_err(|error| {
-            let path = error.path().to_string();
-            self.refuse(&path, &with_nearest(&error.inner().to_string()))
+        self.try_decode().map_err(|(path, message)| {
+            let key = self.narrow(&path, &message, |without| Some(without.try_decode::<T>().err()?.1));
+            self.refuse(&key, &message)
         })
+    }
+
+    /// The typed value, or the path of what cannot be read and why.
+    fn try_decode<T: DeserializeOwned>(&self) -> Result<T, (String, String)> {
+        serde_path_to_error::deserialize(&self.root)
+            .map_err(|error| (error.path().to_string(), with_nearest(&error.inner().to_string())))
+    }
+
+    /// The key that an error about `key` is about. Of a table with a `kind` serde says no more than where the table is:
+    /// the key at fault is the unknown one, or the one without which `message_without` is another.
+    pub(super) fn narrow(&self, key: &str, message: &str, message_without: impl Fn(&Self) -> Option<String>) -> String {
+        let Some(Value::Object(table)) = self.value(key) else { return key.to_string() };
+        let at_fault = |name: &&str| {
+            let mut without = self.clone();
+            without.remove(&format!("{key}.{name}"));
+            message_without(&without).as_deref() != Some(message)
+        };
+        let names = || table.keys().map(String::as_str);
+        let narrower = match unknown_name(message) {
+            Some(found) if table.get("kind").and_then(Value::as_str) == Some(found) => Some("kind"),
+            Some(found) if table.contains_key(found) => names().find(|name| *name == found),
+            _ if message.starts_with("missing field") => None,
+            _ => names().filter(|name| *name != "kind").find(at_fault),
+        };
+        narrower.map_or_else(|| key.to_string(), |name| format!("{key}.{name}"))
     }
 
     /// An error about the dotted `key`, placed where it was written.
     pub fn refuse(&self, key: &str, message: &str) -> ConfigError {
-        let by_hand = self.overrides.iter().rev().find(|(set, _)| key == set || key.starts_with(&format!("{set}.")));
-        let place = match by_hand {
-            Some((_, assignment)) => format!("--set {assignment}"),
-            None => at(&self.path, &self.text, self.span(key)),
+        let bare = without_indices(key);
+        let of_grid = self.assigned.iter().rev().find(|set| is_within(&bare, set)).map(|set| format!("grid.{set}"));
+        let bare = of_grid.unwrap_or(bare);
+        let place = match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
+            Some(by_hand) => by_hand.written.clone(),
+            None => at(&self.path, &self.text, self.span(&bare)),
         };
         let message = if key.is_empty() || key == "." { message.to_string() } else { format!("{key}: {message}") };
         ConfigError { place, message }
@@ -133,18 +206,68 @@ impl Document {
     /// Where the dotted `key`, or the nearest table around it, stands in the text.
     fn span(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(&self.text).ok()?;
-        let mut table = root.get_ref();
-        let mut span = None;
-        for part in key.split('.') {
-            let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref().as_ref() == part) else { break };
+        let (mut table, mut rest, mut span) = (root.get_ref(), key, None);
+        loop {
+            // A name may have dots of its own, as those of [grid] have.
+            let beginning = table.iter().filter(|(name, _)| is_within(rest, name.get_ref()));
+            let Some((name, value)) = beginning.max_by_key(|(name, _)| name.get_ref().len()) else { break };
             span = Some(name.span());
-            match value.get_ref() {
-                DeValue::Table(inner) => table = inner,
+            match (value.get_ref(), rest.get(name.get_ref().len() + 1..)) {
+                (DeValue::Table(inner), Some(below)) => (table, rest) = (inner, below),
                 _ => break,
             }
         }
         span
     }
+}
+
+/// Whether a dotted key is `around`, or below it.
+fn is_within(key: &str, around: &str) -> bool {
+    key.strip_prefix(around).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// `scorer.hidden` of `scorer.hidden[0]`.
+fn without_indices(key: &str) -> String {
+    let parts = key.split('[').enumerate();
+    parts.map(|(at, part)| if at == 0 { part } else { part.split_once(']').map_or(part, |(_, rest)| rest) }).collect()
+}
+
+/// Sets a dotted key; the part that is not a table, or one too deep, where that cannot be.
+fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
+    if let Some(part) = key.split('.').nth(DEEPEST) {
+        return Err(part.to_string());
+    }
+    let (mut place, mut around) = (root, key);
+    let mut parts = key.split('.').peekable();
+    while let Some(part) = parts.next() {
+        let table = place.as_object_mut().ok_or(around)?;
+        if parts.peek().is_none() {
+            table.insert(part.to_string(), value);
+            return Ok(());
+        }
+        place = table.entry(part).or_insert_with(|| Value::Object(Default::default()));
+        around = part;
+    }
+    Ok(())
+}
+
+/// The first number that is not finite, which no key takes, below `key`.
+fn not_finite(value: &toml::Value, key: &str) -> Option<(String, f64)> {
+    match value {
+        toml::Value::Float(number) if !number.is_finite() => Some((key.to_string(), *number)),
+        toml::Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| not_finite(item, &format!("{key}[{index}]")))
+        }
+        toml::Value::Table(table) => table.iter().find_map(|(name, item)| {
+            let below = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            not_finite(item, &below)
+        }),
+        _ => None,
+    }
+}
+
+fn finite_expected(number: f64) -> String {
+    format!("found {}, expected a finite number", number.to_string().to_lowercase())
 }
 
 fn json(value: toml::Value) -> Value {
@@ -206,11 +329,85 @@ mod tests {
     #[test]
     fn a_wrong_override_is_named_as_typed() {
         let error = decode("[learner]\nepochs = 1\n", &["learner.epochs=many"]).unwrap_err().to_string();
-        assert!(error.starts_with("--set learner.epochs=many: learner.epochs: invalid type"), "{error}");
+        assert_eq!(
+            error,
+            "--set learner.epochs=many: learner.epochs: found \"many\", expected a whole number, 0 or above"
+        );
         assert!(decode("", &["learner"]).unwrap_err().message.contains("key=value"));
         assert!(decode("learner = 1", &["learner.epochs=1"]).unwrap_err().message.contains("not a table"));
         let deep = format!("{}=1", "a.".repeat(100_000));
         assert!(decode("", &[&deep]).unwrap_err().message.contains("`a` is not a table"));
+        let through = decode("learner = 1", &["learner.epochs=1"]).unwrap_err();
+        assert_eq!(through.message, "`learner` is not a table");
+    }
+
+    #[test]
+    fn an_empty_value_and_null_remove_the_key() {
+        for set in ["learner.epoch=", "learner.epoch=null", "epoch = null"] {
+            let text = if set.starts_with("learner") { "[learner]\nepochs = 1\nepoch = 2\n" } else { "epoch = 1\n" };
+            let document = Document::parse(Path::new("a.toml"), text.to_string(), &[set.to_string()]).unwrap();
+            assert!(!document.root.to_string().contains("epoch\""), "{set}: {}", document.root);
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused() {
+        let error = |text: &str, overrides: &[&str]| decode(text, overrides).unwrap_err().to_string();
+        let expected = "a.toml:2:1: learner.epochs: found nan, expected a finite number";
+        assert_eq!(error("[learner]\nepochs = nan\n", &[]), expected);
+        assert_eq!(
+            error("[grid]\na = 1\n\"learner.epochs\" = [1, -inf]\n", &[]),
+            "a.toml:3:1: grid.learner.epochs[1]: found -inf, expected a finite number"
+        );
+        assert_eq!(
+            error("", &["learner={epochs=inf}"]),
+            "--set learner={epochs=inf}: learner.epochs: found inf, expected a finite number"
+        );
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+    enum Tagged {
+        #[allow(dead_code)]
+        One { width: usize, names: Vec<String> },
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct WithTagged {
+        #[allow(dead_code)]
+        scorer: Tagged,
+    }
+
+    #[test]
+    fn keys_of_a_table_with_a_kind_are_placed() {
+        for (text, expected) in [
+            ("width = 1\nwith = 2", "a.toml:4:1: scorer.with: unknown field `with`"),
+            ("names = []\nwidth = \"a\"", "a.toml:4:1: scorer.width: found \"a\", expected a whole number, 0 or above"),
+            ("width = 1\nnames = [\"a\", 2]", "a.toml:4:1: scorer.names: found 2, expected a string"),
+            ("width = 1", "a.toml:1:2: scorer: missing field `names`"),
+        ] {
+            let text = format!("[scorer]\nkind = \"one\"\n{text}\n");
+            let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+            let error = document.decode::<WithTagged>().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let text = "scorer = { kind = \"tow\" }".to_string();
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        let error = document.decode::<WithTagged>().unwrap_err().to_string();
+        assert!(error.starts_with("a.toml:1:12: scorer.kind: unknown variant `tow`"), "{error}");
+    }
+
+    #[test]
+    fn indices_and_values_of_the_grid_are_placed_at_their_keys() {
+        let text = "seed = 1\n[grid]\n\"learner.epochs\" = [1]\n[learner]\nhidden = [1]\n";
+        let mut document = Document::parse(Path::new("a.toml"), text.to_string(), &["seed=2".to_string()]).unwrap();
+        assert_eq!(document.refuse("learner.hidden[0]", "").place, "a.toml:5:1");
+        assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:4:2");
+        document.assign("learner.epochs", 1.into()).unwrap();
+        assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:3:1");
+        assert_eq!(document.refuse("seed", "").place, "--set seed=2");
+        document.set("device=cuda").unwrap();
+        assert_eq!(document.refuse("device", "").place, "--device cuda");
     }
 
     #[test]

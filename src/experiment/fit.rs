@@ -58,6 +58,14 @@ pub enum ExperimentError {
         /// Why it failed.
         source: Box<ExperimentError>,
     },
+    /// A cross-validation was stopped before all its fits were done.
+    #[error("interrupted: {finished} of {all} fits are done")]
+    Interrupted {
+        /// Finished fits.
+        finished: usize,
+        /// Fits in all.
+        all: usize,
+    },
 }
 
 /// How a fit is run, besides what is fitted.

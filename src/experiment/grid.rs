@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::text::{did_you_mean, nearest};
+
 /// One combination: dotted key and value, in the order of the grid.
 pub type Point = Vec<(String, Value)>;
 
@@ -16,6 +18,25 @@ pub struct GridError {
     pub key: String,
     /// What was found there, what was expected.
     pub message: String,
+}
+
+/// The sections whose keys a grid may have: those of the fit, which data, seeds and measures are not.
+const SECTIONS: [&str; 4] = ["normaliser", "scorer", "loss", "learner"];
+
+/// Refuses keys that are no parameters of the fit.
+///
+/// # Errors
+/// The first such key.
+pub(super) fn check_keys(grid: &Map<String, Value>) -> Result<(), GridError> {
+    let section = |key: &str| key.split('.').next().unwrap_or_default().to_string();
+    match grid.keys().find(|key| !SECTIONS.contains(&section(key).as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let near = did_you_mean(&nearest(&section(key), SECTIONS));
+            let message = format!("expected a key that begins with one of {}{near}", SECTIONS.join(", "));
+            Err(GridError { key: format!("grid.{key}"), message })
+        }
+    }
 }
 
 /// Every combination of the listed values, the last key varying fastest; one empty point for an empty grid.
@@ -66,6 +87,19 @@ mod tests {
         let empty = serde_json::json!({"k": []});
         let error = points(empty.as_object().unwrap()).unwrap_err().to_string();
         assert_eq!(error, "grid.k: expected a list of values, at least one");
+    }
+
+    #[test]
+    fn only_parameters_of_the_fit_are_keys() {
+        let error = |grid: Value| check_keys(grid.as_object().unwrap()).unwrap_err().to_string();
+        let good = serde_json::json!({"normaliser": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
+        assert_eq!(check_keys(good.as_object().unwrap()), Ok(()));
+        let expected = "expected a key that begins with one of normaliser, scorer, loss, learner";
+        assert_eq!(error(serde_json::json!({"measure.select": ["map"]})), format!("grid.measure.select: {expected}"));
+        assert_eq!(
+            error(serde_json::json!({"leaner.epochs": [1]})),
+            format!("grid.leaner.epochs: {expected}; did you mean `learner`?")
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, 
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{GridError, Point, label, points};
-pub use output::{OutputError, OutputFolder};
+pub use output::{CONFIG, Claim, OutputError, OutputFolder, RANKER, REPORT, RunKind};
 pub use record::{RunRecord, peak_memory_mib};
 pub use report::{
     CrossValidationReport, DataReport, FitReport, FoldDetails, Measures, PerQuery, Report, SetMeasures, Sets,

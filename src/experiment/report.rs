@@ -253,12 +253,32 @@ pub(super) fn standard_error(values: &[f64]) -> f64 {
     (squares / (n - 1.0) / n).sqrt()
 }
 
-/// The resolved configuration as TOML.
+/// The resolved configuration as TOML, with absolute paths: it can be run from anywhere.
 ///
 /// # Errors
 /// [`ConfigError`] when a value has no TOML form.
 pub fn resolved_toml(config: &ExperimentConfig, document: &Document) -> Result<String, ConfigError> {
-    toml::to_string_pretty(config).map_err(|error| document.refuse("", &error.to_string()))
+    let mut config = config.clone();
+    for path in config.data.paths_mut() {
+        if let Ok(absolute) = std::path::absolute(&path) {
+            *path = absolute;
+        }
+    }
+    let mut value = config.resolved();
+    remove_nulls(&mut value);
+    toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
+}
+
+/// TOML has no null: what is not set is left out.
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(table) => {
+            table.retain(|_, value| !value.is_null());
+            table.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(values) => values.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
 }
 
 #[cfg(test)]

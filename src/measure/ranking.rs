@@ -112,6 +112,10 @@ pub(super) fn order_ties_by_id<'a>(sorted: &mut [u64], id: impl Fn(usize) -> &'a
     }
 }
 
+fn has_ties(sorted: &[u64]) -> bool {
+    sorted.windows(2).any(|two| two[0] >> 32 == two[1] >> 32)
+}
+
 /// Ascending with falling scores; -0 and 0 are equal.
 fn descending_key(score: f32) -> u32 {
     let bits = (score + 0.0).to_bits();
@@ -137,9 +141,6 @@ impl Workspace {
             }
         }
         let ids = match (convention.ties, ranking.ids) {
-            (Ties::DocumentIdDescending, None) if documents > 0 => {
-                return Err(MeasureError::NoDocumentIds { convention: convention.name.clone() });
-            }
             (Ties::DocumentIdDescending, ids) => ids,
             _ => None,
         };
@@ -159,8 +160,13 @@ impl Workspace {
             }
         }
         self.keys.sort_unstable();
-        if let Some(ids) = ids {
-            order_ties_by_id(&mut self.keys, |document| ids[document].as_str());
+        match ids {
+            Some(ids) => order_ties_by_id(&mut self.keys, |document| ids[document].as_str()),
+            // Where no scores are equal, none are missed.
+            None if convention.ties == Ties::DocumentIdDescending && has_ties(&self.keys) => {
+                return Err(MeasureError::NoDocumentIds { convention: convention.name.clone() });
+            }
+            None => {}
         }
         self.labels.clear();
         self.labels.extend(self.keys.iter().map(|&key| f64::from(ranking.labels[document_of(key)]).max(0.0)));

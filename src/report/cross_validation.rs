@@ -54,7 +54,6 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
         number::counted(report.points.len(), "grid point"),
         number::counted(result.seeds.len(), "seed")
     );
-    let state = if result.interrupted { "interrupted, " } else { "" };
     let mut facts = vec![
         Fact::new(
             format!("test {selection}"),
@@ -66,7 +65,7 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
             number::measure(Some(validation)),
             format!("{convention} convention, at the points selected"),
         ),
-        Fact::new("fits", number::count(fits), format!("{state}{plan}")),
+        Fact::new("fits", number::count(fits), plan),
     ];
     facts.extend(record.map(cost));
     facts

@@ -59,8 +59,9 @@ fn the_resolved_configuration_gives_the_same_run() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
     bench.output(&["train", "small.toml", "--out", "first"]);
-    fs::copy(bench.path("first/config.toml"), bench.path("resolved.toml")).unwrap();
-    bench.output(&["train", "resolved.toml", "--out", "second"]);
+    bench.output(&["train", "first/config.toml", "--out", "second"]);
+    let config = |run: &str| fs::read(bench.path(&format!("{run}/config.toml"))).unwrap();
+    assert_eq!(config("first"), config("second"));
     let ranker = |run: &str| fs::read(bench.path(&format!("{run}/ranker.safetensors"))).unwrap();
     assert_eq!(ranker("first"), ranker("second"));
 }
@@ -97,6 +98,13 @@ fn a_folder_keeps_one_run() {
     let message = bench.refused(&["train", "small.toml", "--out", "run", "--set", "seed=2", "--resume"]);
     assert!(message.contains("--resume needs the configuration"), "{message}");
     assert_eq!(fs::read(bench.path("run/ranker.safetensors")).unwrap(), before);
+    // A finished run is made again; an unfinished one is kept until told otherwise.
+    bench.output(&["train", "small.toml", "--out", "run"]);
+    fs::remove_file(bench.path("run/report.json")).unwrap();
+    let message = bench.refused(&["train", "small.toml", "--out", "run"]);
+    assert!(message.contains("--resume continues it"), "{message}");
+    bench.output(&["train", "small.toml", "--out", "run", "--set", "seed=2", "--overwrite"]);
+    assert_ne!(fs::read(bench.path("run/ranker.safetensors")).unwrap(), before);
 }
 
 #[test]
@@ -121,13 +129,22 @@ fn cross_validation_selects_on_validation_and_reports_errors() {
 
     // Side by side or one after the other, and from finished fits: the same numbers.
     assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--jobs", "1"]), text);
-    fs::remove_dir_all(bench.path("cv/jobs/fold1-point1-seed1")).unwrap();
+    let jobs = || fs::read_dir(bench.path("cv/jobs")).unwrap().map(|job| job.unwrap().path());
+    fs::remove_dir_all(jobs().next().unwrap()).unwrap();
     assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--out", "cv", "--resume"]), text);
 
     // Another configuration takes the folder of this one only where it is told to.
     let before = fs::read(bench.path("cv/config.toml")).unwrap();
     let message = bench.refused(&["cv", "cv.toml", "--out", "cv", "--set", "cv.seeds=[1]"]);
-    assert!(message.contains("holds the fits of another configuration"), "{message}");
+    assert!(message.contains("holds a run of another configuration"), "{message}");
     assert_eq!(fs::read(bench.path("cv/config.toml")).unwrap(), before);
+    let [all, finished] = [jobs().count(), 16];
+    assert_eq!(all, finished);
     bench.output(&["cv", "cv.toml", "--out", "cv", "--set", "cv.seeds=[1]", "--resume"]);
+    // A value more in the grid: the fits of the others stay.
+    let wider = r#"grid={"learner.learning_rate"=[0.001, 0.01, 0.1]}"#;
+    bench.output(&["cv", "cv.toml", "--out", "cv", "--set", wider, "--resume"]);
+    assert_eq!(jobs().count(), finished + 8);
+    let message = bench.refused(&["train", "cv.toml", "--out", "cv"]);
+    assert!(message.contains("another command"), "{message}");
 }

@@ -36,6 +36,8 @@ pub(super) struct Dashboard {
     thread: JoinHandle<()>,
     interrupter: Interrupter,
     device: Device,
+    /// Measures of the training queries when they were last computed.
+    last_train: Vec<f64>,
 }
 
 /// An epoch as it is shown.
@@ -48,7 +50,7 @@ pub(super) struct Shown<'a> {
     pub(super) loss: f64,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Selection measure of each training query, where it was computed.
+    /// Selection measure of each training query, where it was computed; else the last one stays.
     pub(super) train: Option<&'a [f64]>,
     /// Selection measure of each validation query.
     pub(super) validation: Option<&'a [f64]>,
@@ -96,7 +98,7 @@ impl Dashboard {
             .spawn(run)
             .map_err(|error| broken(error.to_string()))?;
         let processor = receive.recv().map_err(|_| broken("it did not start".into()))?;
-        Ok(Self { processor, give_back, thread, interrupter, device: device.clone() })
+        Ok(Self { processor, give_back, thread, interrupter, device: device.clone(), last_train: Vec::new() })
     }
 
     /// Whether the user asked for a stop at the dashboard.
@@ -106,18 +108,21 @@ impl Dashboard {
 
     /// Shows an epoch.
     pub(super) fn show(&mut self, shown: Shown) -> Result<(), LearnerError> {
-        let item = |loss: f64, values: Option<&[f64]>| {
+        if let Some(values) = shown.train {
+            self.last_train = values.to_vec();
+        }
+        let item = |loss: f64, values: &[f64]| {
             let output = RankingOutput {
                 losses: Tensor::from_data([loss as f32], &self.device),
-                ranked: RankingInput::Values(values.unwrap_or_default().to_vec()),
+                ranked: RankingInput::Values(values.to_vec()),
             };
             // An epoch is shown whole, as one item.
             let whole = Progress::new(1, 1, None);
             TrainingItem::new(output, whole, Some(shown.steps), Some(shown.learning_rate.into()))
         };
         let start = || LearnerEvent::StartSplit { epoch_number: shown.epoch, total_items: 1 };
-        let train = item(shown.loss, shown.train);
-        let validation = shown.validation.map(|values| item(shown.loss, Some(values)));
+        let train = item(shown.loss, &self.last_train);
+        let validation = shown.validation.map(|values| item(shown.loss, values));
         let processor = &mut self.processor;
         let mut events = vec![
             processor.process_train(start()),
