@@ -33,13 +33,24 @@ fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
         let mut file = io::BufWriter::new(File::create(&temporary)?);
         fill(&mut file)?;
         file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
-        fs::rename(&temporary, path)
+        fs::rename(&temporary, path)?;
+        sync_folder(path);
+        Ok(())
     })();
     if written.is_err() {
         // The first error is the one to report; a leftover temporary file does no harm.
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Makes the new name last through a loss of power, where the system can.
+fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Ok(folder) = File::open(folder) {
+        // The file is whole in any case.
+        let _ = folder.sync_all();
+    }
 }
 
 /// Writes `bytes` to `path` as [`write_with`] does.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::scored::warn_of_missing_features;
 use super::{Failure, input};
 use crate::atomic_file;
 use crate::data::DataError;
@@ -42,6 +43,7 @@ impl PredictArgs {
         let device = device::open(&self.device)?;
         let ranker = Ranker::load(&self.model, &device)?;
         let data = self.reading.read(&self.data, None)?;
+        warn_of_missing_features(&self.model, &ranker, &data);
         let scores = ranker.predict(&data, &device)?;
         if let Some(path) = &self.qrels {
             save(path, |mut file| write_qrels(&mut file, &data).map_err(to_io))?;

@@ -21,6 +21,7 @@ impl Scored {
     /// By a saved ranker.
     pub fn by_ranker(path: &Path, data: &Dataset, device: &Device) -> Result<Self, Failure> {
         let ranker = Ranker::load(path, device)?;
+        warn_of_missing_features(path, &ranker, data);
         let scores = ranker.predict(data, device)?;
         Ok(Self { scores, convention: Some(ranker.metadata().convention.clone()) })
     }
@@ -33,5 +34,16 @@ impl Scored {
     /// What measures are computed on.
     pub fn rankings<'a>(&'a self, data: &'a Dataset) -> Rankings<'a> {
         data.rankings(&self.scores)
+    }
+}
+
+/// Says when the data have fewer features than the ranker: LETOR text leaves out what is 0, so that it may be right.
+pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &Dataset) {
+    let (found, expected) = (data.feature_count, ranker.model().features());
+    if found < expected {
+        eprintln!(
+            "warning: the data have features 1 to {found}, {} has {expected}: the others are taken as 0",
+            path.display()
+        );
     }
 }

@@ -25,8 +25,10 @@ impl Axis {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        // A range must have a width, and one that f64 can tell.
-        let width = (high / 2.0 - low / 2.0).max(1e-6 * low.abs().max(high.abs())).clamp(1e-12, f64::MAX / 8.0) * 2.0;
+        // A range must have a width, and one that f64 can tell; one value alone gets some room to stand in.
+        let magnitude = low.abs().max(high.abs());
+        let least = if low == high { 0.05 } else { 1e-6 } * magnitude;
+        let width = (high / 2.0 - low / 2.0).max(least).clamp(1e-12, f64::MAX / 8.0) * 2.0;
         Self::between((low - room * width).max(f64::MIN / 4.0), (high + room * width).min(f64::MAX / 4.0), most)
     }
 
@@ -100,7 +102,11 @@ fn step(least: f64) -> f64 {
 fn tick_label(at: f64, step: f64) -> String {
     let decimals = -step.log10().floor();
     let label = match decimals {
-        _ if at.abs() >= 1e6 || decimals > 5.0 => format!("{at:.1e}"),
+        _ if at.abs() >= 1e6 || decimals > 5.0 => {
+            // As many digits as tell neighbours apart.
+            let digits = at.abs().log10().floor() + decimals;
+            format!("{at:.*e}", digits.clamp(1.0, 15.0) as usize)
+        }
         decimals => format!("{at:.*}", decimals.max(0.0) as usize),
     };
     // A rounded -0.
@@ -184,7 +190,7 @@ mod tests {
         assert_eq!(labels(&Axis::between(0.0, 1.0, 5)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(&Axis::between(-0.5, 99.5, 5)), ["0", "20", "40", "60", "80"]);
         assert_eq!(labels(&Axis::between(-0.31, 0.11, 4)), ["\u{2212}0.2", "0.0"]);
-        for (from, to) in [(0.4443, 0.4451), (-7.0, 1e9), (1e-12, 2e-12)] {
+        for (from, to) in [(0.4443, 0.4451), (-7.0, 1e9), (1e-12, 2e-12), (0.888_888, 0.888_889), (4e7, 4.000_01e7)] {
             let axis = Axis::between(from, to, 6);
             assert!((2..=7).contains(&axis.ticks.len()), "{axis:?}");
             assert!(axis.ticks.iter().all(|(at, _)| (from..=to).contains(at)), "{axis:?}");
@@ -200,6 +206,10 @@ mod tests {
             let axis = Axis::around(values.iter().copied(), 0.05, 5);
             assert!(axis.from < axis.to && (axis.to - axis.from).is_finite(), "{values:?}: {axis:?}");
         }
+        let mut constant = Axis::around([0.41, 0.41].into_iter(), 0.05, 5);
+        let labels = constant.ticks.len();
+        constant.ticks.dedup_by(|a, b| a.1 == b.1);
+        assert!(labels > 1 && constant.ticks.len() == labels, "{constant:?}");
         let axis = Axis::around([0.2, 0.7].into_iter(), 0.05, 5);
         assert!(axis.from < 0.2 && axis.to > 0.7 && axis.to < 0.75, "{axis:?}");
     }

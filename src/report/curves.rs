@@ -6,7 +6,7 @@ use super::about::round_word;
 use super::html::{Html, Table, details, figure, figures, note};
 use super::number;
 use crate::experiment::FitReport;
-use crate::learner::{Round, SURROGATE};
+use crate::learner::{BOUND, Round, SURROGATE};
 use crate::measure::{Convention, Measure};
 use crate::plot::{Ink, Line, Lines};
 
@@ -44,6 +44,7 @@ impl Curves<'_> {
             curve(Ink::Surrogate, format!("surrogate{}, training", self.loss()), &surrogate),
             curve(Ink::Train, "exact, training".to_string(), &|round| round.train),
             curve(Ink::Validation, "exact, validation".to_string(), &|round| round.validation),
+            curve(Ink::Objective, "bound of the boosted measure, training".to_string(), &bound),
         ];
         let lines: Vec<Line> =
             lines.into_iter().filter(|line| line.points.iter().any(|point| point.1.is_finite())).collect();
@@ -164,12 +165,18 @@ impl Curves<'_> {
 
 /// The measures of a round, exact and surrogate.
 pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
-    [round.train, round.validation, surrogate(round)].into_iter().flatten()
+    [round.train, round.validation, surrogate(round), bound(round)].into_iter().flatten()
 }
 
 /// The value of the surrogate, where the learner says it.
 fn surrogate(round: &Round) -> Option<f64> {
     round.figures.iter().find(|(name, _)| name == SURROGATE).map(|(_, value)| *value)
+}
+
+/// What AdaRank's boosted measure is at least (direct-optimization, Theorem 4), where that says anything.
+fn bound(round: &Round) -> Option<f64> {
+    let bound = round.figures.iter().find(|(name, _)| name == BOUND).map(|(_, value)| *value);
+    bound.filter(|&bound| bound >= 0.0)
 }
 
 /// A value of the rounds that have it, broken where a new path begins.

@@ -62,6 +62,9 @@ pub enum Directions {
     Ascending,
 }
 
+/// The figure of a round that holds Theorem 4's lower bound of the boosted measure on the training queries.
+pub const BOUND: &str = "bound";
+
 /// Configuration of [`AdaRank`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -284,7 +287,7 @@ impl AdaRank {
             figures.push(("alpha".into(), member.alpha));
             figures.push(("phi".into(), phi));
             figures.push((judge.measure().to_string(), mean(values.iter().copied())));
-            figures.push(("bound".into(), 1.0 - rounds.state.bound_gap));
+            figures.push((BOUND.into(), 1.0 - rounds.state.bound_gap));
             rounds.state.members.push(member);
             rounds.record(Round {
                 round: rounds.next(),
