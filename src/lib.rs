@@ -46,6 +46,8 @@ pub mod experiment;
 #[cfg(feature = "cli")]
 pub mod learner;
 #[cfg(feature = "cli")]
+mod memory;
+#[cfg(feature = "cli")]
 pub mod plot;
 #[cfg(feature = "cli")]
 pub mod ranker;

@@ -1,5 +1,10 @@
 //! Words for error messages, and text for markup.
 
+/// Bytes as hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The known name nearest to `found`, if any is near enough to be meant; first of all one with two letters exchanged.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let found = found.to_lowercase();

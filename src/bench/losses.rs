@@ -9,13 +9,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use super::{
-    BenchError, median,
-    memory::{available, peak_during},
-    sync,
-};
+use super::{BenchError, median, sync};
 use crate::device::root_cause;
 use crate::loss::{LossSpec, RankingLoss, Reduction};
+use crate::memory::{available, peak_during};
 use crate::op::with_tensor_path;
 use crate::seed::seed_for;
 

@@ -4,11 +4,10 @@
 //! runs that alternate between the fused and the tensor path, so that both see the same machine.
 
 mod losses;
-mod memory;
 mod train;
 
+pub use crate::memory::peak_during;
 pub use losses::{LossBench, LossRow, OpPath, Shape};
-pub use memory::peak_during;
 pub use train::{TrainBench, TrainRow};
 
 /// Why a benchmark cannot run.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
 
 use super::{Failure, Table, work_on_this_thread};
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench};
@@ -29,8 +29,8 @@ pub struct BenchArgs {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "fused,tensor")]
     paths: Vec<OpPath>,
     /// Bursts of runs (epochs of training) of which the median counts
-    #[arg(long, default_value_t = 5, global = true)]
-    repeats: usize,
+    #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
+    repeats: u32,
     /// One JSON object a line
     #[arg(long, global = true)]
     json: bool,
@@ -44,11 +44,11 @@ enum BenchCommand {
         #[arg(long, default_value = "approx_ndcg")]
         loss: String,
         /// Number of queries
-        #[arg(long, default_value_t = 1000)]
-        queries: usize,
+        #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+        queries: u32,
         /// Queries of a batch
-        #[arg(long, default_value_t = 64)]
-        batch: usize,
+        #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
+        batch: u32,
     },
 }
 
@@ -65,7 +65,9 @@ impl BenchArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         work_on_this_thread();
         match &self.command {
-            Some(BenchCommand::Train { loss, queries, batch }) => self.train(loss, *queries, *batch, out),
+            Some(BenchCommand::Train { loss, queries, batch }) => {
+                self.train(loss, *queries as usize, *batch as usize, out)
+            }
             None => self.losses(out),
         }
     }
@@ -75,7 +77,7 @@ impl BenchArgs {
             losses: self.losses.iter().map(LossSpec::new).collect(),
             shapes: self.shapes.iter().map(|shape| shape.parse::<Shape>()).collect::<Result<_, _>>()?,
             paths: self.paths.clone(),
-            repeats: self.repeats,
+            repeats: self.repeats as usize,
             seed: 1,
         };
         for name in &self.devices {
@@ -111,8 +113,8 @@ impl BenchArgs {
                 [("linear", ScorerConfig::default()), ("256,128,64", ScorerConfig::Mlp(mlp.clone()))]
             {
                 let data = SynthConfig { queries, ..SynthConfig::default() };
-                let bench =
-                    TrainBench { scorer, loss: LossSpec::new(loss), data, batch, epochs: self.repeats, seed: 1 };
+                let (loss, epochs) = (LossSpec::new(loss), self.repeats as usize);
+                let bench = TrainBench { scorer, loss, data, batch, epochs, seed: 1 };
                 let row = bench.run(&device::open(name)?, name)?;
                 if self.json {
                     let mut value = serde_json::to_value(&row).map_err(Failure::work)?;

@@ -1,16 +1,14 @@
 //! Input shared by the commands: data files, score files, names of measures.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 
 use super::Failure;
-use crate::data::Dataset;
-use crate::data::error::quoted;
-use crate::data::letor::{self, Missing, ReadOptions};
+use crate::data::error::{Place, quoted};
+use crate::data::letor::{self, Missing, ReadOptions, Source};
+use crate::data::{DataError, Dataset};
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Measure, MeasureError};
 use crate::text::with_nearest;
@@ -18,12 +16,12 @@ use crate::text::with_nearest;
 /// How LETOR files are read.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
-    /// What a missing value (NULL) becomes
-    #[arg(long, value_enum, default_value_t = MissingArg::Error)]
-    missing: MissingArg,
-    /// A limit of the reader, as in max_compression_ratio=1000; the keys of [data.read] in a configuration
+    /// What a missing value (NULL) becomes [default: error]
+    #[arg(long, value_enum)]
+    missing: Option<MissingArg>,
+    /// An option of the reader, as in max_compression_ratio=1000; the keys of [data.read] in a configuration
     #[arg(long = "read", value_name = "KEY=VALUE")]
-    limits: Vec<String>,
+    options: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -36,16 +34,24 @@ enum MissingArg {
 impl ReadArgs {
     /// Reads files as one set of `features` features (as many as the largest index when `None`).
     pub fn read(&self, files: &[PathBuf], features: Option<usize>) -> Result<Dataset, Failure> {
-        let missing = match self.missing {
-            MissingArg::Error => Missing::Error,
-            MissingArg::Zero => Missing::Zero,
-            MissingArg::QueryMin => Missing::QueryMin,
-        };
-        let limits = assignments("--read", &self.limits)?;
-        let options: ReadOptions = serde_json::from_value(limits.into())
-            .map_err(|error| Failure::input(format!("--read: {}", with_nearest(&error.to_string()))))?;
-        Ok(letor::read(files, &ReadOptions { features: features.or(options.features), missing, ..options })?)
+        let asked = Value::from(assignments("--read", &self.options)?);
+        let mut options: ReadOptions = serde_path_to_error::deserialize(asked).map_err(|error| {
+            Failure::input(format!("--read {}: {}", error.path(), with_nearest(&error.inner().to_string())))
+        })?;
+        match self.missing {
+            Some(MissingArg::Error) => options.missing = Missing::Error,
+            Some(MissingArg::Zero) => options.missing = Missing::Zero,
+            Some(MissingArg::QueryMin) => options.missing = Missing::QueryMin,
+            None => {}
+        }
+        options.features = features.or(options.features);
+        Ok(letor::read(files, &options)?)
     }
+}
+
+/// Whether a file is `-`: standard input where it is read, standard output where it is written.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// The measures of `-m`, given once or more and separated by commas; those of `default` where none is given.
@@ -72,31 +78,61 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map<String, Val
     assignments.iter().map(parse).collect()
 }
 
-/// Reads one score a line.
+/// Longest line of a score file, in bytes.
+const LONGEST_SCORE: usize = 1 << 10;
+
+/// Reads one score a line; the file may be compressed, or `-`.
 pub fn scores(path: &Path, documents: usize) -> Result<Vec<f32>, Failure> {
-    let refuse = |place: String, what: String| Failure::input(format!("{}{place}: {what}", path.display()));
-    let file = File::open(path).map_err(|error| refuse(String::new(), error.to_string()))?;
-    let mut scores = Vec::with_capacity(documents);
-    for (number, line) in (1..).zip(BufReader::new(file).lines()) {
-        let line = line.map_err(|error| refuse(format!(":{number}"), error.to_string()))?;
-        let score: f32 = line.trim().parse().ok().filter(|score: &f32| !score.is_nan()).ok_or_else(|| {
-            refuse(format!(":{number}:1"), format!("found {}, {}", quoted(line.trim().as_bytes()), expected(&line)))
-        })?;
-        scores.push(score);
+    // What bounds the text is the number of documents.
+    let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
+    let options = ReadOptions {
+        max_line_bytes: LONGEST_SCORE,
+        max_compression_ratio,
+        max_decompressed_bytes,
+        ..ReadOptions::default()
+    };
+    let mut source = Source::open(path, &options)?;
+    let mut scores: Vec<f32> = Vec::with_capacity(documents);
+    let refuse = |line: usize, found: String, expected: &str| {
+        Failure::from(DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() })
+    };
+    let too_long = |line| refuse(line, format!("a line of more than {LONGEST_SCORE} bytes"), "a number");
+    let wrong_count = |found: String| {
+        Failure::input(format!("{}: found {found} scores, expected {documents}, one a document", Place(path)))
+    };
+    let mut block = Vec::new();
+    loop {
+        match source.next_block(&mut block) {
+            Err(DataError::Limit { .. }) => return Err(too_long(scores.len() + 1)),
+            other => other?,
+        }
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            let number = scores.len() + 1;
+            if number > documents {
+                return Err(wrong_count(format!("more than {documents}")));
+            }
+            if line.len() > LONGEST_SCORE {
+                return Err(too_long(number));
+            }
+            let written = line.trim_ascii();
+            let score = std::str::from_utf8(written).ok().and_then(|text| text.parse().ok());
+            let score = score.filter(|score: &f32| !score.is_nan());
+            scores.push(score.ok_or_else(|| refuse(number, quoted(written), expected(written)))?);
+        }
+        if block.is_empty() {
+            break;
+        }
     }
-    if scores.len() != documents {
-        return Err(refuse(
-            String::new(),
-            format!("found {} scores, expected {documents}, one a document", scores.len()),
-        ));
+    match scores.len() {
+        found if found == documents => Ok(scores),
+        found => Err(wrong_count(found.to_string())),
     }
-    Ok(scores)
 }
 
 /// What a line of a score file should have been; a run is easily taken for one.
-fn expected(line: &str) -> &'static str {
-    match line.split_whitespace().count() {
-        6.. => "expected a number (a TREC run is read with --qrels)",
-        _ => "expected a number",
+fn expected(line: &[u8]) -> &'static str {
+    match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
+        6.. => "a number (a TREC run is read with --qrels)",
+        _ => "a number",
     }
 }

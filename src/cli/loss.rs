@@ -1,8 +1,7 @@
 //! `burn-rank loss NAME`: value, loss and gradient of lists given as JSON lines.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use burn::tensor::DType;
 use clap::{Args, ValueEnum};
@@ -10,7 +9,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Failure, input};
-use crate::loss::{LossError, explain, registry};
+use crate::data::error::Place;
+use crate::data::letor::{ReadOptions, Source};
+use crate::loss::{RankingLoss, explain, registry};
+use crate::text::with_nearest;
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
@@ -26,7 +28,7 @@ pub struct LossArgs {
     /// Instead of reading lists: how the loss is evaluated in lists of N documents, with its measured errors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File of JSON objects {"scores": [..], "labels": [..]}, one a line; `-` reads standard input
+    /// File of JSON objects {"scores": [..], "labels": [..]}, one a line; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
 }
@@ -38,6 +40,7 @@ enum Precision {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct List {
     scores: Vec<f64>,
     labels: Vec<f64>,
@@ -59,25 +62,47 @@ impl LossArgs {
             )?;
             return Ok(());
         }
-        let from_stdin = self.file.as_os_str() == "-";
-        let place = if from_stdin { "standard input".to_string() } else { self.file.display().to_string() };
-        let lines: Box<dyn BufRead> = if from_stdin {
-            Box::new(io::stdin().lock())
-        } else {
-            let file = File::open(&self.file).map_err(|error| Failure::input(format!("{place}: {error}")))?;
-            Box::new(BufReader::new(file))
-        };
-        for (number, line) in (1..).zip(lines.lines()) {
-            let line = line.map_err(|error| Failure::input(format!("{place}:{number}: {error}")))?;
-            if line.trim().is_empty() {
-                continue;
+        let mut source = Source::open(&self.file, &ReadOptions::default()).map_err(Failure::input)?;
+        let (mut block, mut number) = (Vec::new(), 0);
+        loop {
+            source.next_block(&mut block).map_err(Failure::input)?;
+            if block.is_empty() {
+                return Ok(());
             }
-            let list: List = serde_json::from_str(&line)
-                .map_err(|error| Failure::input(format!("{place}:{number}:{}: {error}", error.column())))?;
-            let explained = explain(loss.as_ref(), &list.scores, &list.labels, dtype)
-                .map_err(|error: LossError| Failure::input(format!("{place}:{number}: {error}")))?;
-            writeln!(out, "{}", json!({"value": explained.value, "loss": explained.loss, "grad": explained.grad}))?;
+            for line in block.split_inclusive(|byte| *byte == b'\n') {
+                number += 1;
+                if !line.trim_ascii().is_empty() {
+                    explain_line(loss.as_ref(), dtype, &self.file, number, line.trim_ascii_end(), out)?;
+                }
+            }
         }
-        Ok(())
     }
+}
+
+fn explain_line(
+    loss: &dyn RankingLoss,
+    dtype: DType,
+    file: &Path,
+    number: usize,
+    line: &[u8],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", Place(file)));
+    let list: List = serde_json::from_slice(line).map_err(|error| {
+        // serde counts the lines of this line.
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let message = error.to_string();
+        let message = with_nearest(message.strip_suffix(&place).unwrap_or(&message));
+        Failure::input(format!("{}:{number}:{}: {message}", Place(file), error.column()))
+    })?;
+    match (list.scores.len(), list.labels.len()) {
+        (0, _) => return Err(refuse("found no scores, expected one or more".to_string())),
+        (scores, labels) if scores != labels => {
+            return Err(refuse(format!("found {labels} labels, expected {scores}, one a score")));
+        }
+        _ => {}
+    }
+    let explained = explain(loss, &list.scores, &list.labels, dtype).map_err(|error| refuse(error.to_string()))?;
+    writeln!(out, "{}", json!({"value": explained.value, "loss": explained.loss, "grad": explained.grad}))?;
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use burn::tensor::Device;
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Failure, Table};
 use crate::experiment::linear_weights;
@@ -155,10 +155,51 @@ impl ModelsArgs {
     }
 }
 
-fn parameters(defaults: &serde_json::Map<String, Value>, out: &mut dyn Write) -> Result<(), Failure> {
-    if !defaults.is_empty() {
-        let list: Vec<String> = defaults.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        writeln!(out, "  parameters  {}", list.join(", "))?;
+/// The defaults as lines of TOML.
+fn parameters(defaults: &Map<String, Value>, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut title = "parameters";
+    for (key, value) in defaults {
+        match toml_value(value) {
+            Some(value) => writeln!(out, "  {title:<10}  {key} = {value}")?,
+            None => writeln!(out, "  {title:<10}  # {key}: not set")?,
+        }
+        title = "";
     }
     Ok(())
+}
+
+/// A value in a line; none for what is not set.
+fn toml_value(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Object(table) => {
+            let entries = table.iter().filter_map(|(key, value)| Some(format!("{key} = {}", toml_value(value)?)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().filter_map(toml_value).collect::<Vec<_>>().join(", ")),
+        // Numbers, strings and Booleans are the same in TOML and JSON.
+        plain => plain.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid_toml() {
+        let learners = LEARNERS.iter().map(|entry| (entry.name, (entry.defaults)()));
+        let losses = LOSSES.iter().map(|entry| (entry.name, (entry.defaults)()));
+        for (name, defaults) in learners.chain(losses) {
+            let mut text = Vec::new();
+            parameters(&defaults, &mut text).unwrap();
+            let lines = String::from_utf8(text).unwrap();
+            let lines: Vec<&str> = lines.lines().map(|line| &line["  parameters  ".len()..]).collect();
+            let read: toml::Table = toml::from_str(&lines.join("\n")).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let set = defaults.values().filter(|value| !value.is_null()).count();
+            assert_eq!((read.len(), lines.len()), (set, defaults.len()), "{name}");
+        }
+        let gradient = json!({"kind": "adam", "beta_1": 0.9, "absent": null, "hidden": [1, 2]});
+        assert_eq!(toml_value(&gradient).unwrap(), "{ kind = \"adam\", beta_1 = 0.9, hidden = [1, 2] }");
+    }
 }

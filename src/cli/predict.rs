@@ -1,7 +1,7 @@
 //! `burn-rank predict`: a score for every document, or a TREC run.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -18,10 +18,10 @@ use crate::ranker::Ranker;
 pub struct PredictArgs {
     /// A saved ranker
     model: PathBuf,
-    /// LETOR files
+    /// LETOR files; `-` is standard input
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// File to write; standard output when absent
+    /// File to write; standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write a TREC run with this tag instead of one score a line; documents are named by their identifiers, or numbered
@@ -40,25 +40,25 @@ pub struct PredictArgs {
 
 impl PredictArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let file = self.out.as_ref().filter(|path| !input::is_standard(path));
+        if file.is_none() && self.qrels.as_deref().is_some_and(input::is_standard) {
+            return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
+        }
         let device = device::open(&self.device)?;
         let ranker = Ranker::load(&self.model, &device)?;
         let data = self.reading.read(&self.data, None)?;
         warn_of_missing_features(&self.model, &ranker, &data);
         let scores = ranker.predict(&data, &device)?;
         if let Some(path) = &self.qrels {
-            save(path, |mut file| write_qrels(&mut file, &data).map_err(to_io))?;
+            put(Some(path).filter(|path| !input::is_standard(path)), out, |mut file| {
+                write_qrels(&mut file, &data).map_err(to_io)
+            })?;
         }
         let write = |mut out: &mut dyn Write| match &self.run_id {
             None => scores.iter().try_for_each(|score| writeln!(out, "{score}")),
             Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
         };
-        match &self.out {
-            None => write(out).map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData => Failure::input(error),
-                _ => error.into(),
-            }),
-            Some(path) => save(path, write),
-        }
+        put(file, out, write)
     }
 }
 
@@ -70,7 +70,18 @@ fn to_io(error: DataError) -> io::Error {
     }
 }
 
-fn save(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    atomic_file::write_with(path, fill)
-        .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))
+/// Writes a file, or to standard output.
+fn put(
+    file: Option<&PathBuf>,
+    out: &mut dyn Write,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    match file {
+        None => fill(out).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => Failure::input(error),
+            _ => error.into(),
+        }),
+        Some(path) => atomic_file::write_with(path, fill)
+            .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error)),
+    }
 }

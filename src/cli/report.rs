@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
-use super::Failure;
+use super::{Failure, input};
 use crate::atomic_file;
 use crate::experiment::{OutputError, OutputFolder, Report, RunRecord};
 use crate::report::page;
@@ -20,7 +20,7 @@ const PAGE: &str = "report.html";
 pub struct ReportArgs {
     /// Folder of a finished train or cv run
     run: PathBuf,
-    /// The page [default: report.html in the folder]
+    /// The page [default: report.html in the folder]; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -32,6 +32,9 @@ impl ReportArgs {
         })?;
         let record: Option<RunRecord> = read(&self.run.join(RUN))?;
         let path = self.out.unwrap_or_else(|| self.run.join(PAGE));
+        if input::is_standard(&path) {
+            return Ok(out.write_all(page(&report, record.as_ref()).as_bytes())?);
+        }
         atomic_file::write(&path, page(&report, record.as_ref()).as_bytes())
             .map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
         writeln!(out, "{}", path.display())?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
+use super::{Failure, input};
 use crate::atomic_file;
 use crate::data::{DataError, SynthConfig};
 
@@ -31,7 +31,7 @@ pub struct SynthArgs {
     /// Deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
-    /// File to write; standard output when absent
+    /// File to write; standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write N files S1.txt, S2.txt, ... of as many queries to the folder --out, for `data.folds`
@@ -51,8 +51,10 @@ impl SynthArgs {
             ..SynthConfig::default()
         };
         config.check().map_err(Failure::input)?;
-        match (&self.out, self.parts) {
-            (None, _) => match config.write(&mut BufWriter::new(out)) {
+        let out_file = self.out.as_ref().filter(|path| !input::is_standard(path));
+        match (out_file, self.parts) {
+            (None, Some(_)) => Err(Failure::input("--parts: expected a folder in --out, found `-`")),
+            (None, None) => match config.write(&mut BufWriter::new(out)) {
                 Err(DataError::Io { source, .. }) => Err(source.into()),
                 other => Ok(other.map(drop)?),
             },

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::DataError;
 use crate::measure::Rankings;
+use crate::text::hexadecimal;
 
 /// Documents grouped by query.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -241,7 +242,7 @@ impl Dataset {
         for id in &self.document_ids {
             text(id, &mut hash);
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&hash.finalize())
     }
 }
 

@@ -1,12 +1,13 @@
 //! Why data cannot be read or used.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Why data cannot be read or used. Lines and columns count from 1; columns count bytes.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// A file or folder that cannot be opened, read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", Place(path))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -14,7 +15,7 @@ pub enum DataError {
         source: std::io::Error,
     },
     /// Text that is not in the format.
-    #[error("{}:{line}:{column}: found {found}, expected {expected}", path.display())]
+    #[error("{}:{line}:{column}: found {found}, expected {expected}", Place(path))]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -30,7 +31,8 @@ pub enum DataError {
     /// A query whose documents are not on consecutive lines of one file.
     #[error(
         "{}:{line}:{column}: found query `{query}` again, expected its documents on consecutive lines (it began at {}:{first_line})",
-        path.display(), first_path.display()
+        Place(path),
+        Place(first_path)
     )]
     InterleavedQuery {
         /// The file where the query comes back.
@@ -47,7 +49,7 @@ pub enum DataError {
         first_line: usize,
     },
     /// A file without a single document.
-    #[error("{}: found no document, expected lines {expected}", path.display())]
+    #[error("{}: found no document, expected lines {expected}", Place(path))]
     Empty {
         /// The file.
         path: PathBuf,
@@ -55,7 +57,7 @@ pub enum DataError {
         expected: &'static str,
     },
     /// A file that would take more memory than its options allow.
-    #[error("{}: found {found}, expected at most {limit} (option `{option}`)", path.display())]
+    #[error("{}: found {found}, expected at most {limit} (option `{option}`)", Place(path))]
     Limit {
         /// The file.
         path: PathBuf,
@@ -67,7 +69,7 @@ pub enum DataError {
         option: &'static str,
     },
     /// Group sizes that do not fit the documents.
-    #[error("{}: the group sizes sum to {sum} documents, {} has {documents}", path.display(), data.display())]
+    #[error("{}: the group sizes sum to {sum} documents, {} has {documents}", Place(path), Place(data))]
     GroupSizes {
         /// The file of group sizes.
         path: PathBuf,
@@ -118,8 +120,16 @@ pub enum DataError {
         /// The values that are allowed.
         expected: String,
     },
+    /// Data that a key of a configuration names.
+    #[error("{key}: {source}")]
+    Key {
+        /// The dotted key.
+        key: &'static str,
+        /// What is wrong with them.
+        source: Box<DataError>,
+    },
     /// A folder that holds no set of folds.
-    #[error("{}: {found}, expected {expected}", path.display())]
+    #[error("{}: {found}, expected {expected}", Place(path))]
     Folds {
         /// The folder.
         path: PathBuf,
@@ -128,6 +138,15 @@ pub enum DataError {
         /// What it should hold.
         expected: String,
     },
+}
+
+/// A file in a message: `-` is standard input.
+pub(crate) struct Place<'a>(pub(crate) &'a Path);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        if self.0.as_os_str() == "-" { formatter.write_str("standard input") } else { self.0.display().fmt(formatter) }
+    }
 }
 
 impl DataError {

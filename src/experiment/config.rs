@@ -1,17 +1,17 @@
 //! The configuration of an experiment: what a `.toml` file says. Unknown keys are refused everywhere.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{ConfigError, Document, grid};
 use crate::data::letor::ReadOptions;
-use crate::data::{NormaliserKind, SynthConfig};
+use crate::data::{DataError, NormaliserKind, SynthConfig};
 use crate::learner::{Learner, LearnerError, Selection, registry};
 use crate::loss::{LossError, LossSpec};
 use crate::measure::{Convention, Measure};
-use crate::scorer::ScorerConfig;
+use crate::scorer::{ScorerConfig, ScorerError};
 
 /// One experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -162,40 +162,130 @@ pub struct CrossValidationConfig {
 }
 
 impl ExperimentConfig {
-    /// Decodes and checks a document.
+    /// Decodes and checks a document, at every point of its grid.
     ///
     /// # Errors
     /// [`ConfigError`] with the place of the key that cannot be used.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
-        let mut config: Self = document.decode()?;
+        let config = Self::read(document)?;
+        for document in document.with_nulls() {
+            match Self::read(&document?) {
+                Err(error) if error.message.contains("unknown") => return Err(error),
+                _ => {}
+            }
+        }
+        // A document at a point still has the grid that the point is of.
+        if !document.is_at_point() {
+            config.check_grid(document)?;
+        }
+        Ok(config)
+    }
+
+    fn read(document: &Document) -> Result<Self, ConfigError> {
+        let mut config: Self = document.decode().map_err(name_scorers)?;
         if config.name.is_empty() {
             config.name = document.stem();
         }
-        let sources = [config.data.folds.is_some(), !config.data.train.is_empty(), config.data.synthetic.is_some()];
-        if sources.iter().filter(|given| **given).count() != 1 {
-            return Err(document.refuse("data", "expected exactly one of `folds`, `train` and `synthetic`"));
-        }
         for path in config.data.paths_mut() {
             *path = document.folder().join(&path);
+            // Standard input is for the command line.
+            if path.as_os_str() == "-" {
+                *path = Path::new(".").join("-");
+            }
         }
-        config.data.read.check().map_err(|error| document.refuse("data.read", &error.to_string()))?;
+        config.check_data(document)?;
+        config.check_cross_validation(document)?;
         config.convention().map_err(|error| document.refuse("measure.convention", &error))?;
-        grid::points(&config.grid).map_err(|error| document.refuse(&error.key, &error.message))?;
         config.learner().map_err(|error| config.place(document, error))?;
         Ok(config)
     }
 
+    fn check_data(&self, document: &Document) -> Result<(), ConfigError> {
+        let data = &self.data;
+        let sources = [data.folds.is_some(), !data.train.is_empty(), data.synthetic.is_some()];
+        if sources.iter().filter(|given| **given).count() != 1 {
+            return Err(document.refuse("data", "expected exactly one of `folds`, `train` and `synthetic`"));
+        }
+        let refuse = |table: &str, error| match error {
+            DataError::Option { option, found, expected } => {
+                document.refuse(&format!("{table}{option}"), &format!("found {found}, expected {expected}"))
+            }
+            error => document.refuse("data", &error.to_string()),
+        };
+        if let Some(synthetic) = &data.synthetic {
+            synthetic.check().map_err(|error| refuse("", error))?;
+        }
+        data.read.check().map_err(|error| refuse("data.read.", error))?;
+        match data.fold {
+            0 => Err(document.refuse("data.fold", "found 0, expected at least 1")),
+            fold if fold > 1 && data.folds.is_none() => {
+                Err(document.refuse("data.fold", &format!("found {fold}, expected `data.folds` to choose it from")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_cross_validation(&self, document: &Document) -> Result<(), ConfigError> {
+        let CrossValidationConfig { folds, seeds, split } = &self.cv;
+        if let Some(parts) = split.filter(|parts| *parts < 3) {
+            return Err(document.refuse("cv.split", &format!("found {parts}, expected at least 3")));
+        }
+        if let Some(at) = folds.iter().position(|fold| *fold == 0) {
+            return Err(document.refuse(&format!("cv.folds[{at}]"), "found 0, expected at least 1"));
+        }
+        match (0..seeds.len()).find(|&at| seeds[..at].contains(&seeds[at])) {
+            Some(at) => {
+                let message = format!("found {} again, expected each seed once", seeds[at]);
+                Err(document.refuse(&format!("cv.seeds[{at}]"), &message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_grid(&self, document: &Document) -> Result<(), ConfigError> {
+        let refuse = |error: grid::GridError| document.refuse(&error.key, &error.message);
+        grid::check_keys(&self.grid).map_err(refuse)?;
+        for point in grid::points(&self.grid).map_err(refuse)? {
+            let mut at_point = document.clone();
+            for (key, value) in &point {
+                at_point
+                    .assign(key, value.clone())
+                    .map_err(|part| document.refuse(&format!("grid.{key}"), &format!("`{part}` is not a table")))?;
+            }
+            if at_point.is_at_point()
+                && let Err(ConfigError { place, message }) = Self::read(&at_point)
+            {
+                let message = format!("grid, at {}: {message}", grid::label(&point));
+                return Err(ConfigError { place, message });
+            }
+        }
+        Ok(())
+    }
+
     fn place(&self, document: &Document, error: LearnerError) -> ConfigError {
+        let refuse = |key: String, found: &str, expected: &str| {
+            document.refuse(&key, &format!("found {found}, expected {expected}"))
+        };
         match &error {
-            LearnerError::Config { key, message } => document.refuse(&format!("learner.{key}"), message),
+            LearnerError::Config { key, message } => {
+                let message_without = |without: &Document| match without.decode::<Self>().ok()?.learner() {
+                    Err(LearnerError::Config { message, .. }) => Some(message),
+                    _ => None,
+                };
+                let key = document.narrow(&format!("learner.{key}"), message, message_without);
+                document.refuse(&key, message)
+            }
             LearnerError::Parameter { parameter, found, expected } => {
-                document.refuse(&format!("learner.{parameter}"), &format!("found {found}, expected {expected}"))
+                refuse(format!("learner.{parameter}"), found, expected)
+            }
+            LearnerError::Scorer(ScorerError { parameter, found, expected }) => {
+                refuse(format!("scorer.{parameter}"), found, expected)
             }
             LearnerError::Loss(LossError::UnknownParameter { found, .. }) => {
                 document.refuse(&format!("loss.{found}"), &error.to_string())
             }
-            LearnerError::Loss(LossError::Parameter { parameter, .. }) => {
-                document.refuse(&format!("loss.{parameter}"), &error.to_string())
+            LearnerError::Loss(LossError::Parameter { parameter, found, expected, .. }) => {
+                refuse(format!("loss.{parameter}"), found, expected)
             }
             LearnerError::Loss(_) => document.refuse("loss.name", &error.to_string()),
             _ => document.refuse("learner", &error.to_string()),
@@ -246,15 +336,119 @@ impl ExperimentConfig {
         Ok(Selection { measure: self.measure.select, convention: self.convention()? })
     }
 
-    /// The measures to report, the selecting one first.
+    /// The measures to report, the selecting one first, each once.
     pub fn measures(&self) -> Vec<Measure> {
-        let select = self.measure.select;
-        [select].into_iter().chain(self.measure.report.iter().copied().filter(|measure| *measure != select)).collect()
+        let mut measures = vec![self.measure.select];
+        for measure in &self.measure.report {
+            if !measures.contains(measure) {
+                measures.push(*measure);
+            }
+        }
+        measures
     }
+}
+
+/// Adds to an error about an unknown key of a scorer which kinds have the key.
+fn name_scorers(error: ConfigError) -> ConfigError {
+    let scorers = [
+        ScorerConfig::Linear(Default::default()),
+        ScorerConfig::Mlp(Default::default()),
+        ScorerConfig::Attention(Default::default()),
+    ];
+    let unknown = error.message.strip_prefix("scorer.").and_then(|rest| rest.split_once(": unknown field"));
+    let Some((key, _)) = unknown else { return error };
+    let with_key = scorers.iter().map(|scorer| json!(scorer)).filter(|scorer| scorer.get(key).is_some());
+    let kinds: Vec<String> = with_key.map(|scorer| format!("kind = {}", scorer["kind"])).collect();
+    if kinds.is_empty() {
+        return error;
+    }
+    ConfigError { message: format!("{}; a scorer of {} has it", error.message, kinds.join(" or ")), ..error }
 }
 
 impl DataConfig {
     pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         self.folds.iter_mut().chain(&mut self.train).chain(&mut self.validation).chain(&mut self.test)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "[data]\ntrain = [\"a\"]\n[learner]\nkind = \"gradient\"\n[loss]\nname = \"approx_ndcg\"\n";
+
+    fn read(text: &str, overrides: &[&str]) -> Result<ExperimentConfig, String> {
+        let overrides: Vec<String> = overrides.iter().map(|set| set.to_string()).collect();
+        let document = Document::parse(Path::new("a.toml"), format!("{BASE}{text}"), &overrides);
+        document.and_then(|document| ExperimentConfig::from_document(&document)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn errors_name_the_key_and_its_place() {
+        for (text, expected) in [
+            (
+                "[scorer]\nkind = \"mlp\"\nhidden = [0]",
+                "a.toml:9:1: scorer.hidden[0]: found 0, expected at least 1 neuron",
+            ),
+            (
+                "[scorer]\nkind = \"linear\"\nhidden = [3]",
+                "a.toml:9:1: scorer.hidden: unknown field `hidden`, expected `bias`; a scorer of kind = \"mlp\" has it",
+            ),
+            ("[measure]\nselect = \"map\"\nreport = [\"mpa\"]", "a.toml:9:1: measure.report[0]: unknown measure `mpa`"),
+            ("[cv]\nsplit = 1", "a.toml:8:1: cv.split: found 1, expected at least 3"),
+            ("[cv]\nseeds = [1, 2, 1]", "a.toml:8:1: cv.seeds[2]: found 1 again, expected each seed once"),
+            ("[data.read]\nmax_cells = 0", "a.toml:8:1: data.read.max_cells: found 0, expected at least 1"),
+            ("[grid]\n\"data.fold\" = [1, 2]", "a.toml:8:1: grid.data.fold: expected a key that begins with"),
+            (
+                "[grid]\n\"loss.alpha\" = [1.0]\n\"learner.epochs\" = [1, 0]",
+                "a.toml:9:1: grid, at learner.epochs=0 loss.alpha=1.0: learner.epochs: found 0, expected at least 1",
+            ),
+            (
+                "[grid]\n\"learner.epoch\" = [1]",
+                "a.toml:8:1: grid, at learner.epoch=1: learner.epoch: unknown field `epoch`",
+            ),
+        ] {
+            let error = read(text, &[]).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        for (set, expected) in [
+            ("data.fold=9", "data.fold: found 9, expected `data.folds` to choose it from"),
+            ("scorer={kind=\"mlp\",hiden=[3]}", "scorer.hiden: unknown field `hiden`"),
+            ("loss.alpha=-1", "loss.alpha: found -1, expected a finite number above 0"),
+            ("learner.optimizer=\"sgd\"", "learner.optimizer: found \"sgd\", expected a table with a kind, as in"),
+            (
+                "learner.optimizer={kind=\"sgd\",momentum=\"a\"}",
+                "learner.optimizer.momentum: found \"a\", expected a number",
+            ),
+            ("learner.patiense=null", "learner.patiense: unknown field `patiense`"),
+            ("loss.alhpa=", "loss.alhpa: approx_ndcg: unknown parameter `alhpa`; did you mean `alpha`?"),
+        ] {
+            let error = read("", &[set]).unwrap_err();
+            assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn optional_keys_are_removed_by_hand() {
+        let config = read("[learner.clip]\nnorm = 1.0\n", &["learner.clip=", "learner.patience=null"]).unwrap();
+        assert_eq!(config.learner, *json!({"kind": "gradient"}).as_object().unwrap());
+    }
+
+    #[test]
+    fn a_measure_is_reported_once() {
+        let config = read("[measure]\nselect = \"map\"\nreport = [\"p@1\", \"map\", \"p@1\"]\n", &[]).unwrap();
+        assert_eq!(config.measures(), [Measure::Ap(None), Measure::Precision(Some(1))]);
+    }
+
+    #[test]
+    fn generated_queries_are_checked_before_they_are_made() {
+        let synthetic = |key: &str, value: u64| {
+            let set = format!("data={{synthetic={{{key}={value}}}}}");
+            read("", &[&set]).unwrap_err().split_once(": ").unwrap().1.to_string()
+        };
+        assert_eq!(synthetic("features", 0), "data.synthetic.features: found 0, expected from 1 to 100000");
+        assert_eq!(synthetic("train_queries", 0), "data.synthetic.train_queries: found 0, expected at least 1");
+        let most = "data.synthetic.test_queries: found 1000000000000, expected at most 10000000";
+        assert_eq!(synthetic("test_queries", 1_000_000_000_000), most);
     }
 }

@@ -43,8 +43,8 @@ struct Override {
 const DEEPEST: usize = 32;
 
 impl Document {
-    /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`); a value that is not TOML is a string, an empty
-    /// one or `null` removes the key.
+    /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`). A value that is not TOML is a string; an
+    /// empty one, or `null`, removes the key.
     ///
     /// # Errors
     /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite, or an override has no `=`
@@ -129,8 +129,8 @@ impl Document {
         !self.assigned.is_empty()
     }
 
-    /// This document with a null at the key that an override removes, for each such override: a key that there is none of
-    /// is refused then, as it would be with a value.
+    /// This document with a null at the key that an override removes, for each such override: an unknown key is refused
+    /// then, as it would be with a value.
     pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
             let mut document = self.clone();

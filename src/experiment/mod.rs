@@ -16,7 +16,7 @@ pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{GridError, Point, label, points};
 pub use output::{CONFIG, Claim, OutputError, OutputFolder, RANKER, REPORT, RunKind};
-pub use record::{RunRecord, peak_memory_mib};
+pub use record::RunRecord;
 pub use report::{
     CrossValidationReport, DataReport, FitReport, FoldDetails, Measures, PerQuery, Report, SetMeasures, Sets,
     TrainReport, resolved_toml,

@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory;
+
 /// The part of a run's record that may differ between machines and moments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -33,16 +35,8 @@ impl RunRecord {
             threads: rayon::current_num_threads(),
             fit_seconds: fit.as_secs_f64(),
             total_seconds: total.as_secs_f64(),
-            peak_memory_mib: peak_memory_mib(),
+            peak_memory_mib: memory::peak().map(|bytes| bytes as f64 / f64::from(1 << 20)),
             finished: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         }
     }
-}
-
-/// Largest resident memory of this process in MiB; `None` where `/proc` is absent.
-pub fn peak_memory_mib() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kib / 1024.0)
 }

@@ -1,6 +1,6 @@
 //! The splits of an experiment: which queries train, validate and test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
 use crate::data::letor::{self, ReadOptions};
@@ -35,15 +35,15 @@ impl DataConfig {
     pub fn split(&self) -> Result<Split, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
-                let found = folds::discover(folder)?;
+                let found = discover(folder)?;
                 let count = found.len();
                 let fold =
                     found.into_iter().find(|fold| fold.number == self.fold).ok_or_else(|| DataError::Option {
-                        option: "fold",
+                        option: "data.fold",
                         found: self.fold.to_string(),
                         expected: format!("from 1 to {count}, the folds of {}", folder.display()),
                     })?;
-                self.read_fold(fold)
+                self.read_fold(fold).map_err(about("data.folds"))
             }
             (None, Some(synthetic)) => synthetic.split(),
             (None, None) => self.read_split(1, &self.train, &self.validation, &self.test),
@@ -53,11 +53,13 @@ impl DataConfig {
     /// Every split of a cross-validation.
     ///
     /// # Errors
-    /// As [`split`](Self::split), and [`DataError::Option`] for data without folds.
+    /// As [`split`](Self::split), and [`DataError::Option`] for data without folds or without a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Vec<Split>, DataError> {
         let mut splits = match (&self.folds, cv.split) {
             (Some(folder), _) => {
-                folds::discover(folder)?.into_iter().map(|fold| self.read_fold(fold)).collect::<Result<Vec<_>, _>>()?
+                let read = |fold| self.read_fold(fold).map_err(about("data.folds"));
+                let found = discover(folder)?.into_iter();
+                found.map(read).collect::<Result<Vec<_>, _>>()?
             }
             (None, Some(parts)) => {
                 let whole = self.split()?.train;
@@ -67,26 +69,41 @@ impl DataConfig {
                     validation: Some(whole.select(&fold.validation)),
                     test: Some(whole.select(&fold.test)),
                 };
-                folds::split(&whole, parts, seed)?.into_iter().map(select).collect()
+                let parts = folds::split(&whole, parts, seed).map_err(|error| match error {
+                    DataError::Option { found, expected, .. } => {
+                        DataError::Option { option: "cv.split", found, expected }
+                    }
+                    error => error,
+                })?;
+                parts.into_iter().map(select).collect()
             }
-            (None, None) => vec![self.split()?],
+            (None, None) => {
+                self.check_test()?;
+                vec![self.split()?]
+            }
         };
+        if let Some(missing) = cv.folds.iter().find(|fold| !splits.iter().any(|split| split.fold == **fold)) {
+            return Err(DataError::Option {
+                option: "cv.folds",
+                found: format!("{missing} in {:?}", cv.folds),
+                expected: format!("from 1 to {}, the folds of the data", splits.len()),
+            });
+        }
         if !cv.folds.is_empty() {
             splits.retain(|split| cv.folds.contains(&split.fold));
         }
-        match splits.iter().find(|split| split.test.is_none()) {
-            Some(_) => Err(DataError::Option {
-                option: "cv",
-                found: "data without a test set".to_string(),
-                expected: "data.folds, data.test, or cv.split = the number of folds".to_string(),
-            }),
-            None if splits.is_empty() => Err(DataError::Option {
-                option: "cv.folds",
-                found: format!("{:?}", cv.folds),
-                expected: "folds that the data have".to_string(),
-            }),
-            None => Ok(splits),
-        }
+        Ok(splits)
+    }
+
+    /// Refuses data that are one split without a test set.
+    fn check_test(&self) -> Result<(), DataError> {
+        let (option, found) = match &self.synthetic {
+            Some(synthetic) if synthetic.test_queries == 0 => ("data.synthetic.test_queries", "0"),
+            None if self.test.is_empty() => ("data.test", "nothing"),
+            _ => return Ok(()),
+        };
+        let expected = "queries to test on, or cv.split = the number of folds, or folds of the data in data.folds";
+        Err(DataError::Option { option, found: found.to_string(), expected: expected.to_string() })
     }
 
     fn read_fold(&self, fold: folds::Fold) -> Result<Split, DataError> {
@@ -100,34 +117,82 @@ impl DataConfig {
         validation: &[PathBuf],
         test: &[PathBuf],
     ) -> Result<Split, DataError> {
-        let train = letor::read(train, &self.read)?;
+        let train = letor::read(train, &self.read).map_err(about("data.train"))?;
         // Sparse files may lack the last features; the training set decides how many there are.
         let like_train = ReadOptions { features: Some(train.feature_count), ..self.read.clone() };
-        let other = |paths: &[PathBuf]| match paths {
+        let other = |paths: &[PathBuf], key| match paths {
             [] => Ok(None),
-            paths => letor::read(paths, &like_train).map(Some),
+            paths => letor::read(paths, &like_train).map(Some).map_err(about(key)),
         };
-        Ok(Split { fold, validation: other(validation)?, test: other(test)?, train })
+        let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
+        Ok(Split { fold, validation, test, train })
     }
 }
 
+/// The folds of a folder.
+fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
+    folds::discover(folder).map_err(about("data.folds"))
+}
+
+/// Names the key where files are missing or hold nothing; other errors have a place in a file.
+fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
+    move |error| match error {
+        DataError::Key { source, .. } => DataError::Key { key, source },
+        DataError::Io { .. } | DataError::Empty { .. } | DataError::Folds { .. } => {
+            DataError::Key { key, source: Box::new(error) }
+        }
+        error => error,
+    }
+}
+
+/// Most generated queries: their features would fill any memory.
+const MOST_QUERIES: usize = 10_000_000;
+
 impl SyntheticConfig {
+    /// Refuses numbers out of their ranges.
+    ///
+    /// # Errors
+    /// [`DataError::Option`] with the key of the first one.
+    pub(super) fn check(&self) -> Result<(), DataError> {
+        let refuse = |option, found: usize, expected: &str| {
+            Err(DataError::Option { option, found: found.to_string(), expected: expected.to_string() })
+        };
+        if self.train_queries == 0 {
+            return refuse("data.synthetic.train_queries", 0, "at least 1");
+        }
+        for (option, queries) in [
+            ("data.synthetic.train_queries", self.train_queries),
+            ("data.synthetic.validation_queries", self.validation_queries),
+            ("data.synthetic.test_queries", self.test_queries),
+        ] {
+            if queries > MOST_QUERIES {
+                return refuse(option, queries, &format!("at most {MOST_QUERIES}"));
+            }
+        }
+        match self.generator().check() {
+            Err(DataError::Option { option: "features", expected, .. }) => {
+                refuse("data.synthetic.features", self.features, &expected)
+            }
+            other => other,
+        }
+    }
+
+    fn generator(&self) -> SynthConfig {
+        let queries = self.train_queries + self.validation_queries + self.test_queries;
+        SynthConfig { queries, features: self.features, seed: self.seed, ..SynthConfig::default() }
+    }
+
     fn split(&self) -> Result<Split, DataError> {
-        let others = self.validation_queries.saturating_add(self.test_queries);
-        let queries = self.train_queries.saturating_add(others);
-        let config = SynthConfig { queries, features: self.features, seed: self.seed, ..SynthConfig::default() };
-        let whole = config.generate()?;
+        self.check()?;
+        let whole = self.generator().generate()?;
         let mut next = 0;
         let mut take = |count: usize| {
             let chosen: Vec<usize> = (next..next + count).collect();
             next += count;
-            (count > 0).then(|| whole.select(&chosen))
+            whole.select(&chosen)
         };
-        let train = take(self.train_queries).ok_or_else(|| DataError::Option {
-            option: "train_queries",
-            found: "0".to_string(),
-            expected: "at least 1".to_string(),
-        })?;
-        Ok(Split { fold: 1, train, validation: take(self.validation_queries), test: take(self.test_queries) })
+        let train = take(self.train_queries);
+        let mut other = |count: usize| (count > 0).then(|| take(count));
+        Ok(Split { fold: 1, train, validation: other(self.validation_queries), test: other(self.test_queries) })
     }
 }

@@ -28,8 +28,8 @@ mod testing;
 
 pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progress, Round, Selection, StopReason};
 
-pub use grid::Grid;
 pub use ada_rank::BOUND;
+pub use grid::Grid;
 pub use surrogate_value::SURROGATE;
 
 use crate::data::Dataset;

@@ -11,7 +11,8 @@
 //! `i` should win, and should lose) its edge is `r = sum_i pi_i h(x_i)`, so that no pair is ever formed: the potentials cost
 //! O(documents x labels), the best weak ranker O(documents x features). Each round adds `alpha h` with
 //! `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|` (a negative edge is the ranker of the other sign), and
-//! multiplies the loss by at most `sqrt(1 - r^2)`: it never grows.
+//! multiplies the loss by at most `sqrt(1 - r^2)`: it never grows. Scores that grow without end leave it and the potentials
+//! finite: sums of exponentials are kept relative to their largest term.
 //!
 //! Ties go to the lowest feature, then the lowest threshold. The fit ends when no weak ranker has an edge, or when one
 //! orders every pair (its weight is then the cap of alpha, about 14). The model is a sum of stumps.
@@ -28,6 +29,17 @@ use crate::data::Dataset;
 use crate::ranker::{Model, Node, TreeEnsemble};
 
 const NAME: &str = "rank_boost";
+
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "boosting of feature thresholds on the exponential loss of pairs",
+    paper: "Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences; the baseline \
+            of Xu et al., Direct optimization of evaluation measures in learning to rank, section 6",
+    takes_loss: false,
+    takes_scorer: false,
+    defaults: || registry::parameters(&RankBoostConfig::default()),
+    build: |parts| Ok(Box::new(registry::decode::<RankBoostConfig>(parts)?.check()?)),
+};
 
 /// Largest edge that `alpha` is computed of: keeps it finite.
 const LARGEST_EDGE: f64 = 1.0 - 1e-12;
@@ -129,29 +141,66 @@ impl Levels {
     /// The mean of `exp(H_j - H_i)` over pairs, and the potential of every document.
     fn potentials(&self, scores: &[f64]) -> (f64, Vec<f64>) {
         let mut potentials = vec![0.0; self.documents];
+        // No pair exceeds this, so that no exponential below overflows, and not all of them are 0.
+        let largest =
+            self.queries.iter().map(|runs| largest_difference(runs, scores)).fold(f64::NEG_INFINITY, f64::max);
         let mut total = 0.0;
         for runs in &self.queries {
-            // Differences alone matter: the largest score as origin keeps the exponentials in range.
-            let origin = runs.iter().flatten().map(|&d| scores[d]).fold(f64::NEG_INFINITY, f64::max);
-            let up = |d: usize| (scores[d] - origin).exp();
-            let down = |d: usize| (origin - scores[d]).exp();
-            let mut below = 0.0;
+            let mut below = ExpSum::default();
             for run in runs {
                 for &d in run {
-                    let won = down(d) * below;
+                    let won = below.times_exp(-scores[d] - largest);
                     potentials[d] += won;
                     total += won;
                 }
-                below += run.iter().map(|&d| up(d)).sum::<f64>();
+                run.iter().for_each(|&d| below.add_exp(scores[d]));
             }
-            let mut above = 0.0;
+            let mut above = ExpSum::default();
             for run in runs.iter().rev() {
-                run.iter().for_each(|&d| potentials[d] -= up(d) * above);
-                above += run.iter().map(|&d| down(d)).sum::<f64>();
+                run.iter().for_each(|&d| potentials[d] -= above.times_exp(scores[d] - largest));
+                run.iter().for_each(|&d| above.add_exp(-scores[d]));
             }
         }
         potentials.iter_mut().for_each(|potential| *potential /= total);
-        (total / self.pairs, potentials)
+        (total * largest.exp() / self.pairs, potentials)
+    }
+}
+
+/// The largest `H_j - H_i` of the pairs of a query.
+fn largest_difference(runs: &[Vec<usize>], scores: &[f64]) -> f64 {
+    let (mut found, mut highest) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    for run in runs {
+        found = run.iter().map(|&d| highest - scores[d]).fold(found, f64::max);
+        highest = run.iter().map(|&d| scores[d]).fold(highest, f64::max);
+    }
+    found
+}
+
+/// `sum exp(x)` as its largest `x`, and the sum relative to that term.
+struct ExpSum {
+    largest: f64,
+    sum: f64,
+}
+
+impl Default for ExpSum {
+    fn default() -> Self {
+        Self { largest: f64::NEG_INFINITY, sum: 0.0 }
+    }
+}
+
+impl ExpSum {
+    fn add_exp(&mut self, x: f64) {
+        if x > self.largest {
+            self.sum = self.sum * (self.largest - x).exp() + 1.0;
+            self.largest = x;
+        } else {
+            self.sum += (x - self.largest).exp();
+        }
+    }
+
+    /// The sum times `exp(x)`.
+    fn times_exp(&self, x: f64) -> f64 {
+        self.sum * (self.largest + x).exp()
     }
 }
 
@@ -214,6 +263,10 @@ impl Learner for RankBoost {
             validation.inspect(|data| stump.add_to(&mut validation_scores, data));
             let objective;
             (objective, potentials) = levels.potentials(&scores);
+            // A round that is no number could not be read back.
+            if !objective.is_finite() {
+                break StopReason::Converged;
+            }
             rounds.state.push(stump);
             rounds.record(Round {
                 round: rounds.next(),
@@ -243,18 +296,6 @@ impl Learner for RankBoost {
         })
     }
 }
-
-/// Registry entry.
-pub const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
-    summary: "boosting of feature thresholds on the exponential loss of pairs",
-    paper: "Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences; the baseline \
-            of Xu et al., Direct optimization of evaluation measures in learning to rank, section 6",
-    takes_loss: false,
-    takes_scorer: false,
-    defaults: || registry::parameters(&RankBoostConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<RankBoostConfig>(parts)?.check()?)),
-};
 
 #[cfg(test)]
 mod tests {
@@ -294,6 +335,39 @@ mod tests {
         let round = &fitted.history[0];
         assert!((round.objective - (1.0 / 3.0f64.sqrt() + 1.0) / 2.0).abs() < 1e-12);
         assert!((round.figures[3].1 - 3.0f64.ln() / 2.0).abs() < 1e-12, "alpha");
+    }
+
+    /// No stump orders three labels, so that the scores of separable data part by about 0.7 a round.
+    #[test]
+    fn scores_far_apart_leave_the_loss_finite() {
+        let query: Vec<(f32, [f32; 1])> = (0..6).map(|d| ((d % 3) as f32, [(d % 3) as f32])).collect();
+        let query: Vec<(f32, &[f32])> = query.iter().map(|(label, row)| (*label, &row[..])).collect();
+        let data = dataset(1, &[&query, &query]);
+        let learner = RankBoostConfig { rounds: 1500, ..RankBoostConfig::default() }.check().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut context = testing::context(Some(folder.path()));
+        let fitted = learner.fit(&data, None, &context).unwrap();
+        assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Completed, 1500));
+        let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
+        assert!(objectives.is_sorted_by(|before, after| *after <= *before && after.is_finite()));
+        context.resume = true;
+        assert_eq!(learner.fit(&data, None, &context).unwrap().history, fitted.history, "read back");
+
+        // Scores 0, 800, 1600 by label: the loss is that of the neighbouring pairs, e^-800, the weight is theirs by halves.
+        let scores: Vec<f64> = data.labels.iter().map(|&label| 800.0 * f64::from(label)).collect();
+        let (mean, potentials) = Levels::new(&data).potentials(&scores);
+        assert_eq!(mean, 0.0);
+        for (label, potential) in data.labels.iter().zip(potentials) {
+            let expected = [-1.0 / 8.0, 0.0, 1.0 / 8.0][*label as usize];
+            assert!((potential - expected).abs() < 1e-12, "{label}: {potential}");
+        }
+    }
+
+    #[test]
+    fn fits_are_reproducible() {
+        let (train, validation) = (testing::random(4, 15, 3, 2), testing::random(2, 15, 3, 3));
+        let learner = RankBoostConfig { rounds: 20, ..RankBoostConfig::default() }.check().unwrap();
+        testing::assert_reproducible(&learner, &train, &validation, 5);
     }
 
     #[test]

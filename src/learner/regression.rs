@@ -8,8 +8,9 @@
 //! section 7); otherwise every document weighs the same. The intercept `b` is not penalised; it never changes an order, but
 //! it changes what is fitted. The solution is also the starting point of SmoothRank (section 4.4.1).
 //!
-//! Cost: O(documents x features^2) once, O(features^3) for each lambda (Cholesky). A constant feature has weight 0. Each
-//! lambda is a round; validation data choose among them, the earliest of equals.
+//! Cost: O(documents x features^2) once, O(features^3) for each lambda (Cholesky). With an intercept a constant feature has
+//! weight 0; without one it stands in for the intercept, penalised. Each lambda is a round; validation data choose among
+//! them, the earliest of equals.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 use rayon::prelude::*;
@@ -20,9 +21,21 @@ use super::registry::{self, LearnerEntry};
 use super::rounds::Rounds;
 use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, checks, linear};
 use crate::data::Dataset;
+use crate::loss::RankingLoss;
 use crate::measure::Gain;
 
 const NAME: &str = "regression";
+
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "ridge regression on gains, in closed form, lambda chosen on validation data",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, sections 4.4.1 \
+            and 7",
+    takes_loss: false,
+    takes_scorer: false,
+    defaults: || registry::parameters(&RegressionConfig::default()),
+    build: |parts| Ok(Box::new(registry::decode::<RegressionConfig>(parts)?.check()?)),
+};
 
 /// Configuration of [`Regression`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -150,19 +163,32 @@ impl NormalEquations {
 /// Gains of all documents.
 ///
 /// # Errors
-/// [`LearnerError::Data`] when a label has no finite gain.
-pub fn gains(learner: &'static str, data: &Dataset, gain: &Gain) -> Result<Vec<f64>, LearnerError> {
+/// [`LearnerError::Data`] when a label has no finite gain; the message ends in `advice`.
+pub fn gains(learner: &'static str, data: &Dataset, gain: &Gain, advice: &str) -> Result<Vec<f64>, LearnerError> {
     let of = |(d, &label): (usize, &f32)| {
         let value = gain.of(f64::from(label));
         if value.is_finite() {
             return Ok(value);
         }
         let query = data.offsets.partition_point(|&offset| offset <= d) - 1;
-        let reason =
-            format!("label {label} of query {} has no finite gain: change learner.gain", data.query_ids[query]);
+        let reason = format!("label {label} of query {} has no finite gain{advice}", data.query_ids[query]);
         Err(LearnerError::Data { learner, reason })
     };
     data.labels.iter().enumerate().map(of).collect()
+}
+
+/// The gain whose regression a learner starts from that minimises `loss`: the loss's own, `2^y - 1` where it has none.
+pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
+    loss.gain().cloned().unwrap_or(Gain::Exp2)
+}
+
+/// Gains of all documents in the [`start_gain`] of `loss`.
+pub(crate) fn start_gains(
+    learner: &'static str,
+    data: &Dataset,
+    loss: &dyn RankingLoss,
+) -> Result<Vec<f64>, LearnerError> {
+    gains(learner, data, &start_gain(loss), ", from which the fit starts: lower the labels")
 }
 
 /// Weights that give relevant and other documents the same total, 1/2 each.
@@ -180,7 +206,7 @@ impl Learner for Regression {
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
         checks::trainable(NAME, train, validation, context)?;
-        let targets = gains(NAME, train, &self.config.gain)?;
+        let targets = gains(NAME, train, &self.config.gain, ": change learner.gain")?;
         let weights = if self.config.balanced {
             balanced_weights(train)
         } else {
@@ -220,22 +246,11 @@ impl Learner for Regression {
     }
 }
 
-/// Registry entry.
-pub const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
-    summary: "ridge regression on gains, in closed form, lambda chosen on validation data",
-    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, sections 4.4.1 \
-            and 7",
-    takes_loss: false,
-    takes_scorer: false,
-    defaults: || registry::parameters(&RegressionConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<RegressionConfig>(parts)?.check()?)),
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::learner::testing::{self, dataset};
+    use crate::loss::LossSpec;
 
     #[test]
     fn the_normal_equations_of_three_points_by_hand() {
@@ -289,6 +304,41 @@ mod tests {
         assert!(serde_json::from_str::<RegressionConfig>(r#"{"lamda": 1.0}"#).is_err());
         let table = RegressionConfig { gain: Gain::Table(vec![0.0]), ..RegressionConfig::default() };
         let fitted = table.check().unwrap().fit(&testing::two_documents(), None, &testing::context(None));
-        assert!(fitted.unwrap_err().to_string().contains("label 1 of query 1 has no finite gain"));
+        let message = fitted.unwrap_err().to_string();
+        assert_eq!(message, "regression: label 1 of query 1 has no finite gain: change learner.gain");
+    }
+
+    #[test]
+    fn a_start_has_the_gain_of_its_loss_and_no_advice_about_keys_of_others() {
+        let gains = |spec: LossSpec, label: f32| {
+            let mut data = testing::two_documents();
+            data.labels[1] = label;
+            start_gains("test", &data, &*spec.build().unwrap()).map_err(|error| error.to_string())
+        };
+        assert_eq!(gains(LossSpec::new("smooth_ndcg").with("gain", "linear"), 2000.0).unwrap(), [0.0, 2000.0]);
+        assert_eq!(gains(LossSpec::new("smooth_ndcg"), 3.0).unwrap(), [0.0, 7.0]);
+        assert_eq!(gains(LossSpec::new("smooth_ap_rank"), 3.0).unwrap(), [0.0, 7.0]);
+        let message = gains(LossSpec::new("smooth_ap_rank"), 2000.0).unwrap_err();
+        assert_eq!(
+            message,
+            "test: label 2000 of query 1 has no finite gain, from which the fit starts: lower the labels"
+        );
+    }
+
+    #[test]
+    fn a_constant_feature_has_no_weight_beside_an_intercept() {
+        let data = dataset(2, &[&[(0.0, &[0.0, 3.0]), (1.0, &[1.0, 3.0]), (2.0, &[2.0, 3.0])]]);
+        let weight = |intercept| {
+            NormalEquations::new(&data, &[1.0, 2.0, 3.0], &[1.0; 3], intercept).solve(0.1).unwrap().weights[1]
+        };
+        assert_eq!(weight(true), 0.0);
+        assert!(weight(false) > 0.1);
+    }
+
+    #[test]
+    fn fits_are_reproducible() {
+        let (train, validation) = (testing::random(4, 15, 3, 2), testing::random(2, 15, 3, 3));
+        let learner = RegressionConfig::default().check().unwrap();
+        testing::assert_reproducible(&learner, &train, &validation, 3);
     }
 }

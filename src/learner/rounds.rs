@@ -3,7 +3,8 @@
 //!
 //! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as saving
 //! takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit ends in
-//! the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner, parameters, seed and data.
+//! the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner, parameters, seed,
+//! selection measure with its convention, and data.
 //!
 //! ```text
 //! let mut rounds = Rounds::start("name", &params, train, validation, Some(limit), context, State::default)?;
@@ -27,6 +28,7 @@ use super::{FitContext, Fitted, LearnerError, Round, StopReason};
 use crate::atomic_file;
 use crate::data::Dataset;
 use crate::ranker::Model;
+use crate::text::hexadecimal;
 
 /// Name of the state file in the directory of a fit.
 pub(crate) const STATE_FILE: &str = "state.json";
@@ -70,7 +72,7 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
         initial: impl FnOnce() -> S,
     ) -> Result<Self, LearnerError> {
         let path = context.directory.map(|directory| directory.join(STATE_FILE));
-        let fit = fit_hash(learner, params, context.seed, train, validation);
+        let fit = fit_hash(learner, params, context, train, validation);
         let saved = match &path {
             Some(path) if context.resume && path.exists() => Some(read::<S>(path, &fit)?),
             _ => None,
@@ -197,7 +199,7 @@ fn read<S: DeserializeOwned>(path: &Path, fit: &str) -> Result<Saved<Vec<Round>,
     }
     let head: Head = serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))?;
     if head.fit != fit {
-        let reason = "state of another fit (other learner, parameters, seed or data): \
+        let reason = "state of another fit (other learner, parameters, seed, selection measure or data): \
                       choose another directory, or do not resume";
         return Err(state_error(path, reason));
     }
@@ -207,18 +209,21 @@ fn read<S: DeserializeOwned>(path: &Path, fit: &str) -> Result<Saved<Vec<Round>,
 fn fit_hash(
     learner: &str,
     params: &impl Serialize,
-    seed: u64,
+    context: &FitContext,
     train: &Dataset,
     validation: Option<&Dataset>,
 ) -> String {
     let mut hash = Sha256::new();
     hash.update(learner);
     hash.update(serde_json::to_vec(params).unwrap_or_default());
-    hash.update(seed.to_le_bytes());
+    hash.update(context.seed.to_le_bytes());
+    // The measure that selects is also what some learners fit.
+    hash.update(context.selection.measure.to_string());
+    hash.update(serde_json::to_vec(&context.selection.convention).unwrap_or_default());
     for data in [Some(train), validation].into_iter().flatten() {
         hash.update(data.data_hash());
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hash.finalize())
 }
 
 #[cfg(test)]
@@ -265,5 +270,25 @@ mod tests {
         assert_eq!(again.history(), [round(1, 1.0 / 3.0)]);
         let other = Rounds::start("test", &2, &data, None, None, &context, Vec::<f64>::new);
         assert!(other.err().unwrap().to_string().contains("state of another fit"));
+    }
+
+    #[test]
+    fn a_state_belongs_to_one_selection_measure_in_one_convention() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = testing::two_documents();
+        let mut context = testing::context(Some(folder.path()));
+        let rounds = Rounds::start("test", &(), &data, None, Some(0), &context, Vec::<f64>::new).unwrap();
+        rounds.finish(StopReason::Completed, no_model).unwrap();
+        context.resume = true;
+        let refused = |context: &FitContext| {
+            let again = Rounds::start("test", &(), &data, None, Some(0), context, Vec::<f64>::new);
+            again.err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(&context), None);
+        context.selection.measure = crate::measure::Measure::Ndcg(Some(10));
+        assert!(refused(&context).unwrap().contains("selection measure"));
+        context = FitContext { selection: testing::context(None).selection, ..context };
+        context.selection.convention = crate::measure::Convention::default();
+        assert!(refused(&context).unwrap().contains("selection measure"));
     }
 }

@@ -1,35 +1,56 @@
-//! Gumbel noise from a seed: the same for every query of a batch, whatever its padding.
+//! Gumbel noise from a seed: by the place of a document in its list, whatever the padding; either the same for every query
+//! of a batch, or another for each of its rows.
 
 use burn::tensor::{Tensor, TensorData};
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
 use crate::seed::seed_for;
 
-/// Standard Gumbel noise `-log(-log u)` for the first `n` places of a list.
-pub(super) fn gumbel_noise(seed: u64, sample: usize, n: usize) -> Vec<f64> {
+/// Standard Gumbel noise `-log(-log u)` for the first `n` places of the list in a row.
+fn gumbel_noise(seed: u64, sample: usize, row: usize, n: usize) -> impl Iterator<Item = f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "gumbel", sample as u64));
+    random.set_stream(row as u64);
     // 1 - u is in (0, 1], so that the inner logarithm is finite; the outer needs it below 1.
-    let mut uniform = || (1.0 - random.random::<f64>()).min(1.0 - f64::EPSILON);
-    (0..n).map(|_| -(-uniform().ln()).ln()).collect()
+    let mut uniform = move || (1.0 - random.random::<f64>()).min(1.0 - f64::EPSILON);
+    (0..n).map(move |_| -(-uniform().ln()).ln())
 }
 
 /// Scores `[B, N]` with the noise of one draw added to every query.
 pub(super) fn perturbed(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
     let [_, n] = scores.dims();
+    let noise = gumbel_noise(seed, sample, 0, n).collect();
+    add(scores, noise, [1, n])
+}
+
+/// Scores `[B, N]` with noise of its own added to every row.
+pub(super) fn perturbed_by_row(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
+    let [batch, n] = scores.dims();
+    let noise = (0..batch).into_par_iter().flat_map_iter(|row| gumbel_noise(seed, sample, row, n)).collect();
+    add(scores, noise, [batch, n])
+}
+
+fn add(scores: Tensor<2>, noise: Vec<f64>, shape: [usize; 2]) -> Tensor<2> {
     let options = (&scores.device(), scores.dtype());
-    let noise = Tensor::<2>::from_data(TensorData::new(gumbel_noise(seed, sample, n), [1, n]), options);
+    let noise = Tensor::<2>::from_data(TensorData::new(noise, shape), options);
     scores + noise
 }
 
 #[cfg(test)]
 mod tests {
-    use super::gumbel_noise;
+    use burn::tensor::Device;
+
+    use super::*;
+
+    fn noise(seed: u64, sample: usize, row: usize, n: usize) -> Vec<f64> {
+        gumbel_noise(seed, sample, row, n).collect()
+    }
 
     #[test]
     fn the_moments_are_those_of_the_distribution() {
-        let noise = gumbel_noise(7, 0, 100_000);
+        let noise = noise(7, 0, 0, 100_000);
         let mean = noise.iter().sum::<f64>() / noise.len() as f64;
         let variance = noise.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / noise.len() as f64;
         assert!((mean - 0.577_215_664_9).abs() < 0.02, "{mean}");
@@ -38,7 +59,21 @@ mod tests {
 
     #[test]
     fn a_longer_list_begins_with_the_same_noise() {
-        assert_eq!(gumbel_noise(1, 2, 10)[..4], gumbel_noise(1, 2, 4));
-        assert_ne!(gumbel_noise(1, 2, 4), gumbel_noise(1, 3, 4));
+        assert_eq!(noise(1, 2, 0, 10)[..4], noise(1, 2, 0, 4));
+        assert_ne!(noise(1, 2, 0, 4), noise(1, 3, 0, 4));
+        assert_ne!(noise(1, 2, 0, 4), noise(1, 2, 1, 4));
+    }
+
+    #[test]
+    fn rows_have_one_noise_or_their_own_whatever_the_padding() {
+        let rows = |perturb: fn(Tensor<2>, u64, usize) -> Tensor<2>, n: usize| -> Vec<Vec<f32>> {
+            let scores = Tensor::<2>::zeros([3, n], &Device::flex());
+            let values: Vec<f32> = perturb(scores, 5, 1).into_data().iter::<f32>().collect();
+            values.chunks(n).map(|row| row[..4].to_vec()).collect()
+        };
+        let (shared, own) = (rows(perturbed, 4), rows(perturbed_by_row, 4));
+        assert!(shared[0] == shared[1] && shared[0] == shared[2] && shared[0] == own[0]);
+        assert!(own[0] != own[1] && own[1] != own[2] && own[0] != own[2]);
+        assert_eq!(rows(perturbed_by_row, 9), own);
     }
 }

@@ -5,14 +5,17 @@
 //! Plackett-Luce model does (Bruch et al., A stochastic treatment of learning to rank scoring functions, section 4; Bruch et al.,
 //! An analysis of the softmax cross entropy loss for learning to rank, equation 5).
 //!
-//! The noise is a function of `seed`, the draw and the place of a document in its list: change the seed per epoch to draw anew.
+//! The noise is a function of `seed`, the draw and the place of a document in its list, and the same for every query; with
+//! `noise_by_row` also of the row of a query in its batch. The same seed gives the same loss: the gradient learner builds the loss
+//! again for each part of each step, `noise_by_row` and with a seed of its run, epoch and step, which `seed` changes too. Other
+//! learners keep one draw, since what they minimise must not move.
 //!
 //! Cost: O(n), times S. A query with one label only has loss 0.
 
 use burn::config::Config;
 use burn::tensor::Tensor;
 
-use super::gumbel::perturbed;
+use super::gumbel::{perturbed, perturbed_by_row};
 use super::lists::{one_in_place_of_zero, sum_documents};
 use super::registry::{LossEntry, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
@@ -47,6 +50,9 @@ pub struct SoftmaxCrossEntropyConfig {
     /// Seed of the noise.
     #[config(default = 0)]
     pub seed: u64,
+    /// Give each row of a batch noise of its own; otherwise a batch is a loop over its queries. The gradient learner does.
+    #[config(default = false)]
+    pub noise_by_row: bool,
 }
 
 impl SoftmaxCrossEntropyConfig {
@@ -60,6 +66,7 @@ impl SoftmaxCrossEntropyConfig {
             gumbel_samples: self.gumbel_samples,
             temperature: error::positive(NAME, "temperature", self.temperature)?,
             seed: self.seed,
+            noise_by_row: self.noise_by_row,
             gain: Gain::Linear,
         })
     }
@@ -72,6 +79,7 @@ pub struct SoftmaxCrossEntropy {
     gumbel_samples: usize,
     temperature: f64,
     seed: u64,
+    noise_by_row: bool,
     /// Labels weigh documents: none may be negative.
     gain: Gain,
 }
@@ -96,7 +104,8 @@ impl RankingLoss for SoftmaxCrossEntropy {
         let loss = match self.gumbel_samples {
             0 => cross_entropy(lists.scores.clone()),
             samples => {
-                let draw = |sample| cross_entropy(perturbed(lists.scores.clone(), self.seed, sample));
+                let perturb = if self.noise_by_row { perturbed_by_row } else { perturbed };
+                let draw = |sample| cross_entropy(perturb(lists.scores.clone(), self.seed, sample));
                 let first = draw(0);
                 (1..samples).map(draw).fold(first, |sum, loss| sum + loss) * (samples as f64).recip()
             }
@@ -107,7 +116,7 @@ impl RankingLoss for SoftmaxCrossEntropy {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
+    use burn::tensor::{DType, Device};
 
     use super::*;
     use crate::loss::explain;
@@ -137,5 +146,22 @@ mod tests {
         assert_eq!(noisy(1, 4), noisy(1, 4));
         assert_ne!(noisy(1, 4), noisy(2, 4));
         assert_ne!(noisy(1, 4), noisy(1, 5));
+    }
+
+    #[test]
+    fn equal_queries_of_a_batch_differ_by_their_rows_where_that_is_asked_for() {
+        let of = |noise_by_row: bool, filler: f32| -> Vec<f32> {
+            let config = SoftmaxCrossEntropyConfig::new().with_gumbel_samples(2).with_noise_by_row(noise_by_row);
+            let device = Device::flex();
+            let row = |values: [f32; 4]| Tensor::<2>::from_floats([values, values], &device);
+            let mask = row([1.0, 1.0, 1.0, 0.0]).greater_elem(0.5);
+            let (scores, labels) = (row([0.0, 1.0, 0.5, filler]), row([1.0, 0.0, 0.0, filler]));
+            config.init().unwrap().forward_no_reduction(scores, labels, mask).into_data().iter::<f32>().collect()
+        };
+        let (shared, own) = (of(false, 0.0), of(true, 0.0));
+        assert_eq!(shared[0], shared[1]);
+        assert_eq!(own[0], shared[0], "the first row has the noise of all");
+        assert_ne!(own[0], own[1]);
+        assert_eq!(of(true, f32::NAN), own, "padding");
     }
 }

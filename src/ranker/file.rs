@@ -13,6 +13,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::parts::{Array, Parts, Values};
+use crate::text::hexadecimal;
 
 /// Version of the file format that this crate writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
@@ -107,7 +108,7 @@ fn checksum<'a>(header: &Header, arrays: impl Iterator<Item = (&'a str, Dtype, &
         hash.update(format!("\n{name} {dtype:?} {shape:?}\n"));
         hash.update(bytes);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hash.finalize())
 }
 
 fn dtype(values: &Values) -> Dtype {

@@ -41,7 +41,7 @@ fn the_output_is_that_of_trec_eval() {
     assert_eq!(golden("qrels.test.with-comments", "results.test", &[]).unwrap(), official);
     // Names and parameters as trec_eval's command line takes them, and lines of measures that we do not have.
     let parameters = "-q -m iprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 \
-                      -m ndcg_cut.10,20,23 -m success.2,5,20";
+                      -m ndcg_cut.10,20,23.4 -m success.2,5,20";
     for (run, options, expected, compared, others) in [
         ("results.test", "-m all_trec", "out.test.a", 94, "infAP binG G ndcg_rel Rndcg"),
         ("results.test", "-m all_trec -q", "out.test.aq", 364, "infAP binG G ndcg_rel Rndcg relstring"),

@@ -28,6 +28,8 @@ Inputs:
                                tag`; ranks are ignored, scores decide. A run of
                                any length is read in little memory if the lines
                                of a query are together, and held whole if not.
+  One of DATA, --scores, --qrels and --run may be `-`, standard input; all may be
+  compressed by gzip.
 
 How to read the table:
   The first line names the convention (gain, discount, ties, empty queries), and

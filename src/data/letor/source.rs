@@ -1,8 +1,10 @@
-//! Blocks of whole lines from plain or gzip-compressed files.
+//! Blocks of whole lines from plain or gzip-compressed files; of `-`, from standard input.
 
 use std::fs::File;
-use std::io::{Chain, Cursor, ErrorKind, Read};
+use std::io::{self, Chain, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
 
@@ -27,8 +29,9 @@ pub(crate) struct Source {
     /// Bytes of text so far.
     bytes: u64,
     /// Size of the file, if it is compressed.
-    compressed: Option<u64>,
-    limit: Option<(u64, &'static str)>,
+    compressed: Option<Size>,
+    most_bytes: u64,
+    most_ratio: u64,
     most_line_bytes: usize,
     at_start: bool,
     at_end: bool,
@@ -37,21 +40,14 @@ pub(crate) struct Source {
 impl Source {
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, DataError> {
         let (reader, compressed) = open(path)?;
-        let limit = compressed.map(|bytes| {
-            let by_ratio = bytes.saturating_mul(options.max_compression_ratio).max(UNSUSPICIOUS);
-            if by_ratio < options.max_decompressed_bytes {
-                (by_ratio, "max_compression_ratio")
-            } else {
-                (options.max_decompressed_bytes, "max_decompressed_bytes")
-            }
-        });
         Ok(Self {
             path: path.to_path_buf(),
             reader,
             rest: Vec::new(),
             bytes: 0,
             compressed,
-            limit,
+            most_bytes: options.max_decompressed_bytes,
+            most_ratio: options.max_compression_ratio,
             most_line_bytes: options.max_line_bytes,
             at_start: true,
             at_end: false,
@@ -98,40 +94,135 @@ impl Source {
 
     /// Bytes of text so far, of those that a compressed file blows up to few.
     pub fn bytes_that_count(&self) -> u64 {
-        self.compressed.map_or(self.bytes, |size| self.bytes.min(size.saturating_mul(COUNTED_RATIO)))
+        let counted = self.compressed.as_ref().map(|size| size.bytes().saturating_mul(COUNTED_RATIO));
+        counted.map_or(self.bytes, |most| self.bytes.min(most))
     }
 
     fn check_limit(&self) -> Result<(), DataError> {
-        match self.limit {
-            Some((limit, option)) if self.bytes > limit => Err(DataError::Limit {
-                path: self.path.clone(),
-                found: format!("more than {limit} bytes of decompressed text"),
-                limit: format!("{limit} bytes"),
-                option,
-            }),
-            _ => Ok(()),
+        let Some(size) = &self.compressed else { return Ok(()) };
+        let by_ratio = size.bytes().saturating_mul(self.most_ratio).max(UNSUSPICIOUS);
+        let (limit, option) = if by_ratio < self.most_bytes {
+            (by_ratio, "max_compression_ratio")
+        } else {
+            (self.most_bytes, "max_decompressed_bytes")
+        };
+        if self.bytes <= limit {
+            return Ok(());
+        }
+        Err(DataError::Limit {
+            path: self.path.clone(),
+            found: format!("more than {limit} bytes of decompressed text"),
+            limit: format!("{limit} bytes"),
+            option,
+        })
+    }
+}
+
+/// Bytes of a compressed file.
+pub(crate) enum Size {
+    Whole(u64),
+    /// Of a stream: those read so far.
+    SoFar(Arc<AtomicU64>),
+}
+
+impl Size {
+    fn bytes(&self) -> u64 {
+        match self {
+            Size::Whole(bytes) => *bytes,
+            Size::SoFar(bytes) => bytes.load(Ordering::Relaxed),
         }
     }
 }
 
-/// Opens a file, decompressing where it begins as gzip does; with the compressed size in that case.
-pub(crate) fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), DataError> {
-    let mut file = File::open(path).map_err(DataError::io(path))?;
-    let size = file.metadata().map_err(DataError::io(path))?.len();
+/// Counts the bytes that are read.
+struct Counted<R> {
+    reader: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// Whether standard input has been opened, which holds its text once.
+static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Opens a file, or standard input for `-`, decompressing where it begins as gzip does; then with the compressed size.
+///
+/// # Errors
+/// [`DataError::Io`]; also where standard input is opened again.
+pub(crate) fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
+    if path.as_os_str() == "-" {
+        if STANDARD_INPUT_TAKEN.swap(true, Ordering::Relaxed) {
+            return Err(DataError::io(path)(io::Error::other("found `-` twice, expected it once")));
+        }
+        return sniff(path, io::stdin(), None);
+    }
+    let file = File::open(path).map_err(DataError::io(path))?;
+    let about = file.metadata().map_err(DataError::io(path))?;
+    sniff(path, file, about.is_file().then_some(about.len()))
+}
+
+fn sniff(
+    path: &Path,
+    mut reader: impl Read + Send + 'static,
+    size: Option<u64>,
+) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
     let mut magic = [0; 2];
     let mut length = 0;
     while length < magic.len() {
-        match file.read(&mut magic[length..]) {
+        match reader.read(&mut magic[length..]) {
             Ok(0) => break,
             Ok(read) => length += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(DataError::io(path)(error)),
         }
     }
-    let whole: Chain<_, _> = Cursor::new(magic[..length].to_vec()).chain(file);
-    if magic[..length] == [0x1f, 0x8b] {
-        Ok((Box::new(MultiGzDecoder::new(std::io::BufReader::with_capacity(1 << 16, whole))), Some(size)))
-    } else {
-        Ok((Box::new(whole), None))
+    let whole: Chain<_, _> = Cursor::new(magic[..length].to_vec()).chain(reader);
+    if magic[..length] != [0x1f, 0x8b] {
+        return Ok((Box::new(whole), None));
+    }
+    let bytes = Arc::new(AtomicU64::new(0));
+    let counted = Counted { reader: whole, bytes: bytes.clone() };
+    let size = size.map_or(Size::SoFar(bytes), Size::Whole);
+    Ok((Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, counted))), Some(size)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compressed_stream_is_limited_by_what_was_read_of_it() {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        io::copy(&mut io::repeat(b'1').take(UNSUSPICIOUS + (8 << 20)), &mut encoder).unwrap();
+        let compressed = encoder.finish().unwrap();
+        let stream = |most_ratio| {
+            let path = Path::new("stream");
+            let (reader, compressed) = sniff(path, Cursor::new(compressed.clone()), None).unwrap();
+            let mut source = Source {
+                path: path.to_path_buf(),
+                reader,
+                rest: Vec::new(),
+                bytes: 0,
+                compressed,
+                most_bytes: u64::MAX,
+                most_ratio,
+                most_line_bytes: usize::MAX,
+                at_start: true,
+                at_end: false,
+            };
+            let mut block = Vec::new();
+            source.next_block(&mut block).map(|()| (block.len() as u64, source.bytes_that_count()))
+        };
+        let error = stream(100).unwrap_err().to_string();
+        assert!(error.contains("max_compression_ratio"), "{error}");
+        let (bytes, counted) = stream(10_000).unwrap();
+        assert_eq!(bytes, UNSUSPICIOUS + (8 << 20) + 1);
+        assert_eq!(counted, COUNTED_RATIO * compressed.len() as u64);
     }
 }

@@ -26,8 +26,6 @@
 
 mod feature;
 mod scorer;
-#[cfg(test)]
-mod tests;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -45,6 +43,27 @@ use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 
 const NAME: &str = "ada_rank";
+
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "boosting of any measure in [0, 1]; weak rankers are single features, or scorers trained by a loss",
+    paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, section 5.1 \
+            and Figure 6",
+    takes_loss: true,
+    takes_scorer: true,
+    defaults: || registry::parameters(&AdaRankConfig::default()),
+    build: |parts| {
+        let config: AdaRankConfig = registry::decode(parts)?;
+        let scorer = match (parts.loss, parts.scorer) {
+            (None, None) => None,
+            _ => Some(WeakScorer {
+                scorer: parts.scorer.cloned().unwrap_or_default(),
+                loss: registry::loss(parts)?.clone(),
+            }),
+        };
+        Ok(Box::new(config.check(scorer)?))
+    },
+};
 
 /// Largest `phi` that `alpha` is computed of: keeps it finite.
 const LARGEST_PHI: f64 = 1.0 - 1e-12;
@@ -349,24 +368,5 @@ impl Learner for AdaRank {
     }
 }
 
-/// Registry entry.
-pub const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
-    summary: "boosting of any measure in [0, 1]; weak rankers are single features, or scorers trained by a loss",
-    paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, section 5.1 \
-            and Figure 6",
-    takes_loss: true,
-    takes_scorer: true,
-    defaults: || registry::parameters(&AdaRankConfig::default()),
-    build: |parts| {
-        let config: AdaRankConfig = registry::decode(parts)?;
-        let scorer = match (parts.loss, parts.scorer) {
-            (None, None) => None,
-            _ => Some(WeakScorer {
-                scorer: parts.scorer.cloned().unwrap_or_default(),
-                loss: registry::loss(parts)?.clone(),
-            }),
-        };
-        Ok(Box::new(config.check(scorer)?))
-    },
-};
+#[cfg(test)]
+mod tests;

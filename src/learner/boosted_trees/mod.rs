@@ -13,7 +13,7 @@
 //! along it in powers of two, from that of the round before, so that the loss sinks.
 //!
 //! Some surrogates (SmoothNDCG and its kin, whose indicators are a softmax) are flat where all scores are equal, which is where
-//! boosting starts: there the first tree is a regression on gains, as smoothrank starts from ridge regression.
+//! boosting starts: there the first tree is a regression on the loss's gains, as smoothrank starts from ridge regression.
 //!
 //! Cost of a round: derivatives, O(documents x features) a level of the tree, and a walk of every document. The fit ends
 //! early when no tree lowers the loss, or when validation data saw no better round for `patience` rounds.
@@ -31,17 +31,27 @@ use self::tree::{Derivatives, TreeParams, grow};
 use super::bins::{Bins, MAX_BINS};
 use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
-use super::regression::gains;
+use super::regression::start_gains;
 use super::rounds::Rounds;
 use super::surrogate_value::SurrogateValue;
 use super::{FitContext, Fitted, Learner, LearnerError, Round, StopReason, checks};
 use crate::data::Dataset;
-use crate::loss::LossSpec;
-use crate::measure::Gain;
+use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::seed::seed_for;
 
 const NAME: &str = "boosted_trees";
+
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "gradient boosting of regression trees on any loss; LambdaMART with lambda_ndcg",
+    paper: "Friedman, Greedy function approximation: a gradient boosting machine; Chapelle and Wu, Gradient descent \
+            optimization of smoothed information retrieval metrics, section 6",
+    takes_loss: true,
+    takes_scorer: false,
+    defaults: || registry::parameters(&BoostedTreesConfig::default()),
+    build: |parts| Ok(Box::new(registry::decode::<BoostedTreesConfig>(parts)?.check(registry::loss(parts)?)?)),
+};
 
 /// Derivatives by every score below this are those of a flat loss, rounded.
 const FLAT: f64 = 1e-7;
@@ -151,9 +161,9 @@ fn add(tree: &[Node], scores: &mut [f64], data: &Dataset) -> Result<(), LearnerE
     Ok(())
 }
 
-/// The derivatives that a regression on gains has at equal scores: the gain, less its mean over the query.
-fn towards_gains(train: &Dataset) -> Result<Derivatives, LearnerError> {
-    let gains = gains(NAME, train, &Gain::Exp2)?;
+/// The derivatives that a regression on the gains of `loss` has at equal scores: the gain, less its mean over the query.
+fn towards_gains(train: &Dataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
+    let gains = start_gains(NAME, train, loss)?;
     let mut gradient = Vec::with_capacity(gains.len());
     for query in 0..train.queries() {
         let own = &gains[train.range(query)];
@@ -222,10 +232,11 @@ impl Learner for BoostedTrees {
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
         checks::trainable(NAME, train, validation, context)?;
-        checks::learnable(NAME, &self.loss, &*self.loss.build()?, train, context)?;
+        let surrogate = self.loss.build()?;
+        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
         let objective = Objective::new(&self.loss, train, &context.device)?;
         let judge = Judge::of_selection(context)?;
-        let in_measure = SurrogateValue::of(&*self.loss.build()?, train)?;
+        let in_measure = SurrogateValue::of(&*surrogate, train)?;
         let counted = (0..train.queries()).filter(|&q| train.has_two_labels(q)).count() as f64;
         let bins = Bins::new(train, self.config.bins);
         let parameters = (&self.config, &self.loss);
@@ -248,7 +259,7 @@ impl Learner for BoostedTrees {
             }
             let (documents, features) = self.sample(train, context.seed, rounds.next());
             let flat = rounds.state.trees.is_empty() && derivatives.gradient.iter().all(|slope| slope.abs() < FLAT);
-            let start = flat.then(|| towards_gains(train)).transpose()?;
+            let start = flat.then(|| towards_gains(train, &*surrogate)).transpose()?;
             let fitted_to = start.as_ref().unwrap_or(&derivatives);
             let mut tree = grow(&bins, documents, &features, fitted_to, &self.config.tree());
             if tree.len() == 1 {
@@ -302,18 +313,6 @@ impl Learner for BoostedTrees {
         })
     }
 }
-
-/// Registry entry.
-pub const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
-    summary: "gradient boosting of regression trees on any loss; LambdaMART with lambda_ndcg",
-    paper: "Friedman, Greedy function approximation: a gradient boosting machine; Chapelle and Wu, Gradient descent \
-            optimization of smoothed information retrieval metrics, section 6",
-    takes_loss: true,
-    takes_scorer: false,
-    defaults: || registry::parameters(&BoostedTreesConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<BoostedTreesConfig>(parts)?.check(registry::loss(parts)?)?)),
-};
 
 #[cfg(test)]
 mod tests;

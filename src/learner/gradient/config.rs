@@ -19,8 +19,9 @@ pub struct GradientConfig {
     pub epochs: usize,
     /// Queries of one optimiser step.
     pub batch_queries: usize,
-    /// Most padded places (queries x longest list) computed at once. A step with more is computed in parts whose
-    /// gradients are added: it bounds memory and changes nothing else.
+    /// Most padded places (queries x longest list) computed at once: it bounds memory. A step with more is computed in
+    /// parts whose gradients are added, which changes results by rounding; with batch norm, dropout or a loss with noise
+    /// it changes training, since each part has its own statistics and draws.
     pub batch_cells: usize,
     /// Learning rate; the peak of the schedule.
     pub learning_rate: f64,

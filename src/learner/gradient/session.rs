@@ -26,6 +26,7 @@ use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
+use crate::text::hexadecimal;
 
 /// Everything that a fit is continued from, as burn's records in hexadecimal.
 #[derive(Serialize, Deserialize)]
@@ -225,10 +226,10 @@ impl<'a> Session<'a> {
         let saved = || -> Result<SavedSession, RecordError> {
             Ok(SavedSession {
                 // `valid` brings running statistics up to date.
-                model: hex(&self.model.scorer.valid().into_record().into_bytes()?),
-                best: hex(&self.best.clone().into_record().into_bytes()?),
-                optimizer: hex(&self.optimizer.into_bytes()?),
-                scheduler: hex(&self.scheduler.to_record().into_bytes()?),
+                model: hexadecimal(&self.model.scorer.valid().into_record().into_bytes()?),
+                best: hexadecimal(&self.best.clone().into_record().into_bytes()?),
+                optimizer: hexadecimal(&self.optimizer.into_bytes()?),
+                scheduler: hexadecimal(&self.scheduler.to_record().into_bytes()?),
                 anneal: self.anneal,
             })
         };
@@ -254,10 +255,6 @@ impl<'a> Session<'a> {
 
 fn unreadable(error: RecordError) -> LearnerError {
     LearnerError::Solver { learner: NAME, reason: format!("saved state: {error}") }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes(text: &str) -> Result<Bytes, RecordError> {

@@ -1,5 +1,6 @@
 //! The working sets of all queries: what each holds, and how a round's scores enlarge it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -9,7 +10,7 @@ use super::{NAME, Pairs};
 use crate::data::Dataset;
 use crate::learner::{LearnerError, checks};
 use crate::loss::PermutationSet;
-use crate::measure::{Convention, Measure, Ranking};
+use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};
 
 /// One query with an imperfect permutation.
 #[derive(Clone)]
@@ -94,17 +95,23 @@ impl<'a> WorkingSets<'a> {
     }
 }
 
-/// A query's labels as the searches see them; `None` where the convention leaves the query out.
+/// A query's labels as the searches see them; `None` where the convention leaves the query out. An order has no ties, so that
+/// one by document identifier needs none.
 pub(super) fn target<'a>(
     labels: &'a [f32],
     measure: Measure,
     convention: &'a Convention,
     pairs: Pairs,
 ) -> Result<Option<Target<'a>>, LearnerError> {
+    let levels = levels(labels, measure, convention);
+    let convention = match convention.ties {
+        Ties::DocumentIdDescending => Cow::Owned(Convention { ties: Ties::FileOrder, ..convention.clone() }),
+        Ties::Average | Ties::FileOrder => Cow::Borrowed(convention),
+    };
     let value = move |order: &[u32]| {
         let mut scores = vec![0.0; order.len()];
         order.iter().enumerate().for_each(|(place, &document)| scores[document as usize] = -(place as f32));
-        measure.query(convention, &Ranking { scores: &scores, labels, ids: None })
+        measure.query(&convention, &Ranking { scores: &scores, labels, ids: None })
     };
     // Every order of a query is measurable, or none.
     let in_file_order: Vec<u32> = (0..labels.len() as u32).collect();
@@ -112,19 +119,57 @@ pub(super) fn target<'a>(
         return Ok(None);
     }
     let value = move |order: &[u32]| value(order).ok().flatten().unwrap_or(0.0);
-    Ok(Some(Target::new(levels(labels, measure, convention), pairs, measure.cutoff(), value)))
+    Ok(Some(Target::new(levels, pairs, measure.cutoff(), value)))
 }
 
 /// What the measure sees of each label, as ranks of the distinct values.
 fn levels(labels: &[f32], measure: Measure, convention: &Convention) -> Vec<u32> {
-    let seen = |&label: &f32| match measure {
-        Measure::Ndcg(_) | Measure::Dcg(_) => convention.gain.of(f64::from(label)),
-        _ if measure.is_graded() => f64::from(label),
-        _ => f64::from(u8::from(f64::from(label) >= convention.relevant_from)),
+    let seen = |label: f64| match measure {
+        Measure::Ndcg(_) | Measure::Dcg(_) => convention.gain.of(label),
+        _ if measure.is_graded() => label,
+        _ => f64::from(u8::from(label >= convention.relevant_from)),
     };
-    let seen: Vec<f64> = labels.iter().map(seen).collect();
+    let label = |&label: &f32| match convention.negative_label {
+        NegativeLabel::Zero => f64::from(label).max(0.0),
+        NegativeLabel::Refuse | NegativeLabel::Absent => f64::from(label),
+    };
+    let seen: Vec<f64> = labels.iter().map(label).map(seen).collect();
     let mut distinct = seen.clone();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup();
     seen.iter().map(|value| distinct.partition_point(|other| other < value) as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing::dataset;
+
+    #[test]
+    fn a_convention_that_orders_ties_by_document_needs_no_identifiers() {
+        let trec_eval = Convention::preset("trec_eval").unwrap();
+        let in_file_order = Convention { ties: Ties::FileOrder, ..trec_eval.clone() };
+        let labels = [0.0, 2.0, -1.0, 1.0];
+        let scores = [0.4, 0.1, 0.3, 0.2];
+        for measure in ["ndcg", "ndcg@2", "map", "mrr", "p@2"].map(|name| name.parse::<Measure>().unwrap()) {
+            let [found, expected] = [&trec_eval, &in_file_order]
+                .map(|convention| target(&labels, measure, convention, Pairs::All).unwrap().unwrap());
+            assert_eq!(found.perfect, expected.perfect, "{measure}");
+            for order in [[0, 1, 2, 3], [1, 3, 2, 0], [2, 0, 3, 1]] {
+                assert_eq!(found.measure(&order), expected.measure(&order), "{measure}");
+            }
+            assert_eq!(found.lowest_perfect(&scores), expected.lowest_perfect(&scores), "{measure}");
+        }
+        let data = dataset(1, &[&[(0.0, &[1.0]), (1.0, &[0.0])]]);
+        let sets = WorkingSets::new(&data, Measure::Ap(None), &trec_eval, Pairs::All).unwrap();
+        assert_eq!(sets.queries.len(), 1);
+    }
+
+    #[test]
+    fn a_label_below_zero_that_counts_as_zero_is_on_its_level() {
+        let trec_eval = Convention::preset("trec_eval").unwrap();
+        for measure in [Measure::Ndcg(None), "err".parse().unwrap(), Measure::Ap(None)] {
+            assert_eq!(levels(&[0.0, 1.0, -1.0], measure, &trec_eval), [0, 1, 0], "{measure}");
+        }
+    }
 }

@@ -31,6 +31,16 @@ use risk::PairRisk;
 
 const NAME: &str = "rank_svm";
 
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "support vector machine over all pairs of documents, to a duality gap",
+    paper: "Joachims, Optimizing search engines using clickthrough data",
+    takes_loss: false,
+    takes_scorer: false,
+    defaults: || registry::parameters(&RankSvmConfig::default()),
+    build: |parts| Ok(Box::new(registry::decode::<RankSvmConfig>(parts)?.check()?)),
+};
+
 /// The loss of a pair with score difference `t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -52,16 +62,6 @@ pub enum PairWeighting {
     /// Every query weighs `1 / m`, shared by its pairs.
     Query,
 }
-
-pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
-    summary: "support vector machine over all pairs of documents, to a duality gap",
-    paper: "Joachims, Optimizing search engines using clickthrough data",
-    takes_loss: false,
-    takes_scorer: false,
-    defaults: || registry::parameters(&RankSvmConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<RankSvmConfig>(parts)?.check()?)),
-};
 
 /// Configuration of [`RankSvm`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,8 @@ use argmin::solver::quasinewton::LBFGS;
 use serde::{Deserialize, Serialize};
 
 use super::super::products::{add_scaled, dot};
-use super::Objective;
+use super::{NAME, Objective};
+use crate::learner::LearnerError;
 use crate::loss::RankingLoss;
 
 /// Gradient steps that L-BFGS remembers.
@@ -45,12 +46,22 @@ pub(super) struct Descent {
     pub(super) gradient_norm: f64,
     /// Evaluations of the objective with its gradient.
     pub(super) evaluations: usize,
+    /// Whether it ended for want of steps.
+    pub(super) cut_short: bool,
 }
 
 struct Evaluation {
     weights: Vec<f64>,
     value: f64,
     gradient: Vec<f64>,
+    /// Length of the gradient.
+    slope: f64,
+}
+
+impl Evaluation {
+    fn is_finite(&self) -> bool {
+        self.value.is_finite() && self.slope.is_finite()
+    }
 }
 
 /// The penalised objective for argmin, which asks for value and gradient separately: the last point is remembered.
@@ -75,9 +86,16 @@ impl Penalised<'_> {
                 add_scaled(&mut away, -1.0, self.centre);
                 add_scaled(&mut gradient, 2.0 * self.lambda, &away);
                 let value = value + self.lambda * dot(&away, &away);
-                read(last.insert(Evaluation { weights: weights.to_vec(), value, gradient }))
+                let slope = dot(&gradient, &gradient).sqrt();
+                read(last.insert(Evaluation { weights: weights.to_vec(), value, gradient, slope }))
             }
         }
+    }
+
+    /// [`at`](Self::at) for the solver: an infinite value ends the line search, which would go on for ever from NaN.
+    fn where_finite<T>(&self, weights: &[f64], read: impl Fn(&Evaluation) -> T) -> Result<T, Error> {
+        let found = self.at(weights, |evaluation| evaluation.is_finite().then(|| read(evaluation)));
+        found.ok_or_else(|| Error::msg("the objective is not finite"))
     }
 }
 
@@ -86,7 +104,7 @@ impl CostFunction for &Penalised<'_> {
     type Output = f64;
 
     fn cost(&self, weights: &Self::Param) -> Result<f64, Error> {
-        Ok(self.at(weights, |evaluation| evaluation.value))
+        self.where_finite(weights, |evaluation| evaluation.value)
     }
 }
 
@@ -95,7 +113,7 @@ impl Gradient for &Penalised<'_> {
     type Gradient = Vec<f64>;
 
     fn gradient(&self, weights: &Self::Param) -> Result<Vec<f64>, Error> {
-        Ok(self.at(weights, |evaluation| evaluation.gradient.clone()))
+        self.where_finite(weights, |evaluation| evaluation.gradient.clone())
     }
 }
 
@@ -103,6 +121,9 @@ type Weights = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 type Search = MoreThuenteLineSearch<Vec<f64>, Vec<f64>, f64>;
 
 /// Minimises `lambda ||w - centre||^2 + objective(w)` from `start`.
+///
+/// # Errors
+/// [`LearnerError::Solver`] where the objective or its gradient is not finite at the start.
 pub(super) fn minimise(
     objective: &dyn Objective,
     loss: &dyn RankingLoss,
@@ -111,34 +132,43 @@ pub(super) fn minimise(
     start: &[f64],
     optimizer: Optimizer,
     limits: Limits,
-) -> Descent {
+) -> Result<Descent, LearnerError> {
     let penalised =
         Penalised { objective, loss, lambda, centre, last: RefCell::new(None), evaluations: RefCell::new(0) };
-    let (value, slope) = penalised.at(start, |evaluation| (evaluation.value, norm(&evaluation.gradient)));
+    let (value, slope) = penalised.at(start, |evaluation| (evaluation.value, evaluation.slope));
+    if !(value.is_finite() && slope.is_finite()) {
+        let reason = format!(
+            "the descent on `{}` starts at the value {value} and a gradient of length {slope}: normalise the features, or \
+             lower the labels or their gains",
+            loss.name()
+        );
+        return Err(LearnerError::Solver { learner: NAME, reason });
+    }
     // The first step tried goes a tenth of the length of the weights: the scale of scores is theirs.
-    let length = if slope > 0.0 { 0.1 * norm(start).max(1e-3) / slope } else { 1.0 };
+    let length = if slope > 0.0 { 0.1 * dot(start, start).sqrt().max(1e-3) / slope } else { 1.0 };
     let mut search = Search::new();
     search.initial_step_length(length).expect("a length above 0");
     let first = (start.to_vec(), value);
-    let (weights, objectives) = match optimizer {
+    let (weights, objectives, cut_short) = match optimizer {
         Optimizer::ConjugateGradient => {
             let solver = NonlinearConjugateGradient::new(search, PolakRibierePlus::new());
             run(solver.restart_iters(start.len().max(2) as u64), &penalised, first, limits)
         }
         Optimizer::Lbfgs => run(LBFGS::new(search, MEMORY), &penalised, first, limits),
     };
-    let gradient_norm = penalised.at(&weights, |evaluation| norm(&evaluation.gradient));
+    let gradient_norm = penalised.at(&weights, |evaluation| evaluation.slope);
     let evaluations = *penalised.evaluations.borrow();
-    Descent { weights, objectives, gradient_norm, evaluations }
+    Ok(Descent { weights, objectives, gradient_norm, evaluations, cut_short })
 }
 
-/// Steps of a solver while they decrease the objective. A line search that fails ends the descent at the best point.
+/// Steps of a solver while they decrease the objective, and whether there were too few of them. A line search that fails
+/// ends the descent at the best point.
 fn run<'a, S>(
     mut solver: S,
     penalised: &'a Penalised<'a>,
     first: (Vec<f64>, f64),
     limits: Limits,
-) -> (Vec<f64>, Vec<f64>)
+) -> (Vec<f64>, Vec<f64>, bool)
 where
     S: Solver<&'a Penalised<'a>, Weights>,
 {
@@ -146,26 +176,22 @@ where
     let mut objectives = vec![value];
     let mut problem = Problem::new(penalised);
     let Ok((mut state, _)) = solver.init(&mut problem, Weights::new().param(best.clone())) else {
-        return (best, objectives);
+        return (best, objectives, false);
     };
     for _ in 0..limits.steps {
-        let Ok((next, _)) = solver.next_iter(&mut problem, state) else { break };
+        let Ok((next, _)) = solver.next_iter(&mut problem, state) else { return (best, objectives, false) };
         state = next;
         state.increment_iter();
         let before = objectives[objectives.len() - 1];
-        let (Some(weights), value) = (state.get_param(), state.get_cost()) else { break };
+        let (Some(weights), value) = (state.get_param(), state.get_cost()) else { return (best, objectives, false) };
         if !value.is_finite() || value > before {
-            break;
+            return (best, objectives, false);
         }
         best.clone_from(weights);
         objectives.push(value);
         if before - value <= limits.tolerance * value.abs() {
-            break;
+            return (best, objectives, false);
         }
     }
-    (best, objectives)
-}
-
-fn norm(vector: &[f64]) -> f64 {
-    dot(vector, vector).sqrt()
+    (best, objectives, true)
 }

@@ -1,7 +1,7 @@
 //! SmoothRank: a surrogate of an information retrieval measure, minimised less and less smoothed (smoothrank, Algorithm 1).
 //!
 //! ```text
-//! w = w_0, the ridge regression on gains
+//! w = w_0, the ridge regression on the loss's gains
 //! for sigma = 64, 32, ..., 1/64:    w = argmin, from w, of    lambda ||w - w_0||^2 + sum_q loss_q(w; sigma)
 //! ```
 //!
@@ -28,13 +28,12 @@ pub use descent::Optimizer;
 
 use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
-use super::regression::{NormalEquations, balanced_weights, gains};
+use super::regression::{NormalEquations, balanced_weights, start_gain, start_gains};
 use super::rounds::Rounds;
 use super::surrogate_value::SurrogateValue;
-use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, checks};
+use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, StopReason, checks};
 use crate::data::Dataset;
 use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing};
-use crate::measure::Gain;
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use descent::{Descent, Limits};
@@ -177,6 +176,8 @@ struct State {
     weights: Vec<f64>,
     /// Weights of the best round.
     best: Vec<f64>,
+    /// Whether the best round ended for want of steps.
+    best_cut_short: bool,
 }
 
 impl SmoothRank {
@@ -190,7 +191,7 @@ impl SmoothRank {
 
     /// Ridge regression on gains.
     fn ridge(&self, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
-        let targets = gains(NAME, train, &Gain::Exp2)?;
+        let targets = start_gains(NAME, train, &*self.loss.build()?)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
         let equations = NormalEquations::new(train, &targets, &weights, true);
         let solution = equations.solve(self.config.start_lambda).ok_or_else(|| LearnerError::Solver {
@@ -200,6 +201,12 @@ impl SmoothRank {
                 self.config.start_lambda
             ),
         })?;
+        // A model holds its weights as `f32`.
+        if !solution.weights.iter().all(|&weight| (weight as f32).is_finite()) {
+            let reason = "the weights of the ridge regression of the start are not finite: normalise the features, or lower \
+                          the labels or their gains";
+            return Err(LearnerError::Solver { learner: NAME, reason: reason.into() });
+        }
         Ok(solution.weights)
     }
 
@@ -219,7 +226,7 @@ impl SmoothRank {
         let judge = Judge::of_selection(context)?;
         let params = (&self.config, &self.loss, &self.scorer);
         let limit = Some(self.lambdas.len() * self.sigmas.len());
-        let initial = || State { weights: centre.to_vec(), best: centre.to_vec() };
+        let initial = || State { weights: centre.to_vec(), best: centre.to_vec(), best_cut_short: false };
         let in_measure = SurrogateValue::of(&*self.surrogate(self.config.first_sigma)?, train)?;
         let mut rounds = Rounds::start(NAME, &params, train, validation, limit, context, initial)?;
         let stop = loop {
@@ -231,8 +238,9 @@ impl SmoothRank {
             let sigma = self.sigmas[step];
             let start = if step == 0 { centre } else { &rounds.state.weights };
             let loss = self.surrogate(sigma)?;
-            let Descent { weights, objectives, gradient_norm, evaluations } =
-                descent::minimise(objective, &*loss, lambda, centre, start, self.config.optimizer, self.limits());
+            let optimizer = self.config.optimizer;
+            let Descent { weights, objectives, gradient_norm, evaluations, cut_short } =
+                descent::minimise(objective, &*loss, lambda, centre, start, optimizer, self.limits())?;
             let [on_train, on_validation] = objective.merits(&weights, &judge)?;
             let objective_value = objectives[objectives.len() - 1];
             let mut figures = [
@@ -251,10 +259,18 @@ impl SmoothRank {
                 rounds.pass(made);
             } else if rounds.record(made) {
                 rounds.state.best.clone_from(&weights);
+                rounds.state.best_cut_short = cut_short;
             }
             rounds.state.weights = weights;
             rounds.save_when_due()?;
         };
+        if rounds.state.best_cut_short && stop != StopReason::Interrupted {
+            context.progress.warn(&format!(
+                "{NAME}: the last sigma of lambda = {} ended after learner.steps = {} steps, above learner.tolerance",
+                self.lambdas[(rounds.best_round() - 1) / self.sigmas.len()],
+                self.config.steps
+            ));
+        }
         rounds.finish(stop, |state, _| Ok(objective.model(&state.best)))
     }
 }
@@ -269,7 +285,8 @@ impl Learner for SmoothRank {
         checks::learnable(NAME, &self.loss, &*self.surrogate(self.config.first_sigma)?, train, context)?;
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
-            let centre = objective.regression(self.config.start_lambda, self.config.optimizer, self.limits())?;
+            let gain = start_gain(&*self.loss.build()?);
+            let centre = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
             return self.anneal(&objective, &centre, train, validation, context);
         }
         let objective = match self.config.kernel_components {

@@ -6,7 +6,8 @@ use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
 use crate::learner::judge::Judge;
 use crate::learner::network::Network;
 use crate::learner::{FitContext, LearnerError};
-use crate::loss::{LossSpec, RankingLoss, Reduction};
+use crate::loss::{MseGainConfig, RankingLoss, Reduction};
+use crate::measure::Gain;
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use crate::seed::seed_for;
@@ -44,14 +45,15 @@ impl<'a> NetworkObjective<'a> {
     /// Least squares on gains from the initial weights: the start, as ridge regression is for a linear scorer.
     pub(super) fn regression(
         &self,
+        gain: Gain,
         lambda: f64,
         optimizer: Optimizer,
         limits: Limits,
     ) -> Result<Vec<f64>, LearnerError> {
-        let loss = LossSpec::new("mse_gain").build()?;
+        let loss = MseGainConfig::new().with_gain(gain).init()?;
         let initial = self.network.parameters();
         let limits = Limits { steps: REGRESSION_STEPS * limits.steps, ..limits };
-        Ok(descent::minimise(self, &*loss, lambda, &initial, &initial, optimizer, limits).weights)
+        Ok(descent::minimise(self, &loss, lambda, &initial, &initial, optimizer, limits)?.weights)
     }
 }
 

@@ -134,14 +134,17 @@ impl Named {
         }
     }
 
-    /// Reads `5,10`, sorted as trec_eval sorts it; `None` if a parameter is out of range or not taken.
+    /// Reads `5,10`, sorted as trec_eval sorts it, which takes the whole part of a cut-off; `None` if a parameter is out of
+    /// range or not taken.
     fn read(&self, written: &str) -> Option<Vec<TrecMeasure>> {
-        let mut parameters: Vec<f64> = written.split(',').map(|text| text.parse().ok()).collect::<Option<_>>()?;
+        let fractions = matches!((self.measure)(1.0), TrecMeasure::IprecAtRecall(_) | TrecMeasure::RprecMult(_));
+        let parameter = |text: &str| text.parse().ok().map(|given: f64| if fractions { given } else { given.trunc() });
+        let mut parameters: Vec<f64> = written.split(',').map(parameter).collect::<Option<_>>()?;
         parameters.sort_by(f64::total_cmp);
         let valid = |&parameter: &f64| match (self.measure)(parameter) {
             TrecMeasure::IprecAtRecall(level) => (0.0..=1.0).contains(&level),
             TrecMeasure::RprecMult(multiple) => multiple > 0.0 && multiple.is_finite(),
-            _ => parameter >= 1.0 && parameter.fract() == 0.0 && parameter < 1e9,
+            _ => (1.0..1e9).contains(&parameter),
         };
         (!self.parameters.is_empty() && parameters.iter().all(valid)).then(|| self.measures(&parameters))
     }
@@ -158,18 +161,21 @@ impl TrecMeasure {
         NAMED.iter().flat_map(|named| named.measures(named.parameters)).collect()
     }
 
-    /// What names separated by commas ask for, in their order. What begins with a digit or a point is one more parameter
-    /// of the name before it: `map,P.5,10` is MAP and the precision at two cut-offs.
+    /// What names separated by commas ask for, in their order. What begins with a digit, a point or a sign, and is no name,
+    /// is one more parameter of the name before it: `map,P.5,10` is MAP and the precision at two cut-offs.
     ///
     /// # Errors
     /// That of [`TrecMeasure::read`] for the first name that it refuses.
     pub fn read_list(names: &str) -> Result<Vec<Self>, MeasureError> {
+        let is_parameter = |item: &str| {
+            let name = item.split('.').next().unwrap_or(item);
+            item.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
+                && NAMED.iter().all(|named| named.name != name)
+        };
         let mut asked: Vec<String> = Vec::new();
         for item in names.split(',') {
             match asked.last_mut() {
-                Some(name) if item.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
-                    *name += &format!(",{item}")
-                }
+                Some(name) if is_parameter(item) => *name += &format!(",{item}"),
                 _ => asked.push(item.trim().to_string()),
             }
         }
@@ -285,6 +291,10 @@ mod tests {
         use TrecMeasure::*;
         let read = |names| TrecMeasure::read_list(names).unwrap();
         assert_eq!(read("map, P.10,5,recall.20"), [Map, P(5), P(10), Recall(20)]);
+        assert_eq!(read("ndcg_cut.10,20,23.4"), [NdcgCut(10), NdcgCut(20), NdcgCut(23)]);
+        assert_eq!(read("map,11pt_avg,P.5"), [Map, ElevenPointAverage, P(5)]);
+        let message = TrecMeasure::read_list("utility.2,-1,0,0").unwrap_err().to_string();
+        assert!(message.starts_with("measure `utility.2,-1,0,0`: expected `utility`"), "{message}");
         assert_eq!(read("iprec_at_recall..10,.20,bpref"), [IprecAtRecall(0.1), IprecAtRecall(0.2), Bpref]);
         assert_eq!(read("ndcg@10,mrr,rbp@p=0.9,wta"), [NdcgCut(10), RecipRank, Rbp, Success(1)]);
         for wrong in ["err@10", "mrr@10", "map,5", "", "map,,bpref"] {

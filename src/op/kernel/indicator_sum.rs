@@ -1,6 +1,6 @@
 //! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential a pair.
 
-use super::{Kernel, Real, TILE, add, blocks, dispatch, documents, for_each, gather, scatter};
+use super::{Kernel, Real, TILE, add, blocks, dispatch, diverged, documents, for_each, gather, scatter};
 
 /// Numerator and denominator of the rows of one tile.
 struct Sums<'a, T> {
@@ -50,10 +50,12 @@ pub(in crate::op) fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usi
         let members = documents(mask);
         let (x, a) = (gather(x, &members), gather(a, &members));
         let (mut sums, mut totals) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
-        let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
-        for_each(tiles, x.len() * x.len(), |((rows, out), total)| {
-            dispatch(Sums { x: &x, a: &a, rows, rate, out, total });
-        });
+        if !diverged(&x, &mut sums) {
+            let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
+            for_each(tiles, x.len() * x.len(), |((rows, out), total)| {
+                dispatch(Sums { x: &x, a: &a, rows, rate, out, total });
+            });
+        }
         scatter(out, &members, &sums);
         scatter(total, &members, &totals);
     });
@@ -123,10 +125,12 @@ pub(in crate::op) fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize
         let (x, a, out) = (of(x), of(a), of(out));
         let q: Vec<T> = of(g).iter().zip(of(total)).map(|(&g, total)| g / total).collect();
         let mut sums = vec![T::ZERO; x.len()];
-        let tiles = sums.chunks_mut(TILE).enumerate().collect();
-        for_each(tiles, x.len() * x.len(), |(tile, to_x)| {
-            dispatch(Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });
-        });
+        if !diverged(&x, &mut sums) {
+            let tiles = sums.chunks_mut(TILE).enumerate().collect();
+            for_each(tiles, x.len() * x.len(), |(tile, to_x)| {
+                dispatch(Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });
+            });
+        }
         scatter(to_x, &members, &sums);
     });
     to_x

@@ -4,8 +4,8 @@
 //! other pair is visited: about a third of all pairs with the usual labels.
 
 use super::{
-    Kernel, Real, TILE, dispatch, documents, for_each, gather, order::by_descending_value, reduce, scatter, stripes,
-    sum,
+    Kernel, Real, TILE, add, blocks, dispatch, diverged, documents, for_each, gather, order::by_descending_value,
+    reduce, scatter, stripes, sum,
 };
 use crate::op::{PairLoss, pair_loss::EXPONENTIAL_BOUND};
 
@@ -238,17 +238,22 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
     fn run<const FMA: bool>(self) {
         let rows = &self.list.x[self.start..];
         let mut weights = [T::ZERO; TILE];
-        for (j, (&x, &above)) in self.list.x.iter().zip(&self.list.above).enumerate() {
-            let length = above.saturating_sub(self.start).min(self.out.len());
-            if length == 0 {
-                continue;
+        for block in blocks(self.list.above.len()) {
+            let mut partial = [T::ZERO; TILE];
+            for j in block {
+                let (x, above) = (self.list.x[j], self.list.above[j]);
+                let length = above.saturating_sub(self.start).min(self.out.len());
+                if length == 0 {
+                    continue;
+                }
+                let weights = self.list.weights(j, self.start, length, &mut weights);
+                for ((out, &row), &weight) in partial.iter_mut().zip(rows).zip(weights.iter()) {
+                    // A pair without weight may have an infinite loss.
+                    let loss = weight * self.term.value::<FMA>(row - x);
+                    *out = *out + if weight == T::ZERO { T::ZERO } else { loss };
+                }
             }
-            let weights = self.list.weights(j, self.start, length, &mut weights);
-            for ((out, &row), &weight) in self.out.iter_mut().zip(rows).zip(weights.iter()) {
-                // A pair without weight may have an infinite loss.
-                let loss = weight * self.term.value::<FMA>(row - x);
-                *out = *out + if weight == T::ZERO { T::ZERO } else { loss };
-            }
+            add(self.out, &partial);
         }
     }
 }
@@ -269,18 +274,23 @@ impl<T: Real, L: Term<T>> Kernel for Slope<'_, T, L> {
         let rows = &self.list.x[self.start..];
         let g = &self.g[self.start..];
         let mut flow = [T::ZERO; TILE];
-        for (j, ((&x, &above), to_all)) in self.list.x.iter().zip(&self.list.above).zip(self.to_all).enumerate() {
-            let length = above.saturating_sub(self.start).min(self.to_rows.len());
-            if length == 0 {
-                continue;
+        for block in blocks(self.list.above.len()) {
+            let mut partial = [T::ZERO; TILE];
+            for j in block {
+                let (x, above) = (self.list.x[j], self.list.above[j]);
+                let length = above.saturating_sub(self.start).min(self.to_rows.len());
+                if length == 0 {
+                    continue;
+                }
+                let flow = self.list.weights(j, self.start, length, &mut flow);
+                for (((flow, to_row), &row), &g) in flow.iter_mut().zip(partial.iter_mut()).zip(rows).zip(g) {
+                    let slope = *flow * g * self.term.slope::<FMA>(row - x);
+                    *flow = if *flow == T::ZERO { T::ZERO } else { slope };
+                    *to_row = *to_row + *flow;
+                }
+                self.to_all[j] = self.to_all[j] - sum(flow);
             }
-            let flow = self.list.weights(j, self.start, length, &mut flow);
-            for (((flow, to_row), &row), &g) in flow.iter_mut().zip(self.to_rows.iter_mut()).zip(rows).zip(g) {
-                let slope = *flow * g * self.term.slope::<FMA>(row - x);
-                *flow = if *flow == T::ZERO { T::ZERO } else { slope };
-                *to_row = *to_row + *flow;
-            }
-            *to_all = *to_all - sum(flow);
+            add(self.to_rows, &partial);
         }
     }
 }
@@ -333,11 +343,13 @@ pub(in crate::op) fn pair_loss<T: Real>(
         let weight = weight.map(|values| &values[cells.clone()]);
         let list = Sorted::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], &weight);
         let mut losses = vec![T::ZERO; list.x.len()];
-        let tiles = losses.chunks_mut(TILE).enumerate().collect();
-        for_each(tiles, list.pairs(), |(tile, out)| {
-            let start = tile * TILE;
-            with_term!(loss, term => dispatch(Value { list: &list, term, start, out }));
-        });
+        if !diverged(&list.x, &mut losses) {
+            let tiles = losses.chunks_mut(TILE).enumerate().collect();
+            for_each(tiles, list.pairs(), |(tile, out)| {
+                let start = tile * TILE;
+                with_term!(loss, term => dispatch(Value { list: &list, term, start, out }));
+            });
+        }
         scatter(out, &list.members, &losses);
     });
     out
@@ -361,6 +373,9 @@ pub(in crate::op) fn pair_loss_gradient<T: Real>(
         let list = Sorted::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], &weight);
         let g = filled(gather(&g[cells], &list.members));
         let mut to_rows = vec![T::ZERO; list.x.len()];
+        if diverged(&list.x, &mut to_rows) {
+            return scatter(to_x, &list.members, &to_rows);
+        }
         let stripes = stripes(list.x.len());
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; list.x.len()]).collect();
         let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());

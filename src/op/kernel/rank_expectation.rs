@@ -4,7 +4,9 @@
 //! that neither the rounding of `z` nor that of equal factors of tied documents adds up; for a smaller base as
 //! `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its precision when `pi` is close to 1.
 
-use super::{BLOCK, Kernel, Real, TILE, dispatch, documents, for_each, gather, reduce, scatter, stripes, sum};
+use super::{
+    BLOCK, Kernel, Real, TILE, add, dispatch, diverged, documents, for_each, gather, reduce, scatter, stripes, sum,
+};
 use crate::op::ExponentialTerm;
 
 /// Terms in the type of the kernels.
@@ -113,10 +115,12 @@ pub(in crate::op) fn rank_expectation<T: Real>(
         let x = gather(x, &members);
         // Tile by tile, term by term.
         let mut tiled = vec![T::ZERO; x.len() * width];
-        let tiles = tiled.chunks_mut(TILE * width).enumerate().collect();
-        for_each(tiles, x.len() * x.len() * width, |(tile, products)| {
-            dispatch(Products { x: &x, terms: &terms, start: tile * TILE, products });
-        });
+        if !diverged(&x, &mut tiled) {
+            let tiles = tiled.chunks_mut(TILE * width).enumerate().collect();
+            for_each(tiles, x.len() * x.len() * width, |(tile, products)| {
+                dispatch(Products { x: &x, terms: &terms, start: tile * TILE, products });
+            });
+        }
         for (tile, values) in tiled.chunks(TILE * width).enumerate() {
             let length = values.len() / width;
             for row in 0..length {
@@ -153,6 +157,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         let (ahead, behind) = (&mut ahead[..length], &mut behind[..length]);
         let (density, flow) = (&mut density[..length], &mut flow[..length]);
         let slope = self.terms.rate * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+        let mut partial = [T::ZERO; TILE];
         for ((j, &x), to_all) in self.x.iter().enumerate().zip(self.to_all) {
             let probabilities = ahead.iter_mut().zip(behind.iter_mut()).zip(density.iter_mut());
             for (((ahead, behind), density), &row) in probabilities.zip(rows) {
@@ -183,12 +188,17 @@ impl<T: Real> Kernel for Gradient<'_, T> {
             if let Some(own) = j.checked_sub(self.start).filter(|&own| own < length) {
                 density[own] = T::ZERO;
             }
-            for ((flow, to_row), &density) in flow.iter_mut().zip(self.to_rows.iter_mut()).zip(density.iter()) {
+            for ((flow, to_row), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(density.iter()) {
                 *flow = *flow * density * slope;
                 *to_row = *to_row - *flow;
             }
             *to_all = *to_all + sum(flow);
+            if j % BLOCK == BLOCK - 1 {
+                add(self.to_rows, &partial);
+                partial.fill(T::ZERO);
+            }
         }
+        add(self.to_rows, &partial);
     }
 }
 
@@ -211,6 +221,9 @@ pub(in crate::op) fn rank_expectation_gradient<T: Real>(
         let members = documents(mask);
         let x = gather(x, &members);
         let mut to_rows = vec![T::ZERO; x.len()];
+        if diverged(&x, &mut to_rows) {
+            return scatter(to_x, &members, &to_rows);
+        }
         let stripes = stripes(x.len());
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
         let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());

@@ -1,5 +1,5 @@
 //! `Real`: what the kernels need of `f32` and `f64`, with elementary functions free of branches, so that loops over
-//! them vectorise.
+//! them vectorise. Every one of them takes NaN to NaN, so that a run that has diverged shows it.
 
 // Coefficients keep the digits that they were fitted with.
 #![allow(clippy::excessive_precision)]
@@ -75,9 +75,10 @@ pub(in crate::op) trait Real:
     /// `log(self)` for normal numbers above 0, to 2 units in the last place of `max(1, |log(self)|)`.
     fn logarithm<const FMA: bool>(self) -> Self;
 
+    /// The larger of the two, NaN if `self` is.
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
-        if self > other { self } else { other }
+        if self < other { other } else { self }
     }
 }
 
@@ -159,8 +160,9 @@ macro_rules! real {
 
             #[inline(always)]
             fn exponential<const FMA: bool>(self) -> Self {
-                let x = if self > $low { self } else { $low };
-                let x = if x < $high { x } else { $high };
+                // Comparisons that NaN fails leave it as it is.
+                let x = if self < $low { $low } else { self };
+                let x = if x > $high { $high } else { x };
                 // Adding 1.5 * 2^mantissa leaves the rounded exponent in the low bits.
                 let rounded = x.fma::<FMA>(std::f64::consts::LOG2_E as $type, $round);
                 let exponent = rounded - $round;
@@ -180,8 +182,8 @@ macro_rules! real {
             #[inline(always)]
             fn power_of_two<const FMA: bool>(self) -> Self {
                 const HIGHEST: $type = $bias as $type;
-                let x = if self > -HIGHEST { self } else { -HIGHEST };
-                let x = if x < HIGHEST { x } else { HIGHEST };
+                let x = if self < -HIGHEST { -HIGHEST } else { self };
+                let x = if x > HIGHEST { HIGHEST } else { x };
                 let rounded = x + $round;
                 let rest = (x - (rounded - $round)) * std::f64::consts::LN_2 as $type;
                 let power: $type = polynomial!(rest; $($exp),+);
@@ -210,7 +212,9 @@ macro_rules! real {
                 let m = if high { 0.5 * m } else { m };
                 let s = (m - 1.0) / (m + 1.0);
                 let series: $type = polynomial!(s * s; $($log),+);
-                exponent.fma::<FMA>($ln2_high, s.fma::<FMA>(series, exponent * $ln2_low))
+                let value = exponent.fma::<FMA>($ln2_high, s.fma::<FMA>(series, exponent * $ln2_low));
+                // The bits of NaN are those of some number here.
+                if self.is_nan() { self } else { value }
             }
         }
     };
@@ -285,6 +289,28 @@ mod tests {
         assert_eq!(Real::exponential::<true>(0f32), 1.0);
         assert_eq!(Real::exponential::<true>(-1e30f64), 0.0);
         assert_eq!(Real::exponential::<true>(1e30f64), f64::INFINITY);
+    }
+
+    #[test]
+    fn nothing_takes_nan_to_a_number() {
+        fn check<T: Real, const FMA: bool>() {
+            let nan = T::of(f64::NAN);
+            for value in [
+                nan.exponential::<FMA>(),
+                nan.scaled_erfc::<FMA>(),
+                nan.power_of_two::<FMA>(),
+                nan.log_1p::<FMA>(),
+                nan.logarithm::<FMA>(),
+                nan.larger(T::ZERO),
+                nan.atan(),
+            ] {
+                assert!(value.to_f64().is_nan(), "{value:?}");
+            }
+        }
+        check::<f32, false>();
+        check::<f32, true>();
+        check::<f64, false>();
+        check::<f64, true>();
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Kernel, Real, TILE, add, blocks, dispatch, for_each, tiles};
+use super::{Kernel, Real, TILE, add, blocks, dispatch, diverged, for_each, gather, scatter, tiles};
 use crate::op::Step;
 
 /// A step and its slope at a difference, for the general path.
@@ -83,21 +83,34 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// `exp(alpha (x_i - centre))`, if the list is narrow enough that no ratio or product of two is lost.
-    fn exponentials(&self) -> Option<Vec<T>> {
-        let x = &self.x[..self.rows];
-        let (low, high) = x
+    /// `exp(alpha (x_i - centre))` of the first `rows`, if the members are narrow enough that no ratio or product of two is
+    /// lost. Rows after the members, which may be padding, change nothing; those [`beyond`](Self::beyond) have no meaning.
+    fn exponentials(&self, rows: usize) -> Option<Exponents<T>> {
+        let members = &self.x[..self.members];
+        let first = *members.first()?;
+        let (low, high) = members
             .iter()
-            .fold((x[0], x[0]), |(low, high), &x| (if x < low { x } else { low }, if x > high { x } else { high }));
+            .fold((first, first), |(low, high), &x| (if x < low { x } else { low }, if x > high { x } else { high }));
         let alpha = self.alpha.to_f64();
         if alpha * (high.to_f64() - low.to_f64()) >= T::RANGE.to_f64() {
             return None;
         }
         let centre = 0.5 * (high.to_f64() + low.to_f64());
-        let mut e = vec![T::ZERO; x.len()];
-        dispatch(Exponentials { x, alpha, centre, e: &mut e });
-        Some(e)
+        let mut e = vec![T::ZERO; rows];
+        dispatch(Exponentials { x: &self.x[..rows], alpha, centre, e: &mut e });
+        Some(Exponents { e, centre })
     }
+
+    /// The rows after the members whose exponentials would leave the range.
+    fn beyond(&self, centre: f64) -> Vec<usize> {
+        let reach = 0.5 * T::RANGE.to_f64() / self.alpha.to_f64();
+        (self.members..self.rows).filter(|&i| (self.x[i].to_f64() - centre).abs() > reach).collect()
+    }
+}
+
+struct Exponents<T> {
+    e: Vec<T>,
+    centre: f64,
 }
 
 /// In double precision: the argument has an error of its own size times the rounding unit.
@@ -186,15 +199,29 @@ pub(in crate::op) fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, s
     let lists = x.chunks(n).zip(v.chunks(n)).zip(out.chunks_mut(n)).collect();
     for_each(lists, pairs, |((x, v), out)| {
         let (alpha, step) = logistic_form(alpha, step);
+        if diverged(x, out) {
+            return;
+        }
         let list = List::new(x, v, &[v], T::of(alpha));
         let (members, rows) = (list.members, list.rows);
-        let exponentials = if step == Step::Logistic { list.exponentials() } else { None };
+        let exponentials = if step == Step::Logistic { list.exponentials(rows) } else { None };
         for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
-            (Some(e), _) => dispatch(ByExponentials { e: &e[..members], v: &v[..members], rows: &e[start..], out }),
-            (None, Step::Erf) => by_differences(&list, start, out, Erf),
-            (None, Step::Arctan) => by_differences(&list, start, out, Arctan),
-            (None, Step::Logistic | Step::Tanh) => by_differences(&list, start, out, Logistic),
+            (Some(Exponents { e, .. }), _) => {
+                dispatch(ByExponentials { e: &e[..members], v: &v[..members], rows: &e[start..], out });
+            }
+            (None, Step::Erf) => by_differences(&list, &x[start..], out, Erf),
+            (None, Step::Arctan) => by_differences(&list, &x[start..], out, Arctan),
+            (None, Step::Logistic | Step::Tanh) => by_differences(&list, &x[start..], out, Logistic),
         });
+        if let Some(Exponents { centre, .. }) = exponentials {
+            let beyond = list.beyond(centre);
+            let rows = gather(x, &beyond);
+            let mut sums = vec![T::ZERO; rows.len()];
+            for (rows, sums) in rows.chunks(TILE).zip(sums.chunks_mut(TILE)) {
+                by_differences(&list, rows, sums, Logistic);
+            }
+            scatter(out, &beyond, &sums);
+        }
         let last = out[rows - 1];
         out[rows..].fill(last);
     });
@@ -206,9 +233,9 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-fn by_differences<T: Real, P: Phi>(list: &List<T>, start: usize, out: &mut [T], _: P) {
+fn by_differences<T: Real, P: Phi>(list: &List<T>, rows: &[T], out: &mut [T], _: P) {
     let (x, v) = (&list.x[..list.members], &list.v[..list.members]);
-    dispatch(ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi: PhantomData::<P> });
+    dispatch(ByDifferences { x, v, rows, alpha: list.alpha, out, phi: PhantomData::<P> });
 }
 
 /// Gradient of one tile: of the rows `start..`.
@@ -301,15 +328,18 @@ pub(in crate::op) fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: us
     let lists = inputs.zip(to_x.chunks_mut(n)).collect();
     for_each(lists, x.len() * n, |(((x, v), g), to_x)| {
         let (alpha, step) = logistic_form(alpha, step);
+        if diverged(x, to_x) {
+            return;
+        }
         let list = List::new(x, v, &[v, g], T::of(alpha));
-        let (members, rows, alpha) = (list.members, list.rows, list.alpha);
-        let exponentials = if step == Step::Logistic { list.exponentials() } else { None };
-        // Rows after the last of their own have weight and gradient 0, as padding does.
-        let tiles = to_x[..rows].chunks_mut(TILE).enumerate().collect();
-        for_each(tiles, members * rows, |(tile, to_x)| {
+        let (members, alpha) = (list.members, list.alpha);
+        let exponentials = if step == Step::Logistic { list.exponentials(members) } else { None };
+        // Rows after the members have weight and gradient 0, as padding does.
+        let tiles = to_x[..members].chunks_mut(TILE).enumerate().collect();
+        for_each(tiles, members * members, |(tile, to_x)| {
             let tile = Tile { x, v, g, start: tile * TILE, members, alpha, to_x };
             match (&exponentials, step) {
-                (Some(e), _) => dispatch(GradientByExponentials { tile, e }),
+                (Some(Exponents { e, .. }), _) => dispatch(GradientByExponentials { tile, e }),
                 (None, Step::Erf) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Erf> }),
                 (None, Step::Arctan) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
                 (None, Step::Logistic | Step::Tanh) => {

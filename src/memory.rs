@@ -1,19 +1,23 @@
-//! Peak memory of this process, from the operating system.
+//! Memory of this process, from the operating system, in bytes; `None` where it does not tell (anything but Linux).
 
-/// Most memory that `f` held above what was resident before, in bytes. `None` where the system does not tell
-/// (anything but Linux), or did not let the peak be reset.
+/// Most memory that `f` held above what was resident before; `None` also where the peak cannot be reset.
 pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.
     let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
     let before = field("VmRSS:");
     let result = f();
-    let peak = field("VmHWM:");
+    let peak = peak();
     let above = before.zip(peak).filter(|_| reset).map(|(before, peak)| peak.saturating_sub(before));
     (result, above)
 }
 
-/// Memory that a process may still take, in bytes. `None` where the system does not tell (anything but Linux).
-pub(super) fn available() -> Option<u64> {
+/// Largest resident memory so far.
+pub(crate) fn peak() -> Option<u64> {
+    field("VmHWM:")
+}
+
+/// Memory that a process may still take.
+pub(crate) fn available() -> Option<u64> {
     field_of("/proc/meminfo", "MemAvailable:")
 }
 

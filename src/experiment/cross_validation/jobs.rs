@@ -1,0 +1,214 @@
+//! The fits of a cross-validation: several at once, each kept in a folder of its own.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+use sha2::{Digest, Sha256};
+
+use super::{CrossValidationOptions, JobProgress};
+use crate::experiment::fit::{ExperimentError, FitOptions, fit};
+use crate::experiment::grid::{self, Point};
+use crate::experiment::output::{JOBS, OutputError};
+use crate::experiment::report::FitReport;
+use crate::experiment::splits::Split;
+use crate::experiment::{CrossValidationConfig, ExperimentConfig};
+use crate::learner::{Progress, Round, StopReason};
+use crate::memory;
+use crate::text::hexadecimal;
+
+/// The result in the folder of a finished job.
+const RESULT: &str = "result.json";
+
+/// Every fit of a cross-validation: folds x points of the grid x seeds, in this order.
+pub(super) struct Jobs<'a> {
+    pub(super) splits: &'a [Split],
+    pub(super) points: &'a [Point],
+    /// The configuration at each point.
+    pub(super) configs: &'a [ExperimentConfig],
+    pub(super) seeds: &'a [u64],
+}
+
+/// One fit.
+struct Job<'a> {
+    split: &'a Split,
+    config: &'a ExperimentConfig,
+    seed: u64,
+    /// Its fold, its point of the grid where there are several, and its seed.
+    label: String,
+}
+
+/// What a job leaves in its folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct JobResult {
+    /// Selection measure on validation queries.
+    pub(super) selection: f64,
+    #[serde(flatten)]
+    pub(super) fit: FitReport,
+    /// `[measure][query]` on test queries; absent where the convention excludes the query.
+    pub(super) test: Vec<Vec<Option<f64>>>,
+}
+
+/// The progress of one fit among many: its warnings alone.
+struct FitWarnings<'a> {
+    label: &'a str,
+    progress: &'a dyn JobProgress,
+}
+
+impl Progress for FitWarnings<'_> {
+    fn begin(&self, _: &str, _: Option<usize>) {}
+    fn round(&self, _: &Round) {}
+    fn warn(&self, message: &str) {
+        self.progress.warn(self.label, message);
+    }
+    fn end(&self) {}
+}
+
+impl Jobs<'_> {
+    /// Number of fits.
+    pub(super) fn count(&self) -> usize {
+        self.splits.len() * self.points.len() * self.seeds.len()
+    }
+
+    /// The results of one fold at one point, by seed.
+    pub(super) fn of_point<'r>(&self, results: &'r [JobResult], split: usize, point: usize) -> &'r [JobResult] {
+        let first = (split * self.points.len() + point) * self.seeds.len();
+        &results[first..first + self.seeds.len()]
+    }
+
+    fn job(&self, number: usize) -> Job<'_> {
+        let (rest, seed) = (number / self.seeds.len(), self.seeds[number % self.seeds.len()]);
+        let (split, point) = (&self.splits[rest / self.points.len()], rest % self.points.len());
+        let at = match self.points {
+            [_] => String::new(),
+            points => format!(", {}", grid::label(&points[point])),
+        };
+        let label = format!("fold {}{at}, seed {seed}", split.fold);
+        Job { split, config: &self.configs[point], seed, label }
+    }
+
+    /// Runs every job, several at once; results in the order of the jobs, without those that a stop left undone.
+    pub(super) fn run(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
+        let all = self.count();
+        let at_once = options.jobs.unwrap_or_else(|| {
+            let largest = self.splits.iter().map(Split::bytes).max().unwrap_or(0);
+            jobs_that_fit(largest, memory::available(), options.threads)
+        });
+        let queue: Mutex<VecDeque<usize>> = Mutex::new((0..all).collect());
+        let results: Mutex<Vec<Option<Result<JobResult, ExperimentError>>>> =
+            Mutex::new((0..all).map(|_| None).collect());
+        let work = || {
+            while !options.interrupt.requested() {
+                let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
+                let job = self.job(next);
+                let result = job.run(options);
+                if result.as_ref().is_ok_and(|result| result.fit.stop == StopReason::Interrupted) {
+                    break;
+                }
+                if result.is_err() {
+                    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                }
+                let result =
+                    result.map_err(|error| ExperimentError::Job { label: job.label.clone(), source: Box::new(error) });
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                results[next] = Some(result);
+                let finished = results.iter().filter(|result| result.is_some()).count();
+                drop(results);
+                options.progress.done(finished, all, &job.label);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..at_once.clamp(1, all.max(1)) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // A job without a result was dropped after an earlier one failed, or after a stop.
+        results.into_iter().flatten().collect()
+    }
+}
+
+impl Job<'_> {
+    fn run(&self, options: &CrossValidationOptions) -> Result<JobResult, ExperimentError> {
+        let folder = options.output.map(|output| (output, format!("{JOBS}/{}", self.folder())));
+        let path = folder.as_ref().map(|(output, name)| output.file(name));
+        if let Some(path) = &path {
+            if options.resume
+                && let Some(result) = finished(&path.join(RESULT))
+            {
+                return Ok(result);
+            }
+            std::fs::create_dir_all(path).map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+        }
+        let fitted = fit(
+            self.config,
+            self.split,
+            self.seed,
+            &FitOptions {
+                device: options.device,
+                directory: path.as_deref(),
+                resume: options.resume,
+                dashboard: false,
+                progress: &FitWarnings { label: &self.label, progress: options.progress },
+                interrupt: options.interrupt.clone(),
+            },
+        )?;
+        let result = JobResult {
+            selection: fitted.selection(),
+            fit: FitReport::of(&fitted, self.seed),
+            test: fitted.evaluations.get("test").map(|test| test.per_query.clone()).unwrap_or_default(),
+        };
+        if let Some((output, name)) = &folder
+            && fitted.stop != StopReason::Interrupted
+        {
+            output.write_json(&format!("{name}/{RESULT}"), &result)?;
+        }
+        Ok(result)
+    }
+
+    /// The name of its folder: fold, seed and a hash of all else that the fit and its measures are made from, so that
+    /// another configuration or other data never take its result for theirs.
+    fn folder(&self) -> String {
+        let fitted = ExperimentConfig {
+            name: String::new(),
+            description: String::new(),
+            grid: Map::new(),
+            cv: CrossValidationConfig { split: self.config.cv.split, ..CrossValidationConfig::default() },
+            ..self.config.clone()
+        };
+        let mut hash = Sha256::new();
+        hash.update(fitted.resolved().to_string());
+        let Split { train, validation, test, .. } = self.split;
+        for data in [Some(train), validation.as_ref(), test.as_ref()].into_iter().flatten() {
+            hash.update(data.data_hash());
+        }
+        format!("fold{}-seed{}-{}", self.split.fold, self.seed, &hexadecimal(&hash.finalize())[..12])
+    }
+}
+
+fn finished(path: &Path) -> Option<JobResult> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Fits at once that `available` bytes of memory allow, one to `threads`.
+fn jobs_that_fit(splits_bytes: usize, available: Option<u64>, threads: usize) -> usize {
+    // A fit holds its normalised copy of the data, batches and intermediate tensors.
+    let one = 4 * splits_bytes.max(1) as u64;
+    available.map_or(1, |available| (available / one) as usize).clamp(1, threads.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fits_at_once_are_bounded_by_memory_and_threads() {
+        assert_eq!(jobs_that_fit(100, Some(1_000), 8), 2);
+        assert_eq!(jobs_that_fit(100, Some(1_000_000), 8), 8);
+        assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
+    }
+}
