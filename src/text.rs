@@ -70,7 +70,8 @@ fn found_and_expected(message: &str) -> Option<String> {
         "a map" => "a table",
         "string or map" => "a name, or a table with one key",
         "path string" => "a path",
-        "newtype variant" | "map with a single key" => "a table with one key",
+        "newtype variant" => "a table with one key",
+        "map with a single key" => return Some("found a table with no or several keys, expected one key".to_string()),
         _ if expected.starts_with("internally tagged enum") => {
             let kind = text.unwrap_or("\"...\"");
             return Some(format!("found {found}, expected a table with a kind, as in {{ kind = {kind} }}"));
@@ -132,6 +133,10 @@ mod tests {
                 "found \"sgd\", expected a table with a kind, as in { kind = \"sgd\" }",
             ),
             ("unknown field `noms`, expected `norm`", "unknown field `noms`, expected `norm`; did you mean `norm`?"),
+            (
+                "invalid value: map, expected map with a single key",
+                "found a table with no or several keys, expected one key",
+            ),
             ("missing field `name`", "missing field `name`"),
         ] {
             assert_eq!(with_nearest(message), expected);

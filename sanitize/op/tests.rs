@@ -36,6 +36,11 @@ impl<T: Real> Batch<T> {
     fn run(&self) {
         let Self { n, x, labels, g, mask } = self;
         let n = *n;
+        // Rows far from all that add to them, and scores that are no numbers.
+        let far: Vec<T> = x.iter().zip(mask).map(|(&x, &m)| x * T::HALF + m * T::of(1e4)).collect();
+        step_sum(&far, mask, n, 1.0, Step::Logistic);
+        let diverged: Vec<T> = x.iter().map(|&x| x / T::ZERO).collect();
+        step_sum_gradient(&diverged, mask, g, n, 1.0, Step::Logistic);
         for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
             // The second is too steep for one exponential a document.
             for alpha in [1.0, 1e4] {

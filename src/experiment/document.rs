@@ -175,7 +175,11 @@ impl Document {
     /// the key at fault is the unknown one, or the one without which `message_without` is another.
     pub(super) fn narrow(&self, key: &str, message: &str, message_without: impl Fn(&Self) -> Option<String>) -> String {
         let Some(Value::Object(table)) = self.value(key) else { return key.to_string() };
+        let about_table = message.starts_with("found a table");
         let at_fault = |name: &&str| {
+            if about_table && !table[*name].is_object() {
+                return false;
+            }
             let mut without = self.clone();
             without.remove(&format!("{key}.{name}"));
             message_without(&without).as_deref() != Some(message)
@@ -197,7 +201,11 @@ impl Document {
         let bare = of_grid.unwrap_or(bare);
         let place = match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
             Some(by_hand) => by_hand.written.clone(),
-            None => at(&self.path, &self.text, self.span(&bare)),
+            None => match (self.span(&bare), self.overrides.iter().rev().find(|set| is_within(&set.key, &bare))) {
+                // A table that an override made.
+                (None, Some(below)) => below.written.clone(),
+                (span, _) => at(&self.path, &self.text, span),
+            },
         };
         let message = if key.is_empty() || key == "." { message.to_string() } else { format!("{key}: {message}") };
         ConfigError { place, message }
@@ -339,6 +347,8 @@ mod tests {
         assert!(decode("", &[&deep]).unwrap_err().message.contains("`a` is not a table"));
         let through = decode("learner = 1", &["learner.epochs=1"]).unwrap_err();
         assert_eq!(through.message, "`learner` is not a table");
+        let table = decode("", &["learner.epochs.x=1"]).unwrap_err().to_string();
+        assert!(table.starts_with("--set learner.epochs.x=1: learner.epochs: found a table"), "{table}");
     }
 
     #[test]

@@ -11,8 +11,8 @@
 //! `i` should win, and should lose) its edge is `r = sum_i pi_i h(x_i)`, so that no pair is ever formed: the potentials cost
 //! O(documents x labels), the best weak ranker O(documents x features). Each round adds `alpha h` with
 //! `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|` (a negative edge is the ranker of the other sign), and
-//! multiplies the loss by at most `sqrt(1 - r^2)`: it never grows. Scores that grow without end leave it and the potentials
-//! finite: sums of exponentials are kept relative to their largest term.
+//! multiplies the loss by at most `sqrt(1 - r^2)`: it never grows. Scores that grow without end leave it and the
+//! potentials finite: sums of exponentials are kept relative to their largest term.
 //!
 //! Ties go to the lowest feature, then the lowest threshold. The fit ends when no weak ranker has an edge, or when one
 //! orders every pair (its weight is then the cap of alpha, about 14). The model is a sum of stumps.
@@ -353,7 +353,7 @@ mod tests {
         context.resume = true;
         assert_eq!(learner.fit(&data, None, &context).unwrap().history, fitted.history, "read back");
 
-        // Scores 0, 800, 1600 by label: the loss is that of the neighbouring pairs, e^-800, the weight is theirs by halves.
+        // Scores 0, 800, 1600 by label: the loss is that of the neighbouring labels' 16 pairs, e^-800 each.
         let scores: Vec<f64> = data.labels.iter().map(|&label| 800.0 * f64::from(label)).collect();
         let (mean, potentials) = Levels::new(&data).potentials(&scores);
         assert_eq!(mean, 0.0);

@@ -3,8 +3,8 @@
 //!
 //! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as saving
 //! takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit ends in
-//! the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner, parameters, seed,
-//! selection measure with its convention, and data.
+//! the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner, parameters,
+//! seed, selection measure with its convention, and data.
 //!
 //! ```text
 //! let mut rounds = Rounds::start("name", &params, train, validation, Some(limit), context, State::default)?;

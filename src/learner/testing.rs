@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{FitContext, Interrupt, Learner, NoProgress, Progress, Round, Selection, StopReason};
 use crate::data::Dataset;
 use crate::measure::{Convention, Measure};
-use crate::ranker::Model;
+use crate::ranker::{Model, Parts};
 use crate::scorer::Scorer;
 
 /// A dataset of queries, each a list of `(label, features)`.
@@ -108,18 +108,19 @@ impl Progress for StopAfter {
     fn end(&self) {}
 }
 
-/// Checks that a fit gives the same history and the same scores again, with any number of threads, and when it is stopped
-/// after `rounds` rounds and resumed.
+/// Checks that a fit gives the same history and the same model again, with any number of threads, and when it is
+/// stopped after `rounds` rounds and resumed.
 pub(crate) fn assert_reproducible(learner: &dyn Learner, train: &Dataset, validation: &Dataset, rounds: usize) {
     let fit = |threads: usize, context: &FitContext| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fitted = pool.install(|| learner.fit(train, Some(validation), context)).unwrap();
         let scores: Vec<u32> = fitted.model.predict(train, &context.device).into_iter().map(f32::to_bits).collect();
-        (fitted, scores)
+        let model = (Parts::of(&fitted.model), scores);
+        (fitted, model)
     };
-    let (whole, scores) = fit(1, &context(None));
-    let (again, scores_again) = fit(3, &context(None));
-    assert_eq!((&again.history, &scores_again), (&whole.history, &scores), "again");
+    let (whole, model) = fit(1, &context(None));
+    let (again, model_again) = fit(3, &context(None));
+    assert_eq!((&again.history, &model_again), (&whole.history, &model), "again");
 
     let folder = tempfile::tempdir().unwrap();
     let mut stopped = context(Some(folder.path()));
@@ -129,7 +130,7 @@ pub(crate) fn assert_reproducible(learner: &dyn Learner, train: &Dataset, valida
     assert_eq!((part.stop, part.history.len()), (StopReason::Interrupted, rounds));
     let mut resumed = context(Some(folder.path()));
     resumed.resume = true;
-    let (rest, scores_resumed) = fit(2, &resumed);
-    assert_eq!((&rest.history, &scores_resumed), (&whole.history, &scores), "resumed");
+    let (rest, model_resumed) = fit(2, &resumed);
+    assert_eq!((&rest.history, &model_resumed), (&whole.history, &model), "resumed");
     assert_eq!((rest.best_round, rest.stop), (whole.best_round, whole.stop));
 }

@@ -5,7 +5,9 @@
 //! towards the smallest largest error. Non-negative coefficients add up to `D(1)`, so nothing cancels in float32, which an
 //! unconstrained fit does not give. `2^-r` and a constant are one term, exactly.
 //!
-//! Cost: milliseconds a fit, done once for each (discount, power of two above `n`, tolerance, precision) of a process.
+//! Cost: one search for each (discount, power of two above `n`, tolerance, precision) of a process. With the tolerances
+//! of SoftRank, measured on one core: below 0.1 s up to 1000 documents, about 0.05 s in float32 and 0.25 s in float64 for
+//! 10^4, 0.2 s and 1 s for 10^5.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -20,6 +22,10 @@ const MAX_TERMS: usize = 48;
 /// Smallest and largest rate of the grid: `low / n` and `high`, the pairs that are tried.
 const LOWEST_RATES: [f64; 7] = [0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0];
 const HIGHEST_RATES: [f64; 3] = [2.5, 4.0, 6.0];
+/// Fits of one number of terms, the best at the sampled ranks, whose errors are measured at all ranks.
+const MEASURED: usize = 3;
+/// Exponent of a power below which the rate 0 joins the grid.
+const FLAT: f64 = 0.2;
 /// Reweighting rounds from least squares towards least maximum.
 const REWEIGHTINGS: usize = 6;
 
@@ -75,8 +81,8 @@ impl ExponentialFit {
 /// The fit of `discount` for lists of up to `n` documents with scores of the given type: the fewest terms whose error is at
 /// most `tolerance`.
 ///
-/// The length is `n` rounded up to a power of two (at least 16). The result is a function of the arguments alone and is
-/// kept for the life of the process.
+/// The length is `n` rounded up to a power of two (at least 16). The result, be it an error, is a function of the
+/// arguments alone and is kept for the life of the process.
 ///
 /// # Errors
 /// A discount that is not completely monotone, or a tolerance that no number of terms reaches.
@@ -86,17 +92,18 @@ pub fn exponential_fit(
     tolerance: f64,
     scores: DType,
 ) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
-    type Cache = Mutex<HashMap<(String, usize, u64, bool), Arc<ExponentialFit>>>;
+    type Found = Result<Arc<ExponentialFit>, ExponentialFitError>;
+    type Cache = Mutex<HashMap<(String, usize, u64, bool), Found>>;
     static CACHE: OnceLock<Cache> = OnceLock::new();
     let length = n.max(16).next_power_of_two();
     let key = (format!("{discount:?}"), length, tolerance.to_bits(), scores == DType::F64);
     let cache = CACHE.get_or_init(Cache::default);
-    if let Some(fit) = cache.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key) {
-        return Ok(fit.clone());
+    if let Some(found) = cache.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key) {
+        return found.clone();
     }
-    let fit = Arc::new(fit_to(discount, length, tolerance, scores)?);
-    cache.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(key, fit.clone());
-    Ok(fit)
+    let found = fit_to(discount, length, tolerance, scores).map(Arc::new);
+    cache.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(key, found.clone());
+    found
 }
 
 /// True for the discounts that [`exponential_fit`] can fit.
@@ -121,33 +128,41 @@ fn fit_to(
     if let Some(term) = single_term(discount) {
         return Ok(measured(discount, vec![term], length));
     }
-    // The measure of r^-beta is a gamma density around the rate beta.
-    let scale = if let Discount::Power { exponent } = discount { exponent.max(1.0) } else { 1.0 };
-    let mut best: Option<ExponentialFit> = None;
+    // The measure of r^-beta is a gamma density around the rate beta, for a small beta nearly all of it at the rate 0.
+    let (scale, flat) = match discount {
+        Discount::Power { exponent } => (exponent.max(1.0), *exponent < FLAT),
+        _ => (1.0, false),
+    };
+    let ranks = sampled_ranks(length);
+    let target: Vec<f64> = ranks.iter().map(|&r| discount.at(r + 1)).collect();
+    // Terms with the error at the sampled ranks.
+    type Candidate = (f64, Vec<ExponentialTerm>);
+    let mut best: Candidate = (f64::INFINITY, Vec::new());
     for terms in (8..=MAX_TERMS).step_by(2) {
-        for low in LOWEST_RATES {
-            for high in HIGHEST_RATES {
-                let bases = geometric(low / length as f64, high * scale, terms);
-                let fit = measured(discount, minimax(discount, length, &bases), length);
-                if best.as_ref().is_none_or(|b| fit.error(scores) < b.error(scores)) {
-                    best = Some(fit);
-                }
+        let grid = LOWEST_RATES.into_iter().flat_map(|low| HIGHEST_RATES.map(|high| (low, high)));
+        let bases = |low: f64, high: f64| {
+            let bases = geometric(low / length as f64, high * scale, terms);
+            if flat { [vec![1.0], bases].concat() } else { bases }
+        };
+        let mut candidates: Vec<Candidate> =
+            grid.map(|(low, high)| minimax(&ranks, &target, &bases(low, high))).collect();
+        candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, terms) in candidates.iter().take_while(|candidate| candidate.0 <= tolerance).take(MEASURED) {
+            let fit = measured(discount, terms.clone(), length);
+            if fit.error(scores) <= tolerance {
+                return Ok(fit);
             }
         }
-        if best.as_ref().is_some_and(|b| b.error(scores) <= tolerance) {
-            break;
-        }
+        best = candidates.into_iter().chain([best]).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
     }
-    match best {
-        Some(fit) if fit.error(scores) <= tolerance => Ok(fit),
-        best => Err(ExponentialFitError::Tolerance {
-            discount: printed(),
-            length,
-            terms: best.as_ref().map_or(0, |b| b.terms.len()),
-            found: best.map_or(f64::INFINITY, |b| b.error(scores)),
-            tolerance,
-        }),
-    }
+    let best = measured(discount, best.1, length);
+    Err(ExponentialFitError::Tolerance {
+        discount: printed(),
+        length,
+        terms: best.terms.len(),
+        found: best.error(scores),
+        tolerance,
+    })
 }
 
 fn single_term(discount: &Discount) -> Option<ExponentialTerm> {
@@ -180,11 +195,10 @@ fn sampled_ranks(length: usize) -> Vec<usize> {
     ranks
 }
 
-/// Non-negative coefficients of the given bases with a small largest error, by iteratively reweighted least squares.
-fn minimax(discount: &Discount, length: usize, bases: &[f64]) -> Vec<ExponentialTerm> {
-    let ranks = sampled_ranks(length);
+/// Non-negative coefficients of the given bases with a small largest error at `ranks`, and that error, by iteratively
+/// reweighted least squares.
+fn minimax(ranks: &[usize], target: &[f64], bases: &[f64]) -> (f64, Vec<ExponentialTerm>) {
     let powers: Vec<Vec<f64>> = bases.iter().map(|z| ranks.iter().map(|&r| z.powi(r as i32)).collect()).collect();
-    let target: Vec<f64> = ranks.iter().map(|&r| discount.at(r + 1)).collect();
     let mut weights = vec![1.0; ranks.len()];
     let mut solution = vec![0.0; bases.len()];
     let mut best = (f64::INFINITY, solution.clone());
@@ -193,8 +207,8 @@ fn minimax(discount: &Discount, length: usize, bases: &[f64]) -> Vec<Exponential
             values.iter().zip(&weights).map(|(v, w): (&f64, &f64)| v * w.sqrt()).collect()
         };
         let columns: Vec<Vec<f64>> = powers.iter().map(|column| weighted(column)).collect();
-        solution = nonnegative_least_squares(&columns, &weighted(&target), solution);
-        let errors: Vec<f64> = residual(&powers, &target, &solution).into_iter().map(f64::abs).collect();
+        solution = nonnegative_least_squares(&columns, &weighted(target), solution);
+        let errors: Vec<f64> = residual(&powers, target, &solution).into_iter().map(f64::abs).collect();
         let largest = errors.iter().copied().fold(0.0, f64::max);
         if largest < best.0 {
             best = (largest, solution.clone());
@@ -206,7 +220,7 @@ fn minimax(discount: &Discount, length: usize, bases: &[f64]) -> Vec<Exponential
         weights.iter_mut().for_each(|weight| *weight /= mean);
     }
     let terms = bases.iter().zip(best.1).map(|(&base, coefficient)| ExponentialTerm { coefficient, base });
-    terms.filter(|term| term.coefficient > 0.0).collect()
+    (best.0, terms.filter(|term| term.coefficient > 0.0).collect())
 }
 
 /// `terms` with their errors at every rank up to `length`.
@@ -355,6 +369,39 @@ mod tests {
             let fit = exponential_fit(&Discount::Power { exponent }, 500, 1e-6, DType::F64).unwrap();
             assert!(fit.error_f64 <= 1e-6, "{exponent}: {}", fit.error_f64);
         }
+    }
+
+    #[test]
+    fn nearly_constant_powers_are_fitted() {
+        for exponent in [1e-6, 1e-3, 0.01, 0.1] {
+            for (n, tolerance, scores) in [(100, 1e-8, DType::F64), (1000, 2e-6, DType::F32), (1000, 1e-8, DType::F64)]
+            {
+                let fit = exponential_fit(&Discount::Power { exponent }, n, tolerance, scores).unwrap();
+                assert!(fit.error(scores) <= tolerance && fit.terms.len() <= 20, "{exponent}, {n}: {fit:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_errors_are_those_of_every_rank() {
+        let fit = exponential_fit(&Discount::Log2, 1000, 1e-8, DType::F64).unwrap();
+        let error = |rank: usize| {
+            let power = |term: &ExponentialTerm| term.coefficient * term.base.powi(rank as i32 - 1);
+            (fit.terms.iter().map(power).sum::<f64>() - Discount::Log2.at(rank)).abs()
+        };
+        let largest = (1..=fit.length).map(error).fold(0.0, f64::max);
+        assert!((largest - fit.error_f64).abs() < 1e-13, "{largest} {}", fit.error_f64);
+    }
+
+    #[test]
+    fn a_search_in_vain_is_kept() {
+        let search = || {
+            let start = std::time::Instant::now();
+            (exponential_fit(&Discount::Log2, 1000, 1e-17, DType::F64).unwrap_err(), start.elapsed())
+        };
+        let ((first, searched), (second, kept)) = (search(), search());
+        assert_eq!(first, second);
+        assert!(kept < searched / 4, "{kept:?} after {searched:?}");
     }
 
     #[test]

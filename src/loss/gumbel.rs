@@ -1,5 +1,5 @@
-//! Gumbel noise from a seed: by the place of a document in its list, whatever the padding; either the same for every query
-//! of a batch, or another for each of its rows.
+//! Gumbel noise from a seed, by the place of a document in its list, whatever the padding: the same for every query of
+//! a batch, or another for each of its rows.
 
 use burn::tensor::{Tensor, TensorData};
 use rand::RngExt;

@@ -64,6 +64,15 @@ impl Lists {
         rank(self.scores.clone(), self.mask.clone())
     }
 
+    /// Scores less the one nearest to 0 of their query, 0 at padded places: `[B, N]`. For losses that scale scores
+    /// before they take differences, which would round at the size of what all scores share. Nearest to 0, since
+    /// subtracting a larger one would round the others at its size. No difference changes, nor does the gradient.
+    pub fn centred(&self) -> Tensor<2> {
+        let scores = self.scores.clone().detach();
+        let nearest = scores.clone().abs().mask_fill(self.padded.clone(), f32::MAX).argmin(1);
+        (self.scores.clone() - scores.gather(1, nearest)).mask_fill(self.padded.clone(), 0.0)
+    }
+
     /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations 9 and 10): `[B, N]`.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
         // The sum has the term j = i, phi(0) = 1/2.
@@ -89,8 +98,24 @@ impl Lists {
 
     /// True for the queries with two documents of different labels: `[B]`.
     pub fn has_two_labels(&self) -> Tensor<1, Bool> {
-        let highest = self.labels.clone().mask_fill(self.padded.clone(), f32::MIN).max_dim(1);
-        let lowest = self.labels.clone().mask_fill(self.padded.clone(), f32::MAX).min_dim(1);
+        self.has_two(self.labels.clone())
+    }
+
+    /// True for the queries with two documents of different gains: `[B]`.
+    pub fn has_two_gains(&self, gain: &Gain) -> Tensor<1, Bool> {
+        match gain {
+            // Only a table gives two labels the same gain.
+            Gain::Table(table) if (1..table.len()).any(|label| table[..label].contains(&table[label])) => {
+                self.has_two(self.gains(gain))
+            }
+            _ => self.has_two_labels(),
+        }
+    }
+
+    /// True for the queries with two documents of different `values`.
+    fn has_two(&self, values: Tensor<2>) -> Tensor<1, Bool> {
+        let highest = values.clone().mask_fill(self.padded.clone(), f32::MIN).max_dim(1);
+        let lowest = values.mask_fill(self.padded.clone(), f32::MAX).min_dim(1);
         highest.greater(lowest).squeeze_dim(1)
     }
 
@@ -149,6 +174,20 @@ mod tests {
     }
 
     #[test]
+    fn centring_takes_away_what_all_scores_share() {
+        let device = Device::flex();
+        let scores = [[1e4, 1e4 + 1.0, 1e4 + 0.25], [1e4, 1e-3, -2e-3], [-3.0, -5.0, 7.0]];
+        let mask = [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]];
+        let scores = Tensor::<2>::from_floats(scores, &device);
+        let mask = Tensor::<2>::from_floats(mask, &device).greater_elem(0.5);
+        let found = values(Lists::new(scores.clone(), scores, mask).centred());
+        assert_eq!(found[..3], [0.0, 1.0, 0.25]);
+        // Taking 1e4 away would leave nothing of the difference between the other two.
+        assert!((found[1 + 3] - found[2 + 3] - 3e-3).abs() < 1e-9, "{found:?}");
+        assert_eq!(found[6..], [0.0, -2.0, 0.0]);
+    }
+
+    #[test]
     fn discounts_stop_at_the_cutoff() {
         let lists = lists();
         let discounts = values(lists.discounts_at(lists.ranks(), &Discount::Zipf, Some(2)));
@@ -167,6 +206,12 @@ mod tests {
     #[test]
     fn one_label_or_one_relevance_is_told_apart() {
         assert_eq!(values(lists().has_two_labels().float()), [1.0, 0.0]);
+        // Labels 2 0 1 and 1 1.
+        let by_gain = |table: &[f64]| values(lists().has_two_gains(&Gain::Table(table.to_vec())).float());
+        assert_eq!(by_gain(&[0.0, 1.0, 2.0]), [1.0, 0.0]);
+        assert_eq!(by_gain(&[0.0, 0.0, 2.0]), [1.0, 0.0]);
+        assert_eq!(by_gain(&[2.0, 2.0, 2.0]), [0.0, 0.0]);
+        assert_eq!(values(lists().has_two_gains(&Gain::Exp2).float()), [1.0, 0.0]);
         assert_eq!(values(lists().has_both_relevances().float()), [1.0, 0.0]);
     }
 }

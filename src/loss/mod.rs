@@ -143,9 +143,10 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// that comes back: the derivatives at a degenerate query need only be finite.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;
 
-    /// Which queries have something to learn, `[B]`: by default those with two documents of different labels.
+    /// Which queries have something to learn, `[B]`: by default those with two documents of different gains, or, for a
+    /// loss without a gain, of different labels.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
-        lists.has_two_labels()
+        self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
     /// How the loss is evaluated in lists of up to `documents` documents, and the measured errors of that; `None` for a loss

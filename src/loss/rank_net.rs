@@ -65,7 +65,7 @@ impl RankingLoss for RankNet {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        sum_over_pairs(lists, lists.scores.clone() * self.sigma, PairLoss::Logistic, self.mean_over_pairs)
+        sum_over_pairs(lists, lists.centred() * self.sigma, PairLoss::Logistic, self.mean_over_pairs)
     }
 }
 

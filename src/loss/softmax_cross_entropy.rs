@@ -1,14 +1,14 @@
 //! Softmax cross entropy: labels as a target over the documents of a query.
 //!
-//! `-sum_i y_i log softmax(s)_i`, with labels divided by their sum if `normalise`. With `gumbel_samples = S > 0` it is the mean over `S` draws
-//! of the loss of `(s_i + g_i) / temperature`, `g` standard Gumbel noise: a smoothed loss, of which each draw ranks documents as the
-//! Plackett-Luce model does (Bruch et al., A stochastic treatment of learning to rank scoring functions, section 4; Bruch et al.,
-//! An analysis of the softmax cross entropy loss for learning to rank, equation 5).
+//! `-sum_i y_i log softmax(s)_i`, with labels divided by their sum if `normalise`. With `gumbel_samples = S > 0` it is
+//! the mean over `S` draws of the loss of `(s_i + g_i) / temperature`, `g` standard Gumbel noise: a smoothed loss, of
+//! which each draw ranks documents as the Plackett-Luce model does (Bruch et al., A stochastic treatment of learning to
+//! rank scoring functions, section 4; Bruch et al., An analysis of the softmax cross entropy loss for learning to rank,
+//! equation 5).
 //!
-//! The noise is a function of `seed`, the draw and the place of a document in its list, and the same for every query; with
-//! `noise_by_row` also of the row of a query in its batch. The same seed gives the same loss: the gradient learner builds the loss
-//! again for each part of each step, `noise_by_row` and with a seed of its run, epoch and step, which `seed` changes too. Other
-//! learners keep one draw, since what they minimise must not move.
+//! The noise is a function of `seed`, the draw and the place of a document in its list, the same for every query; with
+//! `noise_by_row` also of the row of the query in its batch. The same seed gives the same loss. The gradient learner
+//! draws anew for each part of each step, by row, from the run's seed and `seed`; other learners keep one draw.
 //!
 //! Cost: O(n), times S. A query with one label only has loss 0.
 
@@ -47,10 +47,10 @@ pub struct SoftmaxCrossEntropyConfig {
     /// Divisor of the (perturbed) scores, above 0.
     #[config(default = 1.0)]
     pub temperature: f64,
-    /// Seed of the noise.
+    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
-    /// Give each row of a batch noise of its own; otherwise a batch is a loop over its queries. The gradient learner does.
+    /// Give each row of a batch noise of its own, as the gradient learner does; otherwise all rows have the same.
     #[config(default = false)]
     pub noise_by_row: bool,
 }

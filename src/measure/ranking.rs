@@ -308,7 +308,8 @@ mod tests {
         assert!(message(&[0.0], &[f32::NAN]).contains("label NaN"));
         assert!(message(&[0.0], &[2000.0]).contains("0 to 960"));
         assert!(message(&[0.0], &[0.0, 0.0]).contains("1 scores for 2 documents"));
-        let no_ids = rank(Ties::DocumentIdDescending, &[0.0], &[0.0], None, |_| ());
-        assert!(matches!(no_ids, Err(MeasureError::NoDocumentIds { .. })));
+        let no_ids = |scores: &[f32]| rank(Ties::DocumentIdDescending, scores, &[0.0, 1.0], None, |_| ());
+        assert!(matches!(no_ids(&[0.5, 0.5]), Err(MeasureError::NoDocumentIds { .. })));
+        assert!(no_ids(&[0.5, 0.25]).is_ok(), "no scores are equal");
     }
 }

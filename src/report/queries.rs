@@ -56,7 +56,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html());
     let out = if left_out > 0 {
         note(format!(
-            "{} without a relevant document: the {} convention leaves them out.",
+            "{} with nothing to measure: the {} convention leaves them out.",
             number::counted(left_out, "query"),
             convention.name
         ))

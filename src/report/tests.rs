@@ -259,7 +259,7 @@ fn a_fit_is_told_in_full() {
         "At epoch 2: surrogate 0.4000, exact on training queries (at 1, the last measured before) 0.3100",
         "exact on validation queries 0.4200",
         "a sum of 16 exponentials: in lists of up to 4 documents it is off by 1.500e\u{2212}7 at most",
-        "1 query without a relevant document: the standard convention leaves them out.",
+        "1 query with nothing to measure: the standard convention leaves them out.",
         "normalised by z_score",
         "kind = &quot;gradient&quot;",
         "<abbr title=\"0123456789abcdef\">",

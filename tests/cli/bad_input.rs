@@ -81,6 +81,29 @@ fn scores() {
         &["short.txt", "found 1 scores", "expected 2"],
     );
     contains(&bench.refused(&["eval", "--scores", "words.txt", "data.txt"]), &["words.txt:2:1", "`high`", "a number"]);
+    bench.write("long.txt", &format!("1\n{}\n", "1".repeat(2000)));
+    bench.write("many.txt", "1\n2\n3\n");
+    let message = bench.refused(&["eval", "--scores", "long.txt", "data.txt"]);
+    contains(&message, &["long.txt:2:1: found a line of more than 1024 bytes, expected a number"]);
+    let message = bench.refused(&["eval", "--scores", "many.txt", "data.txt"]);
+    contains(&message, &["many.txt: found more than 2 scores, expected 2"]);
+    if cfg!(unix) {
+        let message = bench.refused(&["eval", "--scores", "/dev/zero", "data.txt"]);
+        contains(&message, &["/dev/zero:1:1: found a line of more than 1024 bytes"]);
+    }
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let bench = Bench::default();
+    let refused = bench.command(&["eval", "--scores", "-", "-"]).write_stdin("1 qid:1 1:1\n").assert().code(2);
+    let message = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    contains(&message, &["standard input: found `-` twice, expected it once"]);
+    let refused = bench.command(&["predict", "x", "-"]).write_stdin("").assert().code(2);
+    assert!(!String::from_utf8(refused.get_output().stderr.clone()).unwrap().is_empty());
+    let refused = bench.command(&["loss", "list_net"]).write_stdin("{\"scores\": [1]}").assert().code(2);
+    let message = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert_eq!(message, "error: standard input:1:15: missing field `labels`\n");
 }
 
 #[test]
@@ -98,7 +121,7 @@ fn configuration_keys() {
     let bench = Bench::default();
     for (edit, parts) in [
         ("epochs = 3=>epoch = 3", ["small.toml:", "learner.epoch", "did you mean `epochs`?"]),
-        ("epochs = 3=>epochs = 0", ["small.toml:", "learner.epochs = 0", "at least 1"]),
+        ("epochs = 3=>epochs = 0", ["small.toml:", "learner.epochs: found 0", "at least 1"]),
         ("epochs = 3=>epochs = \"three\"", ["small.toml:", "learner.epochs", "three"]),
         ("approx_ndcg=>aprox_ndcg", ["small.toml:", "aprox_ndcg", "did you mean `approx_ndcg`?"]),
         ("\"approx_ndcg\"=>\"approx_ndcg\"\nalfa = 2.0", ["small.toml:", "alfa", "alpha"]),
@@ -107,6 +130,15 @@ fn configuration_keys() {
         ("\"mlp\"=>\"mpl\"", ["small.toml:", "scorer", "mlp"]),
         ("[loss]=>[lose]", ["small.toml:", "lose", "did you mean `loss`?"]),
         ("[scorer]=>[scorer", ["small.toml:8:8", "unclosed table", "]"]),
+        ("hidden = [8]=>hidden = [0]", ["small.toml:10:1: scorer.hidden[0]: found 0", "at least 1 neuron", ""]),
+        (
+            "hidden = [8]=>heads = 2",
+            ["small.toml:10:1: scorer.heads: unknown field", "kind = \"attention\" has it", ""],
+        ),
+        ("epochs = 3=>epochs = nan", ["small.toml:17:1: learner.epochs: found nan", "expected a finite number", ""]),
+        ("features = 10=>features = 0", ["small.toml:6:1: data.synthetic.features: found 0", "1 to 100000", ""]),
+        ("train_queries = 20=>train_queries = 0", ["small.toml:3:1: data.synthetic.train_queries", "found 0", ""]),
+        ("epochs = 3=>optimizer = \"sgd\"", ["small.toml:17:1: learner.optimizer", "{ kind = \"sgd\" }", ""]),
     ] {
         let (from, to) = edit.split_once("=>").unwrap();
         assert!(SMALL.contains(from));
@@ -118,15 +150,73 @@ fn configuration_keys() {
         &bench.refused(&["train", "small.toml", "--set", "learner.epoch=2"]),
         &["--set learner.epoch=2", "epochs"],
     );
+    for (set, expected) in [
+        ("scorer.hiden=[3]", "--set scorer.hiden=[3]: scorer.hiden: unknown field `hiden`"),
+        ("measure.report=[\"map\",\"mpa\"]", "did you mean `map`?"),
+        ("learner.clip=\"norm\"", "learner.clip.norm: found a name alone, expected a table with one key"),
+        ("learner.patience=many", "learner.patience: found \"many\", expected a whole number, 0 or above"),
+        ("learner.patiense=", "--set learner.patiense=: learner.patiense: unknown field"),
+        ("data.fold=9", "--set data.fold=9: data.fold: found 9, expected `data.folds`"),
+        ("cv.split=1", "--set cv.split=1: cv.split: found 1, expected at least 3"),
+        ("cv.seeds=[1, 1]", "cv.seeds[1]: found 1 again"),
+    ] {
+        contains(&bench.refused(&["train", "small.toml", "--set", set]), &[expected]);
+    }
     contains(&bench.refused(&["train", "nowhere.toml"]), &["nowhere.toml"]);
     assert!(!bench.path("runs").exists(), "nothing is written for a configuration that cannot be used");
+}
+
+#[test]
+fn grids_of_other_keys_and_wrong_points() {
+    let bench = Bench::default();
+    for (grid, expected) in [
+        ("\"measure.select\" = [\"map\"]", "small.toml:20:1: grid.measure.select: expected a key that begins with"),
+        ("\"data.fold\" = [1, 2]", "small.toml:20:1: grid.data.fold: expected a key that begins with"),
+        ("seed = [1, 2]", "small.toml:20:1: grid.seed: expected a key that begins with"),
+        ("\"learner.epoch\" = [1]", "small.toml:20:1: grid, at learner.epoch=1: learner.epoch: unknown field"),
+        (
+            "\"learner.epochs\" = [1, 0]",
+            "small.toml:20:1: grid, at learner.epochs=0: learner.epochs: found 0, expected at least 1",
+        ),
+    ] {
+        bench.write("small.toml", &format!("{SMALL}[grid]\n{grid}\n"));
+        for command in ["train", "cv"] {
+            contains(&bench.refused(&[command, "small.toml"]), &[expected]);
+        }
+    }
+}
+
+#[test]
+fn keys_of_the_data_are_named() {
+    let bench = Bench::default();
+    let learner = "[learner]\nkind = \"regression\"\n";
+    bench.write("a.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n");
+    for (data, command, expected) in [
+        ("train = [\"nowhere.txt\"]", "train", "data.train: nowhere.txt: No such file"),
+        ("train = [\"a.txt\"]\ntest = [\"nowhere.txt\"]", "train", "data.test: nowhere.txt: No such file"),
+        ("folds = \"nowhere\"", "train", "data.folds: nowhere: No such file"),
+        ("train = [\"a.txt\"]", "cv", "data.test = nothing: expected queries to test on, or cv.split"),
+        ("synthetic = { test_queries = 0 }", "cv", "data.synthetic.test_queries = 0: expected queries to test on"),
+        ("train = [\"a.txt\"]\n[cv]\nsplit = 3", "cv", "cv.split = 3: expected from 3 to 1, the number of queries"),
+    ] {
+        bench.write("data.toml", &format!("[data]\n{data}\n{learner}"));
+        contains(&bench.refused(&[command, "data.toml"]), &[expected]);
+    }
+    bench.write("data.toml", &format!("[data]\nsynthetic = {{}}\n{learner}[cv]\nfolds = [1, 2]\nsplit = 3\n"));
+    contains(
+        &bench.refused(&["cv", "data.toml", "--set", "cv.folds=[1, 4]"]),
+        &["cv.folds = 4 in [1, 4]: expected from 1 to 3"],
+    );
 }
 
 #[test]
 fn devices() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
-    contains(&bench.refused(&["train", "small.toml", "--device", "flexx"]), &["device", "did you mean `flex`?"]);
+    contains(
+        &bench.refused(&["train", "small.toml", "--device", "flexx"]),
+        &["--device flexx: device", "did you mean `flex`?"],
+    );
     #[cfg(not(feature = "cuda"))]
     contains(&bench.refused(&["train", "small.toml", "--device", "cuda:0"]), &["device", "--features cuda"]);
 }
@@ -157,6 +247,17 @@ fn a_model_that_does_not_fit_the_data_or_is_damaged() {
     contains(&bench.refused(&["predict", "short.safetensors", "narrow.txt"]), &["short.safetensors"]);
     contains(&bench.refused(&["predict", "narrow.txt", "narrow.txt"]), &["narrow.txt"]);
 
+    // `-` is standard output, which holds one thing.
+    let predict = ["predict", "run/ranker.safetensors", "narrow.txt"];
+    assert_eq!(bench.output(&[&predict[..], &["-o", "-"]].concat()), bench.output(&predict));
+    let qrels = bench.output(&[&predict[..], &["-o", "scores", "--run-id", "a", "--qrels", "-"]].concat());
+    assert_eq!(qrels, "1 0 1 1\n");
+    contains(
+        &bench.refused(&[&predict[..], &["--run-id", "a", "--qrels", "-"]].concat()),
+        &["--qrels -", "expected a file"],
+    );
+    assert!(!bench.path("-").exists());
+
     // An output that cannot be written leaves what was there.
     bench.write("scores", "precious");
     bench.refused(&["predict", "run/ranker.safetensors", "narrow.txt", "--out", "scores/new"]);
@@ -174,6 +275,17 @@ fn lists_of_a_loss() {
     contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:1", "31", "30"]);
     bench.write("lists", "{\"scores\": [1, 2], \"labels\": [-1, 0]}\n");
     contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:1", "label -1"]);
+    for (list, expected) in [
+        ("{\"scores\": [], \"labels\": []}", "lists:1: found no scores, expected one or more"),
+        ("{\"scores\": [1], \"labels\": []}", "lists:1: found 0 labels, expected 1, one a score"),
+        ("{\"scores\": [1], \"labels\": [0], \"lables\": [1]}", "unknown field `lables`"),
+        ("{\"scores\": 1, \"labels\": [0]}", "found 1, expected a list"),
+    ] {
+        bench.write("lists", list);
+        let message = bench.refused(&["loss", "approx_ndcg", "lists"]);
+        contains(&message, &[expected]);
+        assert!(!message.contains(" at line "), "{message}");
+    }
     contains(&bench.refused(&["loss", "approx_ndgc", "lists"]), &["approx_ndgc", "did you mean `approx_ndcg`?"]);
     contains(&bench.refused(&["loss", "approx_ndcg", "--set", "alpha", "lists"]), &["--set alpha", "key=value"]);
 }

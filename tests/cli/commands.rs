@@ -27,6 +27,54 @@ fn loss_prints_one_object_a_line() {
 }
 
 #[test]
+fn text_is_read_from_standard_input_with_a_mark_or_compressed() {
+    let bench = Bench::default();
+    let gzip = |text: &str| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let data = "2 qid:1 1:0.5\n0 qid:1 1:0.1\n1 qid:1 1:0.3\n";
+    let scores = "0.5\r\n0.1\r\n0.3\r\n";
+    bench.write("data.txt", data);
+    bench.write("scores.txt", &format!("\u{feff}{scores}"));
+    std::fs::write(bench.path("scores.gz"), gzip(scores)).unwrap();
+    let expected = bench.output(&["eval", "--scores", "scores.txt", "data.txt"]);
+    assert_eq!(bench.output(&["eval", "--scores", "scores.gz", "data.txt"]), expected);
+    let from_stdin = |args: &[&str], text: &[u8]| {
+        let output = bench.command(args).write_stdin(text).assert().success();
+        String::from_utf8(output.get_output().stdout.clone()).unwrap()
+    };
+    for text in [data.as_bytes(), &gzip(data)] {
+        assert_eq!(from_stdin(&["eval", "--scores", "scores.txt", "-"], text), expected);
+    }
+    assert_eq!(from_stdin(&["eval", "--scores", "-", "data.txt"], scores.as_bytes()), expected);
+
+    bench.write("qrels", "1 0 a 1\n");
+    let run = ["eval", "--qrels", "qrels", "--run"];
+    bench.write("run", "1 Q0 a 1 3.0 mine\n");
+    let expected = bench.output(&[&run[..], &["run"]].concat());
+    assert_eq!(from_stdin(&[&run[..], &["-"]].concat(), b"1 Q0 a 1 3.0 mine\n"), expected);
+
+    let list = "{\"scores\": [1, 2], \"labels\": [0, 1]}\n";
+    std::fs::write(bench.path("lists.gz"), gzip(&format!("\u{feff}{list}"))).unwrap();
+    assert_eq!(bench.output(&["loss", "list_net", "lists.gz"]), from_stdin(&["loss", "list_net"], list.as_bytes()));
+}
+
+#[test]
+fn a_missing_value_is_what_either_option_says() {
+    let bench = Bench::default();
+    bench.write("data.txt", "1 qid:1 1:NULL\n0 qid:1 1:1\n");
+    bench.write("scores.txt", "1\n0\n");
+    let eval = ["eval", "--scores", "scores.txt", "data.txt"];
+    bench.output(&[&eval[..], &["--read", "missing=zero"]].concat());
+    bench.output(&[&eval[..], &["--missing", "query-min"]].concat());
+    assert!(bench.refused(&[&eval[..], &["--read", "missing=zero", "--missing", "error"]].concat()).contains("NULL"));
+    let message = bench.refused(&[&eval[..], &["--read", "max_cells=few"]].concat());
+    assert!(message.contains("--read max_cells: found \"few\", expected a whole number, 0 or above"), "{message}");
+}
+
+#[test]
 fn synth_gives_the_same_bytes_on_any_number_of_threads() {
     let bench = Bench::default();
     let args = ["synth", "--queries", "20", "--features", "12", "--seed", "3"];
@@ -37,6 +85,8 @@ fn synth_gives_the_same_bytes_on_any_number_of_threads() {
     assert_eq!(text("1"), text("2"));
     bench.output(&[&args[..], &["--out", "data.txt"]].concat());
     assert_eq!(std::fs::read(bench.path("data.txt")).unwrap(), text("1"));
+    assert_eq!(bench.output(&[&args[..], &["--out", "-"]].concat()).as_bytes(), text("1"));
+    assert!(!bench.path("-").exists());
     assert_eq!(bench.refused(&["synth", "--queries", "0"]).lines().count(), 1);
 }
 
@@ -89,4 +139,6 @@ fn usage_errors_end_with_two() {
     bench.run(&["trian"]).code(2);
     bench.run(&["eval"]).code(2);
     bench.run(&["--version"]).code(0);
+    let message = bench.refused(&["bench", "train", "--batch", "0"]);
+    assert!(message.contains("--batch"), "{message}");
 }

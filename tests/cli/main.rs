@@ -11,6 +11,7 @@ mod convert;
 mod disk;
 mod exactness;
 mod guide;
+mod readme;
 mod report;
 mod runs;
 mod trec;

@@ -33,7 +33,9 @@ fn every_run_leaves_a_page_that_is_a_view_of_its_json() {
         assert!(!page.contains("<script"));
         assert_eq!(bench.output(&["report", run, "--out", "again.html"]), "again.html\n");
         assert_eq!(fs::read_to_string(bench.path("again.html")).unwrap(), page, "{run}");
+        assert_eq!(bench.output(&["report", run, "--out", "-"]), page);
     }
+    assert!(!bench.path("-").exists());
     // Without the part that differs between machines, the rest is shown.
     fs::remove_file(bench.path("train/run.json")).unwrap();
     bench.output(&["report", "train"]);

@@ -13,7 +13,6 @@ mod measure_letor;
 mod measure_lists;
 mod measure_peers;
 mod measure_rax;
-#[cfg(feature = "cli")]
 mod measure_significance;
 mod measure_tfr;
 mod measure_trec_eval;

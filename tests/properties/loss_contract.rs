@@ -278,6 +278,25 @@ fn nothing_to_learn_is_zero_and_counted() {
     }
 }
 
+/// Labels whose gains agree order nothing.
+#[test]
+fn one_gain_is_nothing_to_learn() {
+    let with_gain = registry::LOSSES.iter().filter(|entry| (entry.defaults)().contains_key("gain"));
+    let subjects: Vec<Subject> =
+        with_gain.map(|entry| Subject::new(json!({"gain": {"table": [0.0, 0.0, 3.0, 3.0]}}), entry.name)).collect();
+    assert!(subjects.len() >= 8, "losses with a gain: {}", subjects.len());
+    let labels = [[0.0, 1.0, 0.0], [2.0, 3.0, 2.0], [0.0, 2.0, 1.0]];
+    let queries = labels.map(|labels| (vec![0.1, -0.2, 0.3], labels.to_vec()));
+    let all: Vec<f32> = labels.iter().flatten().map(|label| *label as f32).collect();
+    for Subject { name, loss, .. } in subjects {
+        let outcome = evaluate(&*loss, &queries, 3, 0.0, DType::F64);
+        assert_eq!(outcome.losses[..2], [0.0, 0.0], "{name}");
+        assert!(outcome.gradients[..2].iter().flatten().all(|gradient| *gradient == 0.0), "{name}");
+        assert!(outcome.losses[2] != 0.0 && outcome.gradients[2].iter().any(|gradient| *gradient != 0.0), "{name}");
+        assert_eq!(loss.degenerate_queries(&all, &[0, 3, 6, 9]).unwrap(), [0, 1], "{name}");
+    }
+}
+
 #[test]
 fn gradients_agree_with_finite_differences() {
     let step = 1e-5;
@@ -339,6 +358,61 @@ fn extreme_scores_and_temperatures_stay_finite() {
                     let finite = outcome.gradients.iter().flatten().all(|gradient| gradient.is_finite());
                     assert!(finite, "{name}: {outcome:?}");
                 }
+            }
+        }
+    }
+}
+
+/// Scores of 1e4 that differ by 0.1 at most, and such scores around 0 with one of 1e4: f32 holds the differences.
+#[test]
+fn what_scores_share_costs_no_precision() {
+    let sharp = [
+        ("approx_kendall_tau", json!({"alpha": 300.0})),
+        ("rank_net", json!({"sigma": 300.0})),
+        ("lambda_ndcg", json!({"sigma": 300.0})),
+        ("lambda_loss", json!({"sigma": 300.0})),
+        ("lambda_loss", json!({"sigma": 300.0, "weights": "ndcg_loss1"})),
+        ("neural_ndcg", json!({"temperature": 2f64.powi(-6)})),
+    ];
+    let mut random = ChaCha8Rng::seed_from_u64(seed_for(3, "offset", 0));
+    let mut scores = |offset: f32| -> Vec<f64> {
+        (0..17).map(|_| f64::from(offset + random.random_range(-0.05f32..0.05))).collect()
+    };
+    let (offset, mut outlier) = (scores(1e4), scores(0.0));
+    outlier[0] = 1e4;
+    let labels: Vec<f64> = (0..17).map(|document| f64::from(document * 7 % 5)).collect();
+    for (name, params) in sharp {
+        let Subject { name, loss, .. } = Subject::new(params, name);
+        for (kind, scores) in [("offset", &offset), ("outlier", &outlier)] {
+            // Its logits have the sum of all differences.
+            if kind == "outlier" && loss.name() == "neural_ndcg" {
+                continue;
+            }
+            let queries = [(scores.clone(), labels.clone())];
+            let [single, double] = [DType::F32, DType::F64].map(|dtype| evaluate(&*loss, &queries, 20, 0.0, dtype));
+            let scale = double.gradients[0].iter().fold(0.0, |scale: f64, gradient| scale.max(gradient.abs()));
+            let pairs = single.gradients[0].iter().zip(&double.gradients[0]);
+            let error = pairs.map(|(single, double)| (single - double).abs()).fold(0.0, f64::max) / scale;
+            eprintln!("f32 gradient of {name}, {kind}: relative error {error:.1e}");
+            assert!(error <= 1e-4, "{name}, {kind}: relative error {error:e}");
+            assert!(close(single.losses[0], double.losses[0], 1e-4), "{name}, {kind}: {single:?} {double:?}");
+        }
+    }
+}
+
+/// Losses that are checked for NaN say so when a run has diverged.
+#[test]
+fn a_score_that_is_no_number_shows() {
+    let mut queries = queries();
+    // A document of the highest label, which no cut-off leaves out.
+    let place = queries[2].1.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
+    queries[2].0[place] = f64::NAN;
+    for Subject { name, loss, .. } in subjects() {
+        for dtype in [DType::F32, DType::F64] {
+            let outcome = evaluate(&*loss, &queries, 20, 0.0, dtype);
+            for (q, (loss, gradient)) in outcome.losses.iter().zip(&outcome.gradients).enumerate() {
+                assert_eq!(loss.is_nan(), q == 2, "{name}, {dtype:?}: query {q}: {loss}");
+                assert_eq!(gradient.iter().any(|g| g.is_nan()), q == 2, "{name}, {dtype:?}: query {q}: {gradient:?}");
             }
         }
     }

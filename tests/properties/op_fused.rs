@@ -316,19 +316,94 @@ fn run_rank(case: &Case, device: &Device, dtype: DType) -> Vec<f64> {
     rank(tensor(&case.scores), tensor(&case.mask)).into_data().iter::<f64>().collect()
 }
 
+/// One relevant document of 5000, where a plain sum in f32 is off by 4e-5.
+#[test]
+fn a_row_of_many_pairs_is_summed_in_blocks() {
+    let documents = 5000;
+    let one = |first: f32, others: f32| [vec![first], vec![others; documents - 1]].concat();
+    let case = Case {
+        name: "one relevant document".into(),
+        shape: [1, documents],
+        scores: one(0.7, 0.3),
+        labels: one(1.0, 0.0),
+        values: one(1.0, 1.0),
+        gradient: one(1.0, 1.0),
+        mask: one(1.0, 1.0),
+    };
+    let primitive = |[x, _, labels, mask]: &[Tensor<2>; 4]| {
+        pair_loss(x.clone(), labels.clone(), mask.clone(), &PairWeight::Unit, PairLoss::Logistic)
+    };
+    let reference = run(&case, &Device::flex(), DType::F64, &primitive);
+    compare("pair_loss", &case, 1e-6, &reference, &primitive, &mut Errors::new());
+}
+
+/// The definitions do so, and without it a run that has diverged would look sound.
+#[test]
+fn a_score_that_is_no_number_makes_its_list_none() {
+    type Primitive<'a> = (&'a str, &'a dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>);
+    let terms = [ExponentialTerm { coefficient: 1.0, base: 0.7 }];
+    let pairs = |inputs: &[Tensor<2>; 4], weight: &PairWeight, loss| {
+        let [x, _, labels, mask] = inputs;
+        pair_loss(x.clone(), labels.clone(), mask.clone(), weight, loss)
+    };
+    let primitives: [Primitive; 13] = [
+        ("logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Logistic)),
+        ("steep logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 300.0, Step::Logistic)),
+        ("erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Erf)),
+        ("arctan", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Arctan)),
+        ("indicator_sum", &|[x, v, _, mask]| indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5)),
+        ("rank_expectation", &|[x, _, _, mask]| rank_expectation(x.clone(), mask.clone(), 1.0, &terms)),
+        ("log_softmax", &|[x, _, _, mask]| log_softmax(x.clone(), mask.clone())),
+        ("logistic pairs", &|inputs| pairs(inputs, &PairWeight::Unit, PairLoss::Logistic)),
+        ("hinge", &|inputs| pairs(inputs, &PairWeight::Unit, PairLoss::Hinge { margin: 1.0 })),
+        ("exponential", &|inputs| pairs(inputs, &PairWeight::Unit, PairLoss::Exponential)),
+        ("fidelity", &|inputs| pairs(inputs, &PairWeight::Unit, PairLoss::Fidelity)),
+        ("lambda", &|inputs| pairs(inputs, &lambda(inputs, 1.0, 0.5), PairLoss::Logistic)),
+        ("rank_recursion", &|[x, _, _, mask]| rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5])),
+    ];
+    // The first, one within and the last document, of 17 normal ones with padding; each without a value.
+    for (place, bad) in [(0, f32::NAN), (3, f32::NAN), (16, f32::NAN), (0, f32::INFINITY), (16, f32::NEG_INFINITY)] {
+        let mut case = cases("no number", 17).swap_remove(17);
+        assert_eq!(case.shape, [2, 22]);
+        (case.scores[place], case.values[place], case.gradient[place]) = (bad, 0.0, 0.0);
+        for (what, primitive) in primitives {
+            // These two have a value there.
+            if bad.is_infinite() && (what == "rank_recursion" || what == "log_softmax") {
+                continue;
+            }
+            for dtype in [DType::F32, DType::F64] {
+                for (part, values) in run(&case, &Device::flex(), dtype, primitive).iter().enumerate() {
+                    let what = format!("{what}, {bad} at {place}, {dtype:?}, output {part}: {values:?}");
+                    assert!(values[..17].iter().all(|value| value.is_nan()), "{what}");
+                    assert!(values[22..].iter().all(|value| value.is_finite()), "{what}");
+                }
+            }
+        }
+    }
+    for function in [exp2, log2_discount] {
+        let x = Tensor::<2>::from_floats([[1.0, f32::NAN]], &Device::flex());
+        let found: Vec<f32> = function(x).into_data().iter::<f32>().collect();
+        assert!(found[0].is_finite() && found[1].is_nan(), "{found:?}");
+    }
+}
+
 #[test]
 fn padding_never_changes_a_bit() {
     for present in devices() {
-        let expected = bits(present, 0);
-        // The same again: nothing depends on the order in which units finish.
-        for padding in [0, 1, 3, 27, 100] {
-            assert!(bits(present, padding) == expected, "{padding} padded documents on {}", present.name);
+        // Scores around 0, and such that padding, 0, is far from all of them.
+        for (scale, offset) in [(1.0, 0.0), (0.25, 5.5)] {
+            let bits = |padding| bits(present, padding, |score| score * scale + offset);
+            let expected = bits(0);
+            // The same again: nothing depends on the order in which units finish.
+            for padding in [0, 1, 3, 27, 100] {
+                assert!(bits(padding) == expected, "{padding} padded, offset {offset}, on {}", present.name);
+            }
         }
     }
 }
 
 /// Values and gradients of two lists of 337 documents, padded, without the padding.
-fn bits(present: &Present, padding: usize) -> Vec<u32> {
+fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec<u32> {
     let device = present.device.clone().autodiff();
     let documents = 337;
     let [short] = &cases("padding", documents)[24..25] else { unreachable!("one case of the longest lists") };
@@ -340,7 +415,8 @@ fn bits(present: &Present, padding: usize) -> Vec<u32> {
             .collect();
         Tensor::<2>::from_data(TensorData::new(cells, [2, documents + padding]), &device)
     };
-    let x = padded(&short.scores, 0.0).require_grad();
+    let scores: Vec<f32> = short.scores.iter().map(|&score| of_score(score)).collect();
+    let x = padded(&scores, 0.0).require_grad();
     let v = padded(&short.values, 0.0).require_grad();
     let (labels, mask) = (padded(&short.labels, 0.0), padded(&short.mask, 0.0));
     let g = padded(&short.gradient, 0.0);

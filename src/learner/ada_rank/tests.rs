@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::learner::testing::{self, StopAfter, dataset};
+use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;
 
@@ -151,29 +151,12 @@ fn other_scorers_stay_an_ensemble() {
 }
 
 #[test]
-fn a_stopped_and_resumed_fit_ends_in_the_same_bytes() {
+fn fits_are_reproducible() {
     let data = two_queries();
     let features = AdaRankConfig { rounds: 6, ..AdaRankConfig::default() }.check(None).unwrap();
     let scorers = with_scorers(Emphasis::Sampled, r#"{"kind": "linear"}"#);
     for learner in [features, scorers] {
-        let bytes = |stop_after: Option<usize>| {
-            let folder = tempfile::tempdir().unwrap();
-            let mut context = testing::context(Some(folder.path()));
-            let interrupt = context.interrupt.clone();
-            let stopper = StopAfter { rounds: stop_after.unwrap_or(usize::MAX), interrupt };
-            if stop_after.is_some() {
-                context.progress = &stopper;
-                assert_eq!(learner.fit(&data, None, &context).unwrap().stop, StopReason::Interrupted);
-                context.interrupt = Default::default();
-                context.progress = &crate::learner::NoProgress;
-                context.resume = true;
-            }
-            let fitted = learner.fit(&data, None, &context).unwrap();
-            let state = std::fs::read(folder.path().join(crate::learner::rounds::STATE_FILE)).unwrap();
-            (state, crate::ranker::Parts::of(&fitted.model), fitted.history)
-        };
-        assert_eq!(bytes(None), bytes(Some(1)));
-        assert_eq!(bytes(None), bytes(None));
+        testing::assert_reproducible(&learner, &data, &data, 1);
     }
 }
 

@@ -13,7 +13,8 @@
 //! along it in powers of two, from that of the round before, so that the loss sinks.
 //!
 //! Some surrogates (SmoothNDCG and its kin, whose indicators are a softmax) are flat where all scores are equal, which is where
-//! boosting starts: there the first tree is a regression on the loss's gains, as smoothrank starts from ridge regression.
+//! boosting starts: there the first tree is a regression on the loss's gains (`2^y - 1` where it has none), as
+//! smoothrank starts from ridge regression.
 //!
 //! Cost of a round: derivatives, O(documents x features) a level of the tree, and a walk of every document. The fit ends
 //! early when no tree lowers the loss, or when validation data saw no better round for `patience` rounds.
@@ -161,7 +162,7 @@ fn add(tree: &[Node], scores: &mut [f64], data: &Dataset) -> Result<(), LearnerE
     Ok(())
 }
 
-/// The derivatives that a regression on the gains of `loss` has at equal scores: the gain, less its mean over the query.
+/// The derivatives that a regression on the loss's gains has at equal scores: the gain, less its mean over the query.
 fn towards_gains(train: &Dataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let gains = start_gains(NAME, train, loss)?;
     let mut gradient = Vec::with_capacity(gains.len());

@@ -1,5 +1,5 @@
 use super::*;
-use crate::learner::testing::{self, StopAfter, dataset};
+use crate::learner::testing::{self, dataset};
 
 /// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
 fn exclusive_or() -> Dataset {
@@ -76,38 +76,21 @@ fn patience_ends_a_fit_that_gets_no_better() {
 }
 
 #[test]
-fn a_stopped_and_resumed_fit_ends_in_the_same_bytes() {
-    let data = exclusive_or();
-    let config = BoostedTreesConfig { rounds: 8, subsample: 0.5, colsample: 0.5, ..small() };
-    for loss in ["lambda_ndcg", "approx_ndcg"] {
-        let learner = config.check(&LossSpec::new(loss)).unwrap();
-        let bytes = |stop_after: Option<usize>| {
-            let folder = tempfile::tempdir().unwrap();
-            let mut context = testing::context(Some(folder.path()));
-            let stopper = StopAfter { rounds: stop_after.unwrap_or(0), interrupt: context.interrupt.clone() };
-            if stop_after.is_some() {
-                context.progress = &stopper;
-                assert_eq!(learner.fit(&data, None, &context).unwrap().stop, StopReason::Interrupted);
-                context.interrupt = Default::default();
-                context.progress = &crate::learner::NoProgress;
-                context.resume = true;
-            }
-            let fitted = learner.fit(&data, None, &context).unwrap();
-            let state = std::fs::read(folder.path().join(crate::learner::rounds::STATE_FILE)).unwrap();
-            (state, crate::ranker::Parts::of(&fitted.model))
-        };
-        assert_eq!(bytes(None), bytes(Some(2)), "{loss}");
-    }
+fn a_flat_loss_starts_from_its_own_gains() {
+    let data = dataset(1, &[&[(0.0, &[0.0]), (2.0, &[1.0])]]);
+    let slopes = |loss: LossSpec| towards_gains(&data, &*loss.build().unwrap()).unwrap().gradient;
+    assert_eq!(slopes(LossSpec::new("smooth_ndcg").with("gain", "linear")), [1.0, -1.0]);
+    assert_eq!(slopes(LossSpec::new("smooth_ndcg")), [1.5, -1.5]);
+    assert_eq!(slopes(LossSpec::new("smooth_ap_rank")), [1.5, -1.5]);
 }
 
 #[test]
-fn threads_do_not_change_a_bit() {
+fn fits_are_reproducible() {
     let data = exclusive_or();
-    let of_threads = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| crate::ranker::Parts::of(&fit(&small(), "lambda_ndcg", &data).model))
-    };
-    assert_eq!(of_threads(1), of_threads(2));
+    let config = BoostedTreesConfig { rounds: 8, subsample: 0.5, colsample: 0.5, ..small() };
+    for loss in ["lambda_ndcg", "approx_ndcg"] {
+        testing::assert_reproducible(&config.check(&LossSpec::new(loss)).unwrap(), &data, &data, 2);
+    }
 }
 
 #[test]

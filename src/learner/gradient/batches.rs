@@ -1,8 +1,8 @@
 //! The steps of an epoch: which queries make a step, and how a step is cut into parts that are computed at once.
 //!
 //! The queries of a step depend on seed and epoch only. Lists of a step are sorted by length and cut where padding or
-//! memory asks for it; since the gradients of the parts are added, the cut changes no result but for rounding. What sees a
-//! part as a whole does change: batch norm normalises each part by its own statistics, and dropout and the noise of a loss
+//! memory asks for it; since the gradients of the parts are added, the cut changes no result but for rounding, unless
+//! something sees a part as a whole: batch norm takes the statistics of each part, and dropout and the noise of a loss
 //! are drawn for each.
 
 use std::cell::OnceCell;

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Gradient;
 use super::anneal::AnnealConfig;
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::schedule::ScheduleConfig;
 use crate::learner::LearnerError;
 use crate::learner::checks::{at_least, positive};
+use crate::loss::LossSpec;
+use crate::scorer::ScorerConfig;
 
 /// Configuration of [`Gradient`](super::Gradient). Every key has a default.
 ///
@@ -20,8 +23,8 @@ pub struct GradientConfig {
     /// Queries of one optimiser step.
     pub batch_queries: usize,
     /// Most padded places (queries x longest list) computed at once: it bounds memory. A step with more is computed in
-    /// parts whose gradients are added, which changes results by rounding; with batch norm, dropout or a loss with noise
-    /// it changes training, since each part has its own statistics and draws.
+    /// parts whose gradients are added, which changes results by rounding. With batch norm, dropout or a loss with
+    /// noise it changes training, since each part has its own statistics and draws.
     pub batch_cells: usize,
     /// Learning rate; the peak of the schedule.
     pub learning_rate: f64,
@@ -62,11 +65,11 @@ impl GradientConfig {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
     }
 
-    /// Checks every value.
+    /// Checks every value, with the scorer to train and the loss to train it by.
     ///
     /// # Errors
-    /// [`LearnerError::Parameter`] names the key.
-    pub fn check(&self) -> Result<(), LearnerError> {
+    /// The first invalid parameter of learner, scorer or loss, by its key.
+    pub fn check(&self, scorer: &ScorerConfig, loss: &LossSpec) -> Result<Gradient, LearnerError> {
         at_least("epochs", self.epochs, 1)?;
         at_least("batch_queries", self.batch_queries, 1)?;
         at_least("batch_cells", self.batch_cells, 1)?;
@@ -79,10 +82,16 @@ impl GradientConfig {
         if let Some(clip) = &self.clip {
             clip.check()?;
         }
+        scorer.check()?;
+        loss.build()?;
         if let Some(anneal) = &self.anneal {
             anneal.check()?;
+            let parameter = anneal.parameter(loss)?;
+            for end in anneal.ends() {
+                loss.with(&parameter, end).build()?;
+            }
         }
-        Ok(())
+        Ok(Gradient { config: self.clone(), scorer: scorer.clone(), loss: loss.clone() })
     }
 }
 
@@ -92,8 +101,10 @@ mod tests {
 
     fn read(text: &str) -> Result<GradientConfig, String> {
         let config: GradientConfig = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        config.check().map_err(|error| error.to_string())?;
-        Ok(config)
+        config
+            .check(&ScorerConfig::default(), &LossSpec::new("approx_ndcg"))
+            .map(|_| config)
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! A query with nothing to learn has loss 0 and counts in the mean.
 //!
 //! # Determinism
-//! The queries of a step, dropout and initial weights follow from the seed alone; a killed fit resumes from its last
-//! saved epoch and ends in the same bytes.
+//! The queries of a step, dropout, the noise of a loss and initial weights follow from the seed alone; a killed fit
+//! resumes from its last saved epoch and ends in the same bytes.
 //!
 //! # burn-train
 //! [`RankingModel`], [`RankingBatcher`] and [`RankingMetric`] plug into burn's `SupervisedTraining` as they are. The
@@ -25,6 +25,7 @@ mod dashboard;
 mod log;
 mod metric;
 mod model;
+mod noise;
 mod optimizer;
 mod schedule;
 mod session;
@@ -57,15 +58,6 @@ use crate::scorer::ScorerConfig;
 
 const NAME: &str = "gradient";
 
-/// Trains a scorer by gradient descent on a differentiable loss.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Gradient {
-    config: GradientConfig,
-    scorer: ScorerConfig,
-    loss: LossSpec,
-}
-
-/// Entry of the registry.
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
     summary: "gradient descent of any scorer on any loss",
@@ -76,30 +68,29 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     defaults: || parameters(&GradientConfig::default()),
     build: |parts| {
         let scorer = parts.scorer.cloned().unwrap_or_default();
-        Ok(Box::new(Gradient::new(decode(parts)?, scorer, loss(parts)?.clone())?))
+        Ok(Box::new(decode::<GradientConfig>(parts)?.check(&scorer, loss(parts)?)?))
     },
 };
+
+/// Trains a scorer by gradient descent on a differentiable loss.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gradient {
+    config: GradientConfig,
+    scorer: ScorerConfig,
+    loss: LossSpec,
+}
 
 /// What a fit is resumed from; absent until it is first saved.
 #[derive(Default, Serialize, Deserialize)]
 struct State(Option<SavedSession>);
 
 impl Gradient {
-    /// A checked learner.
+    /// A checked learner: [`GradientConfig::check`].
     ///
     /// # Errors
     /// The first invalid parameter of learner, scorer or loss, by its key.
     pub fn new(config: GradientConfig, scorer: ScorerConfig, loss: LossSpec) -> Result<Self, LearnerError> {
-        config.check()?;
-        scorer.check()?;
-        loss.build()?;
-        if let Some(anneal) = &config.anneal {
-            let parameter = anneal.parameter(&loss)?;
-            for end in anneal.ends() {
-                loss.with(&parameter, end).build()?;
-            }
-        }
-        Ok(Self { config, scorer, loss })
+        config.check(&scorer, &loss)
     }
 
     /// Draws burn's dashboard where one is wanted and there is a terminal to draw on.

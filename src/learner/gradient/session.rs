@@ -1,5 +1,6 @@
 //! A fit under way: model, optimiser, schedule and annealing, one epoch at a time, saved and restored whole.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use burn::backend::ExecutionError;
@@ -16,6 +17,7 @@ use super::anneal::AnnealState;
 use super::batches::Batches;
 use super::config::GradientConfig;
 use super::model::{RankingModel, TrainingBatch};
+use super::noise::Noise;
 use crate::data::Dataset;
 use crate::device::root_cause;
 use crate::learner::checks::learnable;
@@ -111,18 +113,21 @@ impl<'a> Session<'a> {
     /// Trains one epoch, counted from 1.
     pub(super) fn epoch(&mut self, epoch: usize) -> Result<Outcome, LearnerError> {
         let mut figures = Vec::new();
+        let mut loss = Cow::Borrowed(self.loss);
         if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
             let value = self.anneal.value(anneal, epoch, self.config.epochs);
-            let loss: Arc<dyn RankingLoss> = self.loss.with(parameter, value).build()?.into();
-            self.model = self.model.clone().with_loss(loss);
+            loss = Cow::Owned(loss.with(parameter, value));
+            let annealed: Arc<dyn RankingLoss> = loss.build()?.into();
+            self.model = self.model.clone().with_loss(annealed);
             figures.push((parameter.clone(), value));
         }
+        let noise = Noise::of_epoch(&loss, self.seed, epoch)?;
         let steps = self.batches.epoch(epoch);
         let dropout = seed_for(self.seed, "dropout", epoch as u64);
         let mut losses = Vec::with_capacity(steps.len());
         let mut learning_rate = 0.0;
         for (index, queries) in steps.iter().enumerate() {
-            let (loss, grads) = self.gradients(queries, seed_for(dropout, "step", index as u64));
+            let (loss, grads) = self.gradients(queries, index, dropout, noise.as_ref())?;
             losses.push(loss);
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
             self.model = self.optimizer.step(learning_rate, self.model.clone(), grads);
@@ -142,27 +147,38 @@ impl<'a> Session<'a> {
     }
 
     /// Sum of the losses of a step, and the gradients of their mean.
-    fn gradients(&self, queries: &[usize], seed: u64) -> (Tensor<1>, GradientsParams) {
+    fn gradients(
+        &self,
+        queries: &[usize],
+        step: usize,
+        dropout: u64,
+        noise: Option<&Noise>,
+    ) -> Result<(Tensor<1>, GradientsParams), LearnerError> {
+        let seed = seed_for(dropout, "step", step as u64);
         let mut parts = self.batches.parts(queries).enumerate().map(|(part, batch)| {
             let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64) };
-            self.model.part(&item, queries.len())
+            Ok::<_, LearnerError>(match noise {
+                None => self.model.part(&item, queries.len()),
+                Some(noise) => self.model.clone().with_loss(noise.draw(step, part)?).part(&item, queries.len()),
+            })
         });
-        let Some((mut loss, mut grads)) = parts.next() else {
+        let Some((mut loss, mut grads)) = parts.next().transpose()? else {
             let zero = Tensor::zeros([1], &self.model.devices()[0].clone().inner());
-            return (zero, GradientsParams::new());
+            return Ok((zero, GradientsParams::new()));
         };
-        if let Some((next_loss, next_grads)) = parts.next() {
+        if let Some((next_loss, next_grads)) = parts.next().transpose()? {
             let mut sum = GradientsAccumulator::new();
             sum.accumulate(&self.model, grads);
             sum.accumulate(&self.model, next_grads);
             loss = loss + next_loss;
-            for (next_loss, next_grads) in parts {
+            for next in parts {
+                let (next_loss, next_grads) = next?;
                 sum.accumulate(&self.model, next_grads);
                 loss = loss + next_loss;
             }
             grads = sum.grads();
         }
-        (loss, grads)
+        Ok((loss, grads))
     }
 
     /// The selection measure of each training query that counts.

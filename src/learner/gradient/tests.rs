@@ -16,7 +16,6 @@ use crate::learner::judge::Judge;
 use crate::learner::testing::{self, StopAfter};
 use crate::learner::{Interrupt, NoProgress, Selection};
 use crate::measure::{Convention, Measure};
-use crate::ranker::Parts;
 
 /// Training and validation data: lists of 2 to 40 documents, 6 features.
 fn data() -> (Dataset, Dataset) {
@@ -116,38 +115,63 @@ fn every_optimiser_and_schedule_lowers_the_loss() {
 }
 
 #[test]
-fn a_resumed_fit_ends_in_the_bytes_of_an_uninterrupted_one() {
+fn fits_are_reproducible() {
     let (train, validation) = data();
-    let whole = stateful().fit(&train, Some(&validation), &context(None, &NoProgress)).unwrap();
-    assert_eq!(whole.history.len(), 8);
-    for rounds in 1..8 {
-        let folder = tempfile::tempdir().unwrap();
-        let interrupt = Interrupt::default();
-        let stop = StopAfter { rounds, interrupt: interrupt.clone() };
-        let first = FitContext { interrupt, ..context(Some(folder.path()), &stop) };
-        let part = stateful().fit(&train, Some(&validation), &first).unwrap();
-        assert_eq!((part.stop, part.history.len()), (StopReason::Interrupted, rounds));
-        let second = FitContext { resume: true, ..context(Some(folder.path()), &NoProgress) };
-        let resumed = stateful().fit(&train, Some(&validation), &second).unwrap();
-        assert_eq!(resumed.history, whole.history, "after {rounds}");
-        assert_eq!(resumed.best_round, whole.best_round);
-        assert_eq!(Parts::of(&resumed.model), Parts::of(&whole.model), "after {rounds}");
-        let lines = std::fs::read_to_string(folder.path().join(log::LOG_FILE)).unwrap();
-        let logged: Vec<Round> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(logged, whole.history);
+    for rounds in [1, 4, 7] {
+        testing::assert_reproducible(&stateful(), &train, &validation, rounds);
     }
+    testing::assert_reproducible(&noisy(3), &train, &validation, 1);
 }
 
 #[test]
-fn one_thread_and_two_give_the_same_bytes() {
+fn the_log_of_a_resumed_fit_is_its_history() {
     let (train, validation) = data();
-    let fit = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| stateful().fit(&train, Some(&validation), &context(None, &NoProgress)).unwrap())
+    let folder = tempfile::tempdir().unwrap();
+    let interrupt = Interrupt::default();
+    let stop = StopAfter { rounds: 3, interrupt: interrupt.clone() };
+    let first = FitContext { interrupt, ..context(Some(folder.path()), &stop) };
+    assert_eq!(stateful().fit(&train, Some(&validation), &first).unwrap().stop, StopReason::Interrupted);
+    let second = FitContext { resume: true, ..context(Some(folder.path()), &NoProgress) };
+    let resumed = stateful().fit(&train, Some(&validation), &second).unwrap();
+    let lines = std::fs::read_to_string(folder.path().join(log::LOG_FILE)).unwrap();
+    let logged: Vec<Round> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((logged.len(), logged), (8, resumed.history));
+}
+
+/// A loss with Gumbel noise, and steps so short that nothing but the noise changes.
+fn noisy(epochs: usize) -> Gradient {
+    let config: GradientConfig = serde_json::from_value(json!({
+        "epochs": epochs, "batch_queries": 12, "batch_cells": 200, "learning_rate": 1e-30, "optimizer": {"kind": "sgd"}
+    }))
+    .unwrap();
+    let loss = LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 1);
+    config.check(&ScorerConfig::default(), &loss).unwrap()
+}
+
+/// Queries with equal documents, so that the loss of a query is a function of its noise alone.
+#[test]
+fn noise_is_drawn_anew_for_each_epoch_and_query() {
+    let query: &[(f32, &[f32])] = &[(1.0, &[1.0, 0.0]), (0.0, &[0.0, 1.0]), (0.0, &[0.5, 0.5])];
+    let data = testing::dataset(2, &[query; 30]);
+    let fitted = noisy(3).fit(&data, None, &context(None, &NoProgress)).unwrap();
+    let mut objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
+    objectives.sort_by(f64::total_cmp);
+    assert!(objectives[0] < objectives[1] && objectives[1] < objectives[2], "{objectives:?}");
+
+    // The mean over 30 draws is near the expectation; one draw for all would be far from it.
+    let all = noisy(20).fit(&data, None, &context(None, &NoProgress)).unwrap().history;
+    let mean = all.iter().map(|round| round.objective).sum::<f64>() / 20.0;
+    let variance = all.iter().map(|round| (round.objective - mean).powi(2)).sum::<f64>() / 20.0;
+    let loss = |seed: u64| {
+        let spec = LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 1).with("seed", seed);
+        crate::loss::explain(&*spec.build().unwrap(), &[0.0; 3], &[1.0, 0.0, 0.0], burn::tensor::DType::F64)
+            .unwrap()
+            .loss
     };
-    let (one, two) = (fit(1), fit(2));
-    assert_eq!(one.history, two.history);
-    assert_eq!(Parts::of(&one.model), Parts::of(&two.model));
+    let one: Vec<f64> = (0..200).map(loss).collect();
+    let mean_of_one = one.iter().sum::<f64>() / 200.0;
+    let variance_of_one = one.iter().map(|loss| (loss - mean_of_one).powi(2)).sum::<f64>() / 200.0;
+    assert!(variance < 0.25 * variance_of_one, "{variance} {variance_of_one}");
 }
 
 #[test]

@@ -95,8 +95,8 @@ impl<'a> WorkingSets<'a> {
     }
 }
 
-/// A query's labels as the searches see them; `None` where the convention leaves the query out. An order has no ties, so that
-/// one by document identifier needs none.
+/// A query's labels as the searches see them; `None` where the convention leaves the query out. Orders have no ties, so
+/// that a convention that breaks them by document identifier needs no identifiers.
 pub(super) fn target<'a>(
     labels: &'a [f32],
     measure: Measure,

@@ -138,8 +138,8 @@ pub(super) fn minimise(
     let (value, slope) = penalised.at(start, |evaluation| (evaluation.value, evaluation.slope));
     if !(value.is_finite() && slope.is_finite()) {
         let reason = format!(
-            "the descent on `{}` starts at the value {value} and a gradient of length {slope}: normalise the features, or \
-             lower the labels or their gains",
+            "the descent on `{}` starts at the value {value:.3e} with a gradient of length {slope:.3e}: \
+             normalise the features, or lower the labels or their gains",
             loss.name()
         );
         return Err(LearnerError::Solver { learner: NAME, reason });
@@ -161,8 +161,8 @@ pub(super) fn minimise(
     Ok(Descent { weights, objectives, gradient_norm, evaluations, cut_short })
 }
 
-/// Steps of a solver while they decrease the objective, and whether there were too few of them. A line search that fails
-/// ends the descent at the best point.
+/// Steps of a solver while they decrease the objective, and whether there were too few of them. A line search that
+/// fails ends the descent at the best point.
 fn run<'a, S>(
     mut solver: S,
     penalised: &'a Penalised<'a>,

@@ -5,11 +5,11 @@
 //! for sigma = 64, 32, ..., 1/64:    w = argmin, from w, of    lambda ||w - w_0||^2 + sum_q loss_q(w; sigma)
 //! ```
 //!
-//! `loss_q = 1 - A_q` for the smooth measure `A_q`, so that the objective is equation (13) plus a constant. Any registered
-//! surrogate with a temperature will do: SmoothNDCG (the default, cut off at 50 as in section 7), both SmoothAPs, and those of
-//! the other papers, whose `alpha` is taken as `1 / sigma`. Each sigma is minimised by conjugate gradients; `lambda` is chosen
-//! on validation data at the last sigma (choosing sigma too was found too unstable, section 5.2). No lambda starts from
-//! another one's solution.
+//! The gains are the loss's own, `2^y - 1` for a loss without. `loss_q = 1 - A_q` for the smooth measure `A_q`, so that
+//! the objective is equation (13) plus a constant. Any registered surrogate with a temperature will do: SmoothNDCG (the
+//! default, cut off at 50 as in section 7), both SmoothAPs, and those of the other papers, whose `alpha` is taken as
+//! `1 / sigma`. Each sigma is minimised by conjugate gradients; `lambda` is chosen on validation data at the last sigma
+//! (choosing sigma too was found too unstable, section 5.2). No lambda starts from another one's solution.
 //!
 //! A round is one sigma of one lambda. Its cost is that of some tens of evaluations of the surrogate, O(n^2) a query.
 //! A query without two labels adds nothing.
@@ -203,8 +203,7 @@ impl SmoothRank {
         })?;
         // A model holds its weights as `f32`.
         if !solution.weights.iter().all(|&weight| (weight as f32).is_finite()) {
-            let reason = "the weights of the ridge regression of the start are not finite: normalise the features, or lower \
-                          the labels or their gains";
+            let reason = "the ridge regression of the start has infinite weights: lower the labels or their gains";
             return Err(LearnerError::Solver { learner: NAME, reason: reason.into() });
         }
         Ok(solution.weights)

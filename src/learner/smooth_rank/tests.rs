@@ -53,7 +53,7 @@ fn the_objective_never_rises_within_a_sigma() {
         for sigma in [4.0, 0.25] {
             let loss = learner.surrogate(sigma).unwrap();
             let start = [0.1, 0.4, -0.2];
-            let descent = descent::minimise(&objective, &*loss, 0.01, &[0.0; 3], &start, optimizer, limits);
+            let descent = descent::minimise(&objective, &*loss, 0.01, &[0.0; 3], &start, optimizer, limits).unwrap();
             assert!(descent.objectives.len() > 3, "{optimizer:?} makes steps: {:?}", descent.objectives);
             assert!(descent.objectives.is_sorted_by(|before, after| after <= before), "{:?}", descent.objectives);
         }
@@ -116,6 +116,86 @@ fn kernel_components_and_networks_learn_what_a_line_cannot() {
         assert_eq!(Judge::of_selection(&context).unwrap().mean(&data, &scores).unwrap(), Some(1.0), "{scorer:?}");
         testing::assert_reproducible(&learner, &data, &data, 2);
     }
+}
+
+/// Labels and features that overflow an `f32` network: the solver said so by a panic or never ended.
+#[test]
+fn a_start_that_is_not_finite_is_refused_with_advice() {
+    let linear_gain = LossSpec::new("smooth_ndcg").with("gain", "linear");
+    let mlp = ScorerConfig::Mlp(crate::scorer::MlpScorerConfig::default());
+    let fit = |loss: &LossSpec, scorer: &ScorerConfig, largest: f32, feature: f32| {
+        let mut data = testing::random(3, 6, 2, 5);
+        data.labels[0] = largest;
+        data.features[0] *= feature;
+        let learner = config().check(loss, scorer).unwrap();
+        learner.fit(&data, None, &testing::context(None)).map_err(|error| error.to_string())
+    };
+    // The start is a regression on the loss's own gains, so that labels that it accepts are fitted.
+    for label in [126.0, 180.0, 900.0] {
+        assert!(fit(&linear_gain, &mlp, label, 1.0).is_ok(), "{label}");
+        assert!(fit(&linear_gain, &ScorerConfig::default(), label, 1.0).is_ok(), "{label}");
+    }
+    for (scorer, label, feature) in [(&mlp, 126.0, 1.0), (&mlp, 180.0, 1.0), (&mlp, 900.0, 1.0), (&mlp, 2.0, 1e25)] {
+        let message = fit(&LossSpec::new("smooth_ap_rank"), scorer, label, feature).unwrap_err();
+        assert!(message.starts_with("smooth_rank: the descent on `mse_gain` starts at the value"), "{message}");
+        assert!(message.ends_with("normalise the features, or lower the labels or their gains"), "{message}");
+    }
+    let message = fit(&LossSpec::new("smooth_ap_rank"), &ScorerConfig::default(), 200.0, 1.0).unwrap_err();
+    assert!(message.contains("infinite weights: lower the labels"), "{message}");
+}
+
+/// A bowl that has no number far from its bottom, as a network whose scores overflow.
+struct Bowl;
+
+impl Objective for Bowl {
+    fn value_and_gradient(&self, weights: &[f64], _: &dyn RankingLoss) -> (f64, Vec<f64>) {
+        let value = if weights[0] < 0.5 { f64::NAN } else { weights[0] * weights[0] };
+        (value, vec![2.0 * weights[0]])
+    }
+
+    fn merits(&self, _: &[f64], _: &Judge) -> Result<[Option<f64>; 2], LearnerError> {
+        Ok([None, None])
+    }
+
+    fn model(&self, _: &[f64]) -> Model {
+        unreachable!("only descended on")
+    }
+}
+
+#[test]
+fn a_line_search_ends_where_there_is_no_number() {
+    let loss = default_loss().build().unwrap();
+    let limits = Limits { steps: 20, tolerance: 0.0 };
+    for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
+        let descent = descent::minimise(&Bowl, &*loss, 1e-9, &[0.0], &[1.0], optimizer, limits).unwrap();
+        assert!(descent.weights[0] >= 0.5 && descent.objectives.iter().all(|value| value.is_finite()), "{optimizer:?}");
+        assert!(!descent.cut_short, "{optimizer:?}");
+        assert!(descent::minimise(&Bowl, &*loss, 1e-9, &[0.0], &[0.1], optimizer, limits).is_err());
+    }
+}
+
+#[test]
+fn a_last_sigma_that_wants_more_steps_is_named_once() {
+    let data = testing::random(6, 15, 4, 4);
+    let warned = |steps: usize| {
+        let warnings = testing::Warnings::default();
+        let mut context = testing::context(None);
+        context.progress = &warnings;
+        let config = SmoothRankConfig { lambda: Grid::One(0.01), steps, tolerance: 1e-4, ..config() };
+        let learner = config.check(&default_loss(), &ScorerConfig::default()).unwrap();
+        let fitted = learner.fit(&data, None, &context).unwrap();
+        (warnings.text(), fitted.history[fitted.best_round - 1].figures[2].clone())
+    };
+    assert_eq!(
+        warned(1),
+        (
+            "smooth_rank: the last sigma of lambda = 0.01 ended after learner.steps = 1 steps, above learner.tolerance"
+                .to_string(),
+            ("steps".to_string(), 1.0)
+        )
+    );
+    let (warnings, (_, steps)) = warned(500);
+    assert!(warnings.is_empty() && steps < 500.0, "{warnings} {steps}");
 }
 
 #[test]

@@ -134,8 +134,8 @@ impl Named {
         }
     }
 
-    /// Reads `5,10`, sorted as trec_eval sorts it, which takes the whole part of a cut-off; `None` if a parameter is out of
-    /// range or not taken.
+    /// Reads `5,10`, sorted as trec_eval sorts it, which takes the whole part of a cut-off; `None` if a parameter is out
+    /// of range or not taken.
     fn read(&self, written: &str) -> Option<Vec<TrecMeasure>> {
         let fractions = matches!((self.measure)(1.0), TrecMeasure::IprecAtRecall(_) | TrecMeasure::RprecMult(_));
         let parameter = |text: &str| text.parse().ok().map(|given: f64| if fractions { given } else { given.trunc() });
@@ -161,8 +161,8 @@ impl TrecMeasure {
         NAMED.iter().flat_map(|named| named.measures(named.parameters)).collect()
     }
 
-    /// What names separated by commas ask for, in their order. What begins with a digit, a point or a sign, and is no name,
-    /// is one more parameter of the name before it: `map,P.5,10` is MAP and the precision at two cut-offs.
+    /// What names separated by commas ask for, in their order. What begins with a digit, a point or a sign, and is no
+    /// name, is one more parameter of the name before it: `map,P.5,10` is MAP and the precision at two cut-offs.
     ///
     /// # Errors
     /// That of [`TrecMeasure::read`] for the first name that it refuses.

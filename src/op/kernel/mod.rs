@@ -3,7 +3,8 @@
 //! Every kernel keeps one shape, which compilers vectorise on any instruction set: for each document `j`, one loop over
 //! a contiguous tile of rows `i`. Rows depend on their own tile and on the order of the documents only, and partial
 //! sums over rows are added in order, so a result has the same bits with any number of threads; padding is dropped
-//! before the loops, so it has the same bits with any padding. A list with a score that is NaN or infinite is NaN.
+//! before the loops, so it has the same bits with any padding. A score that is NaN makes its whole list NaN, as it does in
+//! the tensor definitions, so that a run that has diverged shows it.
 
 mod at_rank;
 mod elementwise;
@@ -130,8 +131,8 @@ fn reduce<T: Real>(out: &mut [T], partials: &[Vec<T>]) {
     }
 }
 
-/// Whether a score is NaN or infinite; `out` is NaN then. The tensor definitions take the difference of every score from
-/// itself, which the kernels leave out.
+/// Whether a score is NaN or infinite; `out` is NaN then. The tensor definitions take the difference of every score
+/// from itself, which the kernels leave out.
 fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
     // To the end in any case, so that it vectorises.
     let finite = x.iter().fold(true, |finite, &x| finite & (x - x == T::ZERO));

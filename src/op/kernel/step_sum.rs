@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Kernel, Real, TILE, add, blocks, dispatch, diverged, for_each, gather, scatter, tiles};
+use super::{BLOCK, Kernel, Real, TILE, add, blocks, dispatch, diverged, for_each, sum, tiles};
 use crate::op::Step;
 
 /// A step and its slope at a difference, for the general path.
@@ -83,9 +83,9 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// `exp(alpha (x_i - centre))` of the first `rows`, if the members are narrow enough that no ratio or product of two is
-    /// lost. Rows after the members, which may be padding, change nothing; those [`beyond`](Self::beyond) have no meaning.
-    fn exponentials(&self, rows: usize) -> Option<Exponents<T>> {
+    /// `exp(alpha (x_i - centre))` of the first `rows`, if the members are narrow enough that no ratio or product of two
+    /// is lost. Rows after the members, which may be padding, have no say in it.
+    fn exponentials(&self, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
         let first = *members.first()?;
         let (low, high) = members
@@ -97,31 +97,27 @@ impl<'a, T: Real> List<'a, T> {
         }
         let centre = 0.5 * (high.to_f64() + low.to_f64());
         let mut e = vec![T::ZERO; rows];
-        dispatch(Exponentials { x: &self.x[..rows], alpha, centre, e: &mut e });
-        Some(Exponents { e, centre })
-    }
-
-    /// The rows after the members whose exponentials would leave the range.
-    fn beyond(&self, centre: f64) -> Vec<usize> {
-        let reach = 0.5 * T::RANGE.to_f64() / self.alpha.to_f64();
-        (self.members..self.rows).filter(|&i| (self.x[i].to_f64() - centre).abs() > reach).collect()
+        dispatch(Exponents { x: &self.x[..rows], alpha, centre, e: &mut e });
+        Some(Exponentials { e, centre, reach: 0.5 * T::RANGE.to_f64() / alpha })
     }
 }
 
-struct Exponents<T> {
+struct Exponentials<T> {
     e: Vec<T>,
     centre: f64,
+    /// Distance from the centre up to which an exponential has a meaning.
+    reach: f64,
 }
 
 /// In double precision: the argument has an error of its own size times the rounding unit.
-struct Exponentials<'a, T> {
+struct Exponents<'a, T> {
     x: &'a [T],
     alpha: f64,
     centre: f64,
     e: &'a mut [T],
 }
 
-impl<T: Real> Kernel for Exponentials<'_, T> {
+impl<T: Real> Kernel for Exponents<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         for (e, x) in self.e.iter_mut().zip(self.x) {
@@ -192,6 +188,31 @@ impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
     }
 }
 
+/// The logistic sum of one row, across the documents.
+struct LogisticRow<'a, T> {
+    x: &'a [T],
+    v: &'a [T],
+    row: T,
+    alpha: T,
+    out: &'a mut T,
+}
+
+impl<T: Real> Kernel for LogisticRow<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut total = T::ZERO;
+        for block in blocks(self.x.len()) {
+            let mut terms = [T::ZERO; BLOCK];
+            let terms = &mut terms[..block.len()];
+            for ((term, &x), &v) in terms.iter_mut().zip(&self.x[block.clone()]).zip(&self.v[block]) {
+                *term = v * Logistic::value::<T, FMA>((x - self.row) * self.alpha);
+            }
+            total = total + sum(terms);
+        }
+        *self.out = total;
+    }
+}
+
 /// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents.
 pub(in crate::op) fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
     let mut out = vec![T::ZERO; x.len()];
@@ -206,21 +227,18 @@ pub(in crate::op) fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, s
         let (members, rows) = (list.members, list.rows);
         let exponentials = if step == Step::Logistic { list.exponentials(rows) } else { None };
         for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
-            (Some(Exponents { e, .. }), _) => {
+            (Some(Exponentials { e, .. }), _) => {
                 dispatch(ByExponentials { e: &e[..members], v: &v[..members], rows: &e[start..], out });
             }
-            (None, Step::Erf) => by_differences(&list, &x[start..], out, Erf),
-            (None, Step::Arctan) => by_differences(&list, &x[start..], out, Arctan),
-            (None, Step::Logistic | Step::Tanh) => by_differences(&list, &x[start..], out, Logistic),
+            (None, Step::Erf) => by_differences(&list, start, out, Erf),
+            (None, Step::Arctan) => by_differences(&list, start, out, Arctan),
+            (None, Step::Logistic | Step::Tanh) => by_differences(&list, start, out, Logistic),
         });
-        if let Some(Exponents { centre, .. }) = exponentials {
-            let beyond = list.beyond(centre);
-            let rows = gather(x, &beyond);
-            let mut sums = vec![T::ZERO; rows.len()];
-            for (rows, sums) in rows.chunks(TILE).zip(sums.chunks_mut(TILE)) {
-                by_differences(&list, rows, sums, Logistic);
+        if let Some(Exponentials { centre, reach, .. }) = exponentials {
+            let after = x[members..rows].iter().zip(&mut out[members..rows]);
+            for (&row, out) in after.filter(|(row, _)| (row.to_f64() - centre).abs() > reach) {
+                dispatch(LogisticRow { x: &x[..members], v: &v[..members], row, alpha: list.alpha, out });
             }
-            scatter(out, &beyond, &sums);
         }
         let last = out[rows - 1];
         out[rows..].fill(last);
@@ -233,9 +251,9 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-fn by_differences<T: Real, P: Phi>(list: &List<T>, rows: &[T], out: &mut [T], _: P) {
+fn by_differences<T: Real, P: Phi>(list: &List<T>, start: usize, out: &mut [T], _: P) {
     let (x, v) = (&list.x[..list.members], &list.v[..list.members]);
-    dispatch(ByDifferences { x, v, rows, alpha: list.alpha, out, phi: PhantomData::<P> });
+    dispatch(ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi: PhantomData::<P> });
 }
 
 /// Gradient of one tile: of the rows `start..`.
@@ -339,7 +357,7 @@ pub(in crate::op) fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: us
         for_each(tiles, members * members, |(tile, to_x)| {
             let tile = Tile { x, v, g, start: tile * TILE, members, alpha, to_x };
             match (&exponentials, step) {
-                (Some(Exponents { e, .. }), _) => dispatch(GradientByExponentials { tile, e }),
+                (Some(Exponentials { e, .. }), _) => dispatch(GradientByExponentials { tile, e }),
                 (None, Step::Erf) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Erf> }),
                 (None, Step::Arctan) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
                 (None, Step::Logistic | Step::Tanh) => {
@@ -349,4 +367,26 @@ pub(in crate::op) fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: us
         });
     });
     to_x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_far_from_all_that_add_to_them_keep_their_sums() {
+        // The last four add nothing: one within reach of the others, two beyond it on either side, and 0.
+        let x = [5.0f64, 5.3, 5.1, 5.2, 300.0, -300.0, 0.0];
+        let v = [1.0, 0.5, 2.0, 0.0, 0.0, 0.0, 0.0];
+        let alpha = 20.0;
+        let expected = |i: usize| -> f64 { (0..3).map(|j| v[j] / (1.0 + (alpha * (x[i] - x[j])).exp())).sum() };
+        let found = step_sum(&x, &v, 7, alpha, Step::Logistic);
+        let single = step_sum(&x.map(|x| x as f32), &v.map(|v| v as f32), 7, alpha, Step::Logistic);
+        for i in 0..7 {
+            assert!((found[i] - expected(i)).abs() < 1e-12, "{i}: {} {}", found[i], expected(i));
+            assert!((f64::from(single[i]) - expected(i)).abs() < 2e-5, "{i}: {} {}", single[i], expected(i));
+        }
+        // However many such rows there are.
+        assert_eq!(found[..4], step_sum(&x[..4], &v[..4], 4, alpha, Step::Logistic));
+    }
 }
