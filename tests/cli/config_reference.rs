@@ -1,0 +1,536 @@
+//! docs/CONFIG.md lists every key that a configuration file may have, with its default, and its examples are valid.
+//! What there is to list comes from the types: from what they say they expect in place of a key or a value that they do
+//! not have, and from what they are by default.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use burn_rank::data::NormaliserKind;
+use burn_rank::data::letor::{Groups, Missing, ReadOptions};
+use burn_rank::device::BACKENDS;
+use burn_rank::experiment::{
+    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, SyntheticConfig,
+};
+use burn_rank::learner::ada_rank::{Directions, Emphasis};
+use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, ScheduleConfig};
+use burn_rank::learner::permu_rank::Pairs;
+use burn_rank::learner::rank_svm::{PairWeighting, RankSvmLoss};
+use burn_rank::learner::registry::LEARNERS;
+use burn_rank::learner::smooth_rank::Optimizer;
+use burn_rank::loss::registry::LOSSES;
+use burn_rank::loss::{DiscountShape, Evaluation, LambdaLossWeights, PairAggregation, TypeTwoBound};
+use burn_rank::measure::{
+    AveragePrecisionDenominator, AveragePrecisionTies, Convention, Discount, EmptyQuery, Gain, KendallTau, Measure,
+    NegativeLabel, PrecisionDenominator, Ties,
+};
+use burn_rank::op::Step;
+use burn_rank::scorer::{Activation, NormKind, ScorerConfig};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::Bench;
+
+type Names = BTreeSet<String>;
+
+/// The header of a table of keys.
+const KEYS: [&str; 4] = ["key", "meaning", "range", "default"];
+/// The header of a table of the keys that belong to kinds.
+const KEYS_OF_KINDS: [&str; 5] = ["kind", "key", "meaning", "range", "default"];
+/// The header of a table of kinds, each with a line of TOML.
+const KINDS: [&str; 3] = ["kind", "what", "example"];
+
+fn page() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/CONFIG.md")).unwrap()
+}
+
+/// The text below a heading, subsections included.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let start = page.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("docs/CONFIG.md has no `{heading}`"));
+    let text = &page[start + 1 + heading.len()..];
+    let level = heading.find(' ').unwrap();
+    let ends = (1..=level).filter_map(|level| text.find(&format!("\n{} ", "#".repeat(level))));
+    &text[..ends.min().unwrap_or(text.len())]
+}
+
+/// The rows of the first table with this header.
+fn table<'a>(section: &'a str, header: &[&str]) -> Vec<Vec<&'a str>> {
+    let cells = |line: &'a str| -> Option<Vec<&'a str>> {
+        Some(line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect())
+    };
+    let mut lines = section.lines().map(cells).skip_while(|row| row.as_deref() != Some(header));
+    assert!(lines.next().is_some(), "no table with the columns {header:?} in{section}");
+    lines.skip(1).map_while(|row| row).collect()
+}
+
+/// What stands between backticks.
+fn code(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// The text of each block fenced as TOML.
+fn blocks(page: &str) -> Vec<&str> {
+    page.split("\n```toml\n").skip(1).map(|rest| rest.split_once("\n```").unwrap().0).collect()
+}
+
+/// The names that a type says it expects, where it refuses the value.
+fn expected<T: DeserializeOwned>(value: Value) -> Names {
+    let Err(error) = serde_json::from_value::<T>(value) else { return Names::new() };
+    let message = error.to_string();
+    let names = message.split_once("expected ").map_or("", |(_, names)| names);
+    code(names).into_iter().map(String::from).collect()
+}
+
+/// The values of an enum.
+fn values<T: DeserializeOwned>() -> Names {
+    expected::<T>(json!("?"))
+}
+
+/// The kinds of a table with a `kind`.
+fn kinds<T: DeserializeOwned>() -> Names {
+    expected::<T>(json!({"kind": "?"}))
+}
+
+/// The keys of a table.
+fn keys<T: DeserializeOwned>() -> Names {
+    expected::<T>(json!({"?": 0}))
+}
+
+/// The keys of a table of this kind.
+fn keys_of_kind<T: DeserializeOwned>(kind: &str) -> Names {
+    expected::<T>(json!({"kind": kind, "?": 0}))
+}
+
+/// The table with its defaults, and the keys that have none.
+fn defaults<T: DeserializeOwned + Serialize>(mut table: Value) -> (Value, Names) {
+    let mut required = Names::new();
+    loop {
+        match serde_json::from_value::<T>(table.clone()) {
+            Ok(value) => return (json!(value), required),
+            Err(error) => {
+                let message = error.to_string();
+                let key = message.strip_prefix("missing field `").unwrap_or_else(|| panic!("{message}"));
+                let key = key.split('`').next().unwrap();
+                assert!(required.insert(key.to_string()), "{message}");
+                table[key] = json!(1);
+            }
+        }
+    }
+}
+
+/// Whether a value of the page is that of the sources. Tables of the page hold what tells them apart.
+fn same(said: &Value, value: &Value) -> bool {
+    match (said, value) {
+        (Value::Number(said), Value::Number(value)) => said.as_f64() == value.as_f64(),
+        (Value::Array(said), Value::Array(value)) => {
+            said.len() == value.len() && said.iter().zip(value).all(|(said, value)| same(said, value))
+        }
+        (Value::Object(said), Value::Object(value)) => {
+            said.iter().all(|(key, said)| value.get(key).is_some_and(|value| same(said, value)))
+        }
+        _ => said == value,
+    }
+}
+
+/// Whether the cell begins with this default; `none` for a key that is left out.
+fn says(cell: &str, default: &Value) -> bool {
+    match code(cell).first() {
+        Some(&"none") => default.is_null(),
+        Some(written) => toml::from_str::<toml::Table>(&format!("value = {written}"))
+            .is_ok_and(|table| same(&json!(table["value"]), default)),
+        // Sections of their own.
+        None => default.is_object(),
+    }
+}
+
+/// The section's table has these keys, no others, and those of the defaults that are given.
+fn assert_keys(page: &str, heading: &str, keys: &Names, defaults: &Value) {
+    let rows = table(section(page, heading), &KEYS);
+    let listed: Names = rows.iter().map(|row| code(row[0])[0].to_string()).collect();
+    assert_eq!(listed, *keys, "{heading}: the page (left), the sources (right)");
+    for row in rows {
+        let key = code(row[0])[0];
+        if let Some(default) = defaults.get(key) {
+            assert!(says(row[3], default), "{heading} {key}: the page says {}, the sources {default}", row[3]);
+        }
+    }
+}
+
+/// The section's tables have these kinds with all their keys, and no others.
+fn assert_kinds<T: DeserializeOwned + Serialize>(page: &str, heading: &str) {
+    let section = section(page, heading);
+    let quoted = |kind: &String| format!("\"{kind}\"");
+    let kinds = kinds::<T>();
+    assert!(!kinds.is_empty());
+    let listed: Names = table(section, &KINDS).iter().map(|row| code(row[0])[0].to_string()).collect();
+    assert_eq!(listed, kinds.iter().map(quoted).collect::<Names>(), "{heading}");
+    let rows = table(section, &KEYS_OF_KINDS);
+    for kind in &kinds {
+        let rows: Vec<_> = rows.iter().filter(|row| code(row[0]).contains(&quoted(kind).as_str())).collect();
+        let listed: Vec<String> = rows.iter().map(|row| code(row[1])[0].to_string()).collect();
+        assert_eq!(Names::from_iter(listed.clone()), keys_of_kind::<T>(kind), "{heading} {kind}");
+        assert_eq!(Names::from_iter(listed.clone()).len(), listed.len(), "{heading} {kind}: a key is listed twice");
+        let (defaults, required) = defaults::<T>(json!({"kind": kind}));
+        for row in rows {
+            let key = code(row[1])[0];
+            let right = match required.contains(key) {
+                true => row[4] == "required",
+                false => says(row[4], defaults.get(key).unwrap_or(&Value::Null)),
+            };
+            assert!(right, "{heading} {kind} {key}: the page says {}", row[4]);
+        }
+    }
+}
+
+#[test]
+fn every_key_of_every_learner_is_listed() {
+    let page = page();
+    for entry in LEARNERS {
+        let defaults = (entry.defaults)();
+        assert_keys(&page, &format!("### `{}`", entry.name), &defaults.keys().cloned().collect(), &json!(defaults));
+    }
+    let learners = table(section(&page, "## `[learner]`"), &["kind", "what", "`[loss]`", "`[scorer]`"]);
+    let listed: Vec<&str> = learners.iter().map(|row| code(row[0])[0]).collect();
+    assert_eq!(listed, LEARNERS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    for (row, entry) in learners.iter().zip(LEARNERS) {
+        assert_eq!((row[2] != "refused", row[3] != "refused"), (entry.takes_loss, entry.takes_scorer), "{row:?}");
+    }
+}
+
+#[test]
+fn every_key_of_the_gradient_learners_tables_is_listed() {
+    let page = page();
+    assert_kinds::<OptimizerConfig>(&page, "#### `optimizer`");
+    assert_kinds::<ScheduleConfig>(&page, "#### `schedule`");
+    assert_kinds::<AnnealConfig>(&page, "#### `anneal`");
+    let clip = table(section(&page, "#### `clip`"), &["key", "meaning", "range", "example"]);
+    let listed: Names = clip.iter().map(|row| code(row[0])[0].to_string()).collect();
+    assert_eq!(listed, keys::<ClipConfig>());
+}
+
+#[test]
+fn every_key_of_every_scorer_and_every_normaliser_is_listed() {
+    let page = page();
+    let scorers = section(&page, "## `[scorer]`");
+    let kind = &table(scorers, &KEYS)[0];
+    let listed: Names = code(kind[2]).iter().map(|name| name.trim_matches('"').to_string()).collect();
+    assert_eq!(listed, kinds::<ScorerConfig>());
+    for kind in kinds::<ScorerConfig>() {
+        let (mut defaults, _) = defaults::<ScorerConfig>(json!({"kind": kind}));
+        defaults.as_object_mut().unwrap().remove("kind");
+        assert_keys(&page, &format!("### `{kind}`"), &keys_of_kind::<ScorerConfig>(&kind), &defaults);
+    }
+    let normalisers = table(section(&page, "## `normaliser`"), &["kind", "value of a feature"]);
+    let listed: Names = normalisers.iter().map(|row| code(row[0])[0].trim_matches('"').to_string()).collect();
+    assert_eq!(listed, values::<NormaliserKind>());
+}
+
+#[test]
+fn every_parameter_of_every_loss_is_listed() {
+    let page = page();
+    let rows = table(section(&page, "## `[loss]`"), &["key", "meaning", "range", "default", "losses"]);
+    let pairs = |(key, loss): (&str, &str)| format!("{loss}.{key}");
+    let listed: Vec<String> = rows
+        .iter()
+        .flat_map(|row| code(row[4]).into_iter().map(|loss| pairs((code(row[0])[0], loss))).collect::<Vec<_>>())
+        .collect();
+    let mut known = Names::new();
+    for entry in LOSSES {
+        for (key, default) in (entry.defaults)() {
+            let row = rows.iter().find(|row| code(row[0])[0] == key && code(row[4]).contains(&entry.name));
+            let row = row.unwrap_or_else(|| panic!("docs/CONFIG.md has no `{key}` of {}", entry.name));
+            assert!(says(row[3], &default), "{} {key}: the page says {}, the sources {default}", entry.name, row[3]);
+            known.insert(pairs((key.as_str(), entry.name)));
+        }
+    }
+    assert_eq!(Names::from_iter(listed.clone()), known);
+    assert_eq!(listed.len(), known.len(), "a parameter is listed twice");
+}
+
+#[test]
+fn the_temperatures_are_those_that_the_page_names() {
+    for entry in LOSSES {
+        let is_one_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| entry.name.starts_with(prefix));
+        let said = match entry.name {
+            "neural_ndcg" => Some("temperature"),
+            _ if is_one_of(&["approx_"]) => Some("alpha"),
+            _ if is_one_of(&["smooth_", "soft_"]) => Some("sigma"),
+            _ => None,
+        };
+        assert_eq!(entry.smoothing.map(|smoothing| smoothing.parameter), said, "{}", entry.name);
+    }
+}
+
+#[test]
+fn every_key_of_the_other_sections_is_listed() {
+    let page = page();
+    let least = Document::parse(Path::new("a.toml"), blocks(&page)[1].to_string(), &[]).unwrap();
+    let ExperimentConfig { description, seed, device, normaliser, .. } =
+        ExperimentConfig::from_document(&least).unwrap();
+    let top = json!({"description": description, "seed": seed, "device": device, "normaliser": normaliser});
+    for (heading, keys, defaults) in [
+        ("## Top level", keys::<ExperimentConfig>(), top),
+        ("## `[data]`", keys::<DataConfig>(), json!(DataConfig::default())),
+        ("### `[data.synthetic]`", keys::<SyntheticConfig>(), json!(SyntheticConfig::default())),
+        ("### `[data.read]`", keys::<ReadOptions>(), json!(ReadOptions::default())),
+        ("### Conventions in a learner", keys::<Convention>(), json!({})),
+        ("## `[measure]`", keys::<MeasureConfig>(), json!(MeasureConfig::default())),
+        ("## `[cv]`", keys::<CrossValidationConfig>(), json!(CrossValidationConfig::default())),
+    ] {
+        assert!(!keys.is_empty(), "{heading}");
+        assert_keys(&page, heading, &keys, &defaults);
+    }
+}
+
+#[test]
+fn every_value_is_named() {
+    let page = page();
+    let presets: Names = Convention::PRESETS.iter().map(|preset| preset.name.to_string()).collect();
+    let backends: Names = BACKENDS.iter().map(|backend| backend.name.to_string()).collect();
+    for (heading, values) in [
+        ("## Top level", backends),
+        ("### `[data.read]`", values::<Missing>()),
+        ("### `[data.read]`", values::<Groups>()),
+        ("### `mlp`", values::<Activation>()),
+        ("### `mlp`", values::<NormKind>()),
+        ("### Values of the parameters", values::<Gain>()),
+        ("### Values of the parameters", values::<Step>()),
+        ("### Values of the parameters", values::<DiscountShape>()),
+        ("### Values of the parameters", values::<Evaluation>()),
+        ("### Values of the parameters", values::<LambdaLossWeights>()),
+        ("### `ada_rank`", values::<Directions>()),
+        ("### `ada_rank`", values::<Emphasis>()),
+        ("### `permu_rank`", values::<Pairs>()),
+        ("### `permu_rank`", values::<TypeTwoBound>()),
+        ("### `permu_rank`", values::<PairAggregation>()),
+        ("### `rank_svm`", values::<RankSvmLoss>()),
+        ("### `rank_svm`", values::<PairWeighting>()),
+        ("### `regression`", values::<Gain>()),
+        ("### `smooth_rank`", values::<Optimizer>()),
+        ("### Conventions in a learner", values::<Gain>()),
+        ("### Conventions in a learner", values::<Discount>()),
+        ("### Conventions in a learner", values::<Ties>()),
+        ("### Conventions in a learner", values::<EmptyQuery>()),
+        ("### Conventions in a learner", values::<NegativeLabel>()),
+        ("### Conventions in a learner", values::<PrecisionDenominator>()),
+        ("### Conventions in a learner", values::<AveragePrecisionDenominator>()),
+        ("### Conventions in a learner", values::<AveragePrecisionTies>()),
+        ("### Conventions in a learner", values::<KendallTau>()),
+        ("## `[measure]`", presets),
+    ] {
+        assert!(!values.is_empty(), "{heading}");
+        let text = section(&page, heading);
+        for value in values {
+            // A value with something in it is a table.
+            let named = text.contains(&format!("`\"{value}\"")) || text.contains(&format!("{{ {value} = "));
+            assert!(named, "{heading} does not name {value}");
+        }
+    }
+    let measures = section(&page, "## `[measure]`");
+    for family in Measure::FAMILIES {
+        for name in family.aliases.iter().chain([&family.name]) {
+            assert!(measures.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}
+
+/// The lines of TOML, with what a whole configuration needs besides.
+fn completed(text: &str) -> String {
+    let mut table: toml::Table = toml::from_str(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    if table.contains_key("data") && table.contains_key("learner") {
+        return text.to_string();
+    }
+    let mut complete = |key: &str, value: &str| {
+        table.entry(key).or_insert_with(|| toml::Value::Table(toml::from_str(value).unwrap())).clone()
+    };
+    complete("data", "synthetic = {}");
+    let learner = complete("learner", "kind = \"gradient\"");
+    let entry = LEARNERS.iter().find(|entry| Some(entry.name) == learner["kind"].as_str()).unwrap();
+    if entry.takes_loss {
+        complete("loss", "name = \"approx_ndcg\"");
+    }
+    toml::to_string(&table).unwrap()
+}
+
+/// The configuration as it is read from a file, with keys replaced as by `--set`.
+fn try_read(text: &str, set: &[String]) -> Result<ExperimentConfig, ConfigError> {
+    let bench = Bench::default();
+    let path = bench.write("page.toml", text);
+    Document::read(&path, set).and_then(|document| ExperimentConfig::from_document(&document))
+}
+
+fn read(text: &str, set: &[&str]) -> ExperimentConfig {
+    let set: Vec<String> = set.iter().map(|set| set.to_string()).collect();
+    try_read(text, &set).unwrap_or_else(|error| panic!("{error} {set:?}\n{text}"))
+}
+
+#[test]
+fn every_example_is_valid() {
+    let page = page();
+    let blocks = blocks(&page);
+    assert_eq!(blocks.len(), page.matches("```").count() / 2, "every block is TOML");
+    for block in blocks {
+        read(&completed(block), &[]);
+    }
+    let examples = |heading, header: &[&str]| -> Vec<&str> {
+        let rows = table(section(&page, heading), header);
+        rows.into_iter().flat_map(|row| code(row[header.len() - 1])).collect()
+    };
+    let lines = [
+        examples("#### `optimizer`", &KINDS),
+        examples("#### `schedule`", &KINDS),
+        examples("#### `anneal`", &KINDS),
+        examples("#### `clip`", &["key", "meaning", "range", "example"]),
+    ];
+    for line in lines.concat() {
+        read(&completed(&format!("[learner]\nkind = \"gradient\"\n{line}\n")), &[]);
+    }
+}
+
+#[test]
+fn every_kind_has_an_example() {
+    let page = page();
+    let learners = LEARNERS.iter().map(|entry| ("learner", entry.name.to_string()));
+    for (section, kind) in learners.chain(kinds::<ScorerConfig>().into_iter().map(|kind| ("scorer", kind))) {
+        let line = format!("{section} = {{ kind = \"{kind}\"");
+        assert!(blocks(&page).iter().any(|block| block.starts_with(&line)), "{line}");
+    }
+    for heading in ["#### `optimizer`", "#### `schedule`", "#### `anneal`"] {
+        for row in table(section(&page, heading), &KINDS) {
+            assert!(code(row[2])[0].contains(&format!("kind = {}", code(row[0])[0])), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn every_replacement_of_a_key_is_valid() {
+    let page = page();
+    let whole = blocks(&page)[0];
+    let rows = table(section(&page, "## `--set KEY=VALUE`"), &["example", "what it does"]);
+    assert!(!rows.is_empty());
+    for row in rows {
+        let set = code(row[0])[0];
+        let config = read(whole, &[set]);
+        let key = set.split_once('=').unwrap().0;
+        let value = key.split('.').try_fold(&json!(config), |value, part| value.get(part)).cloned();
+        assert_eq!(value.is_none(), set.ends_with('='), "{set}: {value:?}");
+    }
+}
+
+/// How the page writes a range: how it begins, values in it, values out of it.
+const RANGES: [(&str, &[&str], &[&str]); 11] = [
+    ("0 or above", &["0"], &["-1"]),
+    ("1 or above", &["1"], &["0"]),
+    ("2 or above", &["2"], &["1"]),
+    ("a whole number, 0 or above", &["0"], &["-1", "0.5"]),
+    ("above 0, at most 1 ", &["0.5", "1"], &["0", "1.5"]),
+    ("above 0; one number or a list", &["0.5", "[0.5, 1]"], &["0", "[1, 0]", "[]"]),
+    ("above 0, and in the range of the parameter", &["1"], &["0"]),
+    ("above 0", &["0.5"], &["0"]),
+    ("at least 0 and below 1", &["0", "0.5"], &["-0.5", "1"]),
+    ("`true`, `false`; `false` where", &["false"], &["1", "true"]),
+    ("`true`, `false`", &["false", "true"], &["1"]),
+];
+
+/// Values in a range of the page and values out of it, where it is one of those.
+fn probes(range: &str) -> Option<[Vec<String>; 2]> {
+    if let Some((low, high)) = range.strip_prefix("from ").and_then(|ends| ends.split_once(" to ")) {
+        let number = |text: &str| text.replace(',', "").parse::<i64>().ok();
+        let (low, high) = (number(low)?, number(high)?);
+        return Some([[low, high], [low - 1, high + 1]].map(|ends| ends.map(|end| end.to_string()).to_vec()));
+    }
+    let range = format!("{range} ");
+    let (_, inside, outside) = RANGES.iter().find(|(begin, ..)| range.starts_with(begin))?;
+    Some([inside, outside].map(|values| values.iter().map(|value| value.to_string()).collect()))
+}
+
+#[test]
+fn every_range_is_that_of_the_sources() {
+    let page = page();
+    let mut probed = 0;
+    let mut probe = |base: &str, set: &str, key: &str, range: &str| {
+        for (values, valid) in probes(range).into_iter().flatten().zip([true, false]) {
+            for value in values {
+                let key = format!("{key}={value}");
+                let found = try_read(base, &[set.to_string(), key.clone()]);
+                assert_eq!(found.is_ok(), valid, "{set} {key}, {range}: {:?}", found.err());
+                probed += 1;
+            }
+        }
+    };
+    for entry in LEARNERS {
+        let base = completed(&format!("learner = {{ kind = \"{}\" }}", entry.name));
+        for row in table(section(&page, &format!("### `{}`", entry.name)), &KEYS) {
+            probe(&base, "seed=1", &format!("learner.{}", code(row[0])[0]), row[2]);
+        }
+    }
+    for kind in kinds::<ScorerConfig>() {
+        let base = completed(&format!("scorer = {{ kind = \"{kind}\" }}"));
+        // A width of 1 has no two heads.
+        let set = if kind == "attention" { "scorer.heads=1" } else { "seed=1" };
+        for row in table(section(&page, &format!("### `{kind}`")), &KEYS) {
+            probe(&base, set, &format!("scorer.{}", code(row[0])[0]), row[2]);
+        }
+    }
+    for row in table(section(&page, "## `[loss]`"), &["key", "meaning", "range", "default", "losses"]) {
+        for loss in code(row[4]) {
+            let base = completed(&format!("loss = {{ name = \"{loss}\" }}"));
+            // No other discount looks at it.
+            let set = if code(row[0]) == ["exponent"] { "loss.discount=power" } else { "seed=1" };
+            probe(&base, set, &format!("loss.{}", code(row[0])[0]), row[2]);
+        }
+    }
+    let gradient = completed("learner = { kind = \"gradient\" }");
+    for (table_of, least) in [
+        ("optimizer", (|kind| defaults::<OptimizerConfig>(kind).0) as fn(Value) -> Value),
+        ("schedule", |kind| defaults::<ScheduleConfig>(kind).0),
+        ("anneal", |kind| defaults::<AnnealConfig>(kind).0),
+    ] {
+        for row in table(section(&page, &format!("#### `{table_of}`")), &KEYS_OF_KINDS) {
+            for kind in code(row[0]) {
+                let least = toml::Value::try_from(least(json!({"kind": kind.trim_matches('"')}))).unwrap();
+                let set = format!("learner.{table_of}={least}");
+                probe(&gradient, &set, &format!("learner.{table_of}.{}", code(row[1])[0]), row[3]);
+            }
+        }
+    }
+    let ada_rank = completed("learner = { kind = \"ada_rank\" }");
+    for (heading, around) in [
+        ("## Top level", ""),
+        ("### `[data.synthetic]`", "data.synthetic."),
+        ("### `[data.read]`", "data.read."),
+        ("### Conventions in a learner", "learner.convention."),
+    ] {
+        for row in table(section(&page, heading), &KEYS) {
+            probe(&ada_rank, "seed=1", &format!("{around}{}", code(row[0])[0]), row[2]);
+        }
+    }
+    for row in table(section(&page, "#### `clip`"), &["key", "meaning", "range", "example"]) {
+        probe(&gradient, "seed=1", &format!("learner.clip.{}", code(row[0])[0]), row[2]);
+    }
+    assert!(probed > 300, "{probed}");
+}
+
+#[test]
+fn every_link_of_the_page_leads_to_a_heading_or_a_file() {
+    let page = page();
+    // As GitHub names them.
+    let anchor = |heading: &str| -> String {
+        let kept =
+            heading.to_lowercase().chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c)).collect::<String>();
+        kept.replace(' ', "-")
+    };
+    let headings: Vec<String> = page
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| anchor(line.trim_start_matches('#').trim_start()))
+        .collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    for link in page.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+        match link.strip_prefix('#') {
+            Some(heading) => assert_eq!(headings.iter().filter(|known| *known == heading).count(), 1, "{link}"),
+            None => assert!(folder.join(link).is_file(), "{link}"),
+        }
+    }
+}
