@@ -39,20 +39,25 @@ pub(crate) struct Solution {
 
 /// Solves the programme; an error tells how clarabel ended.
 ///
-/// Slopes are scaled to at most 1, and the objective so that it is neither tiny nor huge, for the solver's tolerances are
-/// in part absolute. A large cost is first tried as a smaller one: where the multipliers leave room below that, no slack
-/// is needed, and the solution is that of every larger cost.
+/// Slopes and offsets are scaled to at most 1, and the objective so that it is neither tiny nor huge, for the solver's
+/// tolerances are in part absolute. A large cost is first tried as a smaller one: where the multipliers leave room below
+/// that, no slack is needed, and the solution is that of every larger cost.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
-    let steepest = planes.iter().map(|plane| dot(&plane.slope, &plane.slope)).fold(0.0, f64::max);
-    let steepest = if steepest > 0.0 { steepest } else { 1.0 };
+    let largest = |values: &mut dyn Iterator<Item = f64>| match values.fold(0.0, f64::max) {
+        0.0 => 1.0,
+        largest => largest,
+    };
+    let steepest = largest(&mut planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
+    let highest = largest(&mut planes.iter().map(|plane| plane.offset.abs()));
     let constraints = constraints(planes, steepest.sqrt().recip());
-    let whole = cost * steepest;
+    // Of `v = w sqrt(steepest) / highest` and `xi / highest`.
+    let whole = cost * steepest / highest;
     let mut tried = whole.min(FIRST_COST);
     loop {
-        let multipliers = scaled(planes, &constraints, tried)?;
+        let multipliers = scaled(planes, highest, &constraints, tried)?;
         let total: f64 = multipliers.iter().sum();
         if tried == whole || total < 0.9 * tried {
-            let multipliers = multipliers.into_iter().map(|alpha| alpha / steepest).collect();
+            let multipliers = multipliers.into_iter().map(|alpha| alpha * highest / steepest).collect();
             return Ok(feasible(planes, cost, multipliers));
         }
         tried = (tried * FIRST_COST).min(whole);
@@ -60,14 +65,14 @@ pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
 }
 
 /// The multipliers of the planes in `min 1/2 ||v||^2 + cost xi` under the scaled constraints.
-fn scaled(planes: &[Plane], constraints: &CscMatrix<f64>, cost: f64) -> Result<Vec<f64>, String> {
+fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f64) -> Result<Vec<f64>, String> {
     let features = planes[0].slope.len();
     // With a small cost the objective is about as small: then all of it is multiplied.
     let factor = cost.recip().max(1.0);
     let objective = half_square(features, factor);
     let mut linear = vec![0.0; features];
     linear.push(cost * factor);
-    let mut limits: Vec<f64> = planes.iter().map(|plane| -plane.offset).collect();
+    let mut limits: Vec<f64> = planes.iter().map(|plane| -plane.offset / highest).collect();
     limits.push(0.0);
     let settings = DefaultSettings {
         verbose: false,
@@ -164,6 +169,9 @@ mod tests {
         for cost in [1e-3, 1.0, 1e3, 1e6, 1e10] {
             let solution = solve(&[plane(1.0, &[-3000.0])], cost).unwrap();
             assert!((solution.weights[0] * 3000.0 - 1.0).abs() < 1e-6, "C = {cost}: {:?}", solution.weights);
+            // A sum over a million pairs instead of their mean.
+            let solution = solve(&[plane(1e6, &[-3e9]), plane(2e6, &[1e5])], cost).unwrap();
+            assert!((solution.weights[0] * 3.0001e3 + 1.0).abs() < 1e-6, "C = {cost}: {:?}", solution.weights);
         }
     }
 

@@ -419,15 +419,17 @@ fn every_replacement_of_a_key_is_valid() {
 }
 
 /// How the page writes a range: how it begins, values in it, values out of it.
-const RANGES: [(&str, &[&str], &[&str]); 11] = [
-    ("0 or above", &["0"], &["-1"]),
-    ("1 or above", &["1"], &["0"]),
-    ("2 or above", &["2"], &["1"]),
-    ("a whole number, 0 or above", &["0"], &["-1", "0.5"]),
-    ("above 0, at most 1 ", &["0.5", "1"], &["0", "1.5"]),
-    ("above 0; one number or a list", &["0.5", "[0.5, 1]"], &["0", "[1, 0]", "[]"]),
+const RANGES: [(&str, &[&str], &[&str]); 13] = [
+    ("0 or above", &["0", "1000"], &["-1"]),
+    ("1 or above, a divisor", &["1"], &["0", "1000"]),
+    ("1 or above", &["1", "1000"], &["0"]),
+    ("2 or above", &["2", "1000"], &["1"]),
+    ("a whole number, 0 or above", &["0", "1000"], &["-1", "0.5"]),
     ("above 0, and in the range of the parameter", &["1"], &["0"]),
-    ("above 0", &["0.5"], &["0"]),
+    ("above 0, at most 1 ", &["0.5", "1"], &["0", "1.5"]),
+    ("above 0, at most ", &["0.5"], &["0", "1000"]),
+    ("above 0; one number or a list", &["0.5", "[0.5, 1000]"], &["0", "[1, 0]", "[]"]),
+    ("above 0", &["0.5", "1000"], &["0"]),
     ("at least 0 and below 1", &["0", "0.5"], &["-0.5", "1"]),
     ("`true`, `false`; `false` where", &["false"], &["1", "true"]),
     ("`true`, `false`", &["false", "true"], &["1"]),

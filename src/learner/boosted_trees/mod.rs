@@ -54,8 +54,8 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     build: |parts| Ok(Box::new(registry::decode::<BoostedTreesConfig>(parts)?.check(registry::loss(parts)?)?)),
 };
 
-/// Derivatives by every score below this are those of a flat loss, rounded.
-const FLAT: f64 = 1e-7;
+/// Derivatives at equal scores below this share of those at scores that are gains are of a flat loss, rounded.
+const FLAT: f64 = 1e-3;
 
 /// Most doublings or halvings of a step in one round.
 const STEP_CHANGES: usize = 30;
@@ -174,6 +174,14 @@ fn towards_gains(train: &Dataset, loss: &dyn RankingLoss) -> Result<Derivatives,
     Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
 }
 
+/// `gains`, as what the first tree is fitted to, where the loss is as good as flat at equal scores.
+fn start_of_a_flat_loss(objective: &Objective, at_zero: &Derivatives, gains: Derivatives) -> Option<Derivatives> {
+    let steepest = |derivatives: &Derivatives| derivatives.gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
+    let apart: Vec<f64> = gains.gradient.iter().map(|slope| -slope).collect();
+    let (_, at_gains) = objective.derivatives(&apart);
+    (steepest(at_zero) < FLAT * steepest(&at_gains)).then_some(gains)
+}
+
 fn ensemble(trees: &[impl AsRef<[Node]>], features: usize) -> Result<TreeEnsemble, LearnerError> {
     let mut all = TreeEnsemble::new(features);
     for tree in trees {
@@ -259,8 +267,10 @@ impl Learner for BoostedTrees {
                 break StopReason::EarlyStopped;
             }
             let (documents, features) = self.sample(train, context.seed, rounds.next());
-            let flat = rounds.state.trees.is_empty() && derivatives.gradient.iter().all(|slope| slope.abs() < FLAT);
-            let start = flat.then(|| towards_gains(train, &*surrogate)).transpose()?;
+            let start = match rounds.state.trees.is_empty() && !objective.has_curvature() {
+                true => start_of_a_flat_loss(&objective, &derivatives, towards_gains(train, &*surrogate)?),
+                false => None,
+            };
             let fitted_to = start.as_ref().unwrap_or(&derivatives);
             let mut tree = grow(&bins, documents, &features, fitted_to, &self.config.tree());
             if tree.len() == 1 {
