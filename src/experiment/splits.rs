@@ -55,11 +55,14 @@ impl DataConfig {
     /// # Errors
     /// As [`split`](Self::split), and [`DataError::Option`] for data without folds or without a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Vec<Split>, DataError> {
-        let mut splits = match (&self.folds, cv.split) {
+        let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
+        let splits: Vec<Split> = match (&self.folds, cv.split) {
             (Some(folder), _) => {
+                let found = discover(folder)?;
+                check_folds(&cv.folds, found.iter().map(|fold| fold.number))?;
+                let found = found.into_iter().filter(|fold| asked(fold.number));
                 let read = |fold| self.read_fold(fold).map_err(about("data.folds"));
-                let found = discover(folder)?.into_iter();
-                found.map(read).collect::<Result<Vec<_>, _>>()?
+                return found.map(read).collect();
             }
             (None, Some(parts)) => {
                 let whole = self.split()?.train;
@@ -82,17 +85,8 @@ impl DataConfig {
                 vec![self.split()?]
             }
         };
-        if let Some(missing) = cv.folds.iter().find(|fold| !splits.iter().any(|split| split.fold == **fold)) {
-            return Err(DataError::Option {
-                option: "cv.folds",
-                found: format!("{missing} in {:?}", cv.folds),
-                expected: format!("from 1 to {}, the folds of the data", splits.len()),
-            });
-        }
-        if !cv.folds.is_empty() {
-            splits.retain(|split| cv.folds.contains(&split.fold));
-        }
-        Ok(splits)
+        check_folds(&cv.folds, splits.iter().map(|split| split.fold))?;
+        Ok(splits.into_iter().filter(|split| asked(split.fold)).collect())
     }
 
     /// Refuses data that are one split without a test set.
@@ -195,4 +189,14 @@ impl SyntheticConfig {
         let mut other = |count: usize| (count > 0).then(|| take(count));
         Ok(Split { fold: 1, train, validation: other(self.validation_queries), test: other(self.test_queries) })
     }
+}
+
+/// Refuses a fold that the data lack.
+fn check_folds(asked: &[usize], there: impl ExactSizeIterator<Item = usize> + Clone) -> Result<(), DataError> {
+    let Some(missing) = asked.iter().find(|fold| !there.clone().any(|number| number == **fold)) else { return Ok(()) };
+    Err(DataError::Option {
+        option: "cv.folds",
+        found: format!("{missing} in {asked:?}"),
+        expected: format!("from 1 to {}, the folds of the data", there.len()),
+    })
 }

@@ -102,10 +102,10 @@ impl RankingLoss for SoftmaxCrossEntropy {
             sum_documents(lists.labels.clone() * lists.log_softmax(scores * self.temperature.recip())).neg()
         };
         let loss = match self.gumbel_samples {
-            0 => cross_entropy(lists.scores.clone()),
+            0 => cross_entropy(lists.centred()),
             samples => {
                 let perturb = if self.noise_by_row { perturbed_by_row } else { perturbed };
-                let draw = |sample| cross_entropy(perturb(lists.scores.clone(), self.seed, sample));
+                let draw = |sample| cross_entropy(perturb(lists.centred(), self.seed, sample));
                 let first = draw(0);
                 (1..samples).map(draw).fold(first, |sum, loss| sum + loss) * (samples as f64).recip()
             }

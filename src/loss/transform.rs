@@ -62,9 +62,10 @@ pub trait PositionMeasure: Debug + Send + Sync {
         None
     }
 
-    /// Which queries have something to learn, `[B]`: by default those with two documents of different labels.
+    /// Which queries have something to learn, `[B]`: by default those with two documents of different gains, or, for a
+    /// measure without a gain, of different labels.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
-        lists.has_two_labels()
+        self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
     /// The measure of each query, `[B]`. It must use the same operations of the list for every input.

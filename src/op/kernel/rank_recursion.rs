@@ -4,7 +4,9 @@
 //! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one.
 
 use super::rank_expectation::{beats, flushed};
-use super::{BLOCK, Kernel, Real, TILE, dispatch, documents, for_each, gather, reduce, scatter, stripes, sum};
+use super::{
+    BLOCK, Kernel, Real, TILE, dispatch, diverged, documents, for_each, gather, reduce, scatter, stripes, sum,
+};
 
 /// Numbers that the distributions of one tile may take, and fewest rows of a tile.
 const TILE_NUMBERS: usize = 1 << 20;
@@ -117,7 +119,8 @@ pub(in crate::op) fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, sigm
         let x = gather(x, &members);
         let mut expected = vec![T::ZERO; x.len()];
         let rows = rows_of_tile(ranks, 1);
-        let tiles = expected.chunks_mut(rows).enumerate().collect();
+        let diverged = diverged(&x, &mut expected);
+        let tiles = if diverged { Vec::new() } else { expected.chunks_mut(rows).enumerate().collect() };
         for_each(tiles, x.len() * x.len() * ranks, |(tile, out)| {
             let mut p = vec![T::ZERO; ranks * out.len()];
             let trials = Trials { x: &x, start: tile * rows, rate };
@@ -278,6 +281,9 @@ pub(in crate::op) fn rank_recursion_gradient<T: Real>(
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
         let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
         let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
+        if diverged(&x, &mut to_rows) {
+            return scatter(to_x, &members, &to_rows);
+        }
         let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
         for_each(tasks, x.len() * x.len() * ranks, |((to_rows, to_all), stripe)| {
             let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));
