@@ -186,6 +186,10 @@ impl ExperimentConfig {
         if config.name.is_empty() {
             config.name = document.stem();
         }
+        // A folder of this name is made.
+        if config.name.contains(['/', '\\']) || matches!(config.name.as_str(), "." | "..") {
+            return Err(document.refuse("name", &format!("found {:?}, expected a name without slashes", config.name)));
+        }
         for path in config.data.paths_mut() {
             *path = document.folder().join(&path);
             // Standard input is for the command line.

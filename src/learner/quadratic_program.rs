@@ -79,6 +79,11 @@ fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f6
         max_threads: 1,
         tol_gap_rel: 1e-10,
         tol_feas: 1e-10,
+        // There is always a solution: what looks like a certificate that there is none is rounding.
+        tol_infeas_abs: 1e-30,
+        tol_infeas_rel: 1e-30,
+        reduced_tol_infeas_abs: 1e-30,
+        reduced_tol_infeas_rel: 1e-30,
         ..DefaultSettings::default()
     };
     let cones = [NonnegativeConeT(limits.len())];

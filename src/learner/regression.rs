@@ -61,8 +61,9 @@ impl RegressionConfig {
     /// Checks every parameter.
     ///
     /// # Errors
-    /// [`LearnerError::Parameter`] when a lambda is not above 0.
+    /// A lambda that is not above 0; a gain table that is empty or has a negative entry.
     pub fn check(&self) -> Result<Regression, LearnerError> {
+        self.gain.check()?;
         Ok(Regression { lambdas: self.lambda.positive("lambda")?, config: self.clone() })
     }
 }

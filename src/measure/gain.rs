@@ -46,7 +46,7 @@ impl Gain {
     }
 
     /// A table must hold finite numbers, 0 or above.
-    pub(super) fn check(&self) -> Result<(), MeasureError> {
+    pub(crate) fn check(&self) -> Result<(), MeasureError> {
         match self {
             Gain::Table(table) if table.is_empty() => {
                 Err(MeasureError::convention("gain.table", "no entry", "one gain a label"))

@@ -6,6 +6,7 @@ mod common;
 mod bad_input;
 mod commands;
 mod compare;
+mod config_reference;
 mod configs;
 mod convert;
 mod disk;
