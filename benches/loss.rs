@@ -1,4 +1,5 @@
-//! Forward and backward pass of every registered loss: 64 lists of 128 documents, float32 on Flex. Throughput is of documents.
+//! Forward and backward pass of every registered loss: 64 lists of 128 documents, float32 on Flex. Throughput is of
+//! documents.
 
 use std::hint::black_box;
 

@@ -4,9 +4,9 @@
 //! cargo run --release --example losses_side_by_side -- [FOLDS] [--epochs 20] [--scorer linear|mlp|both]
 //! ```
 //!
-//! `FOLDS` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ...; without it, generated data in five parts. Each
-//! model is the epoch with the best validation NDCG@10; figures are of the test queries in the `letor` convention, the mean of
-//! the folds and the standard error over queries.
+//! `FOLDS` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ...; without it, generated data in five parts.
+//! Each model is the epoch with the best validation NDCG@10; figures are of the test queries in the `letor`
+//! convention, the mean of the folds and the standard error over queries.
 
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,8 @@
 //! cargo run --release --no-default-features --example plug_into_your_model
 //! ```
 //!
-//! `TwoTower` and the loop below are ordinary burn code that knows nothing of this crate; the three marked lines are all that
-//! ranking adds to training, and `ndcg` is all that it adds to evaluation.
+//! `TwoTower` and the loop below are ordinary burn code that knows nothing of this crate; the three marked lines are
+//! all that ranking adds to training, and `ndcg` is all that it adds to evaluation.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};

@@ -1,4 +1,5 @@
-//! Configuration files: an error with its place, or a configuration that says the same when it is written and read back.
+//! Configuration files: an error with its place, or a configuration that says the same when it is written and read
+//! back.
 #![no_main]
 
 use std::path::Path;

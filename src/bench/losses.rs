@@ -53,8 +53,8 @@ pub enum OpPath {
     Tensor,
 }
 
-/// Bytes that the automatic differentiation of a tensor definition keeps for a pair of documents, roughly: 13 numbers, as
-/// measured with `approx_ndcg`.
+/// Bytes that the automatic differentiation of a tensor definition keeps for a pair of documents, roughly: 13 numbers,
+/// as measured with `approx_ndcg`.
 const BYTES_A_PAIR: u64 = 4 * 13;
 
 impl OpPath {

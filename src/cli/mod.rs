@@ -98,8 +98,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Makes the calling thread one of rayon's: short parallel work then begins on it at once, where it would otherwise wait for
-/// another thread to wake. For commands that start no threads of their own, which would have to share those that are left.
+/// Makes the calling thread one of rayon's: short parallel work then begins on it at once, where it would otherwise
+/// wait for another thread to wake. For commands that start no threads of their own, which would have to share those
+/// that are left.
 fn work_on_this_thread() {
     // An error says that the pool is there already, which serves as well.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();

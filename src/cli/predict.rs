@@ -24,8 +24,8 @@ pub struct PredictArgs {
     /// File to write; standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
-    /// Write a TREC run with this tag instead of one score a line; documents are named by their identifiers, or numbered
-    /// in a query where these are absent, have blanks or come twice
+    /// Write a TREC run with this tag instead of one score a line; documents are named by their identifiers, or
+    /// numbered in a query where these are absent, have blanks or come twice
     #[arg(long, value_name = "TAG")]
     run_id: Option<String>,
     /// Write the labels of DATA there as TREC qrels, with the same names of documents

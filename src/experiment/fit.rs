@@ -102,7 +102,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The selection measure of the fitted ranker: on validation queries where there are some, else on training queries.
+    /// The selection measure of the fitted ranker: on validation queries where there are some, else on training
+    /// queries.
     pub fn selection(&self) -> f64 {
         let set = self.evaluations.get("validation").or_else(|| self.evaluations.get("train"));
         set.and_then(|evaluation| evaluation.means.first()).map_or(f64::NAN, |(_, mean)| *mean)

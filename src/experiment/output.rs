@@ -108,8 +108,8 @@ impl OutputFolder {
 
     /// Takes the folder for a run of `kind` with the resolved configuration, which is written into it.
     ///
-    /// What is there stays where `claim` continues it, and where it is a finished run of this configuration, which will be
-    /// written again; otherwise only [`Claim::Overwrite`] takes its place.
+    /// What is there stays where `claim` continues it, and where it is a finished run of this configuration, which
+    /// will be written again; otherwise only [`Claim::Overwrite`] takes its place.
     ///
     /// # Errors
     /// [`OutputError::Occupied`] by another run, or by an unfinished one that `claim` does not continue;

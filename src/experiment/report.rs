@@ -1,5 +1,5 @@
-//! `report.json`: what a run found, the same bytes for the same configuration and seed on the CPU. What may differ between
-//! machines and moments is in `run.json` ([`RunRecord`](super::RunRecord)).
+//! `report.json`: what a run found, the same bytes for the same configuration and seed on the CPU. What may differ
+//! between machines and moments is in `run.json` ([`RunRecord`](super::RunRecord)).
 
 use std::collections::BTreeMap;
 

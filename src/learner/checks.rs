@@ -100,7 +100,8 @@ pub(crate) fn trainable(
     }
 }
 
-/// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it for want of a measure of its own.
+/// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it for want of a measure of its
+/// own.
 pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {
     if matches!(measure, Measure::Dcg(_) | Measure::KendallTau) {
         let reason = format!(

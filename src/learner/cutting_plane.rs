@@ -1,9 +1,9 @@
-//! Minimisation of `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by cutting planes (Joachims, 2006, one slack; with the
-//! line search of Franc and Sonnenburg, 2008).
+//! Minimisation of `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by cutting planes (Joachims, 2006, one slack;
+//! with the line search of Franc and Sonnenburg, 2008).
 //!
-//! A round adds planes under `R`, solves the quadratic programme over all planes, which bounds the minimum from below, and
-//! searches the segment from the best point so far to the programme's solution. The difference of the best value and
-//! the highest bound is the duality gap: a certificate, not an estimate.
+//! A round adds planes under `R`, solves the quadratic programme over all planes, which bounds the minimum from below,
+//! and searches the segment from the best point so far to the programme's solution. The difference of the best value
+//! and the highest bound is the duality gap: a certificate, not an estimate.
 //!
 //! Cost of a round: a few evaluations of the risk and one quadratic programme over the planes in use.
 
@@ -193,8 +193,8 @@ impl CuttingPlanes {
     }
 }
 
-/// The minimum of `max` of two parabolas of curvature `length` through the values and slopes at both ends: the objective
-/// along the segment, were the risk as its planes at both ends say.
+/// The minimum of `max` of two parabolas of curvature `length` through the values and slopes at both ends: the
+/// objective along the segment, were the risk as its planes at both ends say.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.

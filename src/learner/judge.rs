@@ -26,7 +26,8 @@ impl Judge {
         self.measure
     }
 
-    /// The value of each query that counts, in order. Scores are compared as `f32`, the type in which a model gives them.
+    /// The value of each query that counts, in order. Scores are compared as `f32`, the type in which a model gives
+    /// them.
     pub(crate) fn counted(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
         self.counted_of_model(data, &scores)

@@ -40,8 +40,8 @@ pub(crate) struct Solution {
 /// Solves the programme; an error tells how clarabel ended.
 ///
 /// Slopes and offsets are scaled to at most 1, and the objective so that it is neither tiny nor huge, for the solver's
-/// tolerances are in part absolute. A large cost is first tried as a smaller one: where the multipliers leave room below
-/// that, no slack is needed, and the solution is that of every larger cost.
+/// tolerances are in part absolute. A large cost is first tried as a smaller one: where the multipliers leave room
+/// below that, no slack is needed, and the solution is that of every larger cost.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     let largest = |values: &mut dyn Iterator<Item = f64>| match values.fold(0.0, f64::max) {
         0.0 => 1.0,

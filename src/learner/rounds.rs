@@ -1,10 +1,10 @@
 //! What every learner with an outer loop keeps between rounds: the history, the best round, and a state that a killed
 //! fit continues from.
 //!
-//! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as saving
-//! takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit ends in
-//! the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner, parameters,
-//! seed, selection measure with its convention, and data.
+//! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as
+//! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
+//! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
+//! parameters, seed, selection measure with its convention, and data.
 //!
 //! ```text
 //! let mut rounds = Rounds::start("name", &params, train, validation, Some(limit), context, State::default)?;

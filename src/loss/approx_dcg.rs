@@ -1,7 +1,7 @@
 //! ApproxDCG: DCG at approximate positions, not normalised.
 //!
-//! `sum_i G(y_i) / log2(1 + p_i)`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations 9 and 10). Unlike
-//! ApproxNDCG it weighs a query by its gains.
+//! `sum_i G(y_i) / log2(1 + p_i)`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations
+//! 9 and 10). Unlike ApproxNDCG it weighs a query by its gains.
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.
 

@@ -1,7 +1,8 @@
 //! Approximate Kendall's tau between scores and labels.
 //!
-//! `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`: the sign of the score difference, smoothed by the logistic step of
-//! approximation-framework, equation 9 (`2 sigmoid(t) - 1 = tanh(t / 2)`). In [-1, 1]; pairs of one label do not count.
+//! `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`: the sign of the score difference, smoothed by the
+//! logistic step of approximation-framework, equation 9 (`2 sigmoid(t) - 1 = tanh(t / 2)`). In [-1, 1]; pairs of one
+//! label do not count.
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.
 

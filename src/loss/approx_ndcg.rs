@@ -1,8 +1,9 @@
 //! ApproxNDCG: NDCG at approximate positions.
 //!
-//! `sum_i G(y_i) / log2(1 + p_i) / Z`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`; with a cut-off `k`, each term times
-//! `sigmoid(beta (k + 1/2 - p_i))`, and `Z` the ideal DCG at `k` (approximation-framework, equations 9, 10 and 15; the truncation
-//! function is equation 12's). Tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems 3 and 6.
+//! `sum_i G(y_i) / log2(1 + p_i) / Z`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`; with a cut-off `k`, each term
+//! times `sigmoid(beta (k + 1/2 - p_i))`, and `Z` the ideal DCG at `k` (approximation-framework, equations 9, 10 and
+//! 15; the truncation function is equation 12's). Tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems
+//! 3 and 6.
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.
 

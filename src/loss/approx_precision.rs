@@ -1,7 +1,7 @@
 //! Approximate precision at a cut-off.
 //!
-//! `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, section 3.1
-//! with the truncation function of equation 12).
+//! `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`
+//! (approximation-framework, section 3.1 with the truncation function of equation 12).
 //!
 //! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
 

@@ -1,8 +1,8 @@
 //! Upper bounds of `1 - E`, `E` a measure in [0, 1], as losses (direct-optimization, section 4).
 //!
-//! Type one bounds are functions of the measure of the ranked list: `exp(-E)` and `log2(1 + exp(-E))` (section 4.1; AdaRank).
-//! Type two bounds compare perfect permutations `p` with imperfect ones `q` (section 4.2; PermuRank, SVM-MAP), with
-//! `d = E(p) - E(q)` and `m = F(p) - F(q)`:
+//! Type one bounds are functions of the measure of the ranked list: `exp(-E)` and `log2(1 + exp(-E))` (section 4.1;
+//! AdaRank). Type two bounds compare perfect permutations `p` with imperfect ones `q` (section 4.2; PermuRank,
+//! SVM-MAP), with `d = E(p) - E(q)` and `m = F(p) - F(q)`:
 //!
 //! | bound | term |
 //! |---|---|
@@ -11,14 +11,15 @@
 //! | logistic | `d log2(1 + exp(-m))` |
 //! | exponential | `d exp(-m)` |
 //!
-//! and take the largest term or the sum. `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, `z_kl = 1` if `p` has `k` ahead of
-//! `l` and -1 otherwise (equation 11), is linear in the scores, so that any scorer can be trained through it: the document at
-//! position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`.
+//! and take the largest term or the sum. `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, `z_kl = 1` if `p` has
+//! `k` ahead of `l` and -1 otherwise (equation 11), is linear in the scores, so that any scorer can be trained through
+//! it: the document at position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`.
 //! Over documents of different levels only, the other definition of the paper (that of SVM-MAP, for two levels),
-//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, `P` the pairs whose levels differ, an order inside a level does not count.
+//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, `P` the pairs whose levels differ, an order inside a
+//! level does not count.
 //!
-//! Cost: O(n) a permutation (O(n + L) over documents of `L` levels) and O(1) a pair of permutations. A query without perfect or without imperfect permutation, or
-//! with one document, has loss 0 and gradient 0.
+//! Cost: O(n) a permutation (O(n + L) over documents of `L` levels) and O(1) a pair of permutations. A query without
+//! perfect or without imperfect permutation, or with one document, has loss 0 and gradient 0.
 
 use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
@@ -125,8 +126,8 @@ pub struct PermutationSet {
 }
 
 impl PermutationSet {
-    /// Empty sets of a query of `documents` documents whose perfect permutations have the measure `perfect_measure` (1 for a
-    /// normalised measure).
+    /// Empty sets of a query of `documents` documents whose perfect permutations have the measure `perfect_measure` (1
+    /// for a normalised measure).
     pub fn new(documents: usize, perfect_measure: f64) -> Self {
         Self {
             documents,
@@ -232,8 +233,8 @@ pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
     coefficients
 }
 
-/// Coefficient of each document's score in `F(order)` over the pairs of documents whose `levels` differ, indexed by document;
-/// zeros without such a pair.
+/// Coefficient of each document's score in `F(order)` over the pairs of documents whose `levels` differ, indexed by
+/// document; zeros without such a pair.
 pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     let levels_count = levels.iter().max().map_or(0, |&highest| highest as usize + 1);
     let mut below = vec![0i64; levels_count];
@@ -437,7 +438,8 @@ mod tests {
 
     #[test]
     fn every_bound_is_above_the_basic_loss() {
-        // Theorem 2 on all orders of three documents: with the full sets, the loss is at least 1 - E of the sorted order.
+        // Theorem 2 on all orders of three documents: with the full sets, the loss is at least 1 - E of the sorted
+        // order.
         let measure = |order: &[u32]| if order[0] == 0 { 1.0 } else { 1.0 / (1 + order[1]) as f64 / 2.0 };
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         let mut full = PermutationSet::new(3, 1.0);

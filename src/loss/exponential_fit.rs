@@ -1,13 +1,13 @@
 //! A completely monotone discount as a positive sum of exponentials, `D(1 + r) = sum_m c_m z_m^r`, `r = 0 .. n - 1`.
 //!
 //! By Bernstein's theorem `1 / log2(2 + r)`, `1 / ln(2 + r)` and `(1 + r)^-beta` are Laplace transforms of positive
-//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares, reweighted
-//! towards the smallest largest error. Non-negative coefficients add up to `D(1)`, so nothing cancels in float32, which an
-//! unconstrained fit does not give. `2^-r` and a constant are one term, exactly.
+//! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares,
+//! reweighted towards the smallest largest error. Non-negative coefficients add up to `D(1)`, so nothing cancels in
+//! float32, which an unconstrained fit does not give. `2^-r` and a constant are one term, exactly.
 //!
 //! Cost: one search for each (discount, power of two above `n`, tolerance, precision) of a process. With the tolerances
-//! of SoftRank, measured on one core: below 0.1 s up to 1000 documents, about 0.05 s in float32 and 0.25 s in float64 for
-//! 10^4, 0.2 s and 1 s for 10^5.
+//! of SoftRank, measured on one core: below 0.1 s up to 1000 documents, about 0.05 s in float32 and 0.25 s in float64
+//! for 10^4, 0.2 s and 1 s for 10^5.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -78,8 +78,8 @@ impl ExponentialFit {
     }
 }
 
-/// The fit of `discount` for lists of up to `n` documents with scores of the given type: the fewest terms whose error is at
-/// most `tolerance`.
+/// The fit of `discount` for lists of up to `n` documents with scores of the given type: the fewest terms whose error
+/// is at most `tolerance`.
 ///
 /// The length is `n` rounded up to a power of two (at least 16). The result, be it an error, is a function of the
 /// arguments alone and is kept for the life of the process.
@@ -173,15 +173,15 @@ fn single_term(discount: &Discount) -> Option<ExponentialTerm> {
     }
 }
 
-/// Bases `exp(-t)` for rates in geometric progression, rounded to float32: a base that float32 cannot hold would be off by
-/// one relative error in all of its `n` factors, 1e-5 in the discount for `n = 10^4`.
+/// Bases `exp(-t)` for rates in geometric progression, rounded to float32: a base that float32 cannot hold would be
+/// off by one relative error in all of its `n` factors, 1e-5 in the discount for `n = 10^4`.
 fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
     let ratio = (high / low).ln() / (count - 1) as f64;
     (0..count).map(|m| f64::from((-low * (ratio * m as f64).exp()).exp() as f32)).collect()
 }
 
-/// Ranks (from 0) at which the fit is made: all the first ones, then a geometric progression; a sum of exponentials this
-/// smooth cannot leave its error between them.
+/// Ranks (from 0) at which the fit is made: all the first ones, then a geometric progression; a sum of exponentials
+/// this smooth cannot leave its error between them.
 fn sampled_ranks(length: usize) -> Vec<usize> {
     let dense = length.min(24);
     let mut ranks: Vec<usize> = (0..dense).collect();

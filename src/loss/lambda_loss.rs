@@ -1,6 +1,7 @@
 //! LambdaLoss: bounds of NDCG as weighted logistic losses.
 //!
-//! `sum w_ij log2(1 + exp(-sigma (s_i - s_j)))`, with gains `G = G(y) / Z`, ranks `r` by score and `D(r) = 1 / log2(1 + r)`:
+//! `sum w_ij log2(1 + exp(-sigma (s_i - s_j)))`, with gains `G = G(y) / Z`, ranks `r` by score and
+//! `D(r) = 1 / log2(1 + r)`:
 //!
 //! | `weights` | pairs | `w_ij` |
 //! |---|---|---|
@@ -8,8 +9,8 @@
 //! | `ndcg_loss2` | `y_i > y_j` | `abs(G_i - G_j) (D(d) - D(d + 1))`, `d = abs(r_i - r_j)` |
 //! | `ndcg_loss2_pp` | `y_i > y_j` | `abs(G_i - G_j) (mu (D(d) - D(d + 1)) + abs(D(r_i) - D(r_j)))` |
 //!
-//! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D for our D.) The
-//! weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
+//! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D
+//! for our D.) The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
 //!
 //! Cost: O(n^2). A query with one label only has loss 0. Equal scores are ranked by position.
 

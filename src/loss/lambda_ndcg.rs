@@ -1,8 +1,8 @@
 //! LambdaRank: RankNet with each pair weighted by the change of NDCG@k when its documents swap places.
 //!
-//! `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, `r` the ranks by score, `D` the discount
-//! `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the gradient is LambdaRank's (Burges, From RankNet to
-//! LambdaRank to LambdaMART, section 4).
+//! `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, `r` the ranks by score,
+//! `D` the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the gradient is
+//! LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4).
 //!
 //! Cost: O(n^2). A query with one label only has loss 0. Equal scores are ranked by position.
 

@@ -1,11 +1,11 @@
 //! ListMLE: negative log likelihood of the labels' order under the Plackett-Luce model of the scores.
 //!
-//! `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, `(t)` the document at place `t` when sorted by descending label, ties by position
-//! (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9). With a cut-off the likelihood is of the
-//! first `k` places.
+//! `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, `(t)` the document at place `t` when sorted by descending
+//! label, ties by position (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9). With
+//! a cut-off the likelihood is of the first `k` places.
 //!
-//! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums, which are log-sum-exp throughout: nothing underflows
-//! however far apart the scores are. A query with one label only has loss 0.
+//! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums, which are log-sum-exp throughout: nothing
+//! underflows however far apart the scores are. A query with one label only has loss 0.
 
 use burn::config::Config;
 use burn::tensor::activation::log_sigmoid;

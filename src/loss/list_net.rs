@@ -1,7 +1,7 @@
 //! ListNet: cross entropy of the top-one distributions of labels and scores.
 //!
-//! `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise approach, section 4.3, with
-//! the labels themselves as the target's scores).
+//! `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise approach,
+//! section 4.3, with the labels themselves as the target's scores).
 //!
 //! Cost: O(n). A query with one label only has loss 0.
 

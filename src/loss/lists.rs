@@ -44,8 +44,8 @@ impl Lists {
         sum_documents(self.mask.clone())
     }
 
-    /// Gain of each document, 0 at padded places: `[B, N]`. Labels outside the domain of the gain give no meaningful value;
-    /// see [`check_labels`](super::RankingLoss::check_labels).
+    /// Gain of each document, 0 at padded places: `[B, N]`. Labels outside the domain of the gain give no meaningful
+    /// value; see [`check_labels`](super::RankingLoss::check_labels).
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         let y = self.labels.clone();
         let gains = match gain {
@@ -73,7 +73,8 @@ impl Lists {
         (self.scores.clone() - scores.gather(1, nearest)).mask_fill(self.padded.clone(), 0.0)
     }
 
-    /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations 9 and 10): `[B, N]`.
+    /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations 9 and 10):
+    /// `[B, N]`.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
         // The sum has the term j = i, phi(0) = 1/2.
         step_sum(self.scores.clone(), self.mask.clone(), alpha, step) + 0.5
@@ -85,7 +86,8 @@ impl Lists {
         at_rank(ranks, table) * self.mask.clone()
     }
 
-    /// The largest `sum_i gains_i D(r_i)` of each query that any order attains, 1 in place of 0 so that it can divide: `[B]`.
+    /// The largest `sum_i gains_i D(r_i)` of each query that any order attains, 1 in place of 0 so that it can divide:
+    /// `[B]`.
     pub fn ideal_dcg(&self, gains: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<1> {
         let discounts = discount_table(discount, self.mask.dims()[1], k);
         one_in_place_of_zero(ideal_dcg(gains, self.mask.clone(), discounts))

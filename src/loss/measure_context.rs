@@ -6,8 +6,8 @@
 //! | [`sum_with_above`](MeasureContext::sum_with_above) | at ranks | `sigmoid(beta (p_x - p_y))` for "y above x" | running sums of `sum_i b_i h_ij` | not defined |
 //! | [`sum_with_none_above`](MeasureContext::sum_with_none_above) | at ranks | the same | running products | not defined |
 //!
-//! The expected family knows the distribution of each rank alone, not of two together, so that products of functions of two
-//! ranks are not defined in it.
+//! The expected family knows the distribution of each rank alone, not of two together, so that products of functions
+//! of two ranks are not defined in it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -132,8 +132,8 @@ impl<'a> MeasureContext<'a> {
         sum_documents(a * self.at_ranks(f, k) * sum_at_or_above(self.lists.ranks(), b))
     }
 
-    /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. The memory is
-    /// O(n^2).
+    /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. The
+    /// memory is O(n^2).
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places
@@ -153,8 +153,8 @@ impl<'a> MeasureContext<'a> {
         sum_documents(a * self.at_ranks(f, k) * none_above(above, b))
     }
 
-    /// `sum_x a_x f(r_x)` in the order that sorts `a`, which is its largest value for a decreasing `f`; 1 in place of 0 so that
-    /// it can divide: `[B]`. Carries no gradient.
+    /// `sum_x a_x f(r_x)` in the order that sorts `a`, which is its largest value for a decreasing `f`; 1 in place of
+    /// 0 so that it can divide: `[B]`. Carries no gradient.
     pub fn ideal(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
         let ranks = rank(a.clone(), self.lists.mask.clone());
         one_in_place_of_zero(sum_documents(a.detach() * self.at(f, ranks, k)))

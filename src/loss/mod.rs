@@ -119,7 +119,8 @@ pub enum Orientation {
 ///
 /// # Promises
 /// - padding never matters: value and gradient are bit-equal whatever the padded scores and labels hold (NaN included);
-/// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a mean;
+/// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a
+///   mean;
 /// - permuting the documents of a query permutes the gradient and keeps the value (up to ties that go by position);
 /// - value and gradient are finite for `|score| <= 1e4` and labels up to 1e4, where the gain allows those;
 /// - constants take the type of the scores, so that `f64` scores give an `f64` loss.
@@ -139,8 +140,8 @@ pub trait RankingLoss: Debug + Send + Sync {
         None
     }
 
-    /// Loss of each query of clean lists, `[B]`. Degenerate queries are zeroed by the caller, which also zeroes the gradient
-    /// that comes back: the derivatives at a degenerate query need only be finite.
+    /// Loss of each query of clean lists, `[B]`. Degenerate queries are zeroed by the caller, which also zeroes the
+    /// gradient that comes back: the derivatives at a degenerate query need only be finite.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;
 
     /// Which queries have something to learn, `[B]`: by default those with two documents of different gains, or, for a
@@ -149,8 +150,8 @@ pub trait RankingLoss: Debug + Send + Sync {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
-    /// How the loss is evaluated in lists of up to `documents` documents, and the measured errors of that; `None` for a loss
-    /// that is its formula at every length.
+    /// How the loss is evaluated in lists of up to `documents` documents, and the measured errors of that; `None` for
+    /// a loss that is its formula at every length.
     ///
     /// # Errors
     /// An approximation that was asked for and misses its tolerance at this length.
@@ -178,8 +179,8 @@ pub trait RankingLoss: Debug + Send + Sync {
         reduce(self.forward_no_reduction(scores, labels, mask), reduction)
     }
 
-    /// Reduced loss with a weight for each query: `sum w l` (`Sum`) or `sum w l / sum w` (the means; 0 when all weights are
-    /// 0). Weights carry no gradient.
+    /// Reduced loss with a weight for each query: `sum w l` (`Sum`) or `sum w l / sum w` (the means; 0 when all
+    /// weights are 0). Weights carry no gradient.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask`: `[batch, documents]`
@@ -196,12 +197,12 @@ pub trait RankingLoss: Debug + Send + Sync {
         reduce_weighted(self.forward_no_reduction(scores, labels, mask), weights, reduction)
     }
 
-    /// [`forward`](RankingLoss::forward), or [`forward_weighted`](RankingLoss::forward_weighted) where there are weights, of
-    /// input that is checked first. Reads the tensors back from the device.
+    /// [`forward`](RankingLoss::forward), or [`forward_weighted`](RankingLoss::forward_weighted) where there are
+    /// weights, of input that is checked first. Reads the tensors back from the device.
     ///
     /// # Errors
-    /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the domain of
-    /// the gain; a weight that is negative or not finite. The message names the query and the document.
+    /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the
+    /// domain of the gain; a weight that is negative or not finite. The message names the query and the document.
     fn try_forward(
         &self,
         scores: Tensor<2>,
@@ -220,7 +221,8 @@ pub trait RankingLoss: Debug + Send + Sync {
         }
     }
 
-    /// Checks the labels of a dataset, query `q` being `labels[offsets[q]..offsets[q + 1]]`, against the domain of the gain.
+    /// Checks the labels of a dataset, query `q` being `labels[offsets[q]..offsets[q + 1]]`, against the domain of the
+    /// gain.
     ///
     /// # Errors
     /// The first label outside it, or offsets that do not partition the labels.

@@ -1,11 +1,11 @@
 //! NeuralNDCG: NDCG of documents sorted by NeuralSort.
 //!
-//! Row `r` of NeuralSort's matrix is `P_r = softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature)`, a relaxed indicator
-//! of the document at rank `r` (Grover et al., Stochastic optimization of sorting networks via continuous relaxations, equation
-//! 4). Sinkhorn's scaling, columns then rows, makes it nearly doubly stochastic; `1/Z sum_r D(r) sum_j P_rj G(y_j)` is the
-//! surrogate (Pobrotyn and Bialobrzeski, NeuralNDCG, equations 8 and 9). With `transposed` the scaling is of the transposed
-//! matrix, rows then columns (equation 10); without iterations both are the NeuralSort NDCG of TF-Ranking. Tends to NDCG@k as
-//! the temperature tends to 0.
+//! Row `r` of NeuralSort's matrix is `P_r = softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature)`, a
+//! relaxed indicator of the document at rank `r` (Grover et al., Stochastic optimization of sorting networks via
+//! continuous relaxations, equation 4). Sinkhorn's scaling, columns then rows, makes it nearly doubly stochastic;
+//! `1/Z sum_r D(r) sum_j P_rj G(y_j)` is the surrogate (Pobrotyn and Bialobrzeski, NeuralNDCG, equations 8 and 9).
+//! With `transposed` the scaling is of the transposed matrix, rows then columns (equation 10); without iterations both
+//! are the NeuralSort NDCG of TF-Ranking. Tends to NDCG@k as the temperature tends to 0.
 //!
 //! Cost: O(iterations n^2) time and memory. A query with one label only has loss 0.
 
@@ -92,8 +92,8 @@ impl RankingLoss for NeuralNdcg {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let [_, n] = lists.scores.dims();
-        // Every document and every rank of a query keeps a share of 1/n at least; rows and columns of padding, a sum of 0,
-        // are divided by 1.
+        // Every document and every rank of a query keeps a share of 1/n at least; rows and columns of padding, a sum
+        // of 0, are divided by 1.
         let padded = [
             (1, lists.padded.clone().float().cast(lists.scores.dtype()).unsqueeze_dim::<3>(1)),
             (2, (rank_rows(lists).neg() + 1.0).unsqueeze_dim::<3>(2)),
@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn scaling_makes_the_matrix_doubly_stochastic() {
-        // With all gains alike, the gain at every rank is the row's sum times it; columns count in the transposed order.
+        // With all gains alike, the gain at every rank is the row's sum times it; columns count in the transposed
+        // order.
         let config = NeuralNdcgConfig::new().with_gain(Gain::Table(vec![1.0, 1.0]));
         let scores = Tensor::<2>::from_data([[0.3f64, -0.2, 1.0, 0.9]], (&Device::flex(), DType::F64));
         let lists = Lists::new(scores.clone(), scores.zeros_like(), scores.clone().equal(scores));

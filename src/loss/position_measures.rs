@@ -1,5 +1,5 @@
-//! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, precision, average precision and reciprocal
-//! rank.
+//! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, precision, average precision and
+//! reciprocal rank.
 //!
 //! The expected family defines the first three; see [`MeasureContext`] for the operations.
 

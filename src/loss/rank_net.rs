@@ -1,7 +1,8 @@
 //! RankNet: logistic loss over the pairs that the labels order.
 //!
-//! `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`, the cross entropy of `P(i above j) = sigmoid(sigma (s_i - s_j))` (Burges et al.,
-//! Learning to rank using gradient descent, equation 3, for certain preferences).
+//! `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`, the cross entropy of
+//! `P(i above j) = sigmoid(sigma (s_i - s_j))` (Burges et al., Learning to rank using gradient descent, equation 3,
+//! for certain preferences).
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.
 

@@ -1,5 +1,5 @@
-//! The registry: every loss once, with its documentation, defaults and constructor. The command line, configuration files,
-//! the property suite, the benchmarks and the documentation read it.
+//! The registry: every loss once, with its documentation, defaults and constructor. The command line, configuration
+//! files, the property suite, the benchmarks and the documentation read it.
 
 use burn::config::Config;
 use serde::{Deserialize, Serialize};

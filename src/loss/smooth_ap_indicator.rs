@@ -1,10 +1,10 @@
 //! SmoothAP from indicators: average precision with soft indicators of "document i is at rank j".
 //!
-//! With `P_j = sum_i l_i h_ij` the soft relevance of rank `j`, `1/|l| sum_j P_j 1/j sum_{t <= j} P_t` (smoothrank, section 4.2, the two
-//! approximations combined). Tends to average precision as `sigma` tends to 0.
+//! With `P_j = sum_i l_i h_ij` the soft relevance of rank `j`, `1/|l| sum_j P_j 1/j sum_{t <= j} P_t` (smoothrank,
+//! section 4.2, the two approximations combined). Tends to average precision as `sigma` tends to 0.
 //!
-//! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query whose documents are all relevant or all
-//! irrelevant has loss 0.
+//! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query whose documents are all relevant or
+//! all irrelevant has loss 0.
 
 use burn::config::Config;
 use burn::tensor::{Bool, Tensor};
@@ -78,7 +78,8 @@ impl RankingLoss for SmoothApIndicator {
     }
 }
 
-/// `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory: a logistic step between ranks, which differ by 1 at least, is 0 or 1.
+/// `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory: a logistic step between ranks, which differ by 1 at
+/// least, is 0 or 1.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers), `v`, output: `[batch, documents]`

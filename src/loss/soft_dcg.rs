@@ -1,7 +1,7 @@
 //! SoftDCG: the expectation of any gain and discount measure when scores are noisy.
 //!
-//! `sum_j G(y_j) E[D(1 + R_j)]`, the rank `R_j` a sum of independent trials "k beats j" (softrank-directness, section III), not
-//! divided by the ideal DCG. Tends to DCG@k as `sigma` tends to 0.
+//! `sum_j G(y_j) E[D(1 + R_j)]`, the rank `R_j` a sum of independent trials "k beats j" (softrank-directness, section
+//! III), not divided by the ideal DCG. Tends to DCG@k as `sigma` tends to 0.
 //!
 //! Cost: as [`SoftNdcg`](super::SoftNdcg). A query with one label only has loss 0.
 
@@ -55,8 +55,8 @@ impl SoftDcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the discount
-    /// does not allow.
+    /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
+    /// discount does not allow.
     pub fn init(&self) -> Result<SoftDcg, LossError> {
         let expected = ExpectedDiscount {
             discount: self.discount.with_exponent(self.exponent),

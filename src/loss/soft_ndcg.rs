@@ -1,11 +1,11 @@
 //! SoftNDCG: the expectation of NDCG when scores are noisy.
 //!
-//! `1/Z sum_j G(y_j) E[D(1 + R_j)]`, the rank `R_j` a sum of independent trials "k beats j" (softrank-directness, section III). It
-//! is the expectation of the discount, not the discount of the expected rank, which is smaller by Jensen's inequality.
-//! Tends to NDCG@k as `sigma` tends to 0, within the bound of Theorem 2.
+//! `1/Z sum_j G(y_j) E[D(1 + R_j)]`, the rank `R_j` a sum of independent trials "k beats j" (softrank-directness,
+//! section III). It is the expectation of the discount, not the discount of the expected rank, which is smaller by
+//! Jensen's inequality. Tends to NDCG@k as `sigma` tends to 0, within the bound of Theorem 2.
 //!
-//! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, M about 14 exponentials in float32; O(k n^2) with a
-//! cut-off; O(n^3) by the recursion (see [`Evaluation`]). A query with one label only has loss 0.
+//! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, M about 14 exponentials in float32; O(k
+//! n^2) with a cut-off; O(n^3) by the recursion (see [`Evaluation`]). A query with one label only has loss 0.
 
 use burn::config::Config;
 use burn::tensor::{DType, Tensor};
@@ -57,8 +57,8 @@ impl SoftNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the discount
-    /// does not allow.
+    /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
+    /// discount does not allow.
     pub fn init(&self) -> Result<SoftNdcg, LossError> {
         let expected = ExpectedDiscount {
             discount: self.discount.with_exponent(self.exponent),

@@ -2,8 +2,8 @@
 //!
 //! With scores of variance `sigma^2` each, document `k` beats `j` with probability
 //! `pi_kj = (1 + erf((s_k - s_j) / (2 sigma))) / 2`, and the rank of `j`, counted from 0, is taken to be the number of
-//! successes in independent trials of these probabilities: `p_j(r) <- p_j(r - 1) pi_kj + p_j(r) (1 - pi_kj)` over `k != j`.
-//! The expectation of a discount, `E[D(1 + R_j)] = sum_r D(1 + r) p_j(r)`, is evaluated in three ways:
+//! successes in independent trials of these probabilities: `p_j(r) <- p_j(r - 1) pi_kj + p_j(r) (1 - pi_kj)` over
+//! `k != j`. The expectation of a discount, `E[D(1 + R_j)] = sum_r D(1 + r) p_j(r)`, is evaluated in three ways:
 //!
 //! | evaluation | of | time | memory |
 //! |---|---|---|---|
@@ -102,8 +102,8 @@ impl ExpectedDiscount {
     /// Checks the parameters of `loss`.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, an exponent that is negative or not finite, an evaluation by exponentials
-    /// of a discount that is not completely monotone.
+    /// `sigma` not finite or not above 0, `k = 0`, an exponent that is negative or not finite, an evaluation by
+    /// exponentials of a discount that is not completely monotone.
     pub(super) fn checked(self, loss: &'static str) -> Result<Self, LossError> {
         error::positive(loss, "sigma", self.sigma)?;
         error::cutoff(loss, self.k)?;
@@ -117,8 +117,8 @@ impl ExpectedDiscount {
         Ok(self)
     }
 
-    /// The exponentials that stand for the discount in lists of up to `n` documents with scores of the given type, and their
-    /// measured errors.
+    /// The exponentials that stand for the discount in lists of up to `n` documents with scores of the given type, and
+    /// their measured errors.
     ///
     /// The error is at most 1e-8 in float64, and 2e-6 in float32 up to 1000 documents; beyond, `n` roundings add up to
     /// `2e-9 n`.

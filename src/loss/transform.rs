@@ -1,5 +1,5 @@
-//! Any measure to a surrogate: a measure is written once over positions, cut-offs and gains, as a [`PositionMeasure`], and each
-//! [`Family`] makes a loss of it.
+//! Any measure to a surrogate: a measure is written once over positions, cut-offs and gains, as a [`PositionMeasure`],
+//! and each [`Family`] makes a loss of it.
 //!
 //! | family | source | positions |
 //! |---|---|---|
@@ -97,8 +97,8 @@ pub enum Family {
         /// Standard deviation of a score, above 0.
         sigma: f64,
     },
-    /// Mean of the approximate measure over scores with Gumbel noise. The noise is a function of seed, sample and place in
-    /// the list: change the seed (say, each epoch) for other noise.
+    /// Mean of the approximate measure over scores with Gumbel noise. The noise is a function of seed, sample and
+    /// place in the list: change the seed (say, each epoch) for other noise.
     Gumbel {
         /// Number of samples, 1 or more.
         samples: usize,

@@ -4,7 +4,8 @@
 //!
 //! In a group of m tied documents, c of them relevant, with a documents and H relevant ones before it, position j is
 //! relevant with probability c/m and then has (j - 1)(c - 1)/(m - 1) relevant ones before it in the group, so that the
-//! expectation is `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. O(n). Without a relevant document it is 0/0.
+//! expectation is `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. O(n). Without a relevant document it is
+//! 0/0.
 
 use super::convention::{AveragePrecisionDenominator, AveragePrecisionTies, Convention};
 use super::ranking::{Group, RankedList};

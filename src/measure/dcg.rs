@@ -3,7 +3,8 @@
 //! `DCG@k = sum_{r <= k} G(y_r) D(r)`, `NDCG@k = DCG@k / max over all orders of DCG@k` (Järvelin and Kekäläinen 2002).
 //!
 //! Tied documents share the mean discount of their ranks, which is the expectation over their orders because the sum is
-//! linear in the gains (McSherry and Najork 2008). O(n log n) for the ideal order. Without a positive label NDCG is 0/0.
+//! linear in the gains (McSherry and Najork 2008). O(n log n) for the ideal order. Without a positive label NDCG is
+//! 0/0.
 
 use std::cmp::Reverse;
 

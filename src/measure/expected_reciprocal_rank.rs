@@ -1,11 +1,12 @@
 //! Expected reciprocal rank of the document at which a cascading user stops.
 //!
-//! `ERR@k = sum_{r <= k} (1/r) R_r prod_{t < r} (1 - R_t)`, `R = (2^y - 1) / 2^g`, g the maximum grade of the convention
-//! (Chapelle, Metzler, Zhang and Grinspan 2009).
+//! `ERR@k = sum_{r <= k} (1/r) R_r prod_{t < r} (1 - R_t)`, `R = (2^y - 1) / 2^g`, g the maximum grade of the
+//! convention (Chapelle, Metzler, Zhang and Grinspan 2009).
 //!
-//! For a tied group put q = 1 - R and E_j = the mean of the product of q over all j-subsets; the expected chance to stop
-//! at place j is E_(j-1) - E_j. `E_j` of i documents is `(i - j)/i E_j + j/i q_i E_(j-1)` of i - 1 documents: convex
-//! combinations, so that nothing cancels. O(n) without ties, O(m min(m, k)) for a group of m. All labels 0 give 0.
+//! For a tied group put q = 1 - R and E_j = the mean of the product of q over all j-subsets; the expected chance to
+//! stop at place j is E_(j-1) - E_j. `E_j` of i documents is `(i - j)/i E_j + j/i q_i E_(j-1)` of i - 1 documents:
+//! convex combinations, so that nothing cancels. O(n) without ties, O(m min(m, k)) for a group of m. All labels 0 give
+//! 0.
 
 use super::convention::Convention;
 use super::error::MeasureError;

@@ -47,8 +47,8 @@
 //! # Ok::<(), burn_rank::measure::MeasureError>(())
 //! ```
 //!
-//! `standard` averages the tied orders and leaves the second query out; `letor` does not discount rank 2 and counts that
-//! query 0; `trec_eval` and `sklearn` take the label as gain, the one with ties by identifier, the other averaged;
+//! `standard` averages the tied orders and leaves the second query out; `letor` does not discount rank 2 and counts
+//! that query 0; `trec_eval` and `sklearn` take the label as gain, the one with ties by identifier, the other averaged;
 //! LightGBM and XGBoost count the empty query 1, Rax and TensorFlow Ranking 0.
 
 mod average_precision;
@@ -88,8 +88,8 @@ use ranking::RankedList;
 
 /// A measure of one ranked list, with its cut-off or persistence.
 ///
-/// Written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `ndcg@10`, `map`, `rbp@p=0.8`: see [`Measure::FAMILIES`].
-/// Without a cut-off all retrieved documents count.
+/// Written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `ndcg@10`, `map`, `rbp@p=0.8`: see
+/// [`Measure::FAMILIES`]. Without a cut-off all retrieved documents count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
     /// Normalised discounted cumulative gain.

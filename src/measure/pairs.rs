@@ -1,13 +1,13 @@
 //! Measures of pairs of documents: Kendall's tau and ordered pair accuracy.
 //!
-//! With C the pairs ordered by their scores as by their labels and D those ordered against them, `tau = (C - D) / P`. P is
-//! by convention the pairs with different labels, all pairs (tau-a), or the geometric mean of the pairs with different
-//! labels and those with different scores (tau-b). `Ordered pair accuracy = C / pairs with different labels`.
+//! With C the pairs ordered by their scores as by their labels and D those ordered against them, `tau = (C - D) / P`.
+//! P is by convention the pairs with different labels, all pairs (tau-a), or the geometric mean of the pairs with
+//! different labels and those with different scores (tau-b). `Ordered pair accuracy = C / pairs with different labels`.
 //!
 //! Where ties are averaged, a pair with equal scores is in either order half the time: 0 in tau, 1/2 in the accuracy.
-//! Elsewhere tau takes the order of the convention (tau-b always leaves such a pair out) and the accuracy counts the pair
-//! 0, as Rax and TensorFlow Ranking do. O(n log n), by counting the labels before a document in a Fenwick tree. Documents
-//! that were not retrieved are left out. Without two different labels both are 0/0.
+//! Elsewhere tau takes the order of the convention (tau-b always leaves such a pair out) and the accuracy counts the
+//! pair 0, as Rax and TensorFlow Ranking do. O(n log n), by counting the labels before a document in a Fenwick tree.
+//! Documents that were not retrieved are left out. Without two different labels both are 0/0.
 
 use super::convention::{Convention, KendallTau, Ties};
 use super::ranking::{Group, RankedList};

@@ -3,8 +3,9 @@
 //! With h the relevant documents among the first k: `P@k = h / k` (or h / min(k, retrieved), by convention),
 //! `Recall@k = h / R`, `R-precision = P@R`, where R counts the relevant documents, retrieved or not.
 //!
-//! A tied group of which t of m positions lie within the cut-off contributes t c / m, c its relevant documents: the mean
-//! of the hypergeometric distribution. O(n). Without a relevant document recall and R-precision are 0/0, precision is 0.
+//! A tied group of which t of m positions lie within the cut-off contributes t c / m, c its relevant documents: the
+//! mean of the hypergeometric distribution. O(n). Without a relevant document recall and R-precision are 0/0,
+//! precision is 0.
 
 use super::convention::{Convention, PrecisionDenominator};
 use super::ranking::RankedList;

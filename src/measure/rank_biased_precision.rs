@@ -1,7 +1,7 @@
 //! Rank-biased precision: a user who goes on to the next document with probability p.
 //!
-//! `RBP = (1 - p) sum_r l_r p^(r - 1)` (Moffat and Zobel 2008). Tied documents share the mean weight of their ranks, which
-//! is the expectation over their orders. O(n). Without a relevant document it is 0.
+//! `RBP = (1 - p) sum_r l_r p^(r - 1)` (Moffat and Zobel 2008). Tied documents share the mean weight of their ranks,
+//! which is the expectation over their orders. O(n). Without a relevant document it is 0.
 
 use super::ranking::RankedList;
 

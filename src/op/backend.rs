@@ -12,7 +12,8 @@ use super::{
     rank, rank_expectation, rank_recursion, step_sum,
 };
 
-/// The primitives of this module on one backend; a backend not listed here cannot be enabled by a feature of this crate.
+/// The primitives of this module on one backend; a backend not listed here cannot be enabled by a feature of this
+/// crate.
 #[backend_extension(
     Autodiff,
     Flex,

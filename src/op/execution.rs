@@ -18,7 +18,8 @@ thread_local! {
 }
 
 /// Sets how many bytes the temporaries of one primitive may take when it is computed by tensor operations, for the
-/// whole process; 256 MiB at the start. A list whose single row of pairs exceeds the budget is still computed, one row at a time.
+/// whole process; 256 MiB at the start. A list whose single row of pairs exceeds the budget is still computed, one row
+/// at a time.
 pub fn set_memory_budget(bytes: usize) {
     MEMORY_BUDGET.store(bytes, Ordering::Relaxed);
 }

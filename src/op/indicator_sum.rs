@@ -80,7 +80,8 @@ pub(super) fn gradient<B: Backend>(
     to_x.0
 }
 
-/// Gradient with respect to `a`: `sum_i q_i k_ij`, which is the same sum with `q` for `a`, since the kernel is symmetric.
+/// Gradient with respect to `a`: `sum_i q_i k_ij`, which is the same sum with `q` for `a`, since the kernel is
+/// symmetric.
 pub(super) fn gradient_in_values<B: Pairwise>(
     x: FloatTensor<B>,
     mask: FloatTensor<B>,

@@ -1,5 +1,5 @@
-//! `rank_expectation`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section III),
-//! through the probability generating function, O(M n^2) time.
+//! `rank_expectation`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section
+//! III), through the probability generating function, O(M n^2) time.
 
 use burn::{
     backend::{Backend, Dispatch, tensor::FloatTensor},

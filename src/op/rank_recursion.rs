@@ -1,5 +1,5 @@
-//! `rank_recursion`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section III), by
-//! its recursion over documents, O(k n^2) time for the first `k` ranks.
+//! `rank_recursion`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section
+//! III), by its recursion over documents, O(k n^2) time for the first `k` ranks.
 
 use burn::{
     backend::{Backend, Dispatch, tensor::FloatTensor},
@@ -12,9 +12,9 @@ use super::{
     execution::uses_tensor_path,
 };
 
-/// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`, counted
-/// from 0: the number of successes in trials of the probabilities `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2` over the
-/// documents `j != i`; 0 at padding.
+/// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`,
+/// counted from 0: the number of successes in trials of the probabilities
+/// `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2` over the documents `j != i`; 0 at padding.
 ///
 /// Differentiable in `x`.
 ///

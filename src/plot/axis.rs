@@ -19,8 +19,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The axis of these values, with this share of their range as room at both ends, and at most `most` labels at round
-    /// numbers; values that are not finite do not count.
+    /// The axis of these values, with this share of their range as room at both ends, and at most `most` labels at
+    /// round numbers; values that are not finite do not count.
     pub(super) fn around(values: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));

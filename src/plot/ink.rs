@@ -1,5 +1,5 @@
-//! What is drawn, instead of a colour: plotters is given a colour that stands for it, and the text that plotters writes the
-//! class.
+//! What is drawn, instead of a colour: plotters is given a colour that stands for it, and the text that plotters
+//! writes the class.
 
 use plotters::style::RGBColor;
 

@@ -1,7 +1,7 @@
 //! Plots as inline SVG, drawn by plotters.
 //!
-//! A plot has no colour of its own: each stroke and fill is a class named after what it shows ([`Ink`]), so that the style
-//! sheet of the page decides, in light and in dark. Nor has it a size: it scales to the width that it is given.
+//! A plot has no colour of its own: each stroke and fill is a class named after what it shows ([`Ink`]), so that the
+//! style sheet of the page decides, in light and in dark. Nor has it a size: it scales to the width that it is given.
 
 mod axis;
 mod bars;

@@ -1,8 +1,8 @@
 //! A trained ranker as one saved artefact.
 //!
 //! [`Ranker`] = normaliser + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
-//! readable from Python's `safetensors`, and everything else as JSON in the header, under a checksum. [`Ranker::export`]
-//! writes it for other systems: ONNX, RankLib, LightGBM.
+//! readable from Python's `safetensors`, and everything else as JSON in the header, under a checksum.
+//! [`Ranker::export`] writes it for other systems: ONNX, RankLib, LightGBM.
 
 mod artefact;
 mod card;

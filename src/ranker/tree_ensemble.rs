@@ -112,8 +112,8 @@ impl TreeEnsemble {
     /// Takes arrays read from a file.
     ///
     /// # Errors
-    /// When lengths differ, a child is not behind its parent in the same ensemble, a feature does not exist, or a number is
-    /// not finite.
+    /// When lengths differ, a child is not behind its parent in the same ensemble, a feature does not exist, or a
+    /// number is not finite.
     pub fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, TreeError> {
         check(feature_count, &arrays)?;
         Ok(Self { feature_count, arrays })

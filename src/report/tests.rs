@@ -111,8 +111,8 @@ fn pages() -> Vec<String> {
 /// An element: its name and attributes.
 type Element<'a> = (&'a str, Vec<(&'a str, &'a str)>);
 
-/// Every element of a page in the order of its opening; an error where tags do not balance, an attribute is not quoted, or
-/// text is not escaped.
+/// Every element of a page in the order of its opening; an error where tags do not balance, an attribute is not
+/// quoted, or text is not escaped.
 fn elements(page: &str) -> Result<Vec<Element<'_>>, String> {
     let mut rest = page.strip_prefix("<!DOCTYPE html>").ok_or("no document type")?;
     let (mut found, mut open): (Vec<Element>, Vec<&str>) = (Vec::new(), Vec::new());

@@ -22,8 +22,8 @@ fn bench() -> Bench {
 
 #[test]
 fn two_systems_worked_by_hand() {
-    // Reciprocal ranks 1/2 1/2 1/2 and 1 1 1/2: differences 1/2 1/2 0, of mean 1/3 and deviation sqrt(1/12), so that t = 2
-    // with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0.
+    // Reciprocal ranks 1/2 1/2 1/2 and 1 1 1/2: differences 1/2 1/2 0, of mean 1/3 and deviation sqrt(1/12), so that t
+    // = 2 with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0.
     let expected = "\
 convention standard, 4 queries, 1 without a relevant document
 compared on 3 of them

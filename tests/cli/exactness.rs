@@ -1,5 +1,5 @@
-//! The same configuration and seed give the same bytes on the CPU: on one and on two threads, and killed at random moments
-//! and resumed, for every learner and for cross-validation. Twenty kills in all.
+//! The same configuration and seed give the same bytes on the CPU: on one and on two threads, and killed at random
+//! moments and resumed, for every learner and for cross-validation. Twenty kills in all.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

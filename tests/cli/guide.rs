@@ -1,5 +1,5 @@
-//! The pages of `docs/guide` do what they say: a block after "File `NAME`:" is written, commands run one after the other in
-//! an empty folder, and a block after "It prints:" is what comes out.
+//! The pages of `docs/guide` do what they say: a block after "File `NAME`:" is written, commands run one after the
+//! other in an empty folder, and a block after "It prints:" is what comes out.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! The pages outside the guide do what they say: every command of README.md runs, every TOML block of it is a configuration,
-//! and the Python blocks of docs/EXPORT.md read what `convert` wrote. A line that is not run is named here, with the reason.
+//! The pages outside the guide do what they say: every command of README.md runs, every TOML block of it is a
+//! configuration, and the Python blocks of docs/EXPORT.md read what `convert` wrote. A line that is not run is named
+//! here, with the reason.
 
 use std::fs;
 use std::path::Path;

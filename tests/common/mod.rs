@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// `path` inside the shared folder (`BURN_RANK_SHARED`, else `../shared` beside the repository); `None`, with a message, when
-/// it is absent, so that the repository passes its tests alone.
+/// `path` inside the shared folder (`BURN_RANK_SHARED`, else `../shared` beside the repository); `None`, with a
+/// message, when it is absent, so that the repository passes its tests alone.
 pub fn shared(path: &str) -> Option<PathBuf> {
     let root = std::env::var_os("BURN_RANK_SHARED")
         .map(PathBuf::from)
@@ -18,8 +18,8 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     }
 }
 
-/// Every line of `found` stands in the shared file `expected`, in its order: how many, and the first words of the lines that
-/// we do not print.
+/// Every line of `found` stands in the shared file `expected`, in its order: how many, and the first words of the
+/// lines that we do not print.
 #[track_caller]
 #[allow(dead_code, reason = "not every suite compares lines")]
 pub fn lines_within(found: &str, expected: &str) -> Option<(usize, BTreeSet<String>)> {

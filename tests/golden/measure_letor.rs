@@ -1,5 +1,5 @@
-//! `golden/letor2_ohsumed_single_features.json`: LETOR 2.0's published values of ranking OHSUMED by one feature, under the
-//! convention `letor`.
+//! `golden/letor2_ohsumed_single_features.json`: LETOR 2.0's published values of ranking OHSUMED by one feature, under
+//! the convention `letor`.
 
 use burn_rank::data::letor::{ReadOptions, read};
 use burn_rank::measure::{Convention, Measure, evaluate};

@@ -29,7 +29,8 @@ fn rows<T>(value: &Value, of_row: impl Fn(&Value) -> T) -> Vec<T> {
     if values.first().is_some_and(Value::is_array) { values.iter().map(of_row).collect() } else { vec![of_row(value)] }
 }
 
-/// The lists of `inputs`: one a row, or one a segment of a row; documents whose `where` or `mask` is false are left out.
+/// The lists of `inputs`: one a row, or one a segment of a row; documents whose `where` or `mask` is false are left
+/// out.
 pub fn lists(inputs: &Value) -> Vec<List> {
     let scores = rows(&inputs["scores"], numbers);
     let labels = rows(&inputs["labels"], numbers);

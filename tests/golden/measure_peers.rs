@@ -1,5 +1,5 @@
-//! `golden/small_peers.json`, transcribed from eight packages, and `expected/peers.json`, computed by scikit-learn, LightGBM
-//! and XGBoost (see `expected/generate.py`).
+//! `golden/small_peers.json`, transcribed from eight packages, and `expected/peers.json`, computed by scikit-learn,
+//! LightGBM and XGBoost (see `expected/generate.py`).
 
 use burn_rank::measure::{
     AveragePrecisionDenominator, Convention, EmptyQuery, Gain, KendallTau, Measure, Ranking, Ties,

@@ -13,8 +13,8 @@ pub struct PeerLists {
 }
 
 impl PeerLists {
-    /// Reads `scores`, `labels` and `where` or `mask` (one list, or lists at any depth; `{"ragged": ..}`), grouped by `segments`
-    /// where there are any. A negative label marks an absent document.
+    /// Reads `scores`, `labels` and `where` or `mask` (one list, or lists at any depth; `{"ragged": ..}`), grouped by
+    /// `segments` where there are any. A negative label marks an absent document.
     pub fn read(inputs: &Value) -> Self {
         let scores = rows(&inputs["scores"]);
         let labels = rows(&inputs["labels"]);

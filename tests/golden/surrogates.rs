@@ -1,4 +1,5 @@
-//! `golden/surrogates.json`: value and gradient of every surrogate and baseline in float64, from a transcription of the formulas.
+//! `golden/surrogates.json`: value and gradient of every surrogate and baseline in float64, from a transcription of
+//! the formulas.
 
 use std::collections::BTreeMap;
 

@@ -106,7 +106,8 @@ proptest! {
         prop_assert!((found - expected).abs() < 1e-6, "neural_ndcg: {found} {expected}");
     }
 
-    /// smoothrank, section 5.1: a wrong indicator is at most `exp(-mu / sigma)`, a right one misses 1 by `n - 1` times as much.
+    /// smoothrank, section 5.1: a wrong indicator is at most `exp(-mu / sigma)`, a right one misses 1 by `n - 1` times
+    /// as much.
     #[test]
     fn smooth_ndcg_errs_by_exp_of_mu_over_sigma((scores, labels) in lists(), factor in 0.05f64..2.0) {
         let mu = smallest_gap(&scores).powi(2);
@@ -120,7 +121,8 @@ proptest! {
         prop_assert!(error <= bound + 1e-6, "{error} above {bound}");
     }
 
-    /// softrank-directness, Theorem 2, with the factor `(n - 1) / 4` of the variance that its proof has and its statement drops.
+    /// softrank-directness, Theorem 2, with the factor `(n - 1) / 4` of the variance that its proof has and its
+    /// statement drops.
     #[test]
     fn soft_ndcg_keeps_within_the_bound_of_theorem_2((scores, labels) in lists(), factor in 0.05f64..0.6) {
         let delta = smallest_gap(&scores);
@@ -172,7 +174,8 @@ proptest! {
         }
     }
 
-    /// approximation-framework, Theorem 3: `|p(x) - r(x)| < (n - 1) / (exp(delta_x alpha) + 1)`, equal for two documents.
+    /// approximation-framework, Theorem 3: `|p(x) - r(x)| < (n - 1) / (exp(delta_x alpha) + 1)`, equal for two
+    /// documents.
     #[test]
     fn positions_keep_within_theorem_3((scores, _) in lists(), alpha in 0.1f64..50.0) {
         let (approximate, exact) = positions(&scores, alpha);

@@ -93,7 +93,8 @@ fn run(case: &Case, device: &Device, dtype: DType, primitive: &dyn Fn(&[Tensor<2
 }
 
 /// Compares the default path of every device, in f32 and in f64 where it has it, with the definition in f64. `natural`
-/// is a magnitude below which the value and each gradient count as 0. Prints the largest error (`--nocapture` shows it).
+/// is a magnitude below which the value and each gradient count as 0. Prints the largest error (`--nocapture` shows
+/// it).
 fn check(what: &str, purpose: &str, longest: usize, natural: f64, primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>) {
     let mut largest = Errors::new();
     for case in cases(purpose, longest) {

@@ -72,9 +72,9 @@ pub struct ReadOptions {
     pub groups: Groups,
     /// Largest feature index. Default: 1,000,000.
     pub max_feature_index: usize,
-    /// Most cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16 a byte of text,
-    /// or 64 a byte of a compressed file where that is less, and at least 2^26 (256 MiB), so that a small hostile file
-    /// cannot ask for a large matrix.
+    /// Most cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16 a byte of
+    /// text, or 64 a byte of a compressed file where that is less, and at least 2^26 (256 MiB), so that a small
+    /// hostile file cannot ask for a large matrix.
     pub max_cells: Option<usize>,
     /// Longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,

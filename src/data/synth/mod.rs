@@ -5,10 +5,10 @@
 //! are noisy views of the traits on the scales that web features have (see `traits`), so that normalisers matter.
 //! List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
 //!
-//! Each query has a seed of its own: the same configuration gives the same bytes on any number of threads, and the first
-//! queries of a larger set are those of a smaller one. Features are decimal numbers with at most six places, so that
-//! [`generate`](SynthConfig::generate) equals reading what [`write`](SynthConfig::write) wrote. Bytes may differ between
-//! platforms whose mathematical functions round differently.
+//! Each query has a seed of its own: the same configuration gives the same bytes on any number of threads, and the
+//! first queries of a larger set are those of a smaller one. Features are decimal numbers with at most six places, so
+//! that [`generate`](SynthConfig::generate) equals reading what [`write`](SynthConfig::write) wrote. Bytes may differ
+//! between platforms whose mathematical functions round differently.
 
 mod text;
 mod traits;

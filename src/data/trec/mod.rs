@@ -1,4 +1,5 @@
-//! TREC formats: judgements (`qrels`: `query iteration document relevance`) and runs (`query Q0 document rank score tag`).
+//! TREC formats: judgements (`qrels`: `query iteration document relevance`) and runs
+//! (`query Q0 document rank score tag`).
 //!
 //! Fields are separated by blanks; blank lines and lines that begin with `#` are skipped; text behind the run's tag is
 //! ignored, and so are the iteration, `Q0` and the rank: the order of a run is that of its scores. Scores are held as

@@ -40,8 +40,8 @@ pub struct Run<T> {
 /// anything but a plain file, which cannot be read twice.
 ///
 /// # Errors
-/// The first fault: a missing field, a score that is no finite `f32`, a document retrieved twice for a query, an error of
-/// `of_query`, a file without documents. First by line, or by query where queries come back.
+/// The first fault: a missing field, a score that is no finite `f32`, a document retrieved twice for a query, an error
+/// of `of_query`, a file without documents. First by line, or by query where queries come back.
 pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
 where
     T: Send,

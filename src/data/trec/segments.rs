@@ -1,5 +1,5 @@
-//! A run cut into queries without parsing more than the first field of each line: batches of whole queries, small enough
-//! to be held and large enough to be parsed by all threads.
+//! A run cut into queries without parsing more than the first field of each line: batches of whole queries, small
+//! enough to be held and large enough to be parsed by all threads.
 
 use std::collections::HashMap;
 use std::ops::Range;

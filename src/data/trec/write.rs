@@ -14,8 +14,8 @@ use crate::data::{DataError, Dataset};
 /// the dataset.
 ///
 /// # Errors
-/// [`DataError::Inconsistent`] if the scores are not one a document, or the tag or a query has blanks; [`DataError::Io`],
-/// with an empty path, for a failed write.
+/// [`DataError::Inconsistent`] if the scores are not one a document, or the tag or a query has blanks;
+/// [`DataError::Io`], with an empty path, for a failed write.
 pub fn write_run(output: &mut impl Write, dataset: &Dataset, scores: &[f32], tag: &str) -> Result<(), DataError> {
     if scores.len() != dataset.documents() {
         return Err(DataError::Inconsistent {

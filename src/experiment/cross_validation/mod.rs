@@ -1,5 +1,5 @@
-//! Cross-validation: folds x grid x seeds. Every fold selects its grid point on its own validation queries; test queries
-//! are only measured.
+//! Cross-validation: folds x grid x seeds. Every fold selects its grid point on its own validation queries; test
+//! queries are only measured.
 
 mod jobs;
 mod summary;
@@ -93,8 +93,8 @@ pub struct CrossValidationOptions<'a> {
 /// Runs the cross-validation of a configuration.
 ///
 /// # Errors
-/// The first [`ExperimentError`] of a job, in the order of the jobs; [`ExperimentError::Interrupted`] when a stop was asked
-/// for before all were done. Finished jobs are in the output folder.
+/// The first [`ExperimentError`] of a job, in the order of the jobs; [`ExperimentError::Interrupted`] when a stop was
+/// asked for before all were done. Finished jobs are in the output folder.
 pub fn cross_validate(
     document: &Document,
     config: &ExperimentConfig,

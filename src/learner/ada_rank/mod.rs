@@ -20,9 +20,9 @@
 //! - a weak ranker with `phi = 1` would have an infinite weight: `phi` is capped just below, and the fit ends;
 //! - queries that the convention leaves out have no weight.
 //!
-//! Cost: `E(feature, query)` once, in parallel; then O(queries x features) a round to choose, and one evaluation of `f_t`.
-//! Taken literally the algorithm settles on one or two features, since `exp(-E)` hardly moves `P`: that is not a defect of
-//! this implementation.
+//! Cost: `E(feature, query)` once, in parallel; then O(queries x features) a round to choose, and one evaluation of
+//! `f_t`. Taken literally the algorithm settles on one or two features, since `exp(-E)` hardly moves `P`: that is not
+//! a defect of this implementation.
 
 mod feature;
 mod scorer;

@@ -1,8 +1,8 @@
 //! Burn scorers as weak rankers: each round trains a new one on the queries weighted, or sampled, by `P_t`.
 //!
-//! Scores of different scorers have no common scale, while `alpha` presumes one: a weak ranker is the scorer divided by the
-//! standard deviation of its scores on the training data. Linear scorers add up to one linear scorer; others are kept
-//! as an ensemble.
+//! Scores of different scorers have no common scale, while `alpha` presumes one: a weak ranker is the scorer divided
+//! by the standard deviation of its scores on the training data. Linear scorers add up to one linear scorer; others
+//! are kept as an ensemble.
 
 use burn::module::Module;
 use burn::nn::loss::Reduction;

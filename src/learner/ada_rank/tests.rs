@@ -13,8 +13,8 @@ fn fit(config: &AdaRankConfig, data: &Dataset) -> Fitted {
     config.check(None).unwrap().fit(data, None, &testing::context(None)).unwrap()
 }
 
-/// Feature 1 orders the first query and gets the second wrong (AP 1 and 1/2); feature 2 does the reverse, and has AP 1/3
-/// on the first.
+/// Feature 1 orders the first query and gets the second wrong (AP 1 and 1/2); feature 2 does the reverse, and has AP
+/// 1/3 on the first.
 fn two_queries() -> Dataset {
     dataset(
         2,

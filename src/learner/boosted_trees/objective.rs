@@ -1,8 +1,8 @@
 //! What trees are fitted to: a registered loss as a function of the scores alone, with its derivatives.
 //!
-//! Any loss gives its gradient by automatic differentiation; its trees are least-squares fits of the negative gradient. The
-//! logistic pair losses (`rank_net`, `lambda_ndcg`) also have a cheap second derivative, computed here pair by pair,
-//! so that their leaves take Newton steps, as LambdaMART does.
+//! Any loss gives its gradient by automatic differentiation; its trees are least-squares fits of the negative
+//! gradient. The logistic pair losses (`rank_net`, `lambda_ndcg`) also have a cheap second derivative, computed here
+//! pair by pair, so that their leaves take Newton steps, as LambdaMART does.
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{Bool, Device, Tensor, TensorData};

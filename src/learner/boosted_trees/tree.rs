@@ -1,12 +1,12 @@
 //! One regression tree on binned features, grown best leaf first.
 //!
 //! A leaf with gradient sum `G` and curvature sum `H` has the value `-G / (H + l2)`; a split gains
-//! `G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) - G^2 / (H + l2)`, twice the decrease of the second-order model of the loss.
-//! With curvature 1 a document this is the least-squares tree on the negative gradient.
+//! `G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) - G^2 / (H + l2)`, twice the decrease of the second-order model of the
+//! loss. With curvature 1 a document this is the least-squares tree on the negative gradient.
 //!
-//! Cost: a histogram is one pass over the documents of the smaller child of each split (the other is the difference from
-//! the parent), times features. Features are scanned in parallel and compared in order, so threads change nothing; equal
-//! gains go to the lowest feature, then the lowest threshold.
+//! Cost: a histogram is one pass over the documents of the smaller child of each split (the other is the difference
+//! from the parent), times features. Features are scanned in parallel and compared in order, so threads change
+//! nothing; equal gains go to the lowest feature, then the lowest threshold.
 
 use rayon::prelude::*;
 

@@ -13,8 +13,8 @@ use crate::scorer::ScorerConfig;
 
 /// Configuration of [`Gradient`](super::Gradient). Every key has a default.
 ///
-/// Algorithm 1 of approximation-framework (one query a step, 200 epochs, eta 0.01, the best of the epochs on validation)
-/// is [`GradientConfig::one_query_a_step`].
+/// Algorithm 1 of approximation-framework (one query a step, 200 epochs, eta 0.01, the best of the epochs on
+/// validation) is [`GradientConfig::one_query_a_step`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientConfig {

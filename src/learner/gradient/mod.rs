@@ -14,9 +14,9 @@
 //! # burn-train
 //! [`RankingModel`], [`RankingBatcher`] and [`RankingMetric`] plug into burn's `SupervisedTraining` as they are. The
 //! learner itself runs its own loop, and `SupervisedTraining` only around the dashboard: 20 epochs on data of OHSUMED's
-//! size take 55 ms here, 52 ms in burn's loop without files, and 145 ms with its checkpoints and logs for a linear scorer;
-//! 155, 204 and 352 ms for a perceptron of 64 (`benches/training.rs`, two AVX-512 cores). Our state is saved when saving
-//! takes at most a fiftieth of the time, and a killed fit resumes to the same bytes.
+//! size take 55 ms here, 52 ms in burn's loop without files, and 145 ms with its checkpoints and logs for a linear
+//! scorer; 155, 204 and 352 ms for a perceptron of 64 (`benches/training.rs`, two AVX-512 cores). Our state is saved
+//! when saving takes at most a fiftieth of the time, and a killed fit resumes to the same bytes.
 
 mod anneal;
 mod batches;

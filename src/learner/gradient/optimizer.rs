@@ -14,7 +14,8 @@ use crate::learner::checks::{not_negative, parameter, positive};
 
 /// An optimiser of burn, told apart by `kind`, with the defaults of its paper.
 ///
-/// `weight_decay` is decoupled from the gradient for `adamw`, `lion`, `adan` and `lamb`, and an L2 penalty for the others.
+/// `weight_decay` is decoupled from the gradient for `adamw`, `lion`, `adan` and `lamb`, and an L2 penalty for the
+/// others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum OptimizerConfig {

@@ -1,18 +1,20 @@
 //! The perfect permutation that scores lowest and the imperfect one that scores highest, for any measure.
 //!
-//! `F` of a permutation falls by a constant times `s_i - s_j` for every pair it sums over and ranks against the scores, so that
-//! the search is over pairs. The `level` of a document is all that the measure sees of it (its gain, or its relevance).
+//! `F` of a permutation falls by a constant times `s_i - s_j` for every pair it sums over and ranks against the
+//! scores, so that the search is over pairs. The `level` of a document is all that the measure sees of it (its gain,
+//! or its relevance).
 //!
-//! * Perfect: by descending level, inside each level by ascending score. Where the measure looks at the first places only
-//!   (a cut-off, reciprocal rank), the places below are by ascending score whatever the level; the number of places that
-//!   must be in order is found by bisection. Two more orders count: with the first two places by ascending score, for
-//!   conventions that do not discount the second; and, for measures of the set above a cut-off (precision, recall, success), the
-//!   fewest documents of the highest levels that must be in the set, the set by ascending score. The lowest `F` of those that
-//!   are perfect is taken.
+//! * Perfect: by descending level, inside each level by ascending score. Where the measure looks at the first places
+//!   only (a cut-off, reciprocal rank), the places below are by ascending score whatever the level; the number of
+//!   places that must be in order is found by bisection. Two more orders count: with the first two places by ascending
+//!   score, for conventions that do not discount the second; and, for measures of the set above a cut-off (precision,
+//!   recall, success), the fewest documents of the highest levels that must be in the set, the set by ascending score.
+//!   The lowest `F` of those that are perfect is taken.
 //! * Imperfect: the order by score, if imperfect. Else the levels lie in blocks, and the cheapest change of the measure
 //!   moves a document next to the border of two blocks across it: by one place, a swap of neighbours, or by more where
-//!   the measure does not see the swap (below a cut-off, or between places of one discount). Where no single move is enough
-//!   (success with several relevant documents above the cut-off), the fewest documents of the lowest levels come first.
+//!   the measure does not see the swap (below a cut-off, or between places of one discount). Where no single move is
+//!   enough (success with several relevant documents above the cut-off), the fewest documents of the lowest levels
+//!   come first.
 //!
 //! Cost: O(n log n), plus O(log n) evaluations of the measure.
 
@@ -88,8 +90,8 @@ impl<'a> Target<'a> {
         coefficients.iter().zip(scores).map(|(coefficient, score)| coefficient * score).sum()
     }
 
-    /// The order with the fewest `places` up to `most` for which `with` gives what `wanted` asks for; the more places, the
-    /// more likely.
+    /// The order with the fewest `places` up to `most` for which `with` gives what `wanted` asks for; the more places,
+    /// the more likely.
     fn fewest(most: usize, with: impl Fn(usize) -> Vec<u32>, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
         let (mut low, mut high) = (0, most);
         while low < high {

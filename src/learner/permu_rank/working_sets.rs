@@ -70,8 +70,8 @@ impl<'a> WorkingSets<'a> {
         Ok(Self { queries })
     }
 
-    /// Adds to each query the perfect permutation that scores lowest and the imperfect one that scores highest. False when
-    /// all were there.
+    /// Adds to each query the perfect permutation that scores lowest and the imperfect one that scores highest. False
+    /// when all were there.
     pub(super) fn grow(&mut self, scores: &[f64]) -> bool {
         let grown = self.queries.par_iter_mut().map(|query| {
             let scores = &scores[query.first..query.first + query.documents];

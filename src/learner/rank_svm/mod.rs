@@ -1,20 +1,21 @@
-//! RankSVM: the support vector machine over all ordered pairs of documents (Herbrich et al., 2000; Joachims, 2002), solved
-//! to a stated duality gap.
+//! RankSVM: the support vector machine over all ordered pairs of documents (Herbrich et al., 2000; Joachims, 2002),
+//! solved to a stated duality gap.
 //!
 //! ```text
 //! min over w    1/2 ||w||^2 + C sum_q omega_q sum over pairs (i, j) of q, y_i > y_j    l(w . x_i - w . x_j)
 //! ```
 //!
-//! with `l(t) = max(0, 1 - t)` (`hinge`) or its square (`squared_hinge`), and `omega_q = 1` (`weighting = "pair"`: every
-//! pair counts the same, so long queries dominate) or `omega_q = 1 / (m |P_q|)` for `m` queries with pairs and `|P_q|` pairs in
-//! query q (`weighting = "query"`: `C` multiplies the mean over queries of the mean over pairs).
+//! with `l(t) = max(0, 1 - t)` (`hinge`) or its square (`squared_hinge`), and `omega_q = 1` (`weighting = "pair"`:
+//! every pair counts the same, so long queries dominate) or `omega_q = 1 / (m |P_q|)` for `m` queries with pairs and
+//! `|P_q|` pairs in query q (`weighting = "query"`: `C` multiplies the mean over queries of the mean over pairs).
 //!
-//! Pairs are never formed: value and gradient take O(n log n) a query (see `pairs`). The hinge is minimised by cutting planes,
-//! whose quadratic programmes bound the minimum from below; the squared hinge by truncated Newton steps (Chapelle and
-//! Keerthi, 2010), where the dual point `alpha = 2 C omega max(0, 1 - t)` leaves a gap of exactly `||gradient||^2 / 2`.
+//! Pairs are never formed: value and gradient take O(n log n) a query (see `pairs`). The hinge is minimised by cutting
+//! planes, whose quadratic programmes bound the minimum from below; the squared hinge by truncated Newton steps
+//! (Chapelle and Keerthi, 2010), where the dual point `alpha = 2 C omega max(0, 1 - t)` leaves a gap of exactly
+//! `||gradient||^2 / 2`.
 //!
-//! Every `C` of the grid is one round, solved from the solution of the one before; the selection measure chooses. A query
-//! without two labels has no pairs and takes no part.
+//! Every `C` of the grid is one round, solved from the solution of the one before; the selection measure chooses. A
+//! query without two labels has no pairs and takes no part.
 
 mod newton;
 mod pairs;
@@ -149,8 +150,8 @@ mod tests {
         RankSvmConfig { c: Grid::One(c), loss, tolerance: 1e-10, ..RankSvmConfig::default() }
     }
 
-    /// One pair with difference (-1, 1): `w = a (-1, 1)` with `a = min(C, 1/2)` for the hinge and `2 C / (1 + 4 C)` for its
-    /// square.
+    /// One pair with difference (-1, 1): `w = a (-1, 1)` with `a = min(C, 1/2)` for the hinge and `2 C / (1 + 4 C)`
+    /// for its square.
     #[test]
     fn two_documents_have_the_analytic_solution() {
         for c in [0.2, 3.0] {

@@ -1,5 +1,6 @@
-//! Truncated Newton minimisation of `1/2 ||w||^2 + C R(w)` for the squared hinge: the Newton system by conjugate gradients,
-//! then a backtracking line search. The objective is piecewise quadratic, so a handful of steps end at the optimum.
+//! Truncated Newton minimisation of `1/2 ||w||^2 + C R(w)` for the squared hinge: the Newton system by conjugate
+//! gradients, then a backtracking line search. The objective is piecewise quadratic, so a handful of steps end at the
+//! optimum.
 
 use super::super::Interrupt;
 use super::super::cost_grid::Solved;

@@ -1,9 +1,9 @@
-//! Kernel PCA: documents as the coordinates of their Gaussian kernels, so that a linear scorer of them is a non-linear one
-//! of the features (smoothrank, section 6).
+//! Kernel PCA: documents as the coordinates of their Gaussian kernels, so that a linear scorer of them is a non-linear
+//! one of the features (smoothrank, section 6).
 //!
-//! With `K` the kernel matrix of landmark documents and its largest eigenvalues `e_c` and eigenvectors `u_c`, component `c` of a
-//! document is `u_c . k(x) / sqrt(e_c)`: inner products of landmarks are their kernels. O(landmarks^3) once, then
-//! O(landmarks x (features + components)) a document.
+//! With `K` the kernel matrix of landmark documents and its largest eigenvalues `e_c` and eigenvectors `u_c`,
+//! component `c` of a document is `u_c . k(x) / sqrt(e_c)`: inner products of landmarks are their kernels.
+//! O(landmarks^3) once, then O(landmarks x (features + components)) a document.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;

@@ -1,4 +1,5 @@
-//! SmoothRank: a surrogate of an information retrieval measure, minimised less and less smoothed (smoothrank, Algorithm 1).
+//! SmoothRank: a surrogate of an information retrieval measure, minimised less and less smoothed (smoothrank,
+//! Algorithm 1).
 //!
 //! ```text
 //! w = w_0, the ridge regression on the loss's gains
@@ -109,7 +110,8 @@ impl Default for SmoothRankConfig {
 }
 
 impl SmoothRankConfig {
-    /// Checks every parameter, with the surrogate to minimise, whose own temperature is not read, and the scorer to fit.
+    /// Checks every parameter, with the surrogate to minimise, whose own temperature is not read, and the scorer to
+    /// fit.
     ///
     /// # Errors
     /// The first parameter out of its range; a loss without a temperature; kernel components of another scorer than a

@@ -1,14 +1,14 @@
-//! SVMmap: the support vector machine whose risk bounds one minus average precision (Yue et al., 2007; direct-optimization,
-//! section 5.3).
+//! SVMmap: the support vector machine whose risk bounds one minus average precision (Yue et al., 2007;
+//! direct-optimization, section 5.3).
 //!
 //! ```text
 //! min over w    1/2 ||w||^2 + C / m sum_q max over rankings pi of q  [ (1 - AP(pi)) - w . (Psi*_q - Psi_q(pi)) ]
 //! Psi_q(pi) = 1 / (|R_q| |I_q|)  sum over relevant k, irrelevant l    (+1 if pi has k ahead of l, else -1) (x_k - x_l)
 //! ```
 //!
-//! over the `m` queries with relevant (label of at least 1) and irrelevant documents; the others take no part. Solved by
-//! one-slack cutting planes: each adds, over all queries at once, the most violated ranking, found exactly in O(n log n) a query
-//! (see `most_violated`). It ends at a duality gap of `tolerance` times the objective.
+//! over the `m` queries with relevant (label of at least 1) and irrelevant documents; the others take no part. Solved
+//! by one-slack cutting planes: each adds, over all queries at once, the most violated ranking, found exactly in O(n
+//! log n) a query (see `most_violated`). It ends at a duality gap of `tolerance` times the objective.
 //!
 //! Every `C` of the grid is one round, solved from the solution of the one before; the selection measure chooses.
 

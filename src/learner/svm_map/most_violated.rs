@@ -1,15 +1,15 @@
 //! The ranking that violates the margin of SVMmap most: exact loss-augmented inference for average precision.
 //!
-//! With the R relevant and the I irrelevant documents each by descending score, a ranking is told by `a_k`, the number of
-//! irrelevant documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, and
+//! With the R relevant and the I irrelevant documents each by descending score, a ranking is told by `a_k`, the number
+//! of irrelevant documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, and
 //!
 //! ```text
 //! (1 - AP) - w . (Psi* - Psi)  =  sum_k sum_{j <= a_k} g(k, j)
 //! g(k, j) = 1/R [j / (k + j) - (j - 1) / (k + j - 1)] - 2 / (R I) (s_k - u_j)
 //! ```
 //!
-//! `g` falls with j, so without the order of the `a_k` each would be the number of positive terms, found by bisection. The
-//! order is restored by pooling adjacent violators, exact for concave terms; a pool's sum of `g` takes O(1) from
+//! `g` falls with j, so without the order of the `a_k` each would be the number of positive terms, found by bisection.
+//! The order is restored by pooling adjacent violators, exact for concave terms; a pool's sum of `g` takes O(1) from
 //! harmonic numbers and prefix sums. Sorting apart, a query takes O(R log I).
 
 /// The `a_k` of the most violated ranking, for scores in descending order.

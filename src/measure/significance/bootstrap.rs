@@ -1,5 +1,5 @@
-//! Percentile bootstrap interval of the mean difference (Efron and Tibshirani 1993): queries are drawn with replacement, and
-//! the interval lies between the percentiles of the means drawn. O(n) a sample, in parallel.
+//! Percentile bootstrap interval of the mean difference (Efron and Tibshirani 1993): queries are drawn with
+//! replacement, and the interval lies between the percentiles of the means drawn. O(n) a sample, in parallel.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,8 +1,9 @@
 //! Whether one system is better than another: tests on the values of a measure, query by query.
 //!
-//! [`compare`] puts two systems beside each other on the same queries: paired t-test, Fisher's randomisation test, bootstrap
-//! interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the chance of any false
-//! difference at the level of one test; [`compare_all`] does both. All tests are two-sided; all randomness comes from one seed.
+//! [`compare`] puts two systems beside each other on the same queries: paired t-test, Fisher's randomisation test,
+//! bootstrap interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the chance of any
+//! false difference at the level of one test; [`compare_all`] does both. All tests are two-sided; all randomness comes
+//! from one seed.
 
 mod bootstrap;
 mod randomisation;
@@ -130,8 +131,8 @@ pub struct Comparison {
     pub bootstrap: Bootstrap,
 }
 
-/// Compares two systems by the values of one measure for the same queries in the same order. Queries that the convention
-/// excludes (`None`) for either system are left out.
+/// Compares two systems by the values of one measure for the same queries in the same order. Queries that the
+/// convention excludes (`None`) for either system are left out.
 ///
 /// # Errors
 /// [`SignificanceError::Queries`] for systems of different lengths; [`SignificanceError::TooFew`] where fewer than two

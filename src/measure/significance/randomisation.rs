@@ -1,5 +1,5 @@
-//! Fisher's randomisation test: if the systems do not differ, the sign of every difference is as likely as its opposite, so
-//! that the p-value is the share of sign assignments whose mean is as far from 0 as the one observed.
+//! Fisher's randomisation test: if the systems do not differ, the sign of every difference is as likely as its
+//! opposite, so that the p-value is the share of sign assignments whose mean is as far from 0 as the one observed.
 //!
 //! Exact over all 2^n assignments where these are no more than the samples asked for, else `(hits + 1) / (samples + 1)`
 //! over random ones (Smucker, Allan and Carterette 2007). O(n) a sample, in parallel.

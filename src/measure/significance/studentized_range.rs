@@ -1,5 +1,5 @@
-//! Distribution of the studentized range: the range of k standard normal variables over an independent estimate of their
-//! standard deviation with v degrees of freedom.
+//! Distribution of the studentized range: the range of k standard normal variables over an independent estimate of
+//! their standard deviation with v degrees of freedom.
 //!
 //! `P(Q <= q) = int f_v(s) W_k(q s) ds`, `W_k(w) = k int phi(z) (Phi(z) - Phi(z - w))^(k - 1) dz`, `f_v` the density of
 //! `sqrt(chi^2_v / v)`. Both integrals by Gauss-Legendre panels; absolute error about 1e-12 (checked against SciPy).

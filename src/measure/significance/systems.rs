@@ -19,8 +19,8 @@ pub struct SystemPair {
     pub tukey: Option<TukeyPair>,
 }
 
-/// Compares every pair of at least two systems: `systems[system][query]`, the same queries in the same order. Queries that
-/// the convention excludes (`None`) for any system are left out for all. Pairs are in the order 0-1, 0-2, 1-2, ...
+/// Compares every pair of at least two systems: `systems[system][query]`, the same queries in the same order. Queries
+/// that the convention excludes (`None`) for any system are left out for all. Pairs are in the order 0-1, 0-2, 1-2, ...
 ///
 /// # Errors
 /// [`SignificanceError::TooFew`] for fewer than two systems, or fewer than two queries that count for all;

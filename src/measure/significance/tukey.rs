@@ -1,9 +1,9 @@
 //! Tukey's honestly significant difference among several systems.
 //!
-//! Every pair has `q = |mean_i - mean_j| / sqrt(E / n)` and the p-value `P(Q > q)` of the studentized range, which holds for
-//! all pairs together. On the same queries, E is the residual mean square of systems x queries with
-//! (systems - 1)(queries - 1) degrees of freedom: what makes a query hard for all systems is taken out (Carterette 2012).
-//! For independent samples E is the variance within the systems. O(systems^2) distribution values.
+//! Every pair has `q = |mean_i - mean_j| / sqrt(E / n)` and the p-value `P(Q > q)` of the studentized range, which
+//! holds for all pairs together. On the same queries, E is the residual mean square of systems x queries with
+//! (systems - 1)(queries - 1) degrees of freedom: what makes a query hard for all systems is taken out (Carterette
+//! 2012). For independent samples E is the variance within the systems. O(systems^2) distribution values.
 
 use rayon::prelude::*;
 use serde::Serialize;

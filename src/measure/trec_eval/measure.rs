@@ -1,4 +1,5 @@
-//! The measures of trec_eval that are offered, and their names: `-m` asks for `map`, `P.5,10`, `official` or `all_trec`.
+//! The measures of trec_eval that are offered, and their names: `-m` asks for `map`, `P.5,10`, `official` or
+//! `all_trec`.
 
 use std::fmt;
 
@@ -134,8 +135,8 @@ impl Named {
         }
     }
 
-    /// Reads `5,10`, sorted as trec_eval sorts it, which takes the whole part of a cut-off; `None` if a parameter is out
-    /// of range or not taken.
+    /// Reads `5,10`, sorted as trec_eval sorts it, which takes the whole part of a cut-off; `None` if a parameter is
+    /// out of range or not taken.
     fn read(&self, written: &str) -> Option<Vec<TrecMeasure>> {
         let fractions = matches!((self.measure)(1.0), TrecMeasure::IprecAtRecall(_) | TrecMeasure::RprecMult(_));
         let parameter = |text: &str| text.parse().ok().map(|given: f64| if fractions { given } else { given.trunc() });

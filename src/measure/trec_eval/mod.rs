@@ -1,9 +1,10 @@
 //! What trec_eval 10.0 computes from a run and relevance judgements (qrels), to the last digit that it prints.
 //!
-//! Documents are ordered by descending score, held as `f32`, equal scores by descending document identifier; the ranks in
-//! the run are ignored. A document is relevant from the relevance level on (`-l`), which the gains of NDCG ignore;
-//! documents without judgement, or judged below 0, are not relevant, and bpref leaves them out. Means are taken over the
-//! queries that are evaluated: those of both files, or with `-c` all of the qrels, each missing one as an empty run.
+//! Documents are ordered by descending score, held as `f32`, equal scores by descending document identifier; the ranks
+//! in the run are ignored. A document is relevant from the relevance level on (`-l`), which the gains of NDCG ignore;
+//! documents without judgement, or judged below 0, are not relevant, and bpref leaves them out. Means are taken over
+//! the queries that are evaluated: those of both files, or with `-c` all of the qrels, each missing one as an empty
+//! run.
 //!
 //! One query is joined, sorted and measured at a time, so that memory is bounded by the longest query:
 //! [`TrecEvaluator::query`] may run in parallel, and [`TrecSummary::add`] takes the values in order.

@@ -16,7 +16,8 @@ use burn_cubecl::tensor::CubeTensor;
 use super::tile::{ROWS, UNITS};
 use crate::device::root_cause;
 
-/// Shared memory of the hungriest kernel with the most terms ([`MOST_TERMS`](super::rank_expectation::MOST_TERMS)), in bytes.
+/// Shared memory of the hungriest kernel with the most terms ([`MOST_TERMS`](super::rank_expectation::MOST_TERMS)), in
+/// bytes.
 const SHARED_MEMORY: usize = 16 << 10;
 
 /// Where a kernel runs, and on how much.
@@ -78,8 +79,8 @@ pub(super) fn write(tensor: &CubeTensor) -> BufferArg {
     tensor.clone().into_buffer_arg()
 }
 
-/// Runs `launch`, a kernel of `bindings` buffers on the batch of `x`; `None` where the device cannot, which the log says
-/// once for each kernel and device.
+/// Runs `launch`, a kernel of `bindings` buffers on the batch of `x`; `None` where the device cannot, which the log
+/// says once for each kernel and device.
 pub(super) fn run<const K: usize>(
     kernel: &str,
     x: &CubeTensor,

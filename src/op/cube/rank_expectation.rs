@@ -1,9 +1,10 @@
 //! [`rank_expectation`](crate::op::rank_expectation()) on the device.
 //!
-//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps
-//! its precision when `pi` is close to 1; by a larger one, a product `p` becomes `p - p pi (1 - z)` with `1 - z` from the
-//! host, so that equal factors of many tied documents do not add up one rounding, nor bases close to 1 that of `z`. The
-//! units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in order.
+//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it
+//! keeps its precision when `pi` is close to 1; by a larger one, a product `p` becomes `p - p pi (1 - z)` with `1 - z`
+//! from the host, so that equal factors of many tied documents do not add up one rounding, nor bases close to 1 that
+//! of `z`. The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents,
+//! in order.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -20,8 +21,8 @@ const TILE: usize = 32;
 /// Terms beyond which the shared memory that devices must have does not hold a tile.
 pub(super) const MOST_TERMS: usize = 48;
 
-/// Row `i`: `m_i sum_m c_m P_im` and the products `P_im` over the documents `j != i`, with `gaps` of `1 - z_m`. A unit has `own` terms, those beyond
-/// `terms` with a coefficient of 0.
+/// Row `i`: `m_i sum_m c_m P_im` and the products `P_im` over the documents `j != i`, with `gaps` of `1 - z_m`. A unit
+/// has `own` terms, those beyond `terms` with a coefficient of 0.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -107,7 +108,8 @@ fn gradients(
     #[comptime] terms: usize,
 ) {
     let place = place(lists, documents);
-    // By row, then by term, and the reverse: units of a row read one word, units of neighbouring rows neighbouring words.
+    // By row, then by term, and the reverse: units of a row read one word, units of neighbouring rows neighbouring
+    // words.
     let mut of_tile = Shared::<[f32]>::new_slice(TILE * terms);
     let mut of_rows = Shared::<[f32]>::new_slice(terms * ROWS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);

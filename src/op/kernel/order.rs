@@ -1,4 +1,5 @@
-//! Descending order of values that are mostly small whole numbers, as labels and their gains are: counted then, sorted else.
+//! Descending order of values that are mostly small whole numbers, as labels and their gains are: counted then, sorted
+//! else.
 
 use super::Real;
 

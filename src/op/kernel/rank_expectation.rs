@@ -1,7 +1,7 @@
 //! Fused [`rank_expectation`](crate::op::rank_expectation()).
 //!
-//! A product `p` over documents takes the factor `1 + pi (z - 1)` as `p - p pi (1 - z)` for a base `z` of at least 1/2, so
-//! that neither the rounding of `z` nor that of equal factors of tied documents adds up; for a smaller base as
+//! A product `p` over documents takes the factor `1 + pi (z - 1)` as `p - p pi (1 - z)` for a base `z` of at least
+//! 1/2, so that neither the rounding of `z` nor that of equal factors of tied documents adds up; for a smaller base as
 //! `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its precision when `pi` is close to 1.
 
 use super::{

@@ -39,7 +39,8 @@ struct Trial<'a, T> {
 }
 
 impl<T: Real> Trials<'_, T> {
-    /// The probabilities that `j` beats each row and that it does not, and the density of the difference; no row meets itself.
+    /// The probabilities that `j` beats each row and that it does not, and the density of the difference; no row meets
+    /// itself.
     #[inline(always)]
     fn of<const FMA: bool>(self, j: usize, trial: &mut Trial<T>) {
         let rows = &self.x[self.start..self.start + trial.ahead.len()];

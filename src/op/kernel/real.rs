@@ -66,7 +66,8 @@ pub(in crate::op) trait Real:
     /// `exp(x^2) erfc(x)` for `x >= 0`, to 2e-7 (`f32`) or 1e-13 (`f64`).
     fn scaled_erfc<const FMA: bool>(self) -> Self;
 
-    /// `2^self` to 2 units in the last place, exact for integers; 0 below and infinity above the exponents of normal numbers.
+    /// `2^self` to 2 units in the last place, exact for integers; 0 below and infinity above the exponents of normal
+    /// numbers.
     fn power_of_two<const FMA: bool>(self) -> Self;
 
     /// `log(1 + self)` for arguments in `[0, 1]`, to 2 units in the last place.

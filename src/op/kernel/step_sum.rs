@@ -83,8 +83,8 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// `exp(alpha (x_i - centre))` of the first `rows`, if the members are narrow enough that no ratio or product of two
-    /// is lost. Rows after the members, which may be padding, have no say in it.
+    /// `exp(alpha (x_i - centre))` of the first `rows`, if the members are narrow enough that no ratio or product of
+    /// two is lost. Rows after the members, which may be padding, have no say in it.
     fn exponentials(&self, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
         let first = *members.first()?;

@@ -60,9 +60,9 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
 
 /// The share at which each feature stands among its quantiles.
 ///
-/// The quantiles lie in one table, a row a feature, each padded with infinity to one less than a power of two: bisection
-/// then takes the same steps for every feature, as gathers over all documents at once. A constant feature has the one
-/// quantile 0, and with it the share 0 throughout.
+/// The quantiles lie in one table, a row a feature, each padded with infinity to one less than a power of two:
+/// bisection then takes the same steps for every feature, as gathers over all documents at once. A constant feature
+/// has the one quantile 0, and with it the share 0 throughout.
 fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
     let longest = values.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let width = (longest + 1).next_power_of_two() - 1;
