@@ -1,6 +1,6 @@
 //! The configuration of an experiment: what a `.toml` file says. Unknown keys are refused everywhere.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -186,9 +186,9 @@ impl ExperimentConfig {
         if config.name.is_empty() {
             config.name = document.stem();
         }
-        // A folder of this name is made.
-        if config.name.contains(['/', '\\']) || matches!(config.name.as_str(), "." | "..") {
-            return Err(document.refuse("name", &format!("found {:?}, expected a name without slashes", config.name)));
+        // A folder of this name is made below `runs`.
+        if Path::new(&config.name).components().any(|part| !matches!(part, Component::Normal(_))) {
+            return Err(document.refuse("name", &format!("found {:?}, expected a name, not a path", config.name)));
         }
         for path in config.data.paths_mut() {
             *path = document.folder().join(&path);
@@ -304,7 +304,8 @@ impl ExperimentConfig {
         registry::build(&self.learner, self.loss.as_ref(), self.scorer.as_ref())
     }
 
-    /// The configuration as a value, with the defaults of learner and loss filled in.
+    /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that
+    /// the same configuration has the same text.
     pub fn resolved(&self) -> Value {
         let fill = |given: &mut Value, defaults: Map<String, Value>| {
             let Some(given) = given.as_object_mut() else { return };
@@ -320,6 +321,9 @@ impl ExperimentConfig {
         }
         if let Some(entry) = self.loss.as_ref().and_then(|loss| crate::loss::registry::find(&loss.name).ok()) {
             fill(&mut value["loss"], (entry.defaults)());
+        }
+        for part in ["learner", "loss"] {
+            value.get_mut(part).and_then(Value::as_object_mut).map(sort_by_key);
         }
         value
     }
@@ -367,6 +371,11 @@ fn name_scorers(error: ConfigError) -> ConfigError {
         return error;
     }
     ConfigError { message: format!("{}; a scorer of {} has it", error.message, kinds.join(" or ")), ..error }
+}
+
+fn sort_by_key(table: &mut Map<String, Value>) {
+    table.sort_keys();
+    table.values_mut().filter_map(Value::as_object_mut).for_each(sort_by_key);
 }
 
 impl DataConfig {

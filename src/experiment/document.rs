@@ -147,8 +147,8 @@ impl Document {
 
     fn remove(&mut self, key: &str) {
         let (above, last) = key.rsplit_once('.').unwrap_or(("", key));
-        let parts = above.split('.').filter(|part| !part.is_empty());
-        let table = parts.fold(Some(&mut self.root), |value, part| value?.get_mut(part));
+        let mut parts = above.split('.').filter(|part| !part.is_empty());
+        let table = parts.try_fold(&mut self.root, |value, part| value.get_mut(part));
         if let Some(table) = table.and_then(Value::as_object_mut) {
             table.shift_remove(last);
         }

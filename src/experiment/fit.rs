@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::{DType, Device};
-use serde_json::json;
 
 use super::ExperimentConfig;
 use super::splits::Split;
@@ -153,7 +152,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
     }
     let metadata = Metadata {
         feature_names: None,
-        config: json!(config),
+        config: config.resolved(),
         convention,
         measures: named(&evaluations),
         data_hash: split.train.data_hash(),

@@ -134,8 +134,8 @@ fn reduce<T: Real>(out: &mut [T], partials: &[Vec<T>]) {
 /// Whether a score is NaN or infinite; `out` is NaN then. The tensor definitions take the difference of every score
 /// from itself, which the kernels leave out.
 fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
-    // To the end in any case, so that it vectorises.
-    let finite = x.iter().fold(true, |finite, &x| finite & (x - x == T::ZERO));
+    // To the end in any case, so that it vectorises; 0 times what is not finite is NaN.
+    let finite = x.iter().fold(true, |finite, &x| finite & (x * T::ZERO == T::ZERO));
     if !finite {
         out.fill(T::of(f64::NAN));
     }
