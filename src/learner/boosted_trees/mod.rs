@@ -57,7 +57,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
 /// Derivatives at equal scores below this share of those at scores that are gains are of a flat loss, rounded.
 const FLAT: f64 = 1e-3;
 
-/// Most doublings or halvings of a step in one round.
+/// Most doublings, and most halvings, of a step in one round.
 const STEP_CHANGES: usize = 30;
 
 /// Configuration of [`BoostedTrees`].
@@ -211,18 +211,14 @@ impl BoostedTrees {
             let moved: Vec<f64> = scores.iter().zip(tree).map(|(score, value)| score + step * value).collect();
             objective.value(&moved)
         };
-        let (mut step, mut lowest) = (last, value(last));
-        let mut changes = 0;
-        while lowest >= loss {
-            step /= 2.0;
-            lowest = value(step);
-            changes += 1;
-            if changes > STEP_CHANGES {
-                return None;
-            }
-        }
+        let first = |factor: f64| {
+            let steps = std::iter::successors(Some(last), |step| Some(step * factor)).take(STEP_CHANGES + 1);
+            steps.map(|step| (step, value(step))).find(|(_, value)| *value < loss)
+        };
+        // Along a gradient a short step lowers the loss; along gains it may take a long one.
+        let (mut step, mut lowest) = first(0.5).or_else(|| first(2.0))?;
         // Only a step that did not have to be halved may still grow.
-        let factor = if changes == 0 && value(step * 2.0) < lowest { 2.0 } else { 0.5 };
+        let factor = if step >= last && value(step * 2.0) < lowest { 2.0 } else { 0.5 };
         for _ in 0..STEP_CHANGES {
             let next = value(step * factor);
             if next >= lowest {
@@ -285,9 +281,11 @@ impl Learner for BoostedTrees {
                     None => break StopReason::Converged,
                 }
             }
+            // A start is taken whole: a part of it may be no better than nothing.
+            let shrinkage = if start.is_some() { 1.0 } else { self.config.learning_rate };
             for node in &mut tree {
                 if let Node::Leaf { value } = node {
-                    *value *= self.config.learning_rate * step;
+                    *value *= shrinkage * step;
                 }
             }
             add(&tree, &mut scores, train)?;

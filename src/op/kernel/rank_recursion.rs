@@ -138,8 +138,9 @@ struct Memory<T> {
     starts: Vec<T>,
     /// Before every trial of one block: `[block, ranks, rows]`.
     before: Vec<T>,
-    /// By the distribution after a trial: `[ranks, rows]`.
-    derivative: Vec<T>,
+    /// Derivative by the distribution after a trial at the next rank, less that at the rank itself: `[ranks, rows]`. They
+    /// go back over a trial as the derivatives do, and lose no digits where these are close.
+    rises: Vec<T>,
 }
 
 impl<T: Real> Memory<T> {
@@ -148,7 +149,7 @@ impl<T: Real> Memory<T> {
         Self {
             starts: vec![T::ZERO; documents.div_ceil(block) * size],
             before: vec![T::ZERO; block * size],
-            derivative: vec![T::ZERO; size],
+            rises: vec![T::ZERO; size],
         }
     }
 }
@@ -156,7 +157,8 @@ impl<T: Real> Memory<T> {
 /// What the rows of a tile send to the gradient: to their own documents, and to all documents.
 struct Gradient<'a, T> {
     trials: Trials<'a, T>,
-    discounts: &'a [T],
+    /// The discount of the next rank less that of each rank.
+    rises: &'a [T],
     /// The gradient that comes in, a row.
     g: &'a [T],
     memory: &'a mut Memory<T>,
@@ -168,11 +170,11 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let rows = self.to_rows.len();
-        let (ranks, documents) = (self.discounts.len(), self.trials.x.len());
+        let (ranks, documents) = (self.rises.len(), self.trials.x.len());
         let (size, block) = (ranks * rows, block(documents));
-        let Memory { starts, before, derivative } = self.memory;
+        let Memory { starts, before, rises } = self.memory;
         let (starts, before) = (&mut starts[..documents.div_ceil(block) * size], &mut before[..block * size]);
-        let derivative = &mut derivative[..size];
+        let rises = &mut rises[..size];
         let mut scratch = [[T::ZERO; TILE]; 4];
         let [ahead, behind, density, flow] = &mut scratch;
         let flow = &mut flow[..rows];
@@ -188,9 +190,9 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                 advance::<T, FMA>(next, j, trial.ahead, trial.behind);
             }
         }
-        for (derivative, &discount) in derivative.chunks_exact_mut(rows).zip(self.discounts) {
-            for (derivative, &g) in derivative.iter_mut().zip(self.g) {
-                *derivative = g * discount;
+        for (rises, &rise) in rises.chunks_exact_mut(rows).zip(self.rises) {
+            for (own, &g) in rises.iter_mut().zip(self.g) {
+                *own = g * rise;
             }
         }
         let slope = self.trials.rate * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
@@ -207,24 +209,11 @@ impl<T: Real> Kernel for Gradient<'_, T> {
             for j in (first..last).rev() {
                 self.trials.of::<FMA>(j, &mut trial);
                 let p = &before[(j - first) * size..(j - first + 1) * size];
-                // By the probability: sum_r a(r) (p(r - 1) - p(r)), where no rank before the trial is above j.
-                let reached = ranks.min(j + 2);
+                // By the probability: sum_r p(r) (a(r + 1) - a(r)), where no rank before the trial is above j.
                 flow.fill(T::ZERO);
-                for rank in 0..reached {
-                    let here = &derivative[rank * rows..(rank + 1) * rows];
-                    let next = derivative.get((rank + 1) * rows..(rank + 2) * rows);
-                    let p = &p[rank * rows..(rank + 1) * rows];
-                    match next {
-                        Some(next) => {
-                            for (((flow, &p), &here), &next) in flow.iter_mut().zip(p).zip(here).zip(next) {
-                                *flow = p.fma::<FMA>(next - here, *flow);
-                            }
-                        }
-                        None => {
-                            for ((flow, &p), &here) in flow.iter_mut().zip(p).zip(here) {
-                                *flow = *flow - p * here;
-                            }
-                        }
+                for (p, rises) in p.chunks_exact(rows).zip(rises.chunks_exact(rows)).take(j + 1) {
+                    for ((flow, &p), &rise) in flow.iter_mut().zip(p).zip(rises) {
+                        *flow = p.fma::<FMA>(rise, *flow);
                     }
                 }
                 for ((flow, to_row), &density) in flow.iter_mut().zip(self.to_rows.iter_mut()).zip(trial.density.iter())
@@ -233,22 +222,22 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                     *to_row = *to_row - *flow;
                 }
                 self.to_all[j] = self.to_all[j] + sum(flow);
-                retreat::<T, FMA>(derivative, trial.ahead, trial.behind);
+                retreat::<T, FMA>(rises, trial.ahead, trial.behind);
                 if j % BLOCK == 0 {
-                    derivative.iter_mut().for_each(|value| *value = flushed(*value));
+                    rises.iter_mut().for_each(|value| *value = flushed(*value));
                 }
             }
         }
     }
 }
 
-/// Takes the derivatives by distributions back over a trial: `a(r) (1 - pi) + a(r + 1) pi`.
+/// Takes derivatives by distributions, or their differences, back over a trial: `a(r) (1 - pi) + a(r + 1) pi`.
 #[inline(always)]
-fn retreat<T: Real, const FMA: bool>(derivative: &mut [T], ahead: &[T], behind: &[T]) {
+fn retreat<T: Real, const FMA: bool>(rises: &mut [T], ahead: &[T], behind: &[T]) {
     let rows = ahead.len();
-    let ranks = derivative.len() / rows;
+    let ranks = rises.len() / rows;
     for rank in 0..ranks {
-        let (here, above) = derivative[rank * rows..].split_at_mut(rows);
+        let (here, above) = rises[rank * rows..].split_at_mut(rows);
         if rank + 1 < ranks {
             for (((here, &above), &ahead), &behind) in here.iter_mut().zip(&above[..rows]).zip(ahead).zip(behind) {
                 *here = above.fma::<FMA>(ahead, *here * behind);
@@ -270,8 +259,10 @@ pub(in crate::op) fn rank_recursion_gradient<T: Real>(
     sigma: f64,
     discounts: &[f64],
 ) -> Vec<T> {
-    let discounts: Vec<T> = discounts.iter().map(|&discount| T::of(discount)).collect();
-    let (ranks, rate) = (discounts.len(), T::of(0.5 / sigma));
+    // Beyond the last rank the discount is 0.
+    let next = discounts.iter().skip(1).chain(&[0.0]);
+    let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::of(next - here)).collect();
+    let (ranks, rate) = (rises.len(), T::of(0.5 / sigma));
     let mut to_x = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
     for_each(lists, x.len() * n * ranks, |(((x, mask), g), to_x)| {
@@ -292,7 +283,7 @@ pub(in crate::op) fn rank_recursion_gradient<T: Real>(
                 let start = stripe.start + tile * rows;
                 let trials = Trials { x: &x, start, rate };
                 let g = &g[start..start + to_rows.len()];
-                dispatch(Gradient { trials, discounts: &discounts, g, memory: &mut memory, to_rows, to_all });
+                dispatch(Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
             }
         });
         reduce(&mut to_rows, &partials);
