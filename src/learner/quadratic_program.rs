@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::products::{add_scaled, dot};
 
 /// The first cost tried, and the factor from one to the next, where slopes are at most 1.
-const FIRST_COST: f64 = 1e4;
+const FIRST_COST: f64 = 1e8;
 
 /// A linear function `offset + slope . w` below a convex risk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
