@@ -114,7 +114,9 @@ fn row(data: &str, result: &Path, published: &BTreeMap<String, Measures>) -> Res
     for (measure, _) in COLUMNS {
         let (ours, error) = (found.measures[measure], found.standard_errors[measure]);
         write!(line, " {ours:.4} ± {error:.4}")?;
-        if let Some(theirs) = published.get(name).and_then(|row| row.get(measure)) {
+        // Another convention stands beside the one published figure whose discount is not known for certain.
+        let comparable = convention == "letor" || measure == "ndcg";
+        if let Some(theirs) = published.get(name).and_then(|row| row.get(measure)).filter(|_| comparable) {
             write!(line, " ({theirs})")?;
         }
         line += " |";
