@@ -1,5 +1,12 @@
 //! Words for error messages, and text for markup.
 
+use std::path::Path;
+
+/// Whether a path is `-`: standard input where it is read, standard output where it is written.
+pub(crate) fn is_standard_stream(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// Bytes as hexadecimal digits.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

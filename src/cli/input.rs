@@ -49,11 +49,6 @@ impl ReadArgs {
     }
 }
 
-/// Whether a file is `-`: standard input where it is read, standard output where it is written.
-pub fn is_standard(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
 /// The measures of `-m`, given once or more and separated by commas; those of `default` where none is given.
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };

@@ -12,6 +12,7 @@ use crate::data::DataError;
 use crate::data::trec::{write_qrels, write_run};
 use crate::device;
 use crate::ranker::Ranker;
+use crate::text::is_standard_stream;
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
@@ -40,8 +41,8 @@ pub struct PredictArgs {
 
 impl PredictArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let file = self.out.as_ref().filter(|path| !input::is_standard(path));
-        if file.is_none() && self.qrels.as_deref().is_some_and(input::is_standard) {
+        let file = self.out.as_ref().filter(|path| !is_standard_stream(path));
+        if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
             return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
         }
         let device = device::open(&self.device)?;
@@ -50,7 +51,7 @@ impl PredictArgs {
         warn_of_missing_features(&self.model, &ranker, &data);
         let scores = ranker.predict(&data, &device)?;
         if let Some(path) = &self.qrels {
-            put(Some(path).filter(|path| !input::is_standard(path)), out, |mut file| {
+            put(Some(path).filter(|path| !is_standard_stream(path)), out, |mut file| {
                 write_qrels(&mut file, &data).map_err(to_io)
             })?;
         }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
-use super::{Failure, input};
+use super::Failure;
 use crate::atomic_file;
 use crate::experiment::{OutputError, OutputFolder, Report, RunRecord};
 use crate::report::page;
+use crate::text::is_standard_stream;
 
 const REPORT: &str = "report.json";
 const RUN: &str = "run.json";
@@ -32,7 +33,7 @@ impl ReportArgs {
         })?;
         let record: Option<RunRecord> = read(&self.run.join(RUN))?;
         let path = self.out.unwrap_or_else(|| self.run.join(PAGE));
-        if input::is_standard(&path) {
+        if is_standard_stream(&path) {
             return Ok(out.write_all(page(&report, record.as_ref()).as_bytes())?);
         }
         atomic_file::write(&path, page(&report, record.as_ref()).as_bytes())

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Failure, input};
+use super::Failure;
 use crate::atomic_file;
 use crate::data::{DataError, SynthConfig};
+use crate::text::is_standard_stream;
 
 /// Arguments of `synth`.
 #[derive(Debug, Args)]
@@ -51,7 +52,7 @@ impl SynthArgs {
             ..SynthConfig::default()
         };
         config.check().map_err(Failure::input)?;
-        let out_file = self.out.as_ref().filter(|path| !input::is_standard(path));
+        let out_file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         match (out_file, self.parts) {
             (None, Some(_)) => Err(Failure::input("--parts: expected a folder in --out, found `-`")),
             (None, None) => match config.write(&mut BufWriter::new(out)) {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::text::is_standard_stream;
+
 /// Why data cannot be read or used. Lines and columns count from 1; columns count bytes.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -145,7 +147,7 @@ pub(crate) struct Place<'a>(pub(crate) &'a Path);
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        if self.0.as_os_str() == "-" { formatter.write_str("standard input") } else { self.0.display().fmt(formatter) }
+        if is_standard_stream(self.0) { formatter.write_str("standard input") } else { self.0.display().fmt(formatter) }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::learner::{Learner, LearnerError, Selection, registry};
 use crate::loss::{LossError, LossSpec};
 use crate::measure::{Convention, Measure};
 use crate::scorer::{ScorerConfig, ScorerError};
+use crate::text::is_standard_stream;
 
 /// One experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -193,7 +194,7 @@ impl ExperimentConfig {
         for path in config.data.paths_mut() {
             *path = document.folder().join(&path);
             // Standard input is for the command line.
-            if path.as_os_str() == "-" {
+            if is_standard_stream(path) {
                 *path = Path::new(".").join("-");
             }
         }
@@ -250,12 +251,7 @@ impl ExperimentConfig {
         let refuse = |error: grid::GridError| document.refuse(&error.key, &error.message);
         grid::check_keys(&self.grid).map_err(refuse)?;
         for point in grid::points(&self.grid).map_err(refuse)? {
-            let mut at_point = document.clone();
-            for (key, value) in &point {
-                at_point
-                    .assign(key, value.clone())
-                    .map_err(|part| document.refuse(&format!("grid.{key}"), &format!("`{part}` is not a table")))?;
-            }
+            let at_point = document.at_point(&point)?;
             if at_point.is_at_point()
                 && let Err(ConfigError { place, message }) = Self::read(&at_point)
             {

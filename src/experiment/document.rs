@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
+use super::grid::Point;
 use crate::text::{unknown_name, with_nearest};
 
 /// A key that cannot be used, with its place.
@@ -122,6 +123,20 @@ impl Document {
         put(&mut self.root, key, value)?;
         self.assigned.push(key.to_string());
         Ok(())
+    }
+
+    /// This document at a point of the grid.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a key that leads through a value.
+    pub(super) fn at_point(&self, point: &Point) -> Result<Self, ConfigError> {
+        let mut document = self.clone();
+        for (key, value) in point {
+            document
+                .assign(key, value.clone())
+                .map_err(|part| self.refuse(&format!("grid.{key}"), &format!("`{part}` is not a table")))?;
+        }
+        Ok(document)
     }
 
     /// Whether values of the grid have been assigned.

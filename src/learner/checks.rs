@@ -100,10 +100,15 @@ pub(crate) fn trainable(
     }
 }
 
+/// Whether values of a measure may lie outside `[0, 1]` whatever the convention.
+pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
+    matches!(measure, Measure::Dcg(_) | Measure::KendallTau)
+}
+
 /// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it for want of a measure of its
 /// own.
 pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {
-    if matches!(measure, Measure::Dcg(_) | Measure::KendallTau) {
+    if leaves_unit_interval(measure) {
         let reason = format!(
             "measure.select = {measure} is also what {learner} is fitted to: expected a measure with values in [0, 1], such as \
              ndcg@10 or map; set learner.measure to select by {measure} all the same"

@@ -43,6 +43,22 @@ impl Solved {
     }
 }
 
+/// The end of a fit whose solver failed at a cost: an error without a round to keep, else a warning.
+pub(crate) fn broken_off(
+    learner: &'static str,
+    cost: f64,
+    reason: &str,
+    best_round: usize,
+    context: &FitContext,
+) -> Result<StopReason, LearnerError> {
+    let reason = format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features");
+    if best_round == 0 {
+        return Err(LearnerError::Solver { learner, reason });
+    }
+    context.progress.warn(&format!("{learner}: {reason}; the best round before it is kept"));
+    Ok(StopReason::NotConverged)
+}
+
 #[derive(Serialize, Deserialize)]
 struct State {
     last: Vec<f64>,
@@ -73,13 +89,7 @@ pub(crate) fn fit(
         let solved = match solve(cost, &rounds.state.last) {
             Ok(solved) => solved,
             Err(reason) => {
-                let reason = format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features");
-                if rounds.best_round() == 0 {
-                    return Err(LearnerError::Solver { learner: name, reason });
-                }
-                // The costs before it have their solutions.
-                context.progress.warn(&format!("{name}: {reason}; no further learner.c is tried"));
-                break StopReason::NotConverged;
+                break broken_off(name, cost, &reason, rounds.best_round(), context)?;
             }
         };
         if !solved.converged && context.interrupt.requested() {

@@ -37,18 +37,22 @@ pub(crate) struct Solution {
     pub(crate) bound: f64,
 }
 
+/// The scale of numbers that are not negative: the largest of them, 1 where all are 0.
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    match values.fold(0.0, f64::max) {
+        0.0 => 1.0,
+        largest => largest,
+    }
+}
+
 /// Solves the programme; an error tells how clarabel ended.
 ///
 /// Slopes and offsets are scaled to at most 1, and the objective so that it is neither tiny nor huge, for the solver's
 /// tolerances are in part absolute. A large cost is first tried as a smaller one: where the multipliers leave room
 /// below that, no slack is needed, and the solution is that of every larger cost.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
-    let largest = |values: &mut dyn Iterator<Item = f64>| match values.fold(0.0, f64::max) {
-        0.0 => 1.0,
-        largest => largest,
-    };
-    let steepest = largest(&mut planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
-    let highest = largest(&mut planes.iter().map(|plane| plane.offset.abs()));
+    let steepest = largest(planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
+    let highest = largest(planes.iter().map(|plane| plane.offset.abs()));
     let constraints = constraints(planes, steepest.sqrt().recip());
     // Of `v = w sqrt(steepest) / highest` and `xi / highest`.
     let whole = cost * steepest / highest;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::lists::discount_table;
 use super::{ExponentialFit, ExponentialFitError, Lists, LossError, error, exponential_fit, is_completely_monotone};
 use crate::measure::Discount;
-use crate::op::{differences, rank_expectation, rank_recursion};
+use crate::op::{rank_expectation, rank_recursion};
 
 /// How an expectation over ranks is computed; all that apply agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -191,33 +191,16 @@ impl ExpectedDiscount {
     }
 }
 
-/// `p_j(r)` for the first `ranks` ranks, by the recursion.
+/// `p_j(r)` for the first `ranks` ranks: expectations of discounts that count one rank. Padded places hold 0.
 ///
 /// # Shapes
 /// - output: `[batch, documents, ranks]`
 pub fn rank_distribution(lists: &Lists, sigma: f64, ranks: usize) -> Tensor<3> {
-    let [batch, n] = lists.scores.dims();
-    let (device, dtype) = (lists.scores.device(), lists.scores.dtype());
-    // beats[j, k] = pi_kj, 0 for k = j and for padding k: a trial that never succeeds leaves the distribution alone.
-    let others = Tensor::<2>::eye(n, &device).cast(dtype).neg() + 1.0;
-    // A division by a scalar would round its gradient to float32 (burn 0.22).
-    let beats = ((differences(&lists.scores) * (0.5 / sigma)).erf() + 1.0) * 0.5;
-    let beats = beats * lists.mask.clone().unsqueeze_dim::<3>(1) * others.unsqueeze_dim::<3>(0);
-
-    let first = Tensor::<3>::ones([batch, n, 1], (&device, dtype));
-    let zero = Tensor::<3>::zeros([batch, n, 1], (&device, dtype));
-    let up = |p: &Tensor<3>| match ranks {
-        1 => zero.clone(),
-        _ => Tensor::cat(vec![zero.clone(), p.clone().narrow(2, 0, ranks - 1)], 2),
+    let probability = |rank: usize| {
+        let counts: Vec<f64> = (0..=rank).map(|other| f64::from(u8::from(other == rank))).collect();
+        rank_recursion(lists.scores.clone(), lists.mask.clone(), sigma, &counts)
     };
-    let mut p = match ranks {
-        1 => first,
-        _ => Tensor::cat(vec![first, Tensor::zeros([batch, n, ranks - 1], (&device, dtype))], 2),
-    };
-    for k in 0..n {
-        p = p.clone() + (up(&p) - p) * beats.clone().narrow(2, k, 1);
-    }
-    p
+    Tensor::stack((0..ranks).map(probability).collect(), 2)
 }
 
 #[cfg(test)]
@@ -249,9 +232,13 @@ mod tests {
 
     #[test]
     fn equal_scores_have_binomial_ranks() {
-        let p = values(rank_distribution(&lists(&[0.7; 3]), 1.0, 3));
-        assert_eq!(p, [0.25, 0.5, 0.25].repeat(3));
-        assert_eq!(values(rank_distribution(&lists(&[0.7; 3]), 1.0, 1)), [0.25; 3]);
+        for ranks in 1..4 {
+            let p = values(rank_distribution(&lists(&[0.7; 3]), 1.0, ranks));
+            assert_eq!(p.len(), 3 * ranks);
+            for (found, expected) in p.iter().zip([0.25, 0.5, 0.25][..ranks].repeat(3)) {
+                assert!((found - expected).abs() < 1e-15, "{p:?}");
+            }
+        }
     }
 
     #[test]

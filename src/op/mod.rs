@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`step_sum`] | `sum_j v_j phi(alpha (x_j - x_i))` |
 //! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))` |
+//! | [`rank_recursion`] | `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` in SoftRank |
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
 //! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
@@ -16,8 +17,7 @@
 //!
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`.
 //!
-//! Some losses do their main work with the backend's own operations. `neural_ndcg`, `smooth_rr` in its general form,
-//! [`rank_distribution`](crate::loss::rank_distribution) and
+//! Some losses do their main work with the backend's own operations. `neural_ndcg`, `smooth_rr` in its general form and
 //! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) hold tensors over pairs, `[B, N, N]`,
 //! outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
 

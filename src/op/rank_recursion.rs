@@ -47,16 +47,15 @@ fn after_trial<B: Backend>(p: &[Array<B>], ahead: &Array<B>, behind: &Array<B>, 
     next
 }
 
-/// `pi_ji` and `1 - pi_ji` for the rows `i` of a chunk, the second of them 1 where there is no trial.
-fn trials<B: Backend>(x: &Array<B>, mask: &Array<B>, sigma: f64, rows: (usize, usize)) -> [Array<B>; 2] {
+/// The trials of the rows `i` of a chunk: `pi_ji`, `1 - pi_ji`, which is 1 where there is no trial, and whether there is
+/// one: a document of the list that is not the row itself.
+fn trials<B: Backend>(x: &Array<B>, mask: &Array<B>, sigma: f64, rows: (usize, usize)) -> [Array<B>; 3] {
     let [_, documents] = x.dims();
-    let index = x.indices(documents);
-    let others = index.differences(rows).equals_zero() * -1.0 + 1.0;
-    let beats = |t: Array<B>| (t.erf() + 1.0) * 0.5 * mask.columns() * others.clone();
+    let itself = x.indices(documents).differences(rows).equals_zero();
+    let trial = mask.columns() * (itself * -1.0 + 1.0);
+    let beats = |t: Array<B>| (t.erf() + 1.0) * 0.5 * trial.clone();
     let t = x.differences(rows) / (2.0 * sigma);
-    let ahead = beats(t.clone());
-    let none = (mask.columns() * others.clone()) * -1.0 + 1.0;
-    [ahead, beats(-t) + none]
+    [beats(t.clone()), beats(-t) + (trial.clone() * -1.0 + 1.0), trial.clone()]
 }
 
 /// The tensor definition.
@@ -69,7 +68,7 @@ pub(super) fn definition<B: Backend>(
     let (x, mask) = (Array::<B>(x), Array::<B>(mask));
     let [_, documents] = x.dims();
     let [out] = by_rows(&x, |rows| {
-        let [ahead, behind] = trials(&x, &mask, sigma, rows);
+        let [ahead, behind, _] = trials(&x, &mask, sigma, rows);
         let start = x.rows(rows) * 0.0 + 1.0;
         let p = (0..documents)
             .fold(vec![start], |p, j| after_trial(&p, &ahead.slice_last(j), &behind.slice_last(j), discounts.len()));
@@ -101,7 +100,7 @@ pub(super) fn gradient<B: Backend>(
     let slope = 0.25 * std::f64::consts::FRAC_2_SQRT_PI / sigma;
     // Each chunk gives `[batch, documents, rows]`: what its rows send to every document.
     let [to_rows, to_all] = by_rows(&x, |rows| {
-        let [ahead, behind] = trials(&x, &mask, sigma, rows);
+        let [ahead, behind, trial] = trials(&x, &mask, sigma, rows);
         let after = |p: &Vec<Array<B>>, j: usize| after_trial(p, &ahead.slice_last(j), &behind.slice_last(j), ranks);
         let mut starts = vec![vec![x.rows(rows) * 0.0 + 1.0]];
         for start in (0..documents).step_by(block) {
@@ -139,9 +138,7 @@ pub(super) fn gradient<B: Backend>(
         }
         flows.reverse();
         let density = (-(x.differences(rows) / (2.0 * sigma)).square()).exp() * slope;
-        let [_, documents] = x.dims();
-        let others = x.indices(documents).differences(rows).equals_zero() * -1.0 + 1.0;
-        let flow = Array::stack_last(flows) * density * mask.columns() * others;
+        let flow = Array::stack_last(flows) * density * trial;
         [flow.clone().sum(2), flow]
     });
     (to_all.sum(1) - to_rows).0

@@ -10,6 +10,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::ReadOptions;
 use crate::data::DataError;
+use crate::text::is_standard_stream;
 
 /// Bytes of a block. Fixed, so that blocks do not depend on the number of threads.
 pub(super) const BLOCK: usize = 2 << 20;
@@ -156,7 +157,7 @@ static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// [`DataError::Io`]; also where standard input is opened again.
 pub(crate) fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
-    if path.as_os_str() == "-" {
+    if is_standard_stream(path) {
         if STANDARD_INPUT_TAKEN.swap(true, Ordering::Relaxed) {
             return Err(DataError::io(path)(io::Error::other("found `-` twice, expected it once")));
         }

@@ -13,7 +13,7 @@ use super::{CrossValidationOptions, JobProgress};
 use crate::experiment::fit::{ExperimentError, FitOptions, fit};
 use crate::experiment::grid::{self, Point};
 use crate::experiment::output::{JOBS, OutputError};
-use crate::experiment::report::FitReport;
+use crate::experiment::report::{DataReport, FitReport, Sets};
 use crate::experiment::splits::Split;
 use crate::experiment::{CrossValidationConfig, ExperimentConfig};
 use crate::learner::{Progress, Round, StopReason};
@@ -26,6 +26,8 @@ const RESULT: &str = "result.json";
 /// Every fit of a cross-validation: folds x points of the grid x seeds, in this order.
 pub(super) struct Jobs<'a> {
     pub(super) splits: &'a [Split],
+    /// What each split holds.
+    pub(super) data: &'a [Sets<DataReport>],
     pub(super) points: &'a [Point],
     /// The configuration at each point.
     pub(super) configs: &'a [ExperimentConfig],
@@ -35,6 +37,7 @@ pub(super) struct Jobs<'a> {
 /// One fit.
 struct Job<'a> {
     split: &'a Split,
+    data: &'a Sets<DataReport>,
     config: &'a ExperimentConfig,
     seed: u64,
     /// Its fold, its point of the grid where there are several, and its seed.
@@ -81,13 +84,14 @@ impl Jobs<'_> {
 
     fn job(&self, number: usize) -> Job<'_> {
         let (rest, seed) = (number / self.seeds.len(), self.seeds[number % self.seeds.len()]);
-        let (split, point) = (&self.splits[rest / self.points.len()], rest % self.points.len());
+        let (split, point) = (rest / self.points.len(), rest % self.points.len());
+        let (split, data) = (&self.splits[split], &self.data[split]);
         let at = match self.points {
             [_] => String::new(),
             points => format!(", {}", grid::label(&points[point])),
         };
         let label = format!("fold {}{at}, seed {seed}", split.fold);
-        Job { split, config: &self.configs[point], seed, label }
+        Job { split, data, config: &self.configs[point], seed, label }
     }
 
     /// Runs every job, several at once; results in the order of the jobs, without those that a stop left undone.
@@ -171,7 +175,7 @@ impl Job<'_> {
     }
 
     /// The name of its folder: fold, seed and a hash of all else that the fit and its measures are made from, so that
-    /// another configuration or other data never take its result for theirs.
+    /// another configuration, other data or another version never take its result for theirs.
     fn folder(&self) -> String {
         let fitted = ExperimentConfig {
             name: String::new(),
@@ -181,10 +185,11 @@ impl Job<'_> {
             ..self.config.clone()
         };
         let mut hash = Sha256::new();
+        hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(fitted.resolved().to_string());
-        let Split { train, validation, test, .. } = self.split;
-        for data in [Some(train), validation.as_ref(), test.as_ref()].into_iter().flatten() {
-            hash.update(data.data_hash());
+        for (name, set) in self.data.iter() {
+            hash.update(name);
+            hash.update(&set.hash);
         }
         format!("fold{}-seed{}-{}", self.split.fold, self.seed, &hexadecimal(&hash.finalize())[..12])
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::fit::ExperimentError;
 use super::grid::{self, Point};
 use super::output::OutputFolder;
-use super::report::{CrossValidationReport, Measures};
+use super::report::{CrossValidationReport, Measures, Sets};
 use super::{ConfigError, Document, ExperimentConfig};
 use crate::data::DataError;
 use crate::learner::{Interrupt, StopReason};
@@ -31,7 +31,7 @@ pub struct FoldResult {
     pub measures: Measures,
     /// Standard error of each, over the test queries of the fold.
     pub standard_errors: Measures,
-    /// Why each of its fits ended, one a seed; absent in results of versions before 0.2.
+    /// Why each of its fits ended, one a seed; absent in older results.
     #[serde(default)]
     pub stops: Vec<StopReason>,
 }
@@ -111,7 +111,8 @@ pub fn cross_validate(
             expected: "a validation set to select on".to_string(),
         }));
     }
-    let jobs = Jobs { splits: &splits, points: &points, configs: &configs, seeds: &seeds };
+    let data: Vec<_> = splits.iter().map(Sets::of).collect();
+    let jobs = Jobs { splits: &splits, data: &data, points: &points, configs: &configs, seeds: &seeds };
     let results = jobs.run(options)?;
     let (finished, all) = (results.len(), jobs.count());
     if finished < all {
@@ -122,12 +123,7 @@ pub fn cross_validate(
 
 /// The configuration at a point of the grid.
 fn at_point(document: &Document, point: &Point) -> Result<ExperimentConfig, ConfigError> {
-    let mut document = document.clone();
-    for (key, value) in point {
-        document
-            .assign(key, value.clone())
-            .map_err(|part| document.refuse(&format!("grid.{key}"), &format!("`{part}` is not a table")))?;
-    }
+    let document = document.at_point(point)?;
     ExperimentConfig::from_document(&document)
         .map_err(|error| document.refuse("grid", &format!("{}: {}", grid::label(point), error.message)))
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::jobs::{JobResult, Jobs};
 use super::{CrossValidation, FoldResult};
-use crate::experiment::report::{CrossValidationReport, FoldDetails, Measures, PerQuery, Sets, standard_error};
+use crate::experiment::report::{CrossValidationReport, FoldDetails, Measures, PerQuery, standard_error};
 use crate::experiment::{ExperimentConfig, ExperimentError, grid};
 use crate::ranker::Versions;
 
@@ -16,7 +16,7 @@ pub(super) fn summarise(
     jobs: &Jobs,
     results: &[JobResult],
 ) -> Result<CrossValidationReport, ExperimentError> {
-    let &Jobs { splits, points, seeds, .. } = jobs;
+    let &Jobs { splits, data, points, seeds, .. } = jobs;
     let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
     let mut folds = Vec::new();
     let mut details = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn summarise(
             stops: of_point(best).iter().map(|result| result.fit.stop).collect(),
         });
         details.push(FoldDetails {
-            data: Sets::of(split),
+            data: data[s].clone(),
             points: selections,
             per_query,
             fits: of_point(best).iter().map(|result| result.fit.clone()).collect(),

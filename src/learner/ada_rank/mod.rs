@@ -219,7 +219,7 @@ impl<'a> Combined<'a> {
 /// Refuses a measure whose values leave `[0, 1]`: on any data, or on the data at hand.
 fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
     let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
-    if outside.is_some() || matches!(measure, Measure::Dcg(_) | Measure::KendallTau) {
+    if outside.is_some() || checks::leaves_unit_interval(measure) {
         let seen = outside.map(|value| format!(" (a query has {value})")).unwrap_or_default();
         let expected = format!("a measure with values in [0, 1], such as ndcg@10 or map{seen}");
         return Err(checks::parameter("measure", measure, expected));

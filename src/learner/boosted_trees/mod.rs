@@ -54,7 +54,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     build: |parts| Ok(Box::new(registry::decode::<BoostedTreesConfig>(parts)?.check(registry::loss(parts)?)?)),
 };
 
-/// Derivatives at equal scores below this share of those at scores that are gains are of a flat loss, rounded.
+/// Derivatives at equal scores below this share of those at scores that are labels are of a flat loss, rounded.
 const FLAT: f64 = 1e-3;
 
 /// Most doublings, and most halvings, of a step in one round.
@@ -174,12 +174,11 @@ fn towards_gains(train: &Dataset, loss: &dyn RankingLoss) -> Result<Derivatives,
     Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
 }
 
-/// `gains`, as what the first tree is fitted to, where the loss is as good as flat at equal scores.
-fn start_of_a_flat_loss(objective: &Objective, at_zero: &Derivatives, gains: Derivatives) -> Option<Derivatives> {
+/// Whether the loss is as good as flat at equal scores, beside its slopes at scores that are labels.
+fn is_flat(objective: &Objective, at_zero: &Derivatives, train: &Dataset) -> bool {
     let steepest = |derivatives: &Derivatives| derivatives.gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
-    let apart: Vec<f64> = gains.gradient.iter().map(|slope| -slope).collect();
-    let (_, at_gains) = objective.derivatives(&apart);
-    (steepest(at_zero) < FLAT * steepest(&at_gains)).then_some(gains)
+    let labels: Vec<f64> = train.labels.iter().copied().map(f64::from).collect();
+    steepest(at_zero) < FLAT * steepest(&objective.derivatives(&labels).1)
 }
 
 fn ensemble(trees: &[impl AsRef<[Node]>], features: usize) -> Result<TreeEnsemble, LearnerError> {
@@ -263,10 +262,9 @@ impl Learner for BoostedTrees {
                 break StopReason::EarlyStopped;
             }
             let (documents, features) = self.sample(train, context.seed, rounds.next());
-            let start = match rounds.state.trees.is_empty() && !objective.has_curvature() {
-                true => start_of_a_flat_loss(&objective, &derivatives, towards_gains(train, &*surrogate)?),
-                false => None,
-            };
+            let flat =
+                rounds.state.trees.is_empty() && !objective.has_curvature() && is_flat(&objective, &derivatives, train);
+            let start = flat.then(|| towards_gains(train, &*surrogate)).transpose()?;
             let fitted_to = start.as_ref().unwrap_or(&derivatives);
             let mut tree = grow(&bins, documents, &features, fitted_to, &self.config.tree());
             if tree.len() == 1 {

@@ -31,7 +31,7 @@ mod working_sets;
 
 use serde::{Deserialize, Serialize};
 
-use super::cost_grid::Solved;
+use super::cost_grid::{Solved, broken_off};
 use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
 use super::rounds::Rounds;
@@ -260,14 +260,7 @@ impl PermuRank {
             let from = rounds.state.path.last().unwrap_or(&start);
             let solved = match bound.minimise(&sets, cost, from) {
                 Ok(solved) => solved,
-                Err(reason) => {
-                    let reason = format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features");
-                    if rounds.best_round() == 0 {
-                        return Err(LearnerError::Solver { learner: NAME, reason });
-                    }
-                    context.progress.warn(&format!("{NAME}: {reason}; no further round is made"));
-                    break StopReason::NotConverged;
-                }
+                Err(reason) => break broken_off(NAME, cost, &reason, rounds.best_round(), context)?,
             };
             if !solved.converged && context.interrupt.requested() {
                 // Half a solution is not a round: a resumed fit solves it again.

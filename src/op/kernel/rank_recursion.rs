@@ -175,9 +175,9 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         let Memory { starts, before, rises } = self.memory;
         let (starts, before) = (&mut starts[..documents.div_ceil(block) * size], &mut before[..block * size]);
         let rises = &mut rises[..size];
-        let mut scratch = [[T::ZERO; TILE]; 4];
-        let [ahead, behind, density, flow] = &mut scratch;
-        let flow = &mut flow[..rows];
+        let mut scratch = [[T::ZERO; TILE]; 5];
+        let [ahead, behind, density, flow, partial] = &mut scratch;
+        let (flow, partial) = (&mut flow[..rows], &mut partial[..rows]);
         let mut trial = Trial { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] };
 
         certain(&mut starts[..size], rows);
@@ -216,15 +216,18 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                         *flow = p.fma::<FMA>(rise, *flow);
                     }
                 }
-                for ((flow, to_row), &density) in flow.iter_mut().zip(self.to_rows.iter_mut()).zip(trial.density.iter())
-                {
+                for ((flow, partial), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(trial.density.iter()) {
                     *flow = *flow * density * slope;
-                    *to_row = *to_row - *flow;
+                    *partial = *partial + *flow;
                 }
                 self.to_all[j] = self.to_all[j] + sum(flow);
                 retreat::<T, FMA>(rises, trial.ahead, trial.behind);
                 if j % BLOCK == 0 {
                     rises.iter_mut().for_each(|value| *value = flushed(*value));
+                    for (to_row, partial) in self.to_rows.iter_mut().zip(partial.iter_mut()) {
+                        *to_row = *to_row - *partial;
+                        *partial = T::ZERO;
+                    }
                 }
             }
         }
