@@ -2,7 +2,7 @@
 """Times RankSVM beside scikit-learn's LinearSVC on the explicit pairs of the same training fold, at the same C.
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy scikit-learn
-    /tmp/peers/bin/python tests/python/rank_svm.py target/release/burn-rank FOLDS [C] [RUNS]
+    /tmp/peers/bin/python benches/python/rank_svm.py target/release/burn-rank FOLDS [C] [RUNS]
 
 FOLDS holds Fold1/train.txt, or the parts S1, S2 and S3 that train its first fold. Runs alternate; the table has medians of
 processor time, which other work on the machine changes little: for RankSVM that of the whole command (reading, fit, measures and
