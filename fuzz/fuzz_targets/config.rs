@@ -18,5 +18,5 @@ fuzz_target!(|text: &str| {
     let Ok(resolved) = resolved_toml(&config, &document) else { return };
     let document = Document::parse(path, resolved, &[]).expect("a resolved configuration is TOML");
     let again = ExperimentConfig::from_document(&document).expect("a resolved configuration is one");
-    assert_eq!(again, config);
+    assert_eq!(again.resolved(), config.resolved());
 });

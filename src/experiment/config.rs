@@ -211,6 +211,11 @@ impl ExperimentConfig {
         if sources.iter().filter(|given| **given).count() != 1 {
             return Err(document.refuse("data", "expected exactly one of `folds`, `train` and `synthetic`"));
         }
+        for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
+            if data.train.is_empty() && !files.is_empty() {
+                return Err(document.refuse(key, "expected only beside `data.train`"));
+            }
+        }
         let refuse = |table: &str, error| match error {
             DataError::Option { option, found, expected } => {
                 document.refuse(&format!("{table}{option}"), &format!("found {found}, expected {expected}"))
@@ -234,6 +239,10 @@ impl ExperimentConfig {
         let CrossValidationConfig { folds, seeds, split } = &self.cv;
         if let Some(parts) = split.filter(|parts| *parts < 3) {
             return Err(document.refuse("cv.split", &format!("found {parts}, expected at least 3")));
+        }
+        if let Some(parts) = split.filter(|_| self.data.folds.is_some()) {
+            let message = format!("found {parts}, expected none beside `data.folds`, which are split already");
+            return Err(document.refuse("cv.split", &message));
         }
         if let Some(at) = folds.iter().position(|fold| *fold == 0) {
             return Err(document.refuse(&format!("cv.folds[{at}]"), "found 0, expected at least 1"));
@@ -429,12 +438,20 @@ mod tests {
                 "learner.optimizer={kind=\"sgd\",momentum=\"a\"}",
                 "learner.optimizer.momentum: found \"a\", expected a number",
             ),
+            ("learner.schedule={kind=\"constant\",floor=0.1}", "learner.schedule.floor: unknown field `floor`"),
+            ("data={folds=\"d\",test=[\"b\"]}", "data.test: expected only beside `data.train`"),
             ("learner.patiense=null", "learner.patiense: unknown field `patiense`"),
             ("loss.alhpa=", "loss.alhpa: approx_ndcg: unknown parameter `alhpa`; did you mean `alpha`?"),
         ] {
             let error = read("", &[set]).unwrap_err();
             assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}");
         }
+    }
+
+    #[test]
+    fn folds_are_not_split_again() {
+        let error = read("[cv]\nsplit = 3", &["data={folds=\"d\"}"]).unwrap_err();
+        assert_eq!(error, "a.toml:8:1: cv.split: found 3, expected none beside `data.folds`, which are split already");
     }
 
     #[test]

@@ -12,12 +12,12 @@ use crate::learner::LearnerError;
 use crate::learner::checks::{at_least, parameter, share};
 
 /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in epochs.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScheduleConfig {
     /// Stays.
-    #[default]
-    Constant,
+    // With braces, since serde lets any key pass beside a variant without.
+    Constant {},
     /// Falls along a cosine to `floor` times the learning rate at the last epoch.
     Cosine {
         /// Factor at the end.
@@ -49,10 +49,16 @@ pub enum ScheduleConfig {
     },
 }
 
+impl Default for ScheduleConfig {
+    fn default() -> Self {
+        Self::Constant {}
+    }
+}
+
 impl ScheduleConfig {
     pub(super) fn check(&self) -> Result<(), LearnerError> {
         match *self {
-            Self::Constant => Ok(()),
+            Self::Constant {} => Ok(()),
             Self::Cosine { floor } | Self::Linear { floor } if (0.0..1.0).contains(&floor) => Ok(()),
             Self::Cosine { floor } | Self::Linear { floor } => {
                 Err(parameter("schedule.floor", floor, "at least 0 and below 1"))
@@ -70,7 +76,7 @@ impl ScheduleConfig {
     pub(super) fn build(&self, epochs: usize, steps: usize) -> Result<ModuleLrScheduler, LearnerError> {
         let total = epochs * steps;
         let scheduler = match *self {
-            Self::Constant => Ok(ModuleLrScheduler::new(1.0)),
+            Self::Constant {} => Ok(ModuleLrScheduler::new(1.0)),
             Self::Cosine { floor } => CosineAnnealingLrSchedulerConfig::new(1.0, total).with_min_lr(floor).init(),
             // Burn's line must end above 0.
             Self::Linear { floor } => LinearLrSchedulerConfig::new(1.0, floor.max(f64::MIN_POSITIVE), total).init(),
@@ -105,7 +111,7 @@ mod tests {
                 assert!((f - e).abs() < 1e-12, "{found:?} {expected:?}");
             }
         };
-        close(factors(ScheduleConfig::Constant, 2, 1), &[1.0, 1.0]);
+        close(factors(ScheduleConfig::default(), 2, 1), &[1.0, 1.0]);
         close(factors(ScheduleConfig::Cosine { floor: 0.0 }, 2, 1), &[1.0, 0.5]);
         close(factors(ScheduleConfig::Linear { floor: 0.0 }, 2, 2), &[1.0, 0.75, 0.5, 0.25]);
         close(factors(ScheduleConfig::Exponential { factor: 0.25 }, 2, 2), &[1.0, 0.5, 0.25, 0.125]);
