@@ -1,5 +1,7 @@
 //! Learning to rank on [burn]: measures of the sorted list, optimised directly.
 //!
+//! Start with the [`guide`]: a tutorial, a cookbook, and what a value of a measure means.
+//!
 //! Layers, each of which uses only those below it:
 //!
 //! | module | what lives there |

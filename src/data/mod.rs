@@ -1,4 +1,8 @@
 //! Ranking data: readers, datasets, folds, normalisers, padded batches.
+//!
+//! [`letor::read`] reads files into a [`Dataset`], [`SynthConfig`] generates one, [`folds`] finds or cuts folds, a
+//! [`Normaliser`] is fitted on training data, a [`Batcher`] chooses the queries of each [`RankingBatch`]. [`trec`]
+//! reads and writes runs and judgements.
 
 mod batch;
 mod dataset;
