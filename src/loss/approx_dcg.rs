@@ -1,7 +1,7 @@
 //! ApproxDCG: DCG at approximate positions, not normalised.
 //!
 //! `sum_i G(y_i) / log2(1 + p_i)`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations
-//! 9 and 10). Unlike ApproxNDCG it weighs a query by its gains.
+//! 20 and 21). Unlike ApproxNDCG it weighs a query by its gains.
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.
 
@@ -21,7 +21,7 @@ pub(super) const ENTRY: LossEntry = LossEntry {
     summary: "DCG at approximate positions",
     formula: "-sum_i G(y_i) / log2(1 + p_i), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2)",
-    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (9), (10)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxDcgConfig::new()),

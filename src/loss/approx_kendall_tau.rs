@@ -1,7 +1,7 @@
 //! Approximate Kendall's tau between scores and labels.
 //!
 //! `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`: the sign of the score difference, smoothed by the
-//! logistic step of approximation-framework, equation 9 (`2 sigmoid(t) - 1 = tanh(t / 2)`). In [-1, 1]; pairs of one
+//! logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). In [-1, 1]; pairs of one
 //! label do not count.
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.
@@ -21,7 +21,7 @@ pub(super) const ENTRY: LossEntry = LossEntry {
     summary: "Kendall's tau with a smooth sign",
     formula: "-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}",
     cost: "O(n^2)",
-    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (9)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (19)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxKendallTauConfig::new()),

@@ -1,8 +1,8 @@
 //! ApproxNDCG: NDCG at approximate positions.
 //!
 //! `sum_i G(y_i) / log2(1 + p_i) / Z`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`; with a cut-off `k`, each term
-//! times `sigmoid(beta (k + 1/2 - p_i))`, and `Z` the ideal DCG at `k` (approximation-framework, equations 9, 10 and
-//! 15; the truncation function is equation 12's). Tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems
+//! times `sigmoid(beta (k + 1/2 - p_i))`, and `Z` the ideal DCG at `k` (approximation-framework, equations 20 and 21;
+//! the cut-off is equation 16's, smoothed as in section 4.3). Tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems
 //! 3 and 6.
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.
@@ -24,7 +24,7 @@ pub(super) const ENTRY: LossEntry = LossEntry {
     summary: "NDCG at approximate positions",
     formula: "1 - 1/Z sum_i G(y_i) / log2(1 + p_i) [sigmoid(beta (k + 1/2 - p_i))], p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2)",
-    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (9), (10), (15)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21), (16)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxNdcgConfig::new()),

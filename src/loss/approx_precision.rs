@@ -1,7 +1,7 @@
 //! Approximate precision at a cut-off.
 //!
 //! `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`
-//! (approximation-framework, section 3.1 with the truncation function of equation 12).
+//! (approximation-framework, equation 13, with the positions of equation 20 and the truncation function of section 4.3).
 //!
 //! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
 
@@ -21,7 +21,7 @@ pub(super) const ENTRY: LossEntry = LossEntry {
     summary: "precision at k at approximate positions",
     formula: "1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i)), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2)",
-    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (9), (12)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (13), (20)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxPrecisionConfig::new()),

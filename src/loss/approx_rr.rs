@@ -1,8 +1,8 @@
 //! Approximate reciprocal rank.
 //!
 //! `sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j)))`,
-//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`: the product is the truncation of approximation-framework, equation
-//! 21, for "no relevant document ahead of i". Its logarithm is a sum of `-log(1 + exp(beta (p_i - p_j)))` over the
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`: the product is the truncation of approximation-framework, section
+//! 4.3, for "no relevant document ahead of i". Its logarithm is a sum of `-log(1 + exp(beta (p_i - p_j)))` over the
 //! relevant documents, so that no factor vanishes.
 //!
 //! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
@@ -23,7 +23,7 @@ pub(super) const ENTRY: LossEntry = LossEntry {
     summary: "reciprocal rank at approximate positions",
     formula: "1 - sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j))), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2)",
-    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (9), (21)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), section 4.3",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxRrConfig::new()),

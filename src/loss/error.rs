@@ -101,21 +101,33 @@ impl LossError {
     }
 }
 
-/// `value`, if it is finite and above 0.
+/// Largest parameter, and one over the smallest: products with scores, and their squares, stay within `f32`.
+const LARGEST: f64 = 1e12;
+
+/// `value`, if it is finite and above 0, and neither it nor its inverse is beyond 1e12.
 pub(crate) fn positive(loss: &'static str, parameter: &str, value: f64) -> Result<f64, LossError> {
-    if value.is_finite() && value > 0.0 {
-        Ok(value)
-    } else {
+    if !(value.is_finite() && value > 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number above 0"))
+    } else if !(1.0 / LARGEST..=LARGEST).contains(&value) {
+        Err(LossError::parameter(
+            loss,
+            parameter,
+            format!("{value:e}"),
+            "from 1e-12 to 1e12, which float32 can work with",
+        ))
+    } else {
+        Ok(value)
     }
 }
 
-/// `value`, if it is finite and not below 0.
+/// `value`, if it is finite, not below 0 and not beyond 1e12.
 pub(crate) fn not_negative(loss: &'static str, parameter: &str, value: f64) -> Result<f64, LossError> {
-    if value.is_finite() && value >= 0.0 {
-        Ok(value)
-    } else {
+    if !(value.is_finite() && value >= 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number, 0 or above"))
+    } else if value > LARGEST {
+        Err(LossError::parameter(loss, parameter, format!("{value:e}"), "up to 1e12, which float32 can work with"))
+    } else {
+        Ok(value)
     }
 }
 
@@ -172,6 +184,10 @@ mod tests {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(positive("approx_ndcg", "alpha", bad).is_err());
         }
+        for beyond in [1e-13, 1e13] {
+            assert!(positive("approx_ndcg", "alpha", beyond).unwrap_err().to_string().contains("from 1e-12 to 1e12"));
+        }
+        assert!(not_negative("lambda_loss", "mu", 1e13).is_err() && not_negative("lambda_loss", "mu", 0.0).is_ok());
         let message = positive("approx_ndcg", "alpha", -1.0).unwrap_err().to_string();
         assert_eq!(message, "approx_ndcg.alpha = -1: expected a finite number above 0");
         assert!(cutoff("approx_ndcg", Some(0)).is_err());

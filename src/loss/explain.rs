@@ -8,7 +8,9 @@ use super::{LossError, Orientation, RankingLoss, Reduction};
 /// What a loss says about one list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
-    /// The surrogate of a measure, or the loss where there is no measure.
+    /// Whether there is something to learn from the list.
+    pub learnable: bool,
+    /// The surrogate of a measure, or the loss where there is no measure; of no meaning where nothing is to be learnt.
     pub value: f64,
     /// What is minimised.
     pub loss: f64,
@@ -30,6 +32,8 @@ pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DT
     if scores.is_empty() {
         return Err(LossError::Shape { what: "scores", found: vec![0], expected: vec![1] });
     }
+    let written: Vec<f32> = labels.iter().map(|&label| label as f32).collect();
+    let learnable = loss.degenerate_queries(&written, &[0, labels.len()])?.is_empty();
     let device = Device::flex().autodiff();
     let shape = [1, scores.len()];
     let tensor = |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));
@@ -47,7 +51,7 @@ pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DT
         Orientation::Measure => -value,
         Orientation::Loss => value,
     };
-    Ok(Explained { value: measure, loss: value, grad })
+    Ok(Explained { learnable, value: measure, loss: value, grad })
 }
 
 #[cfg(test)]
@@ -60,7 +64,14 @@ mod tests {
         let loss = ApproxNdcgConfig::new().init().unwrap();
         let explained = explain(&loss, &[0.0, 0.1], &[1.0, 0.0], DType::F64).unwrap();
         assert!((explained.value + explained.loss - 1.0).abs() < 1e-15);
-        assert!(explained.grad[0] < 0.0 && explained.grad[1] > 0.0);
+        assert!(explained.learnable && explained.grad[0] < 0.0 && explained.grad[1] > 0.0);
+    }
+
+    #[test]
+    fn a_list_with_nothing_to_learn_is_told() {
+        let loss = ApproxNdcgConfig::new().init().unwrap();
+        let explained = explain(&loss, &[0.0, 0.1], &[0.0, 0.0], DType::F64).unwrap();
+        assert_eq!((explained.learnable, explained.loss, explained.grad), (false, 0.0, vec![0.0, 0.0]));
     }
 
     #[test]

@@ -66,7 +66,8 @@ impl RankingLoss for ListMle {
         let order = label_order(lists);
         // Sorted so, padding comes last.
         let padded = lists.padded.clone().int().gather(1, order.clone()).greater_elem(0);
-        let scores = lists.scores.clone().gather(1, order);
+        // What all scores have in common would take digits of the logarithms.
+        let scores = lists.centred().gather(1, order);
         let [_, n] = scores.dims();
         let tails = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY));
         let terms = (tails - scores).mask_fill(padded, 0.0);
@@ -127,6 +128,13 @@ mod tests {
         let expected = tail(&[3.0, 0.0, 1.0]) - 3.0 + tail(&[0.0, 1.0]) - 0.0;
         let found = value(ListMleConfig::new(), &[0.0, 3.0, 1.0], &[0.0, 1.0, 0.0]);
         assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn a_common_offset_takes_no_digits() {
+        let loss = ListMleConfig::new().init().unwrap();
+        let found = explain(&loss, &[1e4; 3], &[1.0, 0.0, 2.0], DType::F32).unwrap().value;
+        assert!((found - 6f64.ln()).abs() < 1e-6, "{found}");
     }
 
     #[test]

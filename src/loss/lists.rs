@@ -73,7 +73,7 @@ impl Lists {
         (self.scores.clone() - scores.gather(1, nearest)).mask_fill(self.padded.clone(), 0.0)
     }
 
-    /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations 9 and 10):
+    /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 20):
     /// `[B, N]`.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
         // The sum has the term j = i, phi(0) = 1/2.

@@ -1,4 +1,5 @@
-//! Surrogates and baselines: one file a loss, always config, `init`, `forward`.
+//! Surrogates and baselines, one file each. A config's `init` checks it and gives a [`RankingLoss`], whose `forward`
+//! is the loss of a batch; [`LossSpec`] builds one by name, [`registry::LOSSES`] lists them.
 //!
 //! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true for a document) and keeps the
 //! promises stated at [`RankingLoss`].

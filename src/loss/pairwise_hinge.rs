@@ -1,6 +1,6 @@
 //! Hinge loss over the pairs that the labels order: RankSVM's loss.
 //!
-//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))` (direct-optimization, section 2.2; Herbrich et al., Large margin
+//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))` (direct-optimization, section 2; Herbrich et al., Large margin
 //! rank boundaries).
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.

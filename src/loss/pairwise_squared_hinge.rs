@@ -1,6 +1,6 @@
 //! Squared hinge loss over the pairs that the labels order.
 //!
-//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2` (smoothrank, section 2.2: the quadratic penalisation of GBRank).
+//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2` (smoothrank, section 1: the quadratic penalisation of GBRank).
 //!
 //! Cost: O(n^2). A query with one label only has loss 0.
 
@@ -19,7 +19,7 @@ pub(super) const ENTRY: LossEntry = LossEntry {
     summary: "squared hinge loss over ordered pairs",
     formula: "sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2",
     cost: "O(n^2)",
-    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 2.2",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 1",
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&PairwiseSquaredHingeConfig::new()),

@@ -120,8 +120,11 @@ mod tests {
             let config = SoftNdcgConfig::new().with_evaluation(evaluation);
             let expected = wins + (1.0 - wins) / 3f64.log2();
             assert!((value(config.clone(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-7, "{evaluation:?}");
-            let cut = value(config.with_k(Some(1)), &[0.0, 1.0], &[1.0, 0.0]);
-            assert!((cut - wins).abs() < 1e-12, "{evaluation:?}: {cut}");
+            // A discount with a cut-off is no sum of exponentials.
+            if evaluation != Evaluation::Exponentials {
+                let cut = value(config.with_k(Some(1)), &[0.0, 1.0], &[1.0, 0.0]);
+                assert!((cut - wins).abs() < 1e-12, "{evaluation:?}: {cut}");
+            }
         }
     }
 

@@ -110,8 +110,12 @@ impl ExpectedDiscount {
         if let Discount::Power { exponent } = self.discount {
             error::not_negative(loss, "exponent", exponent)?;
         }
-        if self.evaluation == Evaluation::Exponentials && !is_completely_monotone(&self.discount) {
-            let expected = format!("auto, recursion or cutoff: {:?} is not completely monotone", self.discount);
+        let cause = match self.k {
+            Some(k) => Some(format!("a discount with k = {k}")),
+            None => (!is_completely_monotone(&self.discount)).then(|| format!("{:?}", self.discount)),
+        };
+        if let Some(cause) = cause.filter(|_| self.evaluation == Evaluation::Exponentials) {
+            let expected = format!("auto, recursion or cutoff: {cause} is not completely monotone");
             return Err(LossError::parameter(loss, "evaluation", "exponentials", expected));
         }
         Ok(self)
@@ -120,8 +124,8 @@ impl ExpectedDiscount {
     /// The exponentials that stand for the discount in lists of up to `n` documents with scores of the given type, and
     /// their measured errors.
     ///
-    /// The error is at most 1e-8 in float64, and 2e-6 in float32 up to 1000 documents; beyond, `n` roundings add up to
-    /// `2e-9 n`.
+    /// The error is at most 1e-8 in float64, and in float32 2e-6 or, since so many roundings add up, `2e-9 n` where that
+    /// is more, with `n` rounded up to a power of two.
     ///
     /// # Errors
     /// A discount that is not completely monotone, or too many documents for the tolerance.
@@ -134,7 +138,7 @@ impl ExpectedDiscount {
     /// The evaluation that is used in lists of `n` documents. A discount with a cut-off is never completely monotone.
     pub fn resolve(&self, n: usize) -> Evaluation {
         match (self.evaluation, self.k) {
-            (Evaluation::Auto | Evaluation::Exponentials, Some(k)) if k < n => Evaluation::Cutoff,
+            (Evaluation::Auto, Some(k)) if k < n => Evaluation::Cutoff,
             (Evaluation::Auto, _) if is_completely_monotone(&self.discount) => Evaluation::Exponentials,
             (Evaluation::Auto, _) => Evaluation::Recursion,
             (chosen, _) => chosen,
@@ -302,8 +306,6 @@ mod tests {
         assert_eq!(resolved(Discount::Log2, Some(10), 100), Evaluation::Cutoff);
         assert_eq!(resolved(Discount::Log2, Some(100), 100), Evaluation::Exponentials);
         assert_eq!(resolved(Discount::Letor, None, 100), Evaluation::Recursion);
-        let asked = expected(Discount::Log2, Some(10), Evaluation::Exponentials);
-        assert_eq!(asked.resolve(100), Evaluation::Cutoff);
     }
 
     #[test]
@@ -312,6 +314,8 @@ mod tests {
         let message =
             "soft_ndcg.evaluation = exponentials: expected auto, recursion or cutoff: Letor is not completely monotone";
         assert_eq!(refused.to_string(), message);
+        let cut = expected(Discount::Log2, Some(2), Evaluation::Exponentials).checked("soft_ndcg").unwrap_err();
+        assert!(cut.to_string().contains("a discount with k = 2 is not completely monotone"), "{cut}");
         assert!(expected(Discount::Power { exponent: -1.0 }, None, Evaluation::Auto).checked("soft_ndcg").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `log2_discount`: the discount of NDCG at real positions (approximation-framework, equation 9).
+//! `log2_discount`: the discount of NDCG at real positions (approximation-framework, equation 21).
 
 use std::f64::consts::LN_2;
 

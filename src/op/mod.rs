@@ -1,10 +1,10 @@
-//! The primitives: sums over one list, of which nearly every loss is a short composition. Those over pairs take the
-//! time; the others are here because a backend's own operations would then take most of the rest.
+//! The primitives: sums over one list, of which nearly every loss is a short composition. Most of the time goes into
+//! those over pairs; once these are fast, a backend's own operations would be the slowest part, hence the others.
 //!
 //! | primitive | value for document i |
 //! |---|---|
 //! | [`step_sum`] | `sum_j v_j phi(alpha (x_j - x_i))` |
-//! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))` |
+//! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))`, `pi_ji` the probability that `j` beats `i` |
 //! | [`rank_recursion`] | `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` in SoftRank |
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
