@@ -6,7 +6,7 @@
 //! | `query_min_max` | `(x - min) / (max - min)` over the documents of the query, as LETOR's QueryLevelNorm | nothing |
 //! | `z_score` | `(x - mean) / deviation` over all training documents | mean, deviation |
 //! | `log1p` | `sign(x) ln(1 + abs(x))` | constant features |
-//! | `quantile` | place among the training documents by value, from 0 (lowest) to 1 (highest), the mean place of equal ones | 257 quantiles |
+//! | `quantile` | place among the training documents by value, from 0 (lowest) to 1 (highest), the mean place of equal ones | at most 257 quantiles |
 //!
 //! A feature that is constant (in the query for `query_min_max`, else in the training data) becomes 0, except under
 //! `none`. Fitting costs O(documents x features), for `quantile` a sort of each feature. Results do not depend on the
@@ -63,7 +63,7 @@ pub(crate) enum FeatureMap {
     },
 }
 
-/// Quantiles kept of a feature.
+/// Most quantiles kept of a feature.
 const QUANTILES: usize = 257;
 
 /// Documents of one task; fixed, so that sums do not depend on the number of threads.
@@ -306,7 +306,9 @@ fn fit_quantiles(train: &Dataset) -> FeatureMap {
         if column.first() == column.last() {
             return Vec::new();
         }
-        (0..QUANTILES).map(|index| column[(index * last + (QUANTILES - 1) / 2) / (QUANTILES - 1)]).collect()
+        // Of fewer documents, all.
+        let parts = (QUANTILES - 1).min(last);
+        (0..=parts).map(|index| column[(index * last + parts / 2) / parts]).collect()
     };
     FeatureMap::Quantile { values: (0..width).into_par_iter().map(quantiles).collect() }
 }
@@ -370,10 +372,10 @@ mod tests {
         }
         let log = normalised(NormaliserKind::Log1p);
         assert_eq!((log[0], log[1], log[2]), (2f32.ln(), -(2f32.ln()), 0.0));
-        // First feature: of 257 quantiles of 1 2 3 5 9, each value takes a run of equal ones; its middle is its place.
+        // First feature: 1 2 3 5 9 are their own quantiles.
         let quantile = normalised(NormaliserKind::Quantile);
-        for (document, place) in [0.0625f32, 0.5, 0.25, 0.75, 0.9375].iter().enumerate() {
-            assert!((quantile[3 * document] - place).abs() <= 1.0 / 256.0, "{quantile:?}");
+        for (document, place) in [0.0f32, 0.5, 0.25, 0.75, 1.0].iter().enumerate() {
+            assert_eq!(quantile[3 * document], *place, "{quantile:?}");
             assert_eq!(quantile[3 * document + 2], 0.0);
         }
         assert!(quantile[0] < quantile[6] && quantile[6] < quantile[3] && quantile[3] < quantile[9]);

@@ -26,27 +26,32 @@ impl Judge {
         self.measure
     }
 
-    /// The value of each query that counts, in order. Scores are compared as `f32`, the type in which a model gives
-    /// them.
-    pub(crate) fn counted(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+    /// The value of each query; `None` where the convention leaves the query out. Scores are compared as `f32`, the
+    /// type in which a model gives them.
+    pub(crate) fn values(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<Option<f64>>, LearnerError> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
-        self.counted_of_model(data, &scores)
+        self.values_of_model(data, &scores)
     }
 
-    /// The value of each query; `None` where the convention leaves the query out.
-    pub(crate) fn values(&self, data: &Dataset, scores: &[f32]) -> Result<Vec<Option<f64>>, LearnerError> {
+    /// [`values`](Self::values) of the scores of a model.
+    pub(crate) fn values_of_model(&self, data: &Dataset, scores: &[f32]) -> Result<Vec<Option<f64>>, LearnerError> {
         Ok(self.evaluator.first_measure(&data.rankings(scores))?)
     }
 
-    /// [`counted`](Self::counted) of the scores of a model.
-    pub(crate) fn counted_of_model(&self, data: &Dataset, scores: &[f32]) -> Result<Vec<f64>, LearnerError> {
-        Ok(self.values(data, scores)?.into_iter().flatten().collect())
+    /// The value of each query that counts, in order.
+    pub(crate) fn counted(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+        Ok(counted(&self.values(data, scores)?))
     }
 
     /// The mean over the queries that count; `None` when none does.
     pub(crate) fn mean(&self, data: &Dataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
         Ok(mean(&self.counted(data, scores)?))
     }
+}
+
+/// The values of the queries that count.
+pub(crate) fn counted(values: &[Option<f64>]) -> Vec<f64> {
+    values.iter().copied().flatten().collect()
 }
 
 /// The mean; `None` of nothing.

@@ -1,4 +1,7 @@
 //! Learners: everything that fits a scorer, behind one trait.
+//!
+//! [`registry::LEARNERS`] lists them and [`registry::build`] makes one of a `[learner]` table. Each has a module with
+//! its algorithm and its cost; [`FitContext`] is what a fit is given beside its data.
 
 pub mod ada_rank;
 mod bins;
@@ -30,7 +33,7 @@ pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progr
 
 pub use ada_rank::BOUND;
 pub use grid::Grid;
-pub use surrogate_value::SURROGATE;
+pub use surrogate_value::{EXACT_LEARNABLE, SURROGATE};
 
 use crate::data::Dataset;
 

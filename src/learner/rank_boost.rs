@@ -204,6 +204,11 @@ impl ExpSum {
     }
 }
 
+/// Whether an edge is larger than another, whatever their signs, by more than the order of their terms makes.
+fn is_larger(edge: f64, other: f64) -> bool {
+    edge.abs() > other.abs() * (1.0 + 1e-12)
+}
+
 /// The weak ranker with the largest absolute edge: feature, threshold, edge.
 fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize, f32, f64)> {
     let best_of = |feature: usize| {
@@ -217,14 +222,14 @@ fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize, f32, f64)
         let mut best: Option<(usize, f32, f64)> = None;
         for (sum, &threshold) in sums.iter().zip(thresholds) {
             below += sum;
-            if best.is_none_or(|(_, _, edge)| below.abs() > edge.abs()) {
+            if best.is_none_or(|(_, _, edge)| is_larger(below, edge)) {
                 best = Some((feature, threshold, -below));
             }
         }
         best
     };
     let candidates: Vec<_> = (0..bins.features()).into_par_iter().map(best_of).collect();
-    candidates.into_iter().flatten().reduce(|best, next| if next.2.abs() > best.2.abs() { next } else { best })
+    candidates.into_iter().flatten().reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
 impl Learner for RankBoost {
@@ -285,6 +290,10 @@ impl Learner for RankBoost {
                 break StopReason::Converged;
             }
         };
+        if rounds.history().is_empty() && stop == StopReason::Converged {
+            let reason = "no threshold of a feature orders more pairs right than wrong".to_string();
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
         rounds.finish(stop, |stumps, best_round| {
             let mut trees = TreeEnsemble::new(train.feature_count);
             for stump in &stumps[..best_round] {

@@ -1,15 +1,20 @@
-//! The value of a surrogate in the units of its measure: what a learning curve shows beside the exact measure.
+//! The value of a surrogate in the units of its measure, beside the exact measure of the same queries: what a learning
+//! curve shows.
 
+use super::judge::mean;
 use crate::data::Dataset;
 use crate::loss::{LossError, Orientation, RankingLoss};
 
-/// Name of the value among the figures of a round.
+/// Name of the surrogate's mean over the training queries with something to learn, among the figures of a round.
 pub const SURROGATE: &str = "surrogate";
 
-/// Turns a sum of losses into the mean of the surrogate.
+/// Name of the selection measure's mean over the same queries.
+pub const EXACT_LEARNABLE: &str = "exact_learnable";
+
+/// A surrogate and the selection measure over the training queries with something to learn.
 pub(crate) struct SurrogateValue {
-    /// Training queries with something to learn.
-    learnable: f64,
+    /// Whether a training query has something to learn.
+    learnable: Vec<bool>,
 }
 
 impl SurrogateValue {
@@ -18,15 +23,27 @@ impl SurrogateValue {
     /// # Errors
     /// Labels outside the domain of the loss.
     pub(crate) fn of(loss: &dyn RankingLoss, train: &Dataset) -> Result<Option<Self>, LossError> {
-        let learnable = train.queries() - loss.degenerate_queries(&train.labels, &train.offsets)?.len();
-        let comparable = loss.orientation() == Orientation::NormalisedMeasure && learnable > 0;
-        Ok(comparable.then_some(Self { learnable: learnable as f64 }))
+        let mut learnable = vec![true; train.queries()];
+        for query in loss.degenerate_queries(&train.labels, &train.offsets)? {
+            learnable[query] = false;
+        }
+        let comparable = loss.orientation() == Orientation::NormalisedMeasure && learnable.contains(&true);
+        Ok(comparable.then_some(Self { learnable }))
     }
 
     /// The mean over the queries with something to learn, from the sum of the losses of all: the others have loss 0,
     /// which is no measure of 1.
     pub(crate) fn figure(&self, losses: f64) -> (String, f64) {
-        (SURROGATE.to_string(), 1.0 - losses / self.learnable)
+        let learnable = self.learnable.iter().filter(|learnable| **learnable).count();
+        (SURROGATE.to_string(), 1.0 - losses / learnable as f64)
+    }
+
+    /// The mean of the selection measure over the same queries, from its value of each training query; none where the
+    /// convention leaves them all out.
+    pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
+        let of_learnable =
+            values.iter().zip(&self.learnable).filter_map(|(value, learnable)| value.filter(|_| *learnable));
+        Some((EXACT_LEARNABLE.to_string(), mean(&of_learnable.collect::<Vec<_>>())?))
     }
 }
 
@@ -40,7 +57,12 @@ mod tests {
     fn queries_without_anything_to_learn_do_not_raise_the_value() {
         let data = dataset(1, &[&[(0.0, &[0.0]), (1.0, &[1.0])], &[(1.0, &[0.0])], &[(0.0, &[0.0]), (2.0, &[1.0])]]);
         let value = |name: &str| SurrogateValue::of(&*LossSpec::new(name).build().unwrap(), &data).unwrap();
-        assert_eq!(value("approx_ndcg").unwrap().figure(0.5), ("surrogate".to_string(), 0.75));
+        let approx_ndcg = value("approx_ndcg").unwrap();
+        assert_eq!(approx_ndcg.figure(0.5), ("surrogate".to_string(), 0.75));
+        // A convention may count the second query as 1.
+        let exact = approx_ndcg.exact_figure(&[Some(0.5), Some(1.0), Some(0.75)]);
+        assert_eq!(exact, Some(("exact_learnable".to_string(), 0.625)));
+        assert_eq!(approx_ndcg.exact_figure(&[None, Some(1.0), None]), None);
         assert!(value("list_net").is_none());
     }
 }

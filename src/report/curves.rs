@@ -6,7 +6,7 @@ use super::about::round_word;
 use super::html::{Html, Table, details, figure, figures, note};
 use super::number;
 use crate::experiment::FitReport;
-use crate::learner::{BOUND, Round, SURROGATE};
+use crate::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
 use crate::measure::{Convention, Measure};
 use crate::plot::{Ink, Line, Lines};
 
@@ -42,7 +42,11 @@ impl Curves<'_> {
         };
         let lines = [
             curve(Ink::Surrogate, format!("surrogate{}, training", self.loss()), &surrogate),
-            curve(Ink::Train, "exact, training".to_string(), &|round| round.train),
+            // Beside a surrogate, the measure of the queries that it is the mean over: others would be part of the gap.
+            match fit.history.iter().any(|round| exact_learnable(round).is_some()) {
+                true => curve(Ink::Train, "exact, the same queries".to_string(), &exact_learnable),
+                false => curve(Ink::Train, "exact, training".to_string(), &|round| round.train),
+            },
             curve(Ink::Validation, "exact, validation".to_string(), &|round| round.validation),
             curve(Ink::Objective, "bound of the boosted measure, training".to_string(), &bound),
         ];
@@ -75,16 +79,22 @@ impl Curves<'_> {
         let Some(best) = fit.best_round.checked_sub(1).and_then(|best| fit.history.get(best)) else {
             return Html::default();
         };
-        let measured = fit.history[..fit.best_round].iter().rev().find_map(|round| Some((round.round, round.train?)));
+        let last = |value: &dyn Fn(&Round) -> Option<f64>| {
+            fit.history[..fit.best_round].iter().rev().find_map(|round| Some((round.round, value(round)?)))
+        };
+        let (measured, queries) = match last(&exact_learnable) {
+            None => (last(&|round| round.train), "training queries"),
+            measured => (measured, "the same queries"),
+        };
         let mut words = vec![format!("At {} {}", round_word(self.config), best.round)];
         let mut say = |name: &str, value: Option<f64>| {
             words.extend(value.map(|value| format!("{name} {}", number::measure(Some(value)))));
         };
         say("surrogate", surrogate(best));
         match measured {
-            Some((round, train)) if round == best.round => say("exact on training queries", Some(train)),
+            Some((round, train)) if round == best.round => say(&format!("exact on {queries}"), Some(train)),
             Some((round, train)) => {
-                say(&format!("exact on training queries (at {round}, the last measured before)"), Some(train))
+                say(&format!("exact on {queries} (at {round}, the last measured before)"), Some(train))
             }
             None => {}
         }
@@ -104,18 +114,20 @@ impl Curves<'_> {
         );
         let paths = path(history).map(|(name, _)| format!(" Curves begin anew with each {name}.")).unwrap_or_default();
         let surrogate = match history.iter().any(|round| surrogate(round).is_some()) {
-            true if round_word(self.config) == "epoch" => {
-                " Surrogate: the mean over the training queries with something to learn, each at the weights that the \
-                 epoch met it with; where the loss has another cut-off or convention than the exact measure, that is \
-                 part of the gap."
-            }
             true => {
-                " Surrogate: the mean over the training queries with something to learn; where the loss has another \
-                 cut-off or convention than the exact measure, that is part of the gap."
+                let moment = match round_word(self.config) {
+                    "epoch" => ", each at the weights that the epoch met it with",
+                    _ => "",
+                };
+                format!(
+                    " Surrogate: the mean over the training queries with something to learn{moment}, and exact beside it \
+                     the mean over the same queries; where the loss has another cut-off or convention than the exact \
+                     measure, that is part of the gap."
+                )
             }
-            false => "",
+            false => String::new(),
         };
-        note(exact + surrogate + &paths)
+        note(exact + &surrogate + &paths)
     }
 
     /// How the loss was evaluated, where that is not its formula to the letter.
@@ -165,12 +177,17 @@ impl Curves<'_> {
 
 /// The measures of a round, exact and surrogate.
 pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
-    [round.train, round.validation, surrogate(round), bound(round)].into_iter().flatten()
+    [round.train, round.validation, surrogate(round), exact_learnable(round), bound(round)].into_iter().flatten()
 }
 
 /// The value of the surrogate, where the learner says it.
 fn surrogate(round: &Round) -> Option<f64> {
     round.figures.iter().find(|(name, _)| name == SURROGATE).map(|(_, value)| *value)
+}
+
+/// The exact measure of the queries that the surrogate is the mean over.
+fn exact_learnable(round: &Round) -> Option<f64> {
+    round.figures.iter().find(|(name, _)| name == EXACT_LEARNABLE).map(|(_, value)| *value)
 }
 
 /// What AdaRank's boosted measure is at least (direct-optimization, Theorem 4), where that says anything.

@@ -50,7 +50,9 @@ fn every_case_agrees_in_value_and_gradient() {
 #[test]
 fn every_evaluation_of_soft_ndcg_agrees() {
     for case in cases().into_iter().filter(|case| case.loss == "soft_ndcg") {
-        for evaluation in ["auto", "cutoff", "exponentials"] {
+        let cut = case.params.get("k").is_some_and(|k| !k.is_null());
+        // A discount with a cut-off is no sum of exponentials.
+        for evaluation in ["auto", "cutoff", "exponentials"].into_iter().take(if cut { 2 } else { 3 }) {
             let spec = LossSpec { name: case.loss.clone(), params: case.params.clone() }.with("evaluation", evaluation);
             let off = deviation(&case, &spec);
             assert!(off < 1e-7, "{evaluation} {:?}, n = {}: off by {off:e}", case.params, case.scores.len());

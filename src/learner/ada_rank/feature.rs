@@ -60,6 +60,9 @@ fn scores(ranker: &FeatureRanker, data: &Dataset) -> Vec<f64> {
     column.map(|&x| ranker.direction * f64::from(x)).collect()
 }
 
+/// Sums whose terms are equal may differ by so much with the order of the terms: their rankers are equally good.
+const ROUNDING: f64 = 1e-12;
+
 impl WeakRankers for FeatureRankers {
     type Ranker = FeatureRanker;
 
@@ -76,7 +79,7 @@ impl WeakRankers for FeatureRankers {
                 continue;
             }
             let phi: f64 = distribution.iter().zip(values).map(|(weight, value)| weight * value).sum();
-            if best.is_none_or(|(best, _)| phi > best) {
+            if best.is_none_or(|(best, _)| phi > best * (1.0 + ROUNDING)) {
                 best = Some((phi, *ranker));
             }
         }

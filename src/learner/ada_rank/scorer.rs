@@ -73,7 +73,7 @@ impl<'a> ScorerRankers<'a> {
     ) -> Result<Self, LearnerError> {
         let loss = weak.loss.build()?;
         checks::learnable(NAME, &weak.loss, &*loss, train, context)?;
-        let values = judge.values(train, &vec![0.0f32; train.documents()])?;
+        let values = judge.values(train, &vec![0.0; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher = Batcher::new(train, &BatcherConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use self::objective::Objective;
 use self::tree::{Derivatives, TreeParams, grow};
 use super::bins::{Bins, MAX_BINS};
-use super::judge::Judge;
+use super::judge::{Judge, counted, mean};
 use super::registry::{self, LearnerEntry};
 use super::regression::start_gains;
 use super::rounds::Rounds;
@@ -241,7 +241,7 @@ impl Learner for BoostedTrees {
         let objective = Objective::new(&self.loss, train, &context.device)?;
         let judge = Judge::of_selection(context)?;
         let in_measure = SurrogateValue::of(&*surrogate, train)?;
-        let counted = (0..train.queries()).filter(|&q| train.has_two_labels(q)).count() as f64;
+        let two_labels = (0..train.queries()).filter(|&q| train.has_two_labels(q)).count() as f64;
         let bins = Bins::new(train, self.config.bins);
         let parameters = (&self.config, &self.loss);
         let limit = Some(self.config.rounds);
@@ -297,11 +297,15 @@ impl Learner for BoostedTrees {
             rounds.state.trees.push(tree);
             rounds.state.step = step;
             let mut figures = vec![("leaves".into(), leaves as f64), ("step".into(), step)];
-            figures.extend(in_measure.as_ref().map(|value| value.figure(loss * counted)));
+            let on_train = judge.values(train, &scores)?;
+            if let Some(value) = &in_measure {
+                figures.push(value.figure(loss * two_labels));
+                figures.extend(value.exact_figure(&on_train));
+            }
             rounds.record(Round {
                 round: rounds.next(),
                 objective: loss,
-                train: judge.mean(train, &scores)?,
+                train: mean(&counted(&on_train)),
                 validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?.flatten(),
                 figures,
             });

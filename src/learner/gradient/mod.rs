@@ -47,7 +47,7 @@ use self::dashboard::{Dashboard, Shown};
 use self::log::MetricsLog;
 use self::session::{SavedSession, Session};
 use super::checks::trainable;
-use super::judge::mean;
+use super::judge::{counted, mean};
 use super::registry::{LearnerEntry, decode, loss, parameters};
 use super::rounds::Rounds;
 use super::{FitContext, Fitted, Learner, LearnerError, Round, StopReason};
@@ -182,10 +182,12 @@ impl Run<'_> {
     /// Trains, measures and reports one epoch.
     fn epoch(&mut self) -> Result<(), LearnerError> {
         let epoch = self.rounds.next();
-        let outcome = self.session.epoch(epoch)?;
+        let mut outcome = self.session.epoch(epoch)?;
         let train = self.learner.measures_train(epoch, self.validates).then(|| self.session.measure_train(epoch));
         let train = train.transpose()?;
-        let validation = self.session.measure_validation(epoch)?;
+        outcome.figures.extend(train.as_deref().and_then(|values| self.session.exact_figure(values)));
+        let train = train.as_deref().map(counted);
+        let validation = self.session.measure_validation(epoch)?.as_deref().map(counted);
         let round = Round {
             round: epoch,
             objective: outcome.loss,

@@ -18,13 +18,13 @@ pub enum ScheduleConfig {
     /// Stays.
     // With braces, since serde lets any key pass beside a variant without.
     Constant {},
-    /// Falls along a cosine to `floor` times the learning rate at the last epoch.
+    /// Falls along a cosine to `floor` times the learning rate, which a step after the last would have.
     Cosine {
         /// Factor at the end.
         #[serde(default)]
         floor: f64,
     },
-    /// Falls along a line to `floor` times the learning rate at the last epoch.
+    /// Falls along a line to `floor` times the learning rate, which a step after the last would have.
     Linear {
         /// Factor at the end.
         #[serde(default)]

@@ -181,22 +181,27 @@ impl<'a> Session<'a> {
         Ok((loss, grads))
     }
 
-    /// The selection measure of each training query that counts.
-    pub(super) fn measure_train(&self, epoch: usize) -> Result<Vec<f64>, LearnerError> {
+    /// The selection measure of each training query, `None` where it does not count.
+    pub(super) fn measure_train(&self, epoch: usize) -> Result<Vec<Option<f64>>, LearnerError> {
         self.measure(&self.train, epoch, "training")
     }
 
-    /// The selection measure of each validation query that counts, where there are any.
-    pub(super) fn measure_validation(&self, epoch: usize) -> Result<Option<Vec<f64>>, LearnerError> {
+    /// The selection measure beside the surrogate, from that of each training query.
+    pub(super) fn exact_figure(&self, on_train: &[Option<f64>]) -> Option<(String, f64)> {
+        self.in_measure.as_ref()?.exact_figure(on_train)
+    }
+
+    /// The selection measure of each validation query, `None` where it does not count; nothing without validation data.
+    pub(super) fn measure_validation(&self, epoch: usize) -> Result<Option<Vec<Option<f64>>>, LearnerError> {
         self.validation.as_ref().map(|data| self.measure(data, epoch, "validation")).transpose()
     }
 
-    fn measure(&self, data: &Prepared, epoch: usize, name: &str) -> Result<Vec<f64>, LearnerError> {
+    fn measure(&self, data: &Prepared, epoch: usize, name: &str) -> Result<Vec<Option<f64>>, LearnerError> {
         let scores = data.scores(&self.model.scorer.valid());
         if !scores.iter().all(|score| score.is_finite()) {
             return Err(self.diverged(format!("after epoch {epoch} the scores of the {name} data are not finite")));
         }
-        self.judge.counted_of_model(data.data(), &scores)
+        self.judge.values_of_model(data.data(), &scores)
     }
 
     /// Says which batch was the largest: most devices that fail want memory.

@@ -62,7 +62,7 @@ fn stateful() -> Gradient {
 
 /// The mean selection measure of the scores of a model.
 fn measure(context: &FitContext, data: &Dataset, scores: &[f32]) -> f64 {
-    mean(&Judge::of_selection(context).unwrap().counted_of_model(data, scores).unwrap()).unwrap()
+    mean(&counted(&Judge::of_selection(context).unwrap().values_of_model(data, scores).unwrap())).unwrap()
 }
 
 #[test]

@@ -74,6 +74,33 @@ impl Levels {
     }
 }
 
+/// Documents that are looked at for each document of a query, on average, when its pairs are gone through one by one.
+const LOOKED_AT: usize = 64;
+
+impl Levels {
+    /// `sum (1 - (s_i - s_j))^2` over the active pairs, one by one; `None` where that would take long. Where few pairs
+    /// are left and those nearly a margin apart, sums over documents have no digits of it.
+    pub(super) fn squared_shortfalls(&self, scores: &[f64]) -> Option<f64> {
+        let order = descending(scores);
+        let (mut total, mut looked_at, mut within) = (0.0, 0, 0);
+        for &i in &order {
+            while within < order.len() && scores[i] - scores[order[within]] < 1.0 {
+                within += 1;
+            }
+            if self.level[i] == 0 {
+                continue;
+            }
+            looked_at += within;
+            if looked_at > LOOKED_AT * scores.len() {
+                return None;
+            }
+            let below = order[..within].iter().filter(|&&j| self.level[j] < self.level[i]);
+            total += below.map(|&j| (1.0 - (scores[i] - scores[j])).powi(2)).sum::<f64>();
+        }
+        Some(total)
+    }
+}
+
 /// A binary indexed tree (Fenwick) of counts and sums.
 struct Tree(Vec<Partners>);
 
@@ -141,6 +168,10 @@ mod tests {
             }
             assert_eq!(levels.active(&scores, &values), expected);
             assert_eq!(levels.pairs(), pairs);
+            let short = |i: usize, j: usize| labels[i] > labels[j] && scores[i] - scores[j] < 1.0;
+            let every = (0..documents).flat_map(|i| (0..documents).map(move |j| (i, j)));
+            let squares = every.filter(|&(i, j)| short(i, j)).map(|(i, j)| (1.0 - (scores[i] - scores[j])).powi(2));
+            assert_eq!(levels.squared_shortfalls(&scores), Some(squares.sum()));
         }
     }
 }

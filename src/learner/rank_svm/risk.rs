@@ -52,23 +52,28 @@ impl<'a> PairRisk<'a> {
     /// The hinge risk.
     pub(super) fn hinge(&self, weights: &[f64]) -> Risk {
         let scores = scores(self.data, weights);
-        let (value, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
+        let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
             let missing = (1.0 - score) * active.below.count + active.below.sum;
             (weight * missing, weight * (active.above.count - active.below.count))
         });
-        Risk { value, slope: weighted_features(self.data, &coefficients) }
+        Risk { value: values.iter().sum(), slope: weighted_features(self.data, &coefficients) }
     }
 
     /// The squared hinge risk.
     pub(super) fn squared_hinge(&self, weights: &[f64]) -> SquaredHinge {
         let scores = scores(self.data, weights);
-        let (value, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
+        let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
             let behind = (1.0 - score) * active.below.count + active.below.sum;
             let ahead = (1.0 + score) * active.above.count - active.above.sum;
             let slope = 2.0 * weight * (ahead - behind);
             // (1 - t)^2 = (1 - t) - t (1 - t), and the second part sums to half of slope . score.
             (weight * behind + 0.5 * slope * score, slope)
         });
+        let exact =
+            |query: &Query| query.levels.squared_shortfalls(&scores[query.first..query.first + query.documents]);
+        let exact: Vec<Option<f64>> = self.queries.par_iter().map(exact).collect();
+        let of_query = self.queries.iter().zip(exact).zip(values);
+        let value = of_query.map(|((query, exact), sum)| exact.map_or(sum, |exact| query.weight * exact)).sum();
         SquaredHinge { value, gradient: weighted_features(self.data, &coefficients), scores }
     }
 
@@ -82,13 +87,14 @@ impl<'a> PairRisk<'a> {
         weighted_features(self.data, &coefficients)
     }
 
-    /// Sums `term(value, active partners, query weight) -> (part of the risk, coefficient of the document)`.
+    /// Sums `term(value, active partners, query weight) -> (part of the risk, coefficient of the document)`: the risk of
+    /// each query, the coefficient of each document.
     fn sum(
         &self,
         scores: &[f64],
         values: &[f64],
         term: impl Fn(f64, &Active, f64) -> (f64, f64) + Sync,
-    ) -> (f64, Vec<f64>) {
+    ) -> (Vec<f64>, Vec<f64>) {
         let parts: Vec<Vec<(f64, f64)>> = self
             .queries
             .par_iter()
@@ -99,14 +105,14 @@ impl<'a> PairRisk<'a> {
             })
             .collect();
         let mut coefficients = vec![0.0; scores.len()];
-        let mut total = 0.0;
+        let mut risks = Vec::with_capacity(parts.len());
         for (query, part) in self.queries.iter().zip(parts) {
-            for (document, (risk, coefficient)) in part.into_iter().enumerate() {
-                total += risk;
+            risks.push(part.iter().map(|(risk, _)| risk).sum());
+            for (document, (_, coefficient)) in part.into_iter().enumerate() {
                 coefficients[query.first + document] = coefficient;
             }
         }
-        (total, coefficients)
+        (risks, coefficients)
     }
 }
 
@@ -164,6 +170,17 @@ mod tests {
             assert_close(&[squared.value], &[value]);
             assert_close(&squared.gradient, &gradient);
         }
+    }
+
+    #[test]
+    fn pairs_close_to_the_margin_keep_their_digits() {
+        // One pair a hair short of the margin, at scores of a million.
+        let data = testing::dataset(1, &[&[(1.0, &[1e6 + 1.0]), (0.0, &[1e6])]]);
+        let short = 1e-5;
+        let found = PairRisk::new(&data, PairWeighting::Pair).squared_hinge(&[1.0 - short]);
+        let t = (1e6 + 1.0) * (1.0 - short) - 1e6 * (1.0 - short);
+        assert!((found.value / (1.0 - t).powi(2) - 1.0).abs() < 1e-9, "{}", found.value);
+        assert!((found.value / (short * short) - 1.0).abs() < 1e-3, "{}", found.value);
     }
 
     #[test]

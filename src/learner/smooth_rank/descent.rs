@@ -144,27 +144,25 @@ pub(super) fn minimise(
         );
         return Err(LearnerError::Solver { learner: NAME, reason });
     }
-    // The first step tried goes a tenth of the length of the weights: the scale of scores is theirs.
-    let length = if slope > 0.0 { 0.1 * dot(start, start).sqrt().max(1e-3) / slope } else { 1.0 };
-    let mut search = Search::new();
-    search.initial_step_length(length).expect("a length above 0");
     let first = (start.to_vec(), value);
     let (weights, objectives, cut_short) = match optimizer {
         Optimizer::ConjugateGradient => {
-            let solver = NonlinearConjugateGradient::new(search, PolakRibierePlus::new());
-            run(solver.restart_iters(start.len().max(2) as u64), &penalised, first, limits)
+            let turns = start.len().max(2) as u64;
+            let solver = |search| NonlinearConjugateGradient::new(search, PolakRibierePlus::new()).restart_iters(turns);
+            run(solver, &penalised, first, limits)
         }
-        Optimizer::Lbfgs => run(LBFGS::new(search, MEMORY), &penalised, first, limits),
+        Optimizer::Lbfgs => run(|search| LBFGS::new(search, MEMORY), &penalised, first, limits),
     };
     let gradient_norm = penalised.at(&weights, |evaluation| evaluation.slope);
     let evaluations = *penalised.evaluations.borrow();
     Ok(Descent { weights, objectives, gradient_norm, evaluations, cut_short })
 }
 
-/// Steps of a solver while they decrease the objective, and whether there were too few of them. A line search that
-/// fails ends the descent at the best point.
+/// Steps of solvers while they decrease the objective, and whether there were too few of them. A solver whose direction
+/// leads uphill, or whose line search fails, is followed by a new one, which sets out along the gradient; where that
+/// fails too, the best point is the end.
 fn run<'a, S>(
-    mut solver: S,
+    solver: impl Fn(Search) -> S,
     penalised: &'a Penalised<'a>,
     first: (Vec<f64>, f64),
     limits: Limits,
@@ -174,24 +172,40 @@ where
 {
     let (mut best, value) = first;
     let mut objectives = vec![value];
-    let mut problem = Problem::new(penalised);
-    let Ok((mut state, _)) = solver.init(&mut problem, Weights::new().param(best.clone())) else {
-        return (best, objectives, false);
-    };
-    for _ in 0..limits.steps {
-        let Ok((next, _)) = solver.next_iter(&mut problem, state) else { return (best, objectives, false) };
-        state = next;
-        state.increment_iter();
-        let before = objectives[objectives.len() - 1];
-        let (Some(weights), value) = (state.get_param(), state.get_cost()) else { return (best, objectives, false) };
-        if !value.is_finite() || value > before {
-            return (best, objectives, false);
+    while objectives.len() <= limits.steps {
+        // A line search that fails keeps the problem to itself.
+        let mut problem = Problem::new(penalised);
+        let mut solver = solver(search(penalised, &best));
+        let Ok((mut state, _)) = solver.init(&mut problem, Weights::new().param(best.clone())) else { break };
+        let before = objectives.len();
+        while objectives.len() <= limits.steps {
+            let Ok((next, _)) = solver.next_iter(&mut problem, state) else { break };
+            state = next;
+            state.increment_iter();
+            let last = objectives[objectives.len() - 1];
+            let (Some(weights), value) = (state.get_param(), state.get_cost()) else { break };
+            if !value.is_finite() || value > last {
+                break;
+            }
+            best.clone_from(weights);
+            objectives.push(value);
+            if last - value <= limits.tolerance * value.abs() {
+                return (best, objectives, false);
+            }
         }
-        best.clone_from(weights);
-        objectives.push(value);
-        if before - value <= limits.tolerance * value.abs() {
+        if objectives.len() == before {
             return (best, objectives, false);
         }
     }
-    (best, objectives, true)
+    let cut_short = objectives.len() > limits.steps;
+    (best, objectives, cut_short)
+}
+
+/// A line search whose first step tried goes a tenth of the length of the weights: the scale of scores is theirs.
+fn search(penalised: &Penalised, weights: &[f64]) -> Search {
+    let slope = penalised.at(weights, |evaluation| evaluation.slope);
+    let length = if slope > 0.0 { 0.1 * dot(weights, weights).sqrt().max(1e-3) / slope } else { 1.0 };
+    let mut search = Search::new();
+    search.initial_step_length(length).expect("a length above 0");
+    search
 }

@@ -43,9 +43,10 @@ impl Objective for LinearObjective<'_> {
         (value, weighted_features(&self.train, &slopes))
     }
 
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<[Option<f64>; 2], LearnerError> {
-        let merit = |data: &Dataset| judge.mean(data, &linear::scores(data, weights));
-        Ok([merit(&self.train)?, self.validation.as_deref().map(merit).transpose()?.flatten()])
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError> {
+        let scores = |data: &Dataset| linear::scores(data, weights);
+        let on_validation = self.validation.as_deref().map(|data| judge.mean(data, &scores(data))).transpose()?;
+        Ok((judge.values(&self.train, &scores(&self.train))?, on_validation.flatten()))
     }
 
     fn model(&self, weights: &[f64]) -> Model {

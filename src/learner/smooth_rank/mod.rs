@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use descent::Optimizer;
 
-use super::judge::Judge;
+use super::judge::{Judge, counted, mean};
 use super::registry::{self, LearnerEntry};
 use super::regression::{NormalEquations, balanced_weights, start_gain, start_gains};
 use super::rounds::Rounds;
@@ -165,8 +165,9 @@ trait Objective {
     /// The sum of the losses over training queries, and its derivative by each weight.
     fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>);
 
-    /// The mean measure on the training data and on the validation data, where there are any and one query counts.
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<[Option<f64>; 2], LearnerError>;
+    /// The measure of each training query, `None` where it does not count, and the mean on the validation data, where
+    /// there are any and one query counts.
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError>;
 
     /// The model with these weights.
     fn model(&self, weights: &[f64]) -> Model;
@@ -242,7 +243,7 @@ impl SmoothRank {
             let optimizer = self.config.optimizer;
             let Descent { weights, objectives, gradient_norm, evaluations, cut_short } =
                 descent::minimise(objective, &*loss, lambda, centre, start, optimizer, self.limits())?;
-            let [on_train, on_validation] = objective.merits(&weights, &judge)?;
+            let (on_train, on_validation) = objective.merits(&weights, &judge)?;
             let objective_value = objectives[objectives.len() - 1];
             let mut figures = [
                 ("lambda", lambda),
@@ -254,8 +255,17 @@ impl SmoothRank {
             .map(|(name, value)| (name.to_owned(), value))
             .to_vec();
             let away: f64 = weights.iter().zip(centre).map(|(weight, at)| (weight - at).powi(2)).sum();
-            figures.extend(in_measure.as_ref().map(|value| value.figure(objective_value - lambda * away)));
-            let made = Round { round, objective: objective_value, train: on_train, validation: on_validation, figures };
+            if let Some(value) = &in_measure {
+                figures.push(value.figure(objective_value - lambda * away));
+                figures.extend(value.exact_figure(&on_train));
+            }
+            let made = Round {
+                round,
+                objective: objective_value,
+                train: mean(&counted(&on_train)),
+                validation: on_validation,
+                figures,
+            };
             if step + 1 < self.sigmas.len() {
                 rounds.pass(made);
             } else if rounds.record(made) {

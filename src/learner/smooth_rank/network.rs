@@ -71,9 +71,10 @@ impl Objective for NetworkObjective<'_> {
         (value, gradient)
     }
 
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<[Option<f64>; 2], LearnerError> {
-        let merit = |data: &Dataset| judge.mean(data, &self.network.scores(weights, data));
-        Ok([merit(self.train)?, self.validation.map(merit).transpose()?.flatten()])
+    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError> {
+        let scores = |data: &Dataset| self.network.scores(weights, data);
+        let on_validation = self.validation.map(|data| judge.mean(data, &scores(data))).transpose()?;
+        Ok((judge.values(self.train, &scores(self.train))?, on_validation.flatten()))
     }
 
     fn model(&self, weights: &[f64]) -> Model {

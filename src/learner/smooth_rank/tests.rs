@@ -153,8 +153,8 @@ impl Objective for Bowl {
         (value, vec![2.0 * weights[0]])
     }
 
-    fn merits(&self, _: &[f64], _: &Judge) -> Result<[Option<f64>; 2], LearnerError> {
-        Ok([None, None])
+    fn merits(&self, _: &[f64], _: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError> {
+        Ok((Vec::new(), None))
     }
 
     fn model(&self, _: &[f64]) -> Model {
@@ -172,6 +172,43 @@ fn a_line_search_ends_where_there_is_no_number() {
         assert!(!descent.cut_short, "{optimizer:?}");
         assert!(descent::minimise(&Bowl, &*loss, 1e-9, &[0.0], &[0.1], optimizer, limits).is_err());
     }
+}
+
+/// A direction of conjugate gradients may lead uphill: the descent once ended there, with a steep gradient.
+#[test]
+fn a_descent_ends_where_no_step_along_the_gradient_descends() {
+    let (lambda, mut ended) = (1e-4, 0);
+    let loss = LossSpec::new("soft_ndcg").with("k", 2).with("sigma", 0.0625).build().unwrap();
+    for seed in 0..6 {
+        let data = testing::random(8, 8, 4, seed);
+        let objective = objective(&data);
+        let centre = [0.1, 0.1, -0.1, 0.1];
+        let penalised = |weights: &[f64]| {
+            let away: f64 = weights.iter().zip(&centre).map(|(weight, at)| (weight - at).powi(2)).sum();
+            objective.value_and_gradient(weights, &*loss).0 + lambda * away
+        };
+        for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
+            let limits = Limits { steps: 400, tolerance: 0.0 };
+            let descent = descent::minimise(&objective, &*loss, lambda, &centre, &centre, optimizer, limits).unwrap();
+            if descent.cut_short {
+                continue;
+            }
+            ended += 1;
+            let (_, mut gradient) = objective.value_and_gradient(&descent.weights, &*loss);
+            for ((slope, weight), at) in gradient.iter_mut().zip(&descent.weights).zip(&centre) {
+                *slope += 2.0 * lambda * (weight - at);
+            }
+            let lowest = penalised(&descent.weights);
+            for exponent in 1..10 {
+                let step = 10f64.powi(-exponent) / descent.gradient_norm.max(1e-12);
+                let moved: Vec<f64> =
+                    descent.weights.iter().zip(&gradient).map(|(w, slope)| w - step * slope).collect();
+                let below = lowest - penalised(&moved);
+                assert!(below <= 1e-7 * lowest.abs(), "{optimizer:?}, seed {seed}: {below:e} lower, at 1e-{exponent}");
+            }
+        }
+    }
+    assert!(ended > 0, "every descent wanted more steps");
 }
 
 #[test]
