@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 
-use super::Failure;
+use super::{Failure, input};
 use crate::atomic_file;
-use crate::ranker::{ExportFormat, Ranker};
+use crate::ranker::ExportFormat;
 
 /// Arguments of `convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// A saved ranker
+    /// A saved ranker, or the folder of a `train` run
     model: PathBuf,
     /// File to write. NAME.onnx: linear and multi-layer rankers with any normaliser, raw features in. NAME.txt: RankLib
     /// text of a linear ranker, LightGBM text of a sum of trees
@@ -22,7 +22,7 @@ pub struct ConvertArgs {
 
 impl ConvertArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let ranker = Ranker::load(&self.model, &Device::flex())?;
+        let ranker = input::ranker(&self.model, &Device::flex())?;
         let format = ExportFormat::of(&self.out, ranker.model())?;
         let bytes =
             ranker.export(format).map_err(|error| Failure::input(format!("{}: {error}", self.model.display())))?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use burn::tensor::Device;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 
@@ -9,8 +10,10 @@ use super::Failure;
 use crate::data::error::{Place, quoted};
 use crate::data::letor::{self, Missing, ReadOptions, Source};
 use crate::data::{DataError, Dataset};
+use crate::experiment::{RANKER, written_value};
 use crate::measure::trec_eval::TrecMeasure;
-use crate::measure::{Measure, MeasureError};
+use crate::measure::{Convention, Measure, MeasureError};
+use crate::ranker::Ranker;
 use crate::text::with_nearest;
 
 /// How LETOR files are read.
@@ -61,23 +64,53 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
     asked.split(',').map(measure).collect()
 }
 
-/// The values of a repeated `FLAG KEY=VALUE`: JSON where it is, else text.
+/// The values of a repeated `FLAG KEY=VALUE`: TOML or JSON where it is either, else text.
 pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map<String, Value>, Failure> {
-    let parse = |assignment: &String| {
-        let (key, value) = assignment
-            .split_once('=')
-            .ok_or_else(|| Failure::input(format!("{flag} {assignment}: expected key=value")))?;
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        Ok((key.to_string(), value))
-    };
-    assignments.iter().map(parse).collect()
+    let mut values = Map::new();
+    for assignment in assignments {
+        let refuse = |message: String| Failure::input(format!("{flag} {assignment}: {message}"));
+        let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value".to_string()))?;
+        let value = written_value(key, value).map_err(refuse)?;
+        if values.insert(key.to_string(), value).is_some() {
+            return Err(refuse(format!("found `{key}` again, expected each key once")));
+        }
+    }
+    Ok(values)
+}
+
+/// A convention: the name of a preset, or a table of what differs from one, as in `measure.convention`.
+pub fn convention(text: &str) -> Result<Convention, Failure> {
+    #[derive(serde::Deserialize)]
+    struct Given {
+        convention: Convention,
+    }
+    if !text.trim_start().starts_with('{') {
+        return Ok(Convention::preset(text)?);
+    }
+    let given: Result<Given, _> = toml::from_str(&format!("convention = {text}"));
+    given
+        .map(|given| given.convention)
+        .map_err(|error| Failure::input(format!("--convention {text}: {}", with_nearest(error.message()))))
+}
+
+/// Loads a saved ranker: the file, or that in the folder of a `train` run.
+pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
+    let in_folder = path.join(RANKER);
+    if !path.is_dir() {
+        return Ok(Ranker::load(path, device)?);
+    }
+    if !in_folder.exists() {
+        let message = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
+        return Err(Failure::input(format!("{}: {message}", path.display())));
+    }
+    Ok(Ranker::load(&in_folder, device)?)
 }
 
 /// Longest line of a score file, in bytes.
 const LONGEST_SCORE: usize = 1 << 10;
 
 /// Reads one score a line; the file may be compressed, or `-`.
-pub fn scores(path: &Path, documents: usize) -> Result<Vec<f32>, Failure> {
+pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     // What bounds the text is the number of documents.
     let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
     let options = ReadOptions {
@@ -87,7 +120,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f32>, Failure> {
         ..ReadOptions::default()
     };
     let mut source = Source::open(path, &options)?;
-    let mut scores: Vec<f32> = Vec::with_capacity(documents);
+    let mut scores: Vec<f64> = Vec::with_capacity(documents);
     let refuse = |line: usize, found: String, expected: &str| {
         Failure::from(DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() })
     };
@@ -111,7 +144,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f32>, Failure> {
             }
             let written = line.trim_ascii();
             let score = std::str::from_utf8(written).ok().and_then(|text| text.parse().ok());
-            let score = score.filter(|score: &f32| !score.is_nan());
+            let score = score.filter(|score: &f64| !score.is_nan());
             scores.push(score.ok_or_else(|| refuse(number, quoted(written), expected(written)))?);
         }
         if block.is_empty() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{Args, value_parser};
 
-use super::Failure;
+use super::{Failure, input};
 use crate::data::trec::{JudgedRun, Qrels, read_judged};
 use crate::measure::trec_eval::{TrecDocuments, TrecQuery};
 use crate::measure::{Convention, Evaluator, MeasureError, QueryValues};
@@ -45,11 +45,11 @@ impl<'a> Judgements<'a> {
     }
 
     /// The convention with the relevance level asked for.
-    pub fn convention(&self, name: &str) -> Result<Convention, MeasureError> {
-        let mut convention = Convention::preset(name)?;
+    pub fn convention(&self, asked: &str) -> Result<Convention, Failure> {
+        let mut convention = input::convention(asked)?;
         if self.args.level != 1 {
             convention.relevant_from = f64::from(self.args.level);
-            convention.name = format!("{name} with relevance from {}", self.args.level);
+            convention.name = format!("{} with relevance from {}", convention.name, self.args.level);
         }
         Ok(convention)
     }

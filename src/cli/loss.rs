@@ -28,7 +28,8 @@ pub struct LossArgs {
     /// Instead of reading lists: how the loss is evaluated in lists of N documents, with its measured errors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File of JSON objects {"scores": [..], "labels": [..]}, one a line; `-` is standard input
+    /// File of JSON objects {"scores": [..], "labels": [..]}, one a line; `-` is standard input. The value of a list
+    /// with nothing to learn, which counts in no mean, is `null`
     #[arg(default_value = "-")]
     file: PathBuf,
 }
@@ -103,6 +104,7 @@ fn explain_line(
         _ => {}
     }
     let explained = explain(loss, &list.scores, &list.labels, dtype).map_err(|error| refuse(error.to_string()))?;
-    writeln!(out, "{}", json!({"value": explained.value, "loss": explained.loss, "grad": explained.grad}))?;
+    let value = explained.learnable.then_some(explained.value);
+    writeln!(out, "{}", json!({"value": value, "loss": explained.loss, "grad": explained.grad}))?;
     Ok(())
 }

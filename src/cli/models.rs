@@ -7,12 +7,11 @@ use burn::tensor::Device;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Table};
+use super::{Failure, Table, input};
 use crate::experiment::linear_weights;
 use crate::learner::registry::LEARNERS;
 use crate::loss::registry::LOSSES;
 use crate::measure::{Convention, Measure};
-use crate::ranker::Ranker;
 
 /// Arguments of `models`.
 #[derive(Debug, Args)]
@@ -128,7 +127,7 @@ impl ModelsArgs {
     }
 
     fn show(&self, path: &std::path::Path, shown: usize, out: &mut dyn Write) -> Result<(), Failure> {
-        let ranker = Ranker::load(path, &Device::flex())?;
+        let ranker = input::ranker(path, &Device::flex())?;
         let weights = linear_weights(&ranker);
         if self.json {
             writeln!(

@@ -11,13 +11,12 @@ use crate::atomic_file;
 use crate::data::DataError;
 use crate::data::trec::{write_qrels, write_run};
 use crate::device;
-use crate::ranker::Ranker;
 use crate::text::is_standard_stream;
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
 pub struct PredictArgs {
-    /// A saved ranker
+    /// A saved ranker, or the folder of a `train` run
     model: PathBuf,
     /// LETOR files; `-` is standard input
     #[arg(required = true)]
@@ -46,7 +45,7 @@ impl PredictArgs {
             return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
         }
         let device = device::open(&self.device)?;
-        let ranker = Ranker::load(&self.model, &device)?;
+        let ranker = input::ranker(&self.model, &device)?;
         let data = self.reading.read(&self.data, None)?;
         warn_of_missing_features(&self.model, &ranker, &data);
         let scores = ranker.predict(&data, &device)?;

@@ -28,9 +28,7 @@ pub struct ReportArgs {
 
 impl ReportArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let report: Report = read(&self.run.join(REPORT))?.ok_or_else(|| {
-            Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", self.run.display()))
-        })?;
+        let report = read_report(&self.run)?;
         let record: Option<RunRecord> = read(&self.run.join(RUN))?;
         let path = self.out.unwrap_or_else(|| self.run.join(PAGE));
         if is_standard_stream(&path) {
@@ -41,6 +39,13 @@ impl ReportArgs {
         writeln!(out, "{}", path.display())?;
         Ok(())
     }
+}
+
+/// The report of a finished run.
+pub fn read_report(folder: &Path) -> Result<Report, Failure> {
+    read(&folder.join(REPORT))?.ok_or_else(|| {
+        Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", folder.display()))
+    })
 }
 
 /// Writes the record of a finished run: both JSON files, and their page.

@@ -17,7 +17,7 @@ pub struct RunArgs {
     /// Device, as listed by `burn-rank devices` [default: the configuration's]
     #[arg(long)]
     device: Option<String>,
-    /// Replaces a key of the configuration, as in learner.epochs=10
+    /// Replaces a key of the configuration, as in learner.epochs=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }

@@ -35,7 +35,7 @@ pub struct SynthArgs {
     /// File to write; standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
-    /// Write N files S1.txt, S2.txt, ... of as many queries to the folder --out, for `data.folds`
+    /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for `data.folds`
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(3..))]
     parts: Option<u16>,
 }

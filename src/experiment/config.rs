@@ -134,8 +134,8 @@ impl Default for SyntheticConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureConfig {
-    /// Preset of the convention.
-    pub convention: String,
+    /// The convention of every measure.
+    pub convention: Convention,
     /// What selects rounds and grid points on validation data.
     pub select: Measure,
     /// What is reported.
@@ -145,7 +145,7 @@ pub struct MeasureConfig {
 impl Default for MeasureConfig {
     fn default() -> Self {
         let report = [Measure::Ndcg(Some(1)), Measure::Ndcg(Some(5)), Measure::Ndcg(Some(10)), Measure::Ap(None)];
-        Self { convention: "standard".to_string(), select: Measure::Ndcg(Some(10)), report: report.to_vec() }
+        Self { convention: Convention::default(), select: Measure::Ndcg(Some(10)), report: report.to_vec() }
     }
 }
 
@@ -200,7 +200,6 @@ impl ExperimentConfig {
         }
         config.check_data(document)?;
         config.check_cross_validation(document)?;
-        config.convention().map_err(|error| document.refuse("measure.convention", &error))?;
         config.learner().map_err(|error| config.place(document, error))?;
         Ok(config)
     }
@@ -333,20 +332,9 @@ impl ExperimentConfig {
         value
     }
 
-    /// The convention.
-    ///
-    /// # Errors
-    /// A message with the nearest preset.
-    pub fn convention(&self) -> Result<Convention, String> {
-        Convention::preset(&self.measure.convention).map_err(|error| error.to_string())
-    }
-
     /// What selects rounds and grid points.
-    ///
-    /// # Errors
-    /// As [`convention`](Self::convention).
-    pub fn selection(&self) -> Result<Selection, String> {
-        Ok(Selection { measure: self.measure.select, convention: self.convention()? })
+    pub fn selection(&self) -> Selection {
+        Selection { measure: self.measure.select, convention: self.measure.convention.clone() }
     }
 
     /// The measures to report, the selecting one first, each once.

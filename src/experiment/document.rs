@@ -11,6 +11,21 @@ use toml::de::{DeTable, DeValue};
 use super::grid::Point;
 use crate::text::{unknown_name, with_nearest};
 
+/// The value of a `KEY=VALUE` of the command line: TOML or JSON where it is either, else text.
+///
+/// # Errors
+/// A number that is not finite, with its key.
+pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, String> {
+    let table = toml::from_str::<toml::Table>(&format!("value = {text}"));
+    let Some(value) = table.ok().and_then(|mut table| table.remove("value")) else {
+        return Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)));
+    };
+    match not_finite(&value, key) {
+        Some((key, number)) => Err(format!("{key}: {}", finite_expected(number))),
+        None => Ok(json(value)),
+    }
+}
+
 /// A key that cannot be used, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
@@ -44,8 +59,8 @@ struct Override {
 const DEEPEST: usize = 32;
 
 impl Document {
-    /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`). A value that is not TOML is a string; an
-    /// empty one, or `null`, removes the key.
+    /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`). A value is TOML or JSON, else a
+    /// string; an empty one, or `null`, removes the key.
     ///
     /// # Errors
     /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite, or an override has no `=`
@@ -100,14 +115,8 @@ impl Document {
         if removes {
             self.remove(key);
         } else {
-            let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
-                .ok()
-                .and_then(|mut table| table.remove("value"))
-                .unwrap_or_else(|| toml::Value::String(value.to_string()));
-            if let Some((key, number)) = not_finite(&parsed, key) {
-                return Err(refuse(&format!("{key}: {}", finite_expected(number))));
-            }
-            put(&mut self.root, key, json(parsed)).map_err(|part| refuse(&format!("`{part}` is not a table")))?;
+            let value = written_value(key, value).map_err(|message| refuse(&message))?;
+            put(&mut self.root, key, value).map_err(|part| refuse(&format!("`{part}` is not a table")))?;
         }
         // `--device` is handed on as an override.
         let written = if key == "device" { format!("--device {value}") } else { format!("--set {assignment}") };

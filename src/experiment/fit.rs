@@ -38,9 +38,6 @@ pub enum ExperimentError {
     /// A folder or file of the run that cannot be used or written.
     #[error(transparent)]
     Output(#[from] super::OutputError),
-    /// A convention that no preset has, or a `[grid]` that lists no values or too many combinations; the message.
-    #[error("{0}")]
-    Convention(String),
     /// Queries that a measure cannot be taken of, found before the fit.
     #[error("{set} queries: {source}")]
     Set {
@@ -125,14 +122,14 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
     let context = FitContext {
         device: options.device.clone(),
         seed,
-        selection: config.selection().map_err(ExperimentError::Convention)?,
+        selection: config.selection(),
         directory: options.directory,
         resume: options.resume,
         dashboard: options.dashboard,
         progress: options.progress,
         interrupt: options.interrupt.clone(),
     };
-    let convention = config.convention().map_err(ExperimentError::Convention)?;
+    let convention = config.measure.convention.clone();
     let measures = config.measures();
     let test = split.test.as_ref().map(normalised).transpose()?;
     let sets = [("train", Some(&train)), ("validation", validation.as_ref()), ("test", test.as_ref())];

@@ -1,4 +1,8 @@
 //! Experiments: configuration file, folds, grid, seeds, report.
+//!
+//! A [`Document`] is the text of a configuration with its overrides, an [`ExperimentConfig`] what it says. [`fit()`]
+//! runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; [`Report`] is what both leave.
+//! `docs/CONFIG.md` lists the keys, `examples/make_models.rs` runs files from Rust.
 
 mod config;
 mod cross_validation;
@@ -12,6 +16,7 @@ mod splits;
 
 pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
 pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobProgress, cross_validate};
+pub(crate) use document::written_value;
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{GridError, Point, label, points};

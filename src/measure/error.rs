@@ -105,7 +105,7 @@ pub enum MeasureError {
     },
     /// A mean over no query at all.
     #[error(
-        "{measure} has no mean: convention `{convention}` excludes all {queries} queries, none of which has a relevant document"
+        "{measure} has no mean: convention `{convention}` excludes all {queries} queries, none of which has {needed}"
     )]
     NoQueries {
         /// The measure.
@@ -114,6 +114,8 @@ pub enum MeasureError {
         convention: String,
         /// Number of queries.
         queries: usize,
+        /// What the measure needs of a query.
+        needed: &'static str,
     },
 }
 

@@ -250,6 +250,7 @@ impl Evaluator {
             measure: measure.to_string(),
             convention: self.convention.name.clone(),
             queries: values.len(),
+            needed: measure.needs(),
         })
     }
 }
@@ -273,6 +274,15 @@ pub fn evaluate(
 }
 
 impl Measure {
+    /// What a query has where the measure is not 0/0.
+    fn needs(self) -> &'static str {
+        match self {
+            Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
+            Measure::KendallTau | Measure::PairAccuracy => "two documents of different labels",
+            _ => "a relevant document",
+        }
+    }
+
     /// This measure of one query; `None` where the convention excludes it because no document is relevant.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ impl Convention {
         },
         Preset {
             name: "trec_eval",
-            description: "trec_eval 10: gain y; ties by descending document id; labels below 0 not relevant; empty queries 0",
+            description: "trec_eval 10: gain y; ties by descending document id; judgements below 0 not relevant; empty queries 0",
             change: |c| {
                 c.gain = Gain::Linear;
                 c.ties = Ties::DocumentIdDescending;
@@ -71,7 +71,7 @@ impl Convention {
         },
         Preset {
             name: "lightgbm",
-            description: "LightGBM: ties in file order; AP@k divides by min(k, relevant); empty queries 1 in NDCG and AP",
+            description: "LightGBM: ties in file order; AP@k divides by min(k, relevant); empty queries 1 where a measure is 0/0, as NDCG and AP",
             change: |c| {
                 file_order_one(c);
                 c.average_precision_denominator = AveragePrecisionDenominator::CutoffOrRelevant;
@@ -79,7 +79,7 @@ impl Convention {
         },
         Preset {
             name: "xgboost",
-            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant), P@k by the documents retrieved; empty queries 1 in NDCG and AP",
+            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant), P@k by the documents retrieved; empty queries 1 where a measure is 0/0, as NDCG and AP",
             change: |c| {
                 file_order_one(c);
                 c.precision_denominator = PrecisionDenominator::Retrieved;
@@ -96,7 +96,7 @@ impl Convention {
         },
         Preset {
             name: "tfranking",
-            description: "TensorFlow Ranking: as rax, and a label below 0 is padding",
+            description: "TensorFlow Ranking: as rax, and a judgement below 0 is padding",
             change: |c| {
                 file_order_zero(c);
                 c.precision_denominator = PrecisionDenominator::Retrieved;
@@ -186,6 +186,10 @@ macro_rules! written_fields {
                 $(if let Some(value) = self.$field { convention.$field = value; })*
                 if convention != base {
                     convention.name = self.name.unwrap_or_else(|| "custom".to_string());
+                    if Convention::preset(&convention.name).is_ok() {
+                        let expected = "a name that no preset has, since the convention differs from it";
+                        return Err(MeasureError::convention("name", &convention.name, expected));
+                    }
                 }
                 convention.check()?;
                 Ok(convention)

@@ -23,6 +23,7 @@ fn loss_prints_one_object_a_line() {
     let grad: Vec<f64> = lines[0]["grad"].as_array().unwrap().iter().map(|g| g.as_f64().unwrap()).collect();
     assert!(grad[0] > 0.0 && (grad[0] + grad[1]).abs() < 1e-6, "{grad:?}");
     assert_eq!(lines[1]["loss"], 0.0, "nothing to learn");
+    assert!(lines[1]["value"].is_null(), "{}", lines[1]);
     assert_eq!(lines[1]["grad"], serde_json::json!([0.0, 0.0]));
 }
 

@@ -146,8 +146,85 @@ fn systems_that_cannot_be_compared() {
     contains(&refused(&["a", "b", "data", "--confidence", "1"]), &["confidence = 1", "between 0 and 1"]);
     contains(&refused(&["a", "data"]), &["expected two systems or more and DATA"]);
     contains(&refused(&["a", "--qrels", "data"]), &["expected two runs or more with --qrels"]);
-    contains(&refused(&["short", "short", "none"]), &["ndcg@10 has no mean", "none of which has a relevant document"]);
+    contains(&refused(&["short", "short", "none"]), &["ndcg@10 has no mean", "none of which has a label above 0"]);
     contains(&refused(&["short", "short", "data.safetensors"]), &["data.safetensors"]);
     bench.run(&["compare"]).code(2);
     bench.run(&["compare", "a", "b", "data", "--resamples", "0"]).code(2);
+}
+
+/// Two cross-validations of the same folds, one of other folds, one in another convention, and a `train` run.
+fn finished_runs() -> Bench {
+    let bench = Bench::default();
+    bench.output(&[
+        "synth",
+        "--queries",
+        "24",
+        "--features",
+        "5",
+        "--median-length",
+        "6",
+        "--parts",
+        "4",
+        "--out",
+        "parts",
+    ]);
+    let config = "[data]\nfolds = \"parts\"\n[learner]\nkind = \"regression\"\nlambda = [1.0]\n[measure]\nreport = [\"ndcg@10\", \"map\"]\n";
+    bench.write("config.toml", config);
+    for (run, set) in [
+        ("cv/a", "learner.lambda=[1.0]"),
+        ("cv/b", "learner.lambda=[1000.0]"),
+        ("cv/letor", "measure.convention=letor"),
+        ("cv/two", "cv.folds=[1,2]"),
+    ] {
+        bench.output(&["cv", "config.toml", "--set", set, "--out", run]);
+    }
+    bench.output(&["train", "config.toml", "--out", "train"]);
+    bench
+}
+
+#[test]
+fn finished_runs_are_compared_by_their_reports() {
+    let bench = finished_runs();
+    let read =
+        |name: &str| -> Value { serde_json::from_str(&std::fs::read_to_string(bench.path(name)).unwrap()).unwrap() };
+    let text = bench.output(&["compare", "cv/a", "cv/b", "--json", "-q", "--resamples", "100"]);
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let report = read("cv/b/report.json");
+    let folds = report["details"].as_array().unwrap();
+    for measure in ["ndcg@10", "map"] {
+        let values = folds.iter().flat_map(|fold| fold["per_query"]["values"][measure].as_array().unwrap());
+        let counted: Vec<f64> = values.filter_map(Value::as_f64).collect();
+        let mean = counted.iter().sum::<f64>() / counted.len() as f64;
+        let of_second = found["measures"][measure]["means"][1].as_f64().unwrap_or_else(|| panic!("{found}"));
+        assert!((of_second - mean).abs() < 1e-12, "{measure}: {of_second} for {mean}");
+    }
+    assert_eq!(found["queries"], 24, "every query is tested in one fold");
+
+    // A fold's own run, by its report and by its ranker.
+    let by_report = bench.output(&["compare", "train", "train", "-m", "map", "--resamples", "10"]);
+    assert!(by_report.starts_with("convention standard, 6 queries") && by_report.contains("+0.0000"), "{by_report}");
+    let test = "parts/S4.txt";
+    let by_ranker = bench.output(&["compare", "train", "train", test, "-m", "map", "--resamples", "10"]);
+    assert_eq!(by_ranker, by_report);
+    let file = bench.output(&["eval", "train/ranker.safetensors", test]);
+    assert_eq!(bench.output(&["eval", "train", test]), file);
+}
+
+#[test]
+fn finished_runs_that_cannot_be_compared() {
+    let bench = finished_runs();
+    let refused = |args: &[&str]| bench.refused(&[&["compare"], args].concat());
+    assert_eq!(
+        refused(&["cv/a", "cv/letor"]),
+        "error: cv/letor: found the convention letor, expected standard, as in cv/a\n"
+    );
+    assert_eq!(refused(&["cv/a", "cv/two"]), "error: cv/two: tested on other queries than cv/a, or in other folds\n");
+    assert_eq!(
+        refused(&["cv/a", "cv/b", "-m", "p@7"]),
+        "error: cv/a: no values of p@7, found map, ndcg@10; `measure.report` lists what a run keeps\n"
+    );
+    contains(&refused(&["cv/a", "cv/b", "-c", "letor"]), &["found values in the convention standard, expected letor"]);
+    contains(&refused(&["cv/a", "parts"]), &["parts: no report.json here; expected the folder of a finished run"]);
+    contains(&refused(&["cv/a", "train", "parts/S4.txt"]), &["cv/a: no ranker.safetensors here"]);
+    contains(&refused(&["cv/a"]), &["two folders of finished runs or more; found 1 in all"]);
 }

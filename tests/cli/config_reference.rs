@@ -274,7 +274,7 @@ fn every_key_of_the_other_sections_is_listed() {
         ("## `[data]`", keys::<DataConfig>(), json!(DataConfig::default())),
         ("### `[data.synthetic]`", keys::<SyntheticConfig>(), json!(SyntheticConfig::default())),
         ("### `[data.read]`", keys::<ReadOptions>(), json!(ReadOptions::default())),
-        ("### Conventions in a learner", keys::<Convention>(), json!({})),
+        ("### Conventions", keys::<Convention>(), json!({})),
         ("## `[measure]`", keys::<MeasureConfig>(), json!(MeasureConfig::default())),
         ("## `[cv]`", keys::<CrossValidationConfig>(), json!(CrossValidationConfig::default())),
     ] {
@@ -308,15 +308,15 @@ fn every_value_is_named() {
         ("### `rank_svm`", values::<PairWeighting>()),
         ("### `regression`", values::<Gain>()),
         ("### `smooth_rank`", values::<Optimizer>()),
-        ("### Conventions in a learner", values::<Gain>()),
-        ("### Conventions in a learner", values::<Discount>()),
-        ("### Conventions in a learner", values::<Ties>()),
-        ("### Conventions in a learner", values::<EmptyQuery>()),
-        ("### Conventions in a learner", values::<NegativeLabel>()),
-        ("### Conventions in a learner", values::<PrecisionDenominator>()),
-        ("### Conventions in a learner", values::<AveragePrecisionDenominator>()),
-        ("### Conventions in a learner", values::<AveragePrecisionTies>()),
-        ("### Conventions in a learner", values::<KendallTau>()),
+        ("### Conventions", values::<Gain>()),
+        ("### Conventions", values::<Discount>()),
+        ("### Conventions", values::<Ties>()),
+        ("### Conventions", values::<EmptyQuery>()),
+        ("### Conventions", values::<NegativeLabel>()),
+        ("### Conventions", values::<PrecisionDenominator>()),
+        ("### Conventions", values::<AveragePrecisionDenominator>()),
+        ("### Conventions", values::<AveragePrecisionTies>()),
+        ("### Conventions", values::<KendallTau>()),
         ("## `[measure]`", presets),
     ] {
         assert!(!values.is_empty(), "{heading}");
@@ -502,7 +502,7 @@ fn every_range_is_that_of_the_sources() {
         ("## Top level", ""),
         ("### `[data.synthetic]`", "data.synthetic."),
         ("### `[data.read]`", "data.read."),
-        ("### Conventions in a learner", "learner.convention."),
+        ("### Conventions", "learner.convention."),
     ] {
         for row in table(section(&page, heading), &KEYS) {
             probe(&ada_rank, "seed=1", &format!("{around}{}", code(row[0])[0]), row[2]);

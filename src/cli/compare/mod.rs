@@ -1,8 +1,9 @@
 //! `burn-rank compare`: whether one system is better than another.
 //!
-//! `systems.rs` measures every system on the same queries, `print.rs` lays out the tests of `measure::significance`.
+//! `systems.rs` measures every system on the same queries, `reports.rs` takes those of finished runs, `print.rs` lays out the tests of `measure::significance`.
 
 mod print;
+mod reports;
 mod systems;
 
 use std::io::Write;
@@ -19,10 +20,15 @@ const MEASURES: &str = "ndcg@10,map";
 
 const READING: &str = "\
 Inputs:
-  compare A B [C...] DATA        saved rankers (.safetensors) and files of one
-                                 score a line (LightGBM and XGBoost write such
-                                 files) on one LETOR file
+  compare A B [C...] DATA        saved rankers (.safetensors, or the folder of a
+                                 `train` run) and files of one score a line
+                                 (LightGBM and XGBoost write such files) on one
+                                 LETOR file
   compare A B [C...] --qrels Q   TREC runs
+  compare A B [C...]             folders of finished `train` or `cv` runs that
+                                 were tested on the same queries: the values of
+                                 their reports, over the queries of all folds
+                                 (the table of `cv` has the mean of the folds)
 
 How to read the tables:
   The first table has the mean of every system. Then, for each measure and pair,
@@ -49,16 +55,18 @@ out for all; a run that misses a judged query that another has is refused, unles
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct CompareArgs {
-    /// Two systems or more, then the LETOR file that they score; TREC runs only with --qrels
+    /// Two systems or more, then the LETOR file that they score; with --qrels, two TREC runs or more and nothing else; or
+    /// two folders of finished runs or more
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
     /// TREC relevance judgements: the systems are TREC runs
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
-    /// Convention [default: that of the rankers if they have one in common; trec_eval for runs; else standard]
+    /// Convention [default: that of the rankers if they have one in common, or of the reports; trec_eval for TREC runs;
+    /// else standard]
     #[arg(short, long)]
     convention: Option<String>,
-    /// Measures, comma-separated [default: ndcg@10,map]
+    /// Measures, comma-separated [default: ndcg@10,map; of folders, all that they have in common]
     #[arg(short, long = "measures", value_name = "MEASURES")]
     measures: Vec<String>,
     /// The value of every system for every query too
@@ -70,7 +78,7 @@ pub struct CompareArgs {
     /// Confidence of the intervals
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     confidence: f64,
-    /// Seed of both
+    /// Seed of the randomisation test and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// One JSON object
@@ -108,13 +116,17 @@ impl CompareArgs {
 
     fn systems(&self) -> Result<Systems, Failure> {
         let measures = input::measures(&self.measures, MEASURES)?;
+        let folders = self.files.iter().filter(|path| path.is_dir()).count();
         match (&self.qrels, self.files.as_slice()) {
+            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::of_reports(self, runs),
             (Some(qrels), runs @ [_, _, ..]) => Systems::of_runs(self, runs, qrels, &measures),
             (Some(_), _) => Err(Failure::input("expected two runs or more with --qrels FILE")),
             (None, [scored @ .., data]) if scored.len() >= 2 => Systems::of_scores(self, scored, data, &measures),
-            (None, _) => {
-                Err(Failure::input("expected two systems or more and DATA, or two runs or more and --qrels FILE"))
-            }
+            (None, files) => Err(Failure::input(format!(
+                "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of finished \
+                 runs or more; found {} in all",
+                files.len()
+            ))),
         }
     }
 }

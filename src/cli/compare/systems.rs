@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::CompareArgs;
-use crate::cli::Failure;
 use crate::cli::judged::Judgements;
 use crate::cli::scored::Scored;
+use crate::cli::{Failure, input};
 use crate::data::trec::JudgedRun;
 use crate::device;
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
@@ -31,16 +31,17 @@ impl Systems {
         let device = device::open(&args.device)?;
         let data = args.reading.read(&[data.to_path_buf()], None)?;
         let score = |path: &PathBuf| match path.extension() {
+            _ if path.is_dir() => Scored::by_ranker(path, &data, &device),
             Some(extension) if extension == "safetensors" => Scored::by_ranker(path, &data, &device),
             _ => Scored::from_file(path, &data),
         };
         let scored = systems.iter().map(score).collect::<Result<Vec<_>, _>>()?;
         let convention = match &args.convention {
-            Some(name) => Convention::preset(name)?,
+            Some(text) => input::convention(text)?,
             None => in_common(&scored),
         };
         let evaluator = Evaluator::new(measures, &convention)?;
-        let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data));
+        let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data, &convention));
         Ok(Self {
             names: systems.iter().map(|path| path.display().to_string()).collect(),
             evaluations: scored.iter().map(evaluate).collect::<Result<_, _>>()?,

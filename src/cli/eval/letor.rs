@@ -24,19 +24,19 @@ pub(super) fn of_scores(args: &EvalArgs, scores: &Path, data: &[PathBuf], out: &
 
 fn show(args: &EvalArgs, scored: &Scored, data: &Dataset, out: &mut dyn Write) -> Result<(), Failure> {
     let measures = input::measures(&args.measures, MEASURES)?;
-    let rankings = scored.rankings(data);
     if args.compare_conventions {
         let rows = Convention::PRESETS.iter().map(|preset| {
-            let evaluation = evaluate(&rankings, &measures, &preset.convention());
+            let convention = preset.convention();
+            let evaluation = evaluate(&scored.rankings(data, &convention), &measures, &convention);
             (preset.name, evaluation.map_err(|error| error.to_string()))
         });
         return conventions(&measures, rows, args.json, out);
     }
     let convention = match &args.convention {
-        Some(name) => Convention::preset(name)?,
+        Some(text) => input::convention(text)?,
         None => scored.convention.clone().unwrap_or_default(),
     };
-    let evaluation = evaluate(&rankings, &measures, &convention)?;
+    let evaluation = evaluate(&scored.rankings(data, &convention), &measures, &convention)?;
     let queries = data.query_ids.iter().map(String::as_str).collect();
     Shown { evaluation: &evaluation, queries, run: None }.show(args, out)
 }

@@ -20,7 +20,8 @@ const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";
 
 const READING: &str = "\
 Inputs:
-  eval MODEL DATA...           a saved ranker on LETOR text
+  eval MODEL DATA...           a saved ranker, or the folder of a `train` run,
+                               on LETOR text
   eval --scores FILE DATA...   one score a line, in the order of the documents
                                (LightGBM and XGBoost write such files)
   eval --qrels Q --run R       a TREC run; qrels `query iteration document
@@ -33,11 +34,13 @@ Inputs:
 
 How to read the table:
   The first line names the convention (gain, discount, ties, empty queries), and
-  counts the queries and those without a relevant document. `standard` leaves
-  these out of the means and prints `-` for them; `letor` and `trec_eval` count
-  them 0. The row `all` is the mean over queries. `burn-rank models --measures`
-  lists measures and conventions; --compare-conventions shows what the choice
-  changes.
+  counts the queries and those without a relevant document. Where a measure is
+  0/0, as NDCG and MAP of such a query, `standard` leaves the query out of the
+  mean and prints `-`; `letor` and `trec_eval` count 0. The row `all` is the
+  mean over queries. `burn-rank models --measures` lists measures and
+  conventions; --compare-conventions shows what the choice changes; -c also
+  takes a table of what differs from one, as in
+  -c '{ preset = \"letor\", gain = \"linear\" }'.
 
 The same as trec_eval:
   trec_eval -q -c -l 2 -M 100 -m map -m P.5,10 Q R
@@ -117,6 +120,9 @@ impl EvalArgs {
         match (&self.run, &self.qrels, &self.scores, self.files.as_slice()) {
             (Some(run), Some(qrels), ..) => Ok(Input::Run { run, qrels }),
             (.., Some(_), []) => Err(Failure::input("expected DATA after --scores FILE")),
+            (.., Some(_), [model, ..]) if model.extension().is_some_and(|extension| extension == "safetensors") => {
+                Err(Failure::input(format!("{}: expected DATA alone beside --scores FILE, no MODEL", model.display())))
+            }
             (.., Some(scores), data) => Ok(Input::Scores { scores, data }),
             (.., None, [model, data @ ..]) if !data.is_empty() => Ok(Input::Ranker { model, data }),
             _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or --qrels FILE --run FILE")),

@@ -150,9 +150,9 @@ pub(super) fn conventions(
                 let means = evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"));
                 table.row([name.to_string()].into_iter().chain(means));
             }
-            Err(error) if as_json => writeln!(out, "{}", json!({"convention": {"name": name}, "error": error}))?,
+            Err(error) if as_json => writeln!(out, "{}", json!({"convention": name, "error": error}))?,
             Err(error) => {
-                table.row([name, "-"]);
+                table.row([name].into_iter().chain(measures.iter().map(|_| "-")));
                 undefined.push(format!("{name} is not defined here: {error}"));
             }
         }

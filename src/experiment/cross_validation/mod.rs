@@ -100,7 +100,7 @@ pub fn cross_validate(
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
-    let points = grid::points(&config.grid).map_err(|error| ExperimentError::Convention(error.to_string()))?;
+    let points = grid::points(&config.grid).map_err(|error| document.refuse(&error.key, &error.message))?;
     let configs = points.iter().map(|point| at_point(document, point)).collect::<Result<Vec<_>, _>>()?;
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
     let splits = config.data.splits(&config.cv, config.seed)?;

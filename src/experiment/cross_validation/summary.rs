@@ -62,7 +62,7 @@ pub(super) fn summarise(
     let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
     let result = CrossValidation {
         name: config.name.clone(),
-        convention: config.convention().map_err(ExperimentError::Convention)?,
+        convention: config.measure.convention.clone(),
         queries: tests.clone().map(|test| test.queries()).sum(),
         empty_queries: tests.map(|test| (0..test.queries()).filter(|&q| !test.has_relevant(q)).count()).sum(),
         measures: names.iter().map(|n| (n.clone(), Value::from(mean(folds.iter().map(|f| value_of(f, n)))))).collect(),

@@ -1,0 +1,128 @@
+//! Finished `train` and `cv` runs, by the queries in their reports.
+
+use std::path::{Path, PathBuf};
+
+use super::CompareArgs;
+use super::systems::Systems;
+use crate::cli::report::read_report;
+use crate::cli::{Failure, input};
+use crate::experiment::{DataReport, PerQuery, Report, Sets};
+use crate::measure::{Convention, Evaluation, Measure};
+
+/// The queries of one fold that a report has values of.
+struct Tested {
+    data: DataReport,
+    per_query: PerQuery,
+}
+
+/// What a report holds of its test queries.
+struct Finished {
+    convention: Convention,
+    /// One a fold.
+    folds: Vec<Tested>,
+}
+
+impl Finished {
+    fn of(report: Report) -> Self {
+        let tested = |data: Sets<DataReport>, per_query: PerQuery| {
+            let data = data.iter().find(|(name, _)| *name == per_query.set).map_or(&data.train, |(_, data)| data);
+            Tested { data: data.clone(), per_query }
+        };
+        match report {
+            Report::Train(train) => {
+                Self { convention: train.convention, folds: vec![tested(train.data, train.per_query)] }
+            }
+            Report::Cv(cv) => {
+                let folds = cv.details.into_iter().map(|fold| tested(fold.data, fold.per_query)).collect();
+                Self { convention: cv.result.convention, folds }
+            }
+        }
+    }
+
+    /// The measures that every fold has, in the order of their names.
+    fn measures(&self) -> Vec<&String> {
+        let of = |fold: &Tested, name: &String| fold.per_query.values.contains_key(name);
+        let first = self.folds.iter().take(1).flat_map(|fold| fold.per_query.values.keys());
+        first.filter(|name| self.folds.iter().all(|fold| of(fold, name))).collect()
+    }
+
+    /// Measures over the queries of all folds.
+    fn evaluation(&self, measures: &[Measure]) -> Evaluation {
+        let values = |measure: &Measure| -> Vec<Option<f64>> {
+            self.folds.iter().flat_map(|fold| &fold.per_query.values[&measure.to_string()]).copied().collect()
+        };
+        let per_query: Vec<_> = measures.iter().map(values).collect();
+        let mean = |values: &Vec<Option<f64>>| {
+            let counted: Vec<f64> = values.iter().copied().flatten().collect();
+            counted.iter().sum::<f64>() / counted.len() as f64
+        };
+        Evaluation {
+            convention: self.convention.clone(),
+            queries: self.folds.iter().map(|fold| fold.data.statistics.queries).sum(),
+            empty_queries: self.folds.iter().map(|fold| fold.data.statistics.empty_queries).sum(),
+            means: measures.iter().copied().zip(per_query.iter().map(mean)).collect(),
+            per_query,
+        }
+    }
+}
+
+impl Finished {
+    /// Why its values are not of the same queries in the same convention as those of `first`, the run in `folder`.
+    fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
+        let (found, expected) = (&self.convention, &first.convention);
+        let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
+        if found != expected {
+            Some(format!("found the convention {}, expected {}, as in {}", found.name, expected.name, folder.display()))
+        } else if hashes(self) != hashes(first) {
+            Some(format!("tested on other queries than {}, or in other folds", folder.display()))
+        } else {
+            None
+        }
+    }
+
+    /// The first measure that it has no values of, said.
+    fn missing(&self, measures: &[Measure]) -> Option<String> {
+        let known = self.measures();
+        let missing = measures.iter().find(|measure| !known.contains(&&measure.to_string()))?;
+        let found = known.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+        Some(format!("no values of {missing}, found {found}; `measure.report` lists what a run keeps"))
+    }
+}
+
+impl Systems {
+    /// Finished runs that were tested on the same queries in the same convention.
+    pub(super) fn of_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
+        let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
+        let read = |folder: &PathBuf| Ok(Finished::of(read_report(folder)?));
+        let finished = folders.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let (folder, first) = (&folders[0], &finished[0]);
+        let asked = args.convention.as_deref().map(input::convention).transpose()?;
+        if let Some(asked) = asked.filter(|asked| *asked != first.convention) {
+            let (found, asked) = (&first.convention.name, asked.name);
+            let message =
+                format!("found values in the convention {found}, expected {asked}: compare rankers on their data");
+            return Err(refuse(folder, message));
+        }
+        let names: Vec<String> = match args.measures.as_slice() {
+            [] => {
+                let in_all = |name: &&String| finished.iter().all(|other| other.measures().contains(name));
+                first.measures().into_iter().filter(in_all).cloned().collect()
+            }
+            asked => asked.to_vec(),
+        };
+        if names.is_empty() {
+            return Err(refuse(folder, format!("no measure in common with {}", folders[1].display())));
+        }
+        let measures = input::measures(&names, "")?;
+        for (other, run) in folders.iter().zip(&finished) {
+            if let Some(message) = run.apart_from(first, folder).or_else(|| run.missing(&measures)) {
+                return Err(refuse(other, message));
+            }
+        }
+        Ok(Self {
+            names: folders.iter().map(|path| path.display().to_string()).collect(),
+            queries: first.folds.iter().flat_map(|fold| fold.per_query.queries.iter().cloned()).collect(),
+            evaluations: finished.iter().map(|finished| finished.evaluation(&measures)).collect(),
+        })
+    }
+}
