@@ -9,6 +9,7 @@
 //! | `cli` | the command line (feature `cli`) |
 //! | `bench` | time and memory of losses, speed of training epochs (feature `cli`) |
 //! | `report` | the page of a run (feature `cli`) |
+//! | `study` | what papers prove of their surrogates, checked on a ranking (feature `cli`) |
 //! | `experiment` | configuration files, folds, grids, reports (feature `cli`) |
 //! | `learner` | everything that fits a scorer: gradient training and the papers' outer loops (feature `cli`) |
 //! | `ranker` | a trained ranker as one saved artefact (feature `cli`) |
@@ -55,3 +56,5 @@ pub mod plot;
 pub mod ranker;
 #[cfg(feature = "cli")]
 pub mod report;
+#[cfg(feature = "cli")]
+pub mod study;

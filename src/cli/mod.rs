@@ -16,6 +16,7 @@ mod progress;
 mod report;
 mod run_args;
 mod scored;
+mod study;
 mod synth;
 mod table;
 mod train;
@@ -60,6 +61,8 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Value, loss and gradient of a loss for lists given as JSON lines
     Loss(loss::LossArgs),
+    /// What a paper proves of its surrogate, computed on a ranking and checked
+    Study(study::StudyArgs),
     /// Generated LETOR text in the shape of MSLR-WEB
     Synth(synth::SynthArgs),
     /// Time of losses and of training on this machine
@@ -85,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => args.run(&mut out),
         Command::Convert(args) => args.run(&mut out),
         Command::Loss(args) => args.run(&mut out),
+        Command::Study(args) => args.run(&mut out),
         Command::Synth(args) => args.run(&mut out),
         Command::Bench(args) => args.run(&mut out),
         Command::Models(args) => args.run(&mut out),

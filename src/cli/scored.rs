@@ -40,6 +40,11 @@ impl Scored {
         Ok(Self { scores, places, convention: None })
     }
 
+    /// One score a document, rounded as rankers give them.
+    pub fn as_float32(&self) -> &[f32] {
+        &self.scores
+    }
+
     /// What measures are computed on. Scores that a file tells apart are not equal, except in a convention that
     /// compares them as `f32`.
     pub fn rankings<'a>(&'a self, data: &'a Dataset, convention: &Convention) -> Rankings<'a> {

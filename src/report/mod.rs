@@ -8,6 +8,7 @@ mod data;
 mod html;
 mod number;
 mod queries;
+mod study;
 #[cfg(test)]
 mod tests;
 mod train;
@@ -15,16 +16,26 @@ mod weights;
 
 use self::about::Frame;
 use crate::experiment::{Report, RunRecord};
+use crate::study::StudyReport;
 use crate::text::escape_markup;
 
 const STYLE: &str = include_str!("style.css");
 
 /// The page, complete; without the facts of `record` where there is none.
 pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
-    let Frame { command, name, body } = match report {
+    whole(match report {
         Report::Train(report) => train::frame(report, record),
         Report::Cv(report) => cross_validation::frame(report, record),
-    };
+    })
+}
+
+/// The page of a study, complete.
+pub fn study_page(report: &StudyReport) -> String {
+    whole(study::frame(report))
+}
+
+/// A page with its surroundings.
+fn whole(Frame { command, name, body }: Frame) -> String {
     let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));
     // The policy keeps a browser from loading anything, and an empty icon from asking for one.
     format!(

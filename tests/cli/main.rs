@@ -15,6 +15,7 @@ mod guide;
 mod readme;
 mod report;
 mod runs;
+mod study;
 mod trec;
 
 use std::fs;

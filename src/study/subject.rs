@@ -1,0 +1,100 @@
+//! What a study looks at: queries with the scores of a ranker.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::data::Dataset;
+use crate::loss::{LossSpec, explain};
+use crate::measure::{Convention, Measure, Ranking};
+use crate::seed::seed_for;
+
+use super::StudyError;
+
+/// One query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoredQuery {
+    /// One score a document.
+    pub scores: Vec<f64>,
+    /// One label a document.
+    pub labels: Vec<f64>,
+}
+
+/// Scored queries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    /// Where they come from.
+    pub origin: String,
+    /// The queries with a relevant (label 1 or above) and an irrelevant document; no others.
+    pub queries: Vec<ScoredQuery>,
+}
+
+impl Subject {
+    /// The queries of `data` with the scores of a ranker, one a document.
+    pub fn new(origin: String, data: &Dataset, scores: &[f32]) -> Self {
+        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
+        let query = |q: usize| {
+            let range = data.range(q);
+            ScoredQuery { scores: wide(&scores[range.clone()]), labels: wide(&data.labels[range]) }
+        };
+        Self { origin, queries: (0..data.queries()).map(query).filter(ScoredQuery::has_something_to_rank).collect() }
+    }
+
+    /// Queries of 5 to 60 documents, labels with the shares of MSLR-WEB, each score the label and twice as much noise:
+    /// the ranking of a middling ranker.
+    pub fn generated(queries: usize, seed: u64) -> Self {
+        let origin = format!("{queries} generated queries, seed {seed}");
+        let query = |number: usize| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "study", number as u64));
+            let documents = random.random_range(5..=60);
+            let mut labels: Vec<f64> = (0..documents).map(|_| label(random.random())).collect();
+            (labels[0], labels[1]) = (0.0, labels[1].max(1.0));
+            // Scores of a ranker are float32.
+            let noise = |random: &mut ChaCha8Rng| (0..12).map(|_| random.random::<f64>() - 0.5).sum::<f64>();
+            let scores = labels.iter().map(|label| f64::from((label + 2.0 * noise(&mut random)) as f32)).collect();
+            ScoredQuery { scores, labels }
+        };
+        Self { origin, queries: (0..queries).map(query).collect() }
+    }
+
+    /// Number of documents.
+    pub fn documents(&self) -> usize {
+        self.queries.iter().map(|query| query.scores.len()).sum()
+    }
+}
+
+/// A label with the shares .52 .23 .19 .04 .02.
+fn label(draw: f64) -> f64 {
+    [0.52, 0.75, 0.94, 0.98].iter().filter(|&&bound| draw >= bound).count() as f64
+}
+
+impl ScoredQuery {
+    fn has_something_to_rank(&self) -> bool {
+        let relevant = self.relevant();
+        relevant > 0 && relevant < self.labels.len()
+    }
+
+    /// Number of documents with a label of 1 or above.
+    pub(super) fn relevant(&self) -> usize {
+        self.labels.iter().filter(|label| **label >= 1.0).count()
+    }
+
+    /// The smallest difference of two scores: 0 where scores are equal.
+    pub(super) fn smallest_difference(&self) -> f64 {
+        let mut ascending = self.scores.clone();
+        ascending.sort_by(f64::total_cmp);
+        ascending.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The value of a surrogate, in double precision.
+    pub(super) fn surrogate(&self, spec: &LossSpec) -> Result<f64, StudyError> {
+        Ok(explain(spec.build()?.as_ref(), &self.scores, &self.labels, burn::tensor::DType::F64)?.value)
+    }
+
+    /// The exact measure.
+    pub(super) fn exact(&self, measure: Measure, convention: &Convention) -> Result<f64, StudyError> {
+        let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
+        let (scores, labels) = (narrow(&self.scores), narrow(&self.labels));
+        let ranking = Ranking { scores: &scores, labels: &labels, ids: None };
+        Ok(measure.query(convention, &ranking)?.expect("a query with a relevant document"))
+    }
+}
