@@ -87,6 +87,9 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     if !text.trim_start().starts_with('{') {
         return Ok(Convention::preset(text)?);
     }
+    if let Ok(convention) = serde_json::from_str(text) {
+        return Ok(convention);
+    }
     let given: Result<Given, _> = toml::from_str(&format!("convention = {text}"));
     given
         .map(|given| given.convention)

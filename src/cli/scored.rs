@@ -31,7 +31,10 @@ impl Scored {
     /// From a file of one score a line.
     pub fn from_file(path: &Path, data: &Dataset) -> Result<Self, Failure> {
         let written = input::scores(path, data.documents())?;
-        let scores: Vec<f32> = written.iter().map(|&score| score as f32).collect();
+        // Finite scores stay finite.
+        let narrow =
+            |score: f64| if score.is_infinite() { score as f32 } else { (score as f32).clamp(f32::MIN, f32::MAX) };
+        let scores: Vec<f32> = written.iter().map(|&score| narrow(score)).collect();
         let exact = written.iter().zip(&scores).all(|(&written, &score)| f64::from(score) == written);
         let places = (!exact).then(|| {
             let queries = data.offsets.windows(2).map(|range| &written[range[0]..range[1]]);

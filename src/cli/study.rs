@@ -22,6 +22,7 @@ Inputs:
                                  of a `train` run
   study NAME --scores FILE DATA...  on one score a line
 
+  Scores are float32, as rankers give them; those of a file are rounded.
   Queries without a relevant or without an irrelevant document are left out.
   Theorems say nothing of queries with equal scores: these count in the means
   and have no bound.

@@ -428,6 +428,7 @@ mod tests {
             ),
             ("learner.schedule={kind=\"constant\",floor=0.1}", "learner.schedule.floor: unknown field `floor`"),
             ("data={folds=\"d\",test=[\"b\"]}", "data.test: expected only beside `data.train`"),
+            ("learner.epochs=1\nseed=5", "learner.epochs: found \"1\\nseed=5\", expected a whole number"),
             ("learner.patiense=null", "learner.patiense: unknown field `patiense`"),
             ("loss.alhpa=", "loss.alhpa: approx_ndcg: unknown parameter `alhpa`; did you mean `alpha`?"),
         ] {

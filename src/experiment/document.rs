@@ -17,7 +17,8 @@ use crate::text::{unknown_name, with_nearest};
 /// A number that is not finite, with its key.
 pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, String> {
     let table = toml::from_str::<toml::Table>(&format!("value = {text}"));
-    let Some(value) = table.ok().and_then(|mut table| table.remove("value")) else {
+    let alone = table.ok().filter(|table| table.len() == 1);
+    let Some(value) = alone.and_then(|mut table| table.remove("value")) else {
         return Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)));
     };
     match not_finite(&value, key) {

@@ -39,11 +39,11 @@ impl SurrogateValue {
     }
 
     /// The mean of the selection measure over the same queries, from its value of each training query; none where the
-    /// convention leaves them all out.
+    /// convention leaves one of them out.
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
-        let of_learnable =
-            values.iter().zip(&self.learnable).filter_map(|(value, learnable)| value.filter(|_| *learnable));
-        Some((EXACT_LEARNABLE.to_string(), mean(&of_learnable.collect::<Vec<_>>())?))
+        let of_learnable = values.iter().zip(&self.learnable).filter(|(_, learnable)| **learnable);
+        let values: Option<Vec<f64>> = of_learnable.map(|(value, _)| *value).collect();
+        Some((EXACT_LEARNABLE.to_string(), mean(&values?)?))
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
         // A convention may count the second query as 1.
         let exact = approx_ndcg.exact_figure(&[Some(0.5), Some(1.0), Some(0.75)]);
         assert_eq!(exact, Some(("exact_learnable".to_string(), 0.625)));
-        assert_eq!(approx_ndcg.exact_figure(&[None, Some(1.0), None]), None);
+        assert_eq!(approx_ndcg.exact_figure(&[Some(0.5), Some(1.0), None]), None);
         assert!(value("list_net").is_none());
     }
 }

@@ -192,7 +192,10 @@ macro_rules! written_fields {
                     }
                 }
                 convention.check()?;
-                Ok(convention)
+                // What equals a preset is written as its name.
+                let named = |preset: &Preset| Convention { name: preset.name.to_string(), ..convention.clone() };
+                let preset = Convention::PRESETS.iter().find(|preset| named(preset) == preset.convention());
+                Ok(preset.map_or_else(|| convention.clone(), Preset::convention))
             }
         }
     };
@@ -249,6 +252,17 @@ impl<'de> Visitor<'de> for WrittenConvention {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_equals_a_preset_is_that_preset() {
+        let text = r#"{"preset": "sklearn", "gain": "exp2", "empty": "exclude", "average_precision_ties": "as_ordered",
+            "kendall_tau": "label_pairs"}"#;
+        let convention: Convention = serde_json::from_str(text).unwrap();
+        assert_eq!(convention, Convention::default());
+        assert_eq!(serde_json::to_string(&convention).unwrap(), r#""standard""#);
+        let named = r#"{"preset": "sklearn", "gain": "exp2", "name": "rax"}"#;
+        assert!(serde_json::from_str::<Convention>(named).unwrap_err().to_string().contains("no preset has"));
+    }
 
     #[test]
     fn every_preset_is_valid_and_is_written_as_its_name() {

@@ -124,7 +124,8 @@ impl Bounded {
         if let Some(bound) = bound {
             self.bounded += 1;
             self.closest = self.closest.max(error / bound.max(ROUNDING));
-            self.violations += usize::from(error > bound + ROUNDING);
+            // An error that is no number is no error within a bound.
+            self.violations += usize::from(error.is_nan() || error > bound + ROUNDING);
         }
     }
 

@@ -57,6 +57,14 @@ pub enum StudyError {
         /// The value given.
         found: f64,
     },
+    /// A score that is no place in an order.
+    #[error("{origin}: found the score {found}, expected finite numbers")]
+    Score {
+        /// Where the queries come from.
+        origin: String,
+        /// The score.
+        found: f64,
+    },
     /// Scored queries of which none has a relevant and an irrelevant document.
     #[error("{origin}: found no query with a relevant and an irrelevant document, expected one or more")]
     NothingToRank {
@@ -90,7 +98,8 @@ impl StudyEntry {
     /// Makes the study at `values` of its parameter; at its own where none are given.
     ///
     /// # Errors
-    /// Values that are not finite, above 0 and ascending; a subject with nothing to rank.
+    /// Values that are not finite, above 0 and ascending; a subject with nothing to rank, or with scores that are not
+    /// finite.
     pub fn run(&self, subject: &Subject, values: &[f64]) -> Result<StudyReport, StudyError> {
         let values = if values.is_empty() { self.values } else { values };
         let parameter = self.parameter;
@@ -102,6 +111,10 @@ impl StudyEntry {
         }
         if subject.queries.is_empty() {
             return Err(StudyError::NothingToRank { origin: subject.origin.clone() });
+        }
+        let mut scores = subject.queries.iter().flat_map(|query| &query.scores);
+        if let Some(&found) = scores.find(|score| !score.is_finite()) {
+            return Err(StudyError::Score { origin: subject.origin.clone(), found });
         }
         Ok(StudyReport::new(self, subject, (self.run)(subject, values)?))
     }
@@ -139,6 +152,9 @@ mod tests {
         let study = find("measure-accuracy").unwrap();
         assert!(message(study.run(&subject, &[0.0])).starts_with("alpha = 0: expected a finite number above 0"));
         assert!(message(study.run(&subject, &[2.0, 1.0])).starts_with("alpha = 1"));
+        let mut endless = subject.clone();
+        endless.queries[0].scores[1] = f64::NEG_INFINITY;
+        assert!(message(study.run(&endless, &[])).ends_with("found the score -inf, expected finite numbers"));
         let nothing = Subject { origin: "data".into(), queries: Vec::new() };
         assert!(message(study.run(&nothing, &[])).starts_with("data: found no query with a relevant"));
         let unknown = find("softrank-directnes").unwrap_err().to_string();

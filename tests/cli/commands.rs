@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Bench;
+use super::bad_input::contains;
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -142,4 +143,44 @@ fn usage_errors_end_with_two() {
     bench.run(&["--version"]).code(0);
     let message = bench.refused(&["bench", "train", "--batch", "0"]);
     assert!(message.contains("--batch"), "{message}");
+}
+
+/// Equal as float32: a tie where identifiers decide, in which float32 is compared, and nowhere else.
+#[test]
+fn scores_of_a_file_keep_their_digits() {
+    let bench = Bench::default();
+    bench.write("data", "0 qid:1 1:1 # b\n1 qid:1 1:1 # a\n");
+    for (scores, of_trec_eval) in [("1.0\n1.000000001\n", "0.6309"), ("1e300\n2e300\n", "0.6309"), ("1\n2\n", "1.0000")]
+    {
+        bench.write("scores", scores);
+        let text = bench.output(&["eval", "--scores", "scores", "data", "--compare-conventions", "-m", "ndcg"]);
+        for line in text.lines().skip(2) {
+            let expected = if line.starts_with("trec_eval") { of_trec_eval } else { "1.0000" };
+            assert!(line.ends_with(expected), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_convention_is_a_preset_or_what_differs_from_one() {
+    let bench = Bench::default();
+    bench.write("data", "0 qid:1 1:1\n1 qid:1 1:1\n2 qid:1 1:1\n");
+    bench.write("scores", "2\n3\n1\n");
+    let eval = |convention: &str| bench.output(&["eval", "--scores", "scores", "data", "-m", "ndcg", "-c", convention]);
+    let linear = eval("{ preset = \"letor\", gain = \"linear\", name = \"mine\" }");
+    assert!(linear.starts_with("convention mine, "), "{linear}");
+    assert_eq!(eval("{\"preset\": \"letor\", \"gain\": \"linear\", \"name\": \"mine\"}"), linear);
+    // Gains 1 0 2 under the discounts 1, 1, ln 2 / ln 3.
+    assert!(linear.contains(&format!("{:.4}", (1.0 + 2.0 * 2f64.ln() / 3f64.ln()) / 3.0)), "{linear}");
+    assert_eq!(eval("{ preset = \"sklearn\", gain = \"linear\" }"), eval("sklearn"));
+    let refused = |convention: &str| bench.refused(&["eval", "--scores", "scores", "data", "-c", convention]);
+    contains(&refused("{ preset = \"leter\" }"), &["--convention", "did you mean `letor`?"]);
+    contains(&refused("{ gian = \"linear\" }"), &["unknown field `gian`", "did you mean `gain`?"]);
+    contains(&refused("{ name = \"letor\", gain = \"linear\" }"), &["name = letor", "a name that no preset has"]);
+    contains(
+        &bench.refused(&["eval", "x.safetensors", "--scores", "scores", "data"]),
+        &["expected DATA alone beside --scores"],
+    );
+    let twice = bench.refused(&["loss", "approx_ndcg", "--set", "alpha=1", "--set", "alpha=2"]);
+    contains(&twice, &["--set alpha=2: found `alpha` again, expected each key once"]);
 }

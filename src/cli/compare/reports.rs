@@ -15,6 +15,11 @@ struct Tested {
     per_query: PerQuery,
 }
 
+/// Whether two conventions are equal, whatever they are called.
+fn same(one: &Convention, other: &Convention) -> bool {
+    Convention { name: other.name.clone(), ..one.clone() } == *other
+}
+
 /// What a report holds of its test queries.
 struct Finished {
     convention: Convention,
@@ -69,12 +74,17 @@ impl Finished {
 impl Finished {
     /// Why its values are not of the same queries in the same convention as those of `first`, the run in `folder`.
     fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
-        let (found, expected) = (&self.convention, &first.convention);
         let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
-        if found != expected {
-            Some(format!("found the convention {}, expected {}, as in {}", found.name, expected.name, folder.display()))
+        let set = |of: &Finished| of.folds.first().map_or(String::new(), |fold| fold.per_query.set.clone());
+        if !same(&self.convention, &first.convention) {
+            let words = |of: &Convention| serde_json::to_string(of).unwrap_or_else(|_| of.name.clone());
+            let (found, expected) = (words(&self.convention), words(&first.convention));
+            Some(format!("found the convention {found}, expected {expected}, as in {}", folder.display()))
+        } else if set(self) != set(first) {
+            Some(format!("found values of {} queries, expected {}, as in {}", set(self), set(first), folder.display()))
         } else if hashes(self) != hashes(first) {
-            Some(format!("tested on other queries than {}, or in other folds", folder.display()))
+            let folder = folder.display();
+            Some(format!("measured on other queries, features or folds than {folder}: compare rankers on their data"))
         } else {
             None
         }
@@ -97,7 +107,7 @@ impl Systems {
         let finished = folders.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
         let asked = args.convention.as_deref().map(input::convention).transpose()?;
-        if let Some(asked) = asked.filter(|asked| *asked != first.convention) {
+        if let Some(asked) = asked.filter(|asked| !same(asked, &first.convention)) {
             let (found, asked) = (&first.convention.name, asked.name);
             let message =
                 format!("found values in the convention {found}, expected {asked}: compare rankers on their data");

@@ -1,4 +1,5 @@
-//! Sums over the ordered pairs of a query whose score difference is below the margin 1, without forming the pairs.
+//! Sums over the ordered pairs of a query whose score difference is below the margin 1, without forming the pairs;
+//! the squares of few of them are added up one by one.
 //!
 //! A pair is two documents `i`, `j` with `y_i > y_j`; it is active when `s_i - s_j < 1`. Going through the documents by
 //! score, the active partners of a document form a growing set, and a binary indexed tree over the label levels adds up

@@ -143,9 +143,14 @@ impl SmoothRankConfig {
         // Halving is exact, so that the last sigma is met.
         let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
             .take_while(|&sigma| sigma >= self.last_sigma)
-            .collect();
+            .collect::<Vec<f64>>();
         let (loss, scorer) = (loss.clone(), scorer.clone());
-        Ok(SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() })
+        let learner = SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() };
+        // A temperature that the loss refuses is known before the fit.
+        for sigma in learner.sigmas.first().into_iter().chain(learner.sigmas.last()) {
+            learner.surrogate(*sigma)?;
+        }
+        Ok(learner)
     }
 }
 
