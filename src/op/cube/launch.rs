@@ -90,6 +90,11 @@ pub(super) fn run<const K: usize>(
     if x.shape().num_elements() == 0 {
         return None;
     }
+    #[cfg(test)]
+    let launch = || {
+        tests::LAUNCHED.lock().expect("no test panics here").push((kernel.to_owned(), x.shape().dims()));
+        launch()
+    };
     let key = (x.device.clone(), format!("{kernel} ({:?})", x.dtype));
     match known().get(&key) {
         Some(true) => return Some(launch()),
@@ -140,23 +145,30 @@ fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use burn::backend::Cube;
     use burn::backend::ops::FloatTensorOps;
-    use burn::tensor::TensorData;
+    use burn::tensor::{Device, Distribution, Tensor, TensorData};
+    use burn_cubecl::CubeBackend;
 
     use super::*;
     use crate::device::{self, BACKENDS};
     use crate::op::cube::{indicator_sum, pair_loss, rank, rank_expectation, step_sum};
     use crate::op::pair_loss::Weight;
-    use crate::op::{ExponentialTerm, PairLoss, Step};
+    use crate::op::{self, ExponentialTerm, PairLoss, PairWeight, Step};
+
+    /// Kernels by name, with the batch that each was launched on.
+    pub static LAUNCHED: Mutex<Vec<(String, [usize; 2])>> = Mutex::new(Vec::new());
+
+    /// The first GPU; none where there is none.
+    fn gpu() -> Option<Device> {
+        let gpu = |name: &str| !matches!(name, "flex" | "ndarray");
+        BACKENDS.iter().filter(|backend| gpu(backend.name)).find_map(|backend| device::open(backend.name).ok())
+    }
 
     /// Two lists of three documents on the first device; none where there is no device.
     fn scores() -> Option<CubeTensor> {
-        let gpu = |name: &str| !matches!(name, "flex" | "ndarray");
-        let present = BACKENDS.iter().any(|backend| gpu(backend.name) && device::open(backend.name).is_ok());
-        present.then(|| {
+        gpu().map(|_| {
             let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
-            Cube::float_from_data(data, &CubeDevice::default())
+            CubeBackend::float_from_data(data, &CubeDevice::default())
         })
     }
 
@@ -193,6 +205,51 @@ mod tests {
         assert!(rank::rank(&x, &x).is_some());
     }
 
+    /// Our GPU features turn burn's fusion on, as burn's default features do: a call waits in a queue until its result is
+    /// read, and must then run its kernel, once, and not the tensor definition.
+    #[test]
+    fn kernels_stay_in_use_under_fusion() {
+        let Some(device) = gpu() else { return };
+        let device = device.autodiff();
+        // No other test has lists of this length.
+        let shape = [3, 41];
+        let random = || Tensor::<2>::random(shape, Distribution::Uniform(0.0, 4.0), &device);
+        let (v, labels, mask) = (random(), random().round(), Tensor::ones(shape, &device));
+        let terms = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
+        let ranks = op::rank(v.clone(), mask.clone());
+        let lambda = PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank: ranks, absolute: 1.0, gap: 0.5 };
+        let pairs = |x, weight: &PairWeight| op::pair_loss(x, labels.clone(), mask.clone(), weight, PairLoss::Logistic);
+        type Primitive<'a> = (&'a str, &'a dyn Fn(Tensor<2>) -> Tensor<2>);
+        let primitives: [Primitive; 6] = [
+            ("step_sum", &|x| op::step_sum(x, v.clone(), 1.0, Step::Erf)),
+            ("indicator_sum", &|x| op::indicator_sum(x, v.clone(), mask.clone(), 1.0)),
+            ("rank_expectation", &|x| op::rank_expectation(x, mask.clone(), 1.0, &terms)),
+            ("pair_loss", &|x| pairs(x, &PairWeight::Unit)),
+            ("pair_loss", &|x| pairs(x, &PairWeight::Document(v.clone()))),
+            ("pair_loss", &|x| pairs(x, &lambda)),
+        ];
+        let launched = || {
+            let mut launched = LAUNCHED.lock().expect("no test panics here");
+            let ours: Vec<_> = launched.extract_if(.., |(_, batch)| *batch == shape).map(|(kernel, _)| kernel).collect();
+            ours
+        };
+        for (name, primitive) in primitives {
+            let x = random().require_grad();
+            let out = primitive(x.clone());
+            out.clone().into_data();
+            let gradients = out.sum().backward();
+            x.grad(&gradients).expect("x has a gradient").into_data();
+            let launched = launched();
+            let kernels: Vec<_> = launched.iter().filter(|kernel| *kernel != "rank").collect();
+            assert!(
+                matches!(&kernels[..], [value, gradient] if value.starts_with(name) && gradient.starts_with(&format!("gradient of {name}"))),
+                "{name}: {launched:?}"
+            );
+        }
+        op::rank(random(), mask.clone()).into_data();
+        assert_eq!(launched(), ["rank"]);
+    }
+
     #[test]
     fn a_kernel_beyond_the_device_is_not_run() {
         let Some(x) = scores() else { return };
@@ -223,7 +280,7 @@ mod tests {
     #[test]
     fn nothing_is_run_on_no_documents() {
         let Some(x) = scores() else { return };
-        let empty = Cube::float_from_data(TensorData::new(Vec::<f32>::new(), [0, 3]), &x.device);
+        let empty = CubeBackend::float_from_data(TensorData::new(Vec::<f32>::new(), [0, 3]), &x.device);
         assert!(run("a copy of nothing", &empty, 2, || -> [CubeTensor; 1] { unreachable!() }).is_none());
     }
 }

@@ -3,7 +3,11 @@
 //! Values are computed in `f32`. A tensor of another type, and a device that cannot run a kernel, gets the tensor
 //! definition and its analytic gradient in row chunks; the log says so once. Nothing is stored for a pair, nothing is
 //! added atomically: see [`tile`].
+//!
+//! The kernels are those of burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
+//! crate can ask for; so our GPU features turn fusion on, there is one type, and [`fusion`] brings the kernels to it.
 
+mod fusion;
 mod indicator_sum;
 mod launch;
 mod pair_loss;
@@ -13,11 +17,12 @@ mod real;
 mod step_sum;
 mod tile;
 
-use burn::backend::{Cube, tensor::FloatTensor};
+use burn::backend::tensor::FloatTensor;
+use burn_cubecl::CubeBackend;
 
 use super::{ExponentialTerm, PairLoss, Step, backend::Pairwise, pair_loss::Weight};
 
-impl Pairwise for Cube {
+impl Pairwise for CubeBackend {
     fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
         step_sum::step_sum(&x, &v, alpha, step)
             .unwrap_or_else(|| super::step_sum::definition::<Self>(x, v, alpha, step))

@@ -1,7 +1,7 @@
 //! [`pair_loss`](crate::op::pair_loss()) on the device. Every pair is visited, also those that the labels do not order:
 //! sorting by label, as the CPU kernels do, costs more here than it saves.
 
-use burn::backend::Cube;
+use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
@@ -318,7 +318,7 @@ enum Form {
     Gap,
 }
 
-fn form(weight: &Weight<Cube>) -> Form {
+fn form(weight: &Weight<CubeBackend>) -> Form {
     match weight {
         Weight::Unit => Form::Unit,
         Weight::Document(_) => Form::Document,
@@ -328,7 +328,7 @@ fn form(weight: &Weight<Cube>) -> Form {
 }
 
 /// Weights or gains, discounts and ranks of the documents; `x` where there are none.
-fn buffers<'a>(weight: &'a Weight<Cube>, x: &'a CubeTensor) -> [&'a CubeTensor; 3] {
+fn buffers<'a>(weight: &'a Weight<CubeBackend>, x: &'a CubeTensor) -> [&'a CubeTensor; 3] {
     match weight {
         Weight::Unit => [x, x, x],
         Weight::Document(u) => [u, x, x],
@@ -336,13 +336,13 @@ fn buffers<'a>(weight: &'a Weight<Cube>, x: &'a CubeTensor) -> [&'a CubeTensor; 
     }
 }
 
-fn absolute(weight: &Weight<Cube>) -> f32 {
+fn absolute(weight: &Weight<CubeBackend>) -> f32 {
     if let Weight::Lambda { absolute, .. } = weight { *absolute as f32 } else { 0.0 }
 }
 
 /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same, `D(r) = 1/log2(1 + r)`: by the host, since the
 /// difference cancels in single precision.
-fn steps(weight: &Weight<Cube>, documents: usize) -> Vec<f32> {
+fn steps(weight: &Weight<CubeBackend>, documents: usize) -> Vec<f32> {
     match weight {
         Weight::Lambda { gap, .. } if *gap != 0.0 => {
             let discount = |r: f64| 1.0 / (1.0 + r).log2();
@@ -394,7 +394,7 @@ fn margin(loss: PairLoss) -> f32 {
 }
 
 /// Name of a kernel, the same for every margin.
-fn name(loss: PairLoss, weight: &Weight<Cube>) -> String {
+fn name(loss: PairLoss, weight: &Weight<CubeBackend>) -> String {
     let loss = format!("{loss:?}");
     let loss = loss.split_whitespace().next().unwrap_or_default();
     format!("pair_loss, {loss}, weight {:?}", form(weight))
@@ -405,7 +405,7 @@ pub(super) fn pair_loss(
     x: &CubeTensor,
     labels: &CubeTensor,
     mask: &CubeTensor,
-    weight: &Weight<Cube>,
+    weight: &Weight<CubeBackend>,
     loss: PairLoss,
 ) -> Option<CubeTensor> {
     let [out] = run(&name(loss, weight), x, 8, || {
@@ -439,7 +439,7 @@ pub(super) fn pair_loss_gradient(
     x: &CubeTensor,
     labels: &CubeTensor,
     mask: &CubeTensor,
-    weight: &Weight<Cube>,
+    weight: &Weight<CubeBackend>,
     gradient: &CubeTensor,
     loss: PairLoss,
 ) -> Option<CubeTensor> {
