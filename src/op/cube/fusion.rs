@@ -72,24 +72,24 @@ fn queue<const K: usize>(
 
 /// What a [`Weight`] is, without its tensors.
 #[derive(Clone, Copy)]
-enum Form {
+enum Kind {
     Unit,
     Document,
     Lambda { absolute: f64, gap: f64 },
 }
 
-impl Form {
+impl Kind {
     /// Moves the tensors of `weight` to the end of `inputs`.
     fn of(weight: Weight<Cube>, inputs: &mut Vec<FloatTensor<Cube>>) -> Self {
         match weight {
-            Weight::Unit => Form::Unit,
+            Weight::Unit => Kind::Unit,
             Weight::Document(u) => {
                 inputs.push(u);
-                Form::Document
+                Kind::Document
             }
             Weight::Lambda { gain, discount, rank, absolute, gap } => {
                 inputs.extend([gain, discount, rank]);
-                Form::Lambda { absolute, gap }
+                Kind::Lambda { absolute, gap }
             }
         }
     }
@@ -97,9 +97,9 @@ impl Form {
     /// The weight whose tensors come next.
     fn weight(self, next: Next) -> Weight<CubeBackend> {
         match self {
-            Form::Unit => Weight::Unit,
-            Form::Document => Weight::Document(next()),
-            Form::Lambda { absolute, gap } => {
+            Kind::Unit => Weight::Unit,
+            Kind::Document => Weight::Document(next()),
+            Kind::Lambda { absolute, gap } => {
                 Weight::Lambda { gain: next(), discount: next(), rank: next(), absolute, gap }
             }
         }
@@ -109,9 +109,8 @@ impl Form {
 impl Pairwise for Cube {
     fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
         let shape = x.shape();
-        let [out] = queue("step_sum", vec![x, v], [shape], move |next| {
-            [CubeBackend::step_sum(next(), next(), alpha, step)]
-        });
+        let [out] =
+            queue("step_sum", vec![x, v], [shape], move |next| [CubeBackend::step_sum(next(), next(), alpha, step)]);
         out
     }
 
@@ -225,7 +224,7 @@ impl Pairwise for Cube {
     ) -> FloatTensor<Self> {
         let shape = x.shape();
         let mut inputs = vec![x, labels, mask];
-        let weight = Form::of(weight, &mut inputs);
+        let weight = Kind::of(weight, &mut inputs);
         let [out] = queue("pair_loss", inputs, [shape], move |next| {
             [CubeBackend::pair_loss(next(), next(), next(), weight.weight(next), loss)]
         });
@@ -242,7 +241,7 @@ impl Pairwise for Cube {
     ) -> FloatTensor<Self> {
         let shape = x.shape();
         let mut inputs = vec![x, labels, mask];
-        let weight = Form::of(weight, &mut inputs);
+        let weight = Kind::of(weight, &mut inputs);
         inputs.push(gradient);
         let [to_x] = queue("pair_loss_gradient", inputs, [shape], move |next| {
             [CubeBackend::pair_loss_gradient(next(), next(), next(), weight.weight(next), next(), loss)]

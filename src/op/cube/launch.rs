@@ -217,7 +217,8 @@ mod tests {
         let (v, labels, mask) = (random(), random().round(), Tensor::ones(shape, &device));
         let terms = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
         let ranks = op::rank(v.clone(), mask.clone());
-        let lambda = PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank: ranks, absolute: 1.0, gap: 0.5 };
+        let lambda =
+            PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank: ranks, absolute: 1.0, gap: 0.5 };
         let pairs = |x, weight: &PairWeight| op::pair_loss(x, labels.clone(), mask.clone(), weight, PairLoss::Logistic);
         type Primitive<'a> = (&'a str, &'a dyn Fn(Tensor<2>) -> Tensor<2>);
         let primitives: [Primitive; 6] = [
@@ -230,7 +231,8 @@ mod tests {
         ];
         let launched = || {
             let mut launched = LAUNCHED.lock().expect("no test panics here");
-            let ours: Vec<_> = launched.extract_if(.., |(_, batch)| *batch == shape).map(|(kernel, _)| kernel).collect();
+            let ours: Vec<_> =
+                launched.extract_if(.., |(_, batch)| *batch == shape).map(|(kernel, _)| kernel).collect();
             ours
         };
         for (name, primitive) in primitives {
