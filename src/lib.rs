@@ -1,7 +1,30 @@
 //! Learning to rank on [burn]: measures of the sorted list, optimised directly.
 //!
-//! Start with the [`guide`]: a tutorial, a cookbook, and what a value of a measure means.
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use burn_rank::prelude::*;
 //!
+//! let device = Device::flex().autodiff();
+//! let scores = Tensor::<2>::from_floats([[0.2, 1.3, -0.4]], &device).require_grad(); // your model's output, [batch, documents]
+//! let labels = Tensor::<2>::from_floats([[0.0, 1.0, 2.0]], &device);
+//! let mask = Tensor::<2>::ones([1, 3], &device).greater_elem(0.0); // true for a document, false for padding
+//!
+//! let loss = ApproxNdcgConfig::new().with_alpha(10.0).init().unwrap();
+//! let value = loss.forward(scores.clone(), labels, mask, Reduction::Mean); // 1 - ApproxNDCG
+//! let gradients = value.backward();
+//! assert!(scores.grad(&gradients).is_some());
+//! ```
+//!
+//! # Where to go
+//! - **In a model of mine**: the [`prelude`], then [which loss](loss#which-loss) and the
+//!   [cookbook](guide::cookbook) (training loops, losses and measures of one's own); [`measure`] for the exact values.
+//! - **From files, without writing Rust**: the [tutorial](guide::tutorial) of the command line, from a LETOR file to a
+//!   ranker.
+//! - **On a GPU**: a feature of the build, one of `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`; then [`device::open`], or
+//!   burn's own devices. The same losses run there. The cookbook has the table.
+//! - **What a number means**: [conventions](guide::conventions).
+//!
+//! # Rooms
 //! Layers, each of which uses only those below it:
 //!
 //! | module | what lives there |
@@ -13,6 +36,7 @@
 //! | `experiment` | configuration files, folds, grids, reports (feature `cli`) |
 //! | `learner` | everything that fits a scorer: gradient training and the papers' outer loops (feature `cli`) |
 //! | `ranker` | a trained ranker as one saved artefact (feature `cli`) |
+//! | [`prelude`] | what a ranking model usually needs, in one import |
 //! | [`scorer`] | burn modules from documents to scores |
 //! | [`loss`] | surrogates and baselines, one file each |
 //! | [`op`] | the primitives of which nearly every loss is composed |
@@ -36,6 +60,7 @@ pub mod measure;
 // Kernels for instructions that are found at run time.
 #[allow(unsafe_code)]
 pub mod op;
+pub mod prelude;
 pub mod scorer;
 pub mod seed;
 pub mod text;

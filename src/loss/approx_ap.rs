@@ -7,6 +7,7 @@
 //! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{Bool, Tensor};
 
 use super::lists::{one_in_place_of_zero, sum_documents};
@@ -57,10 +58,14 @@ impl ApproxApConfig {
 }
 
 /// `1 - 1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))` at approximate positions `p_i`.
-#[derive(Debug, Clone)]
+#[doc(alias = "MAP")]
+#[doc(alias = "ApproxMAP")]
+#[doc(alias = "mean average precision")]
+#[derive(Module, Debug)]
 pub struct ApproxAp {
     alpha: f64,
     beta: f64,
+    #[module(skip)]
     step: Step,
 }
 

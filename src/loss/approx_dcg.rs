@@ -6,6 +6,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::lists::sum_documents;
@@ -57,10 +58,12 @@ impl ApproxDcgConfig {
 }
 
 /// `-sum_i G(y_i) / log2(1 + p_i)` at approximate positions `p_i`.
-#[derive(Debug, Clone)]
+#[derive(Module, Debug)]
 pub struct ApproxDcg {
     alpha: f64,
+    #[module(skip)]
     gain: Gain,
+    #[module(skip)]
     step: Step,
 }
 

@@ -7,6 +7,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pairs::sum_over_pairs;
@@ -47,7 +48,8 @@ impl ApproxKendallTauConfig {
 }
 
 /// `-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`
-#[derive(Debug, Clone)]
+#[doc(alias = "rank correlation")]
+#[derive(Module, Debug)]
 pub struct ApproxKendallTau {
     alpha: f64,
 }

@@ -8,6 +8,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
@@ -67,12 +68,15 @@ impl ApproxNdcgConfig {
 }
 
 /// `1 - 1/Z sum_i G(y_i) / log2(1 + p_i)` at approximate positions `p_i`.
-#[derive(Debug, Clone)]
+#[doc(alias = "ApproxNDCG")]
+#[derive(Module, Debug)]
 pub struct ApproxNdcg {
     alpha: f64,
     beta: f64,
     k: Option<usize>,
+    #[module(skip)]
     gain: Gain,
+    #[module(skip)]
     step: Step,
 }
 

@@ -6,6 +6,7 @@
 //! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Tensor};
 
@@ -51,22 +52,23 @@ impl ApproxPrecisionConfig {
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<ApproxPrecision, LossError> {
-        error::cutoff(NAME, Some(self.k))?;
         Ok(ApproxPrecision {
             alpha: error::positive(NAME, "alpha", self.alpha)?,
             beta: error::positive(NAME, "beta", self.beta)?,
-            k: self.k,
+            k: error::required_cutoff(NAME, self.k)?,
             step: self.step,
         })
     }
 }
 
 /// `1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))` at approximate positions `p_i`.
-#[derive(Debug, Clone)]
+#[doc(alias = "P@k")]
+#[derive(Module, Debug)]
 pub struct ApproxPrecision {
     alpha: f64,
     beta: f64,
     k: usize,
+    #[module(skip)]
     step: Step,
 }
 

@@ -8,6 +8,7 @@
 //! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{Bool, Tensor};
 
 use super::lists::sum_documents;
@@ -59,10 +60,14 @@ impl ApproxRrConfig {
 }
 
 /// `1 - sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j)))` at approximate positions `p_i`.
-#[derive(Debug, Clone)]
+#[doc(alias = "MRR")]
+#[doc(alias = "ApproxMRR")]
+#[doc(alias = "reciprocal rank")]
+#[derive(Module, Debug)]
 pub struct ApproxRr {
     alpha: f64,
     beta: f64,
+    #[module(skip)]
     step: Step,
 }
 

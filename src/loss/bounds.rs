@@ -24,6 +24,8 @@
 use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
 
+use crate::op::shape::difference;
+
 /// Bound of `1 - E` by a function of `E` (section 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -262,7 +264,15 @@ pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
 /// # Shapes
 /// - `scores`: `[1, documents]`; every order has as many entries
 /// - output: `[orders.len()]`
+///
+/// # Panics
+/// Scores of more than one query; an order of another length.
+#[track_caller]
 pub fn permutation_scores(scores: Tensor<2>, orders: &[Vec<u32>]) -> Tensor<1> {
+    for order in orders {
+        let (found, expected) = (scores.dims(), [1, order.len()]);
+        assert!(found == expected, "permutation_scores: {}", difference("scores", &found, "an order", &expected));
+    }
     weighted_scores(scores, orders.iter().map(|order| score_coefficients(order)))
 }
 
@@ -289,7 +299,17 @@ impl TypeTwoLoss {
     /// # Shapes
     /// - `scores`: `[1, documents]`, the documents that `sets` orders first; further (padded) places do not matter
     /// - output: `[1]`
+    ///
+    /// # Panics
+    /// Scores of more than one query, or of fewer documents than `sets` orders.
+    #[track_caller]
     pub fn forward(&self, scores: Tensor<2>, sets: &PermutationSet) -> Tensor<1> {
+        let shape = scores.dims();
+        assert!(
+            shape[0] == 1 && shape[1] >= sets.documents,
+            "TypeTwoLoss: {}",
+            difference("scores", &shape, "the working sets", &[1, sets.documents])
+        );
         let options = (&scores.device(), scores.dtype());
         if sets.is_empty() {
             return Tensor::zeros([1], options);

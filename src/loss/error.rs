@@ -1,13 +1,16 @@
 //! `LossError`, and the checks of parameters, labels and scores that raise it.
 
-use crate::measure::Gain;
+use crate::measure::{Discount, Gain};
+use crate::op::shape::difference;
 use crate::text::did_you_mean;
 
-/// The largest label of an exponential gain: `2^30` still fits the arithmetic of `f32` losses.
+/// The largest label of an exponential gain in a loss: `2^30` still fits the arithmetic of `f32`. See [`Gain`] for all
+/// labels, those of measures too.
 pub const MAX_EXPONENTIAL_LABEL: f64 = 30.0;
 
 /// Why a loss cannot be built or applied.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LossError {
     /// A parameter out of its range or of another type.
     #[error("{loss}.{parameter} = {found}: expected {expected}")]
@@ -40,14 +43,30 @@ pub enum LossError {
         nearest: Option<String>,
     },
     /// Tensors or slices of different shapes.
-    #[error("{what} has shape {found:?}, expected {expected:?}")]
+    #[error("{}", difference(.what, .found, .other, .expected))]
     Shape {
         /// The input of the wrong shape.
         what: &'static str,
         /// Its shape.
         found: Vec<usize>,
-        /// The shape it should have.
+        /// The input that it does not fit.
+        other: &'static str,
+        /// The shape of that input.
         expected: Vec<usize>,
+    },
+    /// Scores of no query, or of no document.
+    #[error("scores are {found:?}, expected one query of one document or more")]
+    Empty {
+        /// Shape of the scores.
+        found: Vec<usize>,
+    },
+    /// No query of the batch has anything to learn, so that the loss is 0 and so is its gradient.
+    #[error("nothing to learn in {}: {}", queries_in_words(*.queries), nothing_to_learn(*.queries, *.inverted))]
+    NothingToLearn {
+        /// Number of queries in the batch.
+        queries: usize,
+        /// How many of them would have something to learn with the mask the other way round.
+        inverted: usize,
     },
     /// Offsets that do not partition the documents into queries.
     #[error("offsets of queries: found {found}, expected an ascent from 0 to {documents}, the number of labels")]
@@ -87,6 +106,21 @@ pub enum LossError {
         /// The weight.
         found: f64,
     },
+}
+
+fn queries_in_words(queries: usize) -> String {
+    if queries == 1 { "the only query".into() } else { format!("any of {queries} queries") }
+}
+
+/// The likely cause of [`LossError::NothingToLearn`].
+fn nothing_to_learn(queries: usize, inverted: usize) -> String {
+    match inverted {
+        0 => "expected a query with two documents (mask true) that the loss tells apart by their labels".into(),
+        _ => format!(
+            "with the mask the other way round there is something in {inverted} of {queries}; expected a mask that is \
+             true at a document (burn's `mask_pad` is true at padding, see `loss::mask_from_padding`)"
+        ),
+    }
 }
 
 impl LossError {
@@ -136,6 +170,25 @@ pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usiz
     match k {
         Some(0) => Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more, or none")),
         k => Ok(k),
+    }
+}
+
+/// A cut-off of a measure that cannot do without one, if it keeps at least one rank.
+pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, LossError> {
+    if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }
+}
+
+/// A discount whose value at every rank is finite.
+pub(crate) fn discount(loss: &'static str, discount: &Discount) -> Result<(), LossError> {
+    match discount {
+        Discount::Power { exponent } => not_negative(loss, "exponent", *exponent).map(|_| ()),
+        Discount::Table(table) if table.iter().any(|d| !d.is_finite()) => Err(LossError::parameter(
+            loss,
+            "discount",
+            format!("{table:?}"),
+            "a table of finite discounts, from rank 1",
+        )),
+        _ => Ok(()),
     }
 }
 

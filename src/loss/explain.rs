@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use super::{LossError, Orientation, RankingLoss, Reduction};
+use super::{LossError, Orientation, RankingLoss, Reduction, check_batch};
 
 /// What a loss says about one list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,26 +20,28 @@ pub struct Explained {
 
 /// Value, loss and gradient of one list, computed on the Flex backend in `dtype` (`F32` or `F64`).
 ///
-/// A query with nothing to learn has loss 0 and gradient 0.
+/// A query with nothing to learn is no error: it has loss 0 and gradient 0.
 ///
 /// # Errors
-/// As [`RankingLoss::try_forward`]; labels of another number than the scores.
+/// Labels of another number than the scores, or none at all; a score that is not finite, a label outside the domain of
+/// the gain.
 pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {
     if labels.len() != scores.len() {
         let (found, expected) = (vec![labels.len()], vec![scores.len()]);
-        return Err(LossError::Shape { what: "labels", found, expected });
+        return Err(LossError::Shape { what: "labels", found, other: "scores", expected });
     }
     if scores.is_empty() {
-        return Err(LossError::Shape { what: "scores", found: vec![0], expected: vec![1] });
+        return Err(LossError::Empty { found: vec![0] });
     }
     let written: Vec<f32> = labels.iter().map(|&label| label as f32).collect();
     let learnable = loss.degenerate_queries(&written, &[0, labels.len()])?.is_empty();
     let device = Device::flex().autodiff();
     let shape = [1, scores.len()];
     let tensor = |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));
-    let scores = tensor(scores).require_grad();
+    let (scores, labels) = (tensor(scores).require_grad(), tensor(labels));
     let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
-    let output = loss.try_forward(scores.clone(), tensor(labels), mask, None, Reduction::Sum)?;
+    check_batch(loss.gain(), &scores, &labels, &mask)?;
+    let output = loss.forward(scores.clone(), labels, mask, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();
     let gradients = output.backward();
     let grad = match scores.grad(&gradients) {
@@ -79,8 +81,8 @@ mod tests {
         let loss = ApproxNdcgConfig::new().init().unwrap();
         let message =
             |scores: &[f64], labels: &[f64]| explain(&loss, scores, labels, DType::F32).unwrap_err().to_string();
-        assert_eq!(message(&[0.0], &[1.0, 0.0]), "labels has shape [2], expected [1]");
-        assert_eq!(message(&[], &[]), "scores has shape [0], expected [1]");
+        assert_eq!(message(&[0.0], &[1.0, 0.0]), "labels are [2], scores [1]");
+        assert_eq!(message(&[], &[]), "scores are [0], expected one query of one document or more");
         assert_eq!(
             message(&[0.0, 1.0], &[1.0, 31.0]),
             "query 1, document 2: label 31, expected a whole number from 0 to 30"

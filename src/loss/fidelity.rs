@@ -6,6 +6,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pairs::sum_over_pairs;
@@ -46,7 +47,8 @@ impl FidelityConfig {
 }
 
 /// `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))`
-#[derive(Debug, Clone)]
+#[doc(alias = "FRank")]
+#[derive(Module, Debug)]
 pub struct Fidelity {
     mean_over_pairs: bool,
 }

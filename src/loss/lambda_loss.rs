@@ -17,6 +17,7 @@
 use std::f64::consts::LOG2_E;
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
@@ -91,12 +92,16 @@ impl LambdaLossConfig {
 }
 
 /// Logistic loss of base 2 over pairs, with [`LambdaLossWeights`].
-#[derive(Debug, Clone)]
+#[doc(alias = "NDCG-Loss2++")]
+#[doc(alias = "NDCGLoss")]
+#[derive(Module, Debug)]
 pub struct LambdaLoss {
+    #[module(skip)]
     weights: LambdaLossWeights,
     mu: f64,
     sigma: f64,
     k: Option<usize>,
+    #[module(skip)]
     gain: Gain,
 }
 

@@ -7,6 +7,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0. Equal scores are ranked by position.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::lists::sum_documents;
@@ -57,10 +58,13 @@ impl LambdaNdcgConfig {
 }
 
 /// RankNet weighted by `|G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z`.
-#[derive(Debug, Clone)]
+#[doc(alias = "LambdaRank")]
+#[doc(alias = "LambdaMART")]
+#[derive(Module, Debug)]
 pub struct LambdaNdcg {
     sigma: f64,
     k: Option<usize>,
+    #[module(skip)]
     gain: Gain,
 }
 

@@ -8,6 +8,7 @@
 //! underflows however far apart the scores are. A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::activation::log_sigmoid;
 use burn::tensor::{IndexingUpdateOp, Int, Tensor};
 
@@ -48,7 +49,9 @@ impl ListMleConfig {
 }
 
 /// `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, documents by descending label.
-#[derive(Debug, Clone)]
+#[doc(alias = "ListMLE")]
+#[doc(alias = "Plackett-Luce")]
+#[derive(Module, Debug)]
 pub struct ListMle {
     k: Option<usize>,
 }

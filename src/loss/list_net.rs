@@ -6,6 +6,7 @@
 //! Cost: O(n). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::lists::sum_documents;
@@ -41,7 +42,8 @@ impl ListNetConfig {
 }
 
 /// `-sum_i softmax(y)_i log softmax(s)_i`
-#[derive(Debug, Clone)]
+#[doc(alias = "top-one cross entropy")]
+#[derive(Module, Debug)]
 pub struct ListNet;
 
 impl RankingLoss for ListNet {

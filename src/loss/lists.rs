@@ -2,11 +2,14 @@
 
 use burn::tensor::{Bool, Tensor};
 
+use super::LossError;
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, at_rank, exp2, ideal_dcg, log_softmax, rank, step_sum};
+use crate::op::{Step, at_rank, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
-/// Scores, labels and mask of a batch with every padded score and label replaced by 0.
+/// Scores, labels and mask of a batch with every padded score and label replaced by 0. Made by [`Lists::new`], which
+/// compares their shapes.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Lists {
     /// `[B, N]`, 0 at padded places; carries the gradient.
     pub scores: Tensor<2>,
@@ -22,8 +25,15 @@ impl Lists {
     /// Cleans a batch.
     ///
     /// # Shapes
-    /// - `scores`, `labels`, `mask`: `[batch, documents]`
+    /// - `scores`, `labels`, `mask` (true at a document, false at padding): `[batch, documents]`
+    ///
+    /// # Panics
+    /// Different shapes.
+    #[track_caller]
     pub fn new(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Self {
+        if let Err(error) = check_shapes(&scores, &labels, &mask) {
+            panic!("{error}");
+        }
         let padded = mask.clone().bool_not();
         let dtype = scores.dtype();
         Self {
@@ -81,20 +91,35 @@ impl Lists {
     }
 
     /// Discounts at integer ranks `[B, N]`, 0 beyond the cut-off and at padded places. Carries no gradient.
+    ///
+    /// # Panics
+    /// Ranks of another shape than the scores.
+    #[track_caller]
     pub fn discounts_at(&self, ranks: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<2> {
+        assert_same("discounts_at", ("scores", &self.scores), &[("ranks", &ranks)]);
         let table = discount_table(discount, ranks.dims()[1], k);
         at_rank(ranks, table) * self.mask.clone()
     }
 
     /// The largest `sum_i gains_i D(r_i)` of each query that any order attains, 1 in place of 0 so that it can divide:
     /// `[B]`.
+    ///
+    /// # Panics
+    /// Gains of another shape than the scores.
+    #[track_caller]
     pub fn ideal_dcg(&self, gains: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<1> {
+        assert_same("ideal_dcg", ("scores", &self.scores), &[("gains", &gains)]);
         let discounts = discount_table(discount, self.mask.dims()[1], k);
         one_in_place_of_zero(ideal_dcg(gains, self.mask.clone(), discounts))
     }
 
     /// Logarithm of the softmax of `x` over the documents of each query, 0 at padded places: `[B, N]`.
+    ///
+    /// # Panics
+    /// `x` of another shape than the scores.
+    #[track_caller]
     pub fn log_softmax(&self, x: Tensor<2>) -> Tensor<2> {
+        assert_same("log_softmax", ("scores", &self.scores), &[("x", &x)]);
         log_softmax(x, self.mask.clone())
     }
 
@@ -126,6 +151,35 @@ impl Lists {
         let relevant = sum_documents(self.relevance());
         relevant.clone().greater_elem(0.0).bool_and(relevant.lower(self.counts()))
     }
+}
+
+/// Compares the shapes of a batch.
+pub(super) fn check_shapes(scores: &Tensor<2>, labels: &Tensor<2>, mask: &Tensor<2, Bool>) -> Result<(), LossError> {
+    let expected = scores.dims();
+    for (what, found) in [("labels", labels.dims()), ("mask", mask.dims())] {
+        if found != expected {
+            return Err(LossError::Shape { what, found: found.into(), other: "scores", expected: expected.into() });
+        }
+    }
+    Ok(())
+}
+
+/// The mask of a batch, true at a document, from one that is true at padding, as burn's own are (`mask_pad` of
+/// attention, `generate_padding_mask`).
+///
+/// ```
+/// use burn::nn::attention::generate_padding_mask;
+/// use burn::tensor::{Bool, Device, Tensor};
+/// use burn_rank::loss::mask_from_padding;
+///
+/// // Two lists of documents by number, of three and of one document; 0 is padding.
+/// let padded = generate_padding_mask(0, vec![vec![7, 3, 9], vec![4]], None, &Device::flex());
+/// let mask: Tensor<2, Bool> = mask_from_padding(padded.mask);
+/// let document: Vec<bool> = mask.into_data().iter::<bool>().collect();
+/// assert_eq!(document, [true, true, true, true, false, false]);
+/// ```
+pub fn mask_from_padding(padding: Tensor<2, Bool>) -> Tensor<2, Bool> {
+    padding.bool_not()
 }
 
 /// Sums over the documents: `[B, N]` to `[B]`.

@@ -18,7 +18,7 @@ use super::lists::{one_in_place_of_zero, sum_documents};
 use super::smooth_ap_indicator::sum_at_or_above;
 use super::{Evaluation, ExpectedDiscount, Family, Lists};
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, differences, indicator_sum, log2_discount, rank, rank_recursion, step_sum};
+use crate::op::{Step, differences, indicator_sum, log2_discount, rank, rank_recursion, shape::assert_same, step_sum};
 
 /// A function of a document's position.
 #[derive(Clone)]
@@ -40,8 +40,14 @@ impl PositionFunction {
     }
 
     /// Values at real positions.
+    ///
+    /// # Panics
+    /// A function that does not keep the shape of the positions.
+    #[track_caller]
     pub fn at(&self, positions: Tensor<2>) -> Tensor<2> {
-        (self.at)(positions)
+        let values = (self.at)(positions.clone());
+        assert_same("position function", ("positions", &positions), &[("values", &values)]);
+        values
     }
 }
 
@@ -105,7 +111,12 @@ impl<'a> MeasureContext<'a> {
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
+    ///
+    /// # Panics
+    /// `a` of another shape than the scores.
+    #[track_caller]
     pub fn sum(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
+        assert_same("sum", ("scores", &self.lists.scores), &[("a", &a)]);
         let values = match self.family {
             Family::Exact => self.at_ranks(f, k),
             Family::Approximate { .. } | Family::Gumbel { .. } => self.at_positions(f, k),
@@ -122,7 +133,12 @@ impl<'a> MeasureContext<'a> {
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places
+    ///
+    /// # Panics
+    /// `a` or `b` of another shape than the scores.
+    #[track_caller]
     pub fn sum_with_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
+        assert_same("sum_with_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
         if let Some((positions, beta)) = self.positions() {
             // The sum has the term y = x as b / 2.
             let above = step_sum(positions.neg(), b.clone(), beta, Step::Logistic) + b * 0.5;
@@ -137,7 +153,12 @@ impl<'a> MeasureContext<'a> {
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places
+    ///
+    /// # Panics
+    /// `a` or `b` of another shape than the scores.
+    #[track_caller]
     pub fn sum_with_none_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
+        assert_same("sum_with_none_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
         let none_above = |above: Tensor<3>, b: Tensor<2>| -> Tensor<2> {
             ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2)
         };
@@ -155,7 +176,12 @@ impl<'a> MeasureContext<'a> {
 
     /// `sum_x a_x f(r_x)` in the order that sorts `a`, which is its largest value for a decreasing `f`; 1 in place of
     /// 0 so that it can divide: `[B]`. Carries no gradient.
+    ///
+    /// # Panics
+    /// `a` of another shape than the scores.
+    #[track_caller]
     pub fn ideal(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
+        assert_same("ideal", ("scores", &self.lists.scores), &[("a", &a)]);
         let ranks = rank(a.clone(), self.lists.mask.clone());
         one_in_place_of_zero(sum_documents(a.detach() * self.at(f, ranks, k)))
     }

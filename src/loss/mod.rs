@@ -1,8 +1,47 @@
 //! Surrogates and baselines, one file each. A config's `init` checks it and gives a [`RankingLoss`], whose `forward`
 //! is the loss of a batch; [`LossSpec`] builds one by name, [`registry::LOSSES`] lists them.
 //!
-//! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true for a document) and keeps the
-//! promises stated at [`RankingLoss`].
+//! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true at a document, which is the
+//! opposite of burn's `mask_pad`: [`mask_from_padding`]) and keeps the promises stated at [`RankingLoss`]. Which labels
+//! are allowed is stated at [`Gain`].
+//!
+//! # Which loss
+//! *Measure* is what a surrogate stands for; it tends to it as its temperature sharpens, but where the page of the loss
+//! says otherwise. *Bounds* and *orders* are losses to minimise, and not values of a measure. *Cost* is the time of one
+//! query of n documents.
+//!
+//! | name | type | measure | cost |
+//! |---|---|---|---|
+//! | `approx_ap` | [`ApproxAp`] | `map` | O(n^2) |
+//! | `approx_dcg` | [`ApproxDcg`] | `dcg` | O(n^2) |
+//! | `approx_kendall_tau` | [`ApproxKendallTau`] | `kendall_tau` | O(n^2) |
+//! | `approx_ndcg` | [`ApproxNdcg`] | `ndcg@k` | O(n^2) |
+//! | `approx_precision` | [`ApproxPrecision`] | `precision@k` | O(n^2) |
+//! | `approx_rr` | [`ApproxRr`] | `mrr` | O(n^2) |
+//! | `fidelity` | [`Fidelity`] | orders pairs | O(n^2) |
+//! | `lambda_loss` | [`LambdaLoss`] | bounds NDCG@k | O(n^2) |
+//! | `lambda_ndcg` | [`LambdaNdcg`] | orders pairs by what they change NDCG@k | O(n^2) |
+//! | `list_mle` | [`ListMle`] | orders the list | O(n^2) |
+//! | `list_net` | [`ListNet`] | fits the top document | O(n) |
+//! | `mse_gain` | [`MseGain`] | fits gains | O(n) |
+//! | `neural_ndcg` | [`NeuralNdcg`] | `ndcg@k` | O(iterations n^2) |
+//! | `pairwise_exponential` | [`PairwiseExponential`] | orders pairs | O(n^2) |
+//! | `pairwise_hinge` | [`PairwiseHinge`] | orders pairs | O(n^2) |
+//! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2) |
+//! | `rank_net` | [`RankNet`] | orders pairs | O(n^2) |
+//! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2) |
+//! | `smooth_ap_rank` | [`SmoothApRank`] | `map` | O(n^2) |
+//! | `smooth_dcg` | [`SmoothDcg`] | `dcg` | O(n^2) |
+//! | `smooth_ndcg` | [`SmoothNdcg`] | `ndcg@k` | O(n^2) |
+//! | `smooth_precision` | [`SmoothPrecision`] | `precision@k` | O(n^2) |
+//! | `smooth_rr` | [`SmoothRr`] | `mrr` | O(n^2) |
+//! | `soft_dcg` | [`SoftDcg`] | `dcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
+//! | `soft_ndcg` | [`SoftNdcg`] | `ndcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
+//! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
+//! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
+//!
+//! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`], choose a
+//! [`Family`].
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state
@@ -76,7 +115,7 @@ pub use lambda_loss::{LambdaLoss, LambdaLossConfig, LambdaLossWeights};
 pub use lambda_ndcg::{LambdaNdcg, LambdaNdcgConfig};
 pub use list_mle::{ListMle, ListMleConfig};
 pub use list_net::{ListNet, ListNetConfig};
-pub use lists::Lists;
+pub use lists::{Lists, mask_from_padding};
 pub use measure_context::{MeasureContext, PositionFunction};
 pub use mse_gain::{MseGain, MseGainConfig};
 pub use neural_ndcg::{NeuralNdcg, NeuralNdcgConfig, neural_sort};
@@ -102,8 +141,10 @@ pub use transform::{Family, PositionMeasure, Surrogate, TransformError};
 use std::fmt::Debug;
 
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
+use lists::check_shapes;
 
 use crate::measure::Gain;
+use crate::op::shape::{assert_same, difference};
 
 /// How the surrogate value and the loss are related.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +159,11 @@ pub enum Orientation {
 
 /// A differentiable ranking loss.
 ///
+/// # The mask
+/// True at a document, false at padding. burn's own masks (`generate_padding_mask`, `MhaInput::mask_pad`) are the
+/// opposite, true at padding: turn them round with [`mask_from_padding`]. A mask the other way round usually leaves
+/// nothing to learn, so that every loss is 0 and every gradient 0; [`try_forward`](RankingLoss::try_forward) says so.
+///
 /// # Promises
 /// - padding never matters: value and gradient are bit-equal whatever the padded scores and labels hold (NaN included);
 /// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a
@@ -126,7 +172,8 @@ pub enum Orientation {
 /// - value and gradient are finite for `|score| <= 1e4` and labels up to 1e4, where the gain allows those;
 /// - constants take the type of the scores, so that `f64` scores give an `f64` loss.
 ///
-/// `forward*` panic, as burn's own modules do, when shapes differ; values are not read back from the device. Use
+/// `forward*` panic, as burn's own modules do, when shapes differ (`labels are [1, 3], scores [2, 3]`); values are not
+/// read back from the device. Use
 /// [`try_forward`](RankingLoss::try_forward) where the input has not been checked before, or
 /// [`check_labels`](RankingLoss::check_labels) once for a whole dataset.
 pub trait RankingLoss: Debug + Send + Sync {
@@ -143,6 +190,9 @@ pub trait RankingLoss: Debug + Send + Sync {
 
     /// Loss of each query of clean lists, `[B]`. Degenerate queries are zeroed by the caller, which also zeroes the
     /// gradient that comes back: the derivatives at a degenerate query need only be finite.
+    ///
+    /// Scores may be of any float type, and burn refuses to mix types: make constants with
+    /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them, as in `x.float().cast(lists.scores.dtype())`.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;
 
     /// Which queries have something to learn, `[B]`: by default those with two documents of different gains, or, for a
@@ -165,10 +215,17 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Shapes
     /// - `scores`, `labels`, `mask`: `[batch, documents]`
     /// - output: `[batch]`
+    ///
+    /// # Panics
+    /// Different shapes.
+    #[track_caller]
     fn forward_no_reduction(&self, scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Tensor<1> {
         let lists = Lists::new(scores, labels, mask);
-        let skipped = self.learnable(&lists).bool_not();
-        self.query_losses(&lists).mask_fill(skipped, 0.0)
+        let learnable = self.learnable(&lists);
+        let losses = self.query_losses(&lists);
+        assert_per_query(self.name(), "losses", losses.dims(), &lists);
+        assert_per_query(self.name(), "learnable queries", learnable.dims(), &lists);
+        losses.mask_fill(learnable.bool_not(), 0.0)
     }
 
     /// Reduced loss: mean (`Mean`, `Auto`, `BatchMean`) or sum over the queries of the batch.
@@ -176,6 +233,10 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Shapes
     /// - `scores`, `labels`, `mask`: `[batch, documents]`
     /// - output: `[1]`
+    ///
+    /// # Panics
+    /// Different shapes.
+    #[track_caller]
     fn forward(&self, scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>, reduction: Reduction) -> Tensor<1> {
         reduce(self.forward_no_reduction(scores, labels, mask), reduction)
     }
@@ -187,6 +248,10 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// - `scores`, `labels`, `mask`: `[batch, documents]`
     /// - `weights`: `[batch]`, 0 or above
     /// - output: `[1]`
+    ///
+    /// # Panics
+    /// Different shapes; another number of weights than queries.
+    #[track_caller]
     fn forward_weighted(
         &self,
         scores: Tensor<2>,
@@ -195,6 +260,9 @@ pub trait RankingLoss: Debug + Send + Sync {
         weights: Tensor<1>,
         reduction: Reduction,
     ) -> Tensor<1> {
+        if let Err(error) = check_weight_shape(&weights, &scores) {
+            panic!("{error}");
+        }
         reduce_weighted(self.forward_no_reduction(scores, labels, mask), weights, reduction)
     }
 
@@ -204,6 +272,10 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Errors
     /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the
     /// domain of the gain; a weight that is negative or not finite. The message names the query and the document.
+    ///
+    /// [`LossError::NothingToLearn`] when no query has anything to learn, to which `forward` gives loss 0 and gradient
+    /// 0. The usual cause is a mask the other way round; a caller whose batches may truly have nothing to learn tells
+    /// this error apart.
     fn try_forward(
         &self,
         scores: Tensor<2>,
@@ -213,13 +285,14 @@ pub trait RankingLoss: Debug + Send + Sync {
         reduction: Reduction,
     ) -> Result<Tensor<1>, LossError> {
         check_batch(self.gain(), &scores, &labels, &mask)?;
-        match weights {
-            None => Ok(self.forward(scores, labels, mask, reduction)),
-            Some(weights) => {
-                check_weights(&weights, scores.dims()[0])?;
-                Ok(self.forward_weighted(scores, labels, mask, weights, reduction))
-            }
+        if let Some(weights) = &weights {
+            check_weights(weights, &scores)?;
         }
+        check_learnable(self, &scores, &labels, &mask)?;
+        Ok(match weights {
+            None => self.forward(scores, labels, mask, reduction),
+            Some(weights) => self.forward_weighted(scores, labels, mask, weights, reduction),
+        })
     }
 
     /// Checks the labels of a dataset, query `q` being `labels[offsets[q]..offsets[q + 1]]`, against the domain of the
@@ -268,7 +341,12 @@ pub fn reduce(losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
 }
 
 /// Reduces per-query losses `[B]` with weights `[B]` to `[1]`; see [`RankingLoss::forward_weighted`].
+///
+/// # Panics
+/// Another number of weights than losses.
+#[track_caller]
 pub fn reduce_weighted(losses: Tensor<1>, weights: Tensor<1>, reduction: Reduction) -> Tensor<1> {
+    assert_same("reduce_weighted", ("losses", &losses), &[("weights", &weights)]);
     let weights = weights.detach().cast(losses.dtype());
     let sum = (losses * weights.clone()).sum();
     match reduction {
@@ -281,6 +359,30 @@ pub fn reduce_weighted(losses: Tensor<1>, weights: Tensor<1>, reduction: Reducti
     }
 }
 
+/// Panics unless a loss or a measure gave one value for each query.
+#[track_caller]
+fn assert_per_query(name: &str, what: &str, found: [usize; 1], lists: &Lists) {
+    let shape = lists.scores.dims();
+    assert!(found == shape[..1], "{name}: {} (one per query)", difference(what, &found, "scores", &shape));
+}
+
+/// Whether a query of a checked batch has something to learn; if none has, whether some would with the mask inverted.
+fn check_learnable<L: RankingLoss + ?Sized>(
+    loss: &L,
+    scores: &Tensor<2>,
+    labels: &Tensor<2>,
+    mask: &Tensor<2, Bool>,
+) -> Result<(), LossError> {
+    let learnable = |mask: Tensor<2, Bool>| {
+        let lists = Lists::new(scores.clone().detach(), labels.clone(), mask);
+        loss.learnable(&lists).into_data().iter::<bool>().filter(|found| *found).count()
+    };
+    if learnable(mask.clone()) > 0 {
+        return Ok(());
+    }
+    Err(LossError::NothingToLearn { queries: scores.dims()[0], inverted: learnable(mask.clone().bool_not()) })
+}
+
 /// Checks shapes, and scores and labels at documents.
 fn check_batch(
     gain: Option<&Gain>,
@@ -289,16 +391,10 @@ fn check_batch(
     mask: &Tensor<2, Bool>,
 ) -> Result<(), LossError> {
     let [queries, documents] = scores.dims();
-    let expected = vec![queries, documents];
     if queries * documents == 0 {
-        let (found, expected) = (expected, vec![queries.max(1), documents.max(1)]);
-        return Err(LossError::Shape { what: "scores", found, expected });
+        return Err(LossError::Empty { found: vec![queries, documents] });
     }
-    for (what, found) in [("labels", labels.dims()), ("mask", mask.dims())] {
-        if found != [queries, documents] {
-            return Err(LossError::Shape { what, found: found.to_vec(), expected });
-        }
-    }
+    check_shapes(scores, labels, mask)?;
     let scores = scores.to_data().convert_dtype(DType::F64);
     let labels = labels.to_data().convert_dtype(DType::F64);
     let mask = mask.to_data();
@@ -313,11 +409,16 @@ fn check_batch(
     Ok(())
 }
 
-fn check_weights(weights: &Tensor<1>, queries: usize) -> Result<(), LossError> {
-    let [found] = weights.dims();
-    if found != queries {
-        return Err(LossError::Shape { what: "weights", found: vec![found], expected: vec![queries] });
+fn check_weight_shape(weights: &Tensor<1>, scores: &Tensor<2>) -> Result<(), LossError> {
+    let ([found], expected) = (weights.dims(), scores.dims());
+    if found == expected[0] {
+        return Ok(());
     }
+    Err(LossError::Shape { what: "weights", found: vec![found], other: "scores", expected: expected.into() })
+}
+
+fn check_weights(weights: &Tensor<1>, scores: &Tensor<2>) -> Result<(), LossError> {
+    check_weight_shape(weights, scores)?;
     let data = weights.to_data();
     let bad = data.iter::<f64>().enumerate().find(|(_, weight)| !weight.is_finite() || *weight < 0.0);
     bad.map_or(Ok(()), |(query, found)| Err(LossError::Weight { query, found }))

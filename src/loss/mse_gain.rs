@@ -8,6 +8,7 @@
 //! the loss.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::lists::{one_in_place_of_zero, sum_documents};
@@ -51,9 +52,13 @@ impl MseGainConfig {
 }
 
 /// `1/n sum_i w_i (s_i - G(y_i))^2`
-#[derive(Debug, Clone)]
+#[doc(alias = "pointwise")]
+#[doc(alias = "regression")]
+#[doc(alias = "squared error")]
+#[derive(Module, Debug)]
 pub struct MseGain {
     balanced: bool,
+    #[module(skip)]
     gain: Gain,
 }
 

@@ -10,6 +10,7 @@
 //! Cost: O(iterations n^2) time and memory. A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{Int, Tensor, activation::softmax};
 
 use super::lists::{discount_table, sum_documents};
@@ -68,10 +69,13 @@ impl NeuralNdcgConfig {
 }
 
 /// `1 - 1/Z sum_r D(r) sum_j P_rj G(y_j)`
-#[derive(Debug, Clone)]
+#[doc(alias = "NeuralNDCG")]
+#[doc(alias = "NeuralSort")]
+#[derive(Module, Debug)]
 pub struct NeuralNdcg {
     temperature: f64,
     k: Option<usize>,
+    #[module(skip)]
     gain: Gain,
     transposed: bool,
     iterations: usize,

@@ -7,6 +7,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pairs::sum_over_pairs;
@@ -47,7 +48,8 @@ impl PairwiseExponentialConfig {
 }
 
 /// `sum_{y_i > y_j} exp(-(s_i - s_j))`
-#[derive(Debug, Clone)]
+#[doc(alias = "RankBoost")]
+#[derive(Module, Debug)]
 pub struct PairwiseExponential {
     mean_over_pairs: bool,
 }

@@ -6,6 +6,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pairs::sum_over_pairs;
@@ -52,7 +53,9 @@ impl PairwiseHingeConfig {
 }
 
 /// `sum_{y_i > y_j} max(0, margin - (s_i - s_j))`
-#[derive(Debug, Clone)]
+#[doc(alias = "RankSVM")]
+#[doc(alias = "Ranking SVM")]
+#[derive(Module, Debug)]
 pub struct PairwiseHinge {
     margin: f64,
     mean_over_pairs: bool,

@@ -5,6 +5,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pairs::sum_over_pairs;
@@ -51,7 +52,8 @@ impl PairwiseSquaredHingeConfig {
 }
 
 /// `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2`
-#[derive(Debug, Clone)]
+#[doc(alias = "L2-loss RankSVM")]
+#[derive(Module, Debug)]
 pub struct PairwiseSquaredHinge {
     margin: f64,
     mean_over_pairs: bool,

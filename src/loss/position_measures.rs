@@ -5,7 +5,7 @@
 
 use burn::tensor::{Bool, Tensor};
 
-use super::{Lists, MeasureContext, Orientation, PositionFunction, PositionMeasure};
+use super::{Lists, LossError, MeasureContext, Orientation, PositionFunction, PositionMeasure, error};
 use crate::measure::{Discount, Gain};
 
 /// `sum_x G(y_x) D(r_x)`
@@ -25,15 +25,28 @@ impl Dcg {
         Self::default()
     }
 
-    /// The same with a cut-off.
-    pub fn with_k(self, k: usize) -> Self {
-        Self { k: Some(k), ..self }
+    /// The same with another cut-off, 1 or more; none for the whole list.
+    pub fn with_k(self, k: Option<usize>) -> Self {
+        Self { k, ..self }
+    }
+}
+
+impl Dcg {
+    /// Checks the parameters of `measure`, which this is or is part of.
+    fn check_as(&self, measure: &'static str) -> Result<(), LossError> {
+        error::cutoff(measure, self.k)?;
+        error::gain(measure, &self.gain)?;
+        error::discount(measure, &self.discount)
     }
 }
 
 impl PositionMeasure for Dcg {
     fn name(&self) -> &'static str {
         "dcg"
+    }
+
+    fn check(&self) -> Result<(), LossError> {
+        self.check_as(self.name())
     }
 
     fn orientation(&self) -> Orientation {
@@ -62,8 +75,8 @@ impl Ndcg {
         Self::default()
     }
 
-    /// The same with a cut-off.
-    pub fn with_k(self, k: usize) -> Self {
+    /// The same with another cut-off, 1 or more; none for the whole list.
+    pub fn with_k(self, k: Option<usize>) -> Self {
         Self { dcg: self.dcg.with_k(k) }
     }
 }
@@ -71,6 +84,10 @@ impl Ndcg {
 impl PositionMeasure for Ndcg {
     fn name(&self) -> &'static str {
         "ndcg"
+    }
+
+    fn check(&self) -> Result<(), LossError> {
+        self.dcg.check_as(self.name())
     }
 
     fn gain(&self) -> Option<&Gain> {
@@ -82,7 +99,8 @@ impl PositionMeasure for Ndcg {
     }
 }
 
-/// Relevant documents among the first `k`, over `k`.
+/// Relevant documents among the first `k`, over `k`. It cannot do without a cut-off, so that its `k` is a plain number.
+#[doc(alias = "P@k")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrecisionAt {
     /// Cut-off, 1 or more.
@@ -92,6 +110,10 @@ pub struct PrecisionAt {
 impl PositionMeasure for PrecisionAt {
     fn name(&self) -> &'static str {
         "precision"
+    }
+
+    fn check(&self) -> Result<(), LossError> {
+        error::required_cutoff(self.name(), self.k).map(|_| ())
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
@@ -104,6 +126,8 @@ impl PositionMeasure for PrecisionAt {
 }
 
 /// `1/|l| sum_x l_x / r_x (relevant documents at or above x)`
+#[doc(alias = "MAP")]
+#[doc(alias = "AP")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AveragePrecision;
 
@@ -122,6 +146,7 @@ impl PositionMeasure for AveragePrecision {
 }
 
 /// One over the rank of the first relevant document.
+#[doc(alias = "MRR")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReciprocalRank;
 

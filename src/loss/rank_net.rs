@@ -7,6 +7,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pairs::sum_over_pairs;
@@ -50,7 +51,8 @@ impl RankNetConfig {
 }
 
 /// `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`
-#[derive(Debug, Clone)]
+#[doc(alias = "pairwise logistic")]
+#[derive(Module, Debug)]
 pub struct RankNet {
     sigma: f64,
     mean_over_pairs: bool,

@@ -80,6 +80,14 @@ pub struct LossEntry {
     pub build: Build,
 }
 
+impl LossEntry {
+    /// Name of its Rust type in [`loss`](crate::loss); that of its configuration ends in `Config`.
+    pub fn type_name(&self) -> String {
+        let words = self.name.split('_');
+        words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
+    }
+}
+
 /// Builds a loss from the parameters that differ from the defaults.
 pub type Build = fn(&Map<String, Value>) -> Result<Box<dyn RankingLoss>, LossError>;
 
@@ -220,6 +228,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::loss::Orientation;
+    use crate::measure::Measure;
 
     fn params(value: Value) -> Map<String, Value> {
         value.as_object().expect("an object").clone()
@@ -258,6 +268,33 @@ mod tests {
                 assert!(defaults.contains_key(smoothing.parameter), "{}", entry.name);
                 assert!(spec.with(smoothing.parameter, 0.0).build().is_err(), "{}: temperature 0", entry.name);
                 assert!(spec.with(smoothing.parameter, 3.0).build().is_ok(), "{}", entry.name);
+            }
+        }
+    }
+
+    /// The table of the module's page, by its rows of cells.
+    #[test]
+    fn the_table_of_losses_is_the_registry() {
+        let page = include_str!("mod.rs");
+        let rows: Vec<Vec<&str>> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! | `"))
+            .map(|row| row.trim_end_matches(" |").split(" | ").collect())
+            .collect();
+        assert_eq!(rows.len(), LOSSES.len());
+        for (row, entry) in rows.iter().zip(LOSSES) {
+            let [name, link, measure, cost] = row[..] else { panic!("{row:?}: expected four cells") };
+            assert_eq!(name, format!("{}`", entry.name));
+            assert_eq!(link, format!("[`{}`]", entry.type_name()), "{name}");
+            assert_eq!(cost, entry.cost, "{name}");
+            let loss = (entry.build)(&Map::new()).expect("defaults are valid");
+            // What has a measure names it as the command line does; `@k` where there is a cut-off.
+            let measure = measure.strip_prefix('`').map(|measure| measure.trim_end_matches('`'));
+            assert_eq!(measure.is_none(), loss.orientation() == Orientation::Loss, "{name}");
+            if let Some(measure) = measure {
+                let parsed: Result<Measure, _> = measure.replace("@k", "@5").parse();
+                assert!(parsed.is_ok(), "{name}: {measure}");
+                assert_eq!(measure.ends_with("@k"), (entry.defaults)().contains_key("k"), "{name}");
             }
         }
     }

@@ -7,6 +7,7 @@
 //! all irrelevant has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{Bool, Tensor};
 
 use super::lists::{one_in_place_of_zero, sum_documents};
@@ -48,7 +49,9 @@ impl SmoothApIndicatorConfig {
 }
 
 /// `1 - 1/|l| sum_j P_j 1/j sum_{t <= j} P_t`
-#[derive(Debug, Clone)]
+#[doc(alias = "MAP")]
+#[doc(alias = "SmoothAP")]
+#[derive(Module, Debug)]
 pub struct SmoothApIndicator {
     sigma: f64,
 }

@@ -8,6 +8,7 @@
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{Bool, Tensor};
 
 use super::lists::{one_in_place_of_zero, sum_documents};
@@ -54,7 +55,9 @@ impl SmoothApRankConfig {
 }
 
 /// `1 - 1/|l| sum_ij l_i l_j T_ij / r_i`
-#[derive(Debug, Clone)]
+#[doc(alias = "MAP")]
+#[doc(alias = "SmoothAP")]
+#[derive(Module, Debug)]
 pub struct SmoothApRank {
     sigma: f64,
     diagonal: f64,

@@ -6,6 +6,7 @@
 //! Cost: O(n^2). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::lists::sum_documents;
@@ -50,9 +51,11 @@ impl SmoothDcgConfig {
 }
 
 /// `- sum_i G(y_i) / log2(1 + r_i)` at sigmoid ranks `r_i`.
-#[derive(Debug, Clone)]
+#[doc(alias = "SmoothDCG")]
+#[derive(Module, Debug)]
 pub struct SmoothDcg {
     sigma: f64,
+    #[module(skip)]
     gain: Gain,
 }
 

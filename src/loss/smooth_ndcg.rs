@@ -8,6 +8,7 @@
 //! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::lists::sum_documents;
@@ -58,10 +59,13 @@ impl SmoothNdcgConfig {
 }
 
 /// `1 - 1/Z sum_ij G(y_i) D(j) h_ij`
-#[derive(Debug, Clone)]
+#[doc(alias = "SmoothNDCG")]
+#[doc(alias = "SmoothRank")]
+#[derive(Module, Debug)]
 pub struct SmoothNdcg {
     sigma: f64,
     k: Option<usize>,
+    #[module(skip)]
     gain: Gain,
 }
 

@@ -7,6 +7,7 @@
 //! all irrelevant has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{Bool, Tensor};
 
 use super::lists::sum_documents;
@@ -45,13 +46,16 @@ impl SmoothPrecisionConfig {
     /// # Errors
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SmoothPrecision, LossError> {
-        error::cutoff(NAME, Some(self.k))?;
-        Ok(SmoothPrecision { sigma: error::positive(NAME, "sigma", self.sigma)?, k: self.k })
+        Ok(SmoothPrecision {
+            sigma: error::positive(NAME, "sigma", self.sigma)?,
+            k: error::required_cutoff(NAME, self.k)?,
+        })
     }
 }
 
 /// `1 - 1/k sum_{j <= k} sum_i l_i h_ij`
-#[derive(Debug, Clone)]
+#[doc(alias = "P@k")]
+#[derive(Module, Debug)]
 pub struct SmoothPrecision {
     sigma: f64,
     k: usize,

@@ -9,6 +9,7 @@
 //! query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{Bool, Tensor};
 
 use super::lists::sum_documents;
@@ -53,7 +54,10 @@ impl SmoothRrConfig {
 }
 
 /// `1 - sum_j P_j / j prod_{t < j} (1 - P_t)`, or without the product.
-#[derive(Debug, Clone)]
+#[doc(alias = "MRR")]
+#[doc(alias = "SmoothMRR")]
+#[doc(alias = "reciprocal rank")]
+#[derive(Module, Debug)]
 pub struct SmoothRr {
     sigma: f64,
     linear: bool,

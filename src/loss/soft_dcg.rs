@@ -6,6 +6,7 @@
 //! Cost: as [`SoftNdcg`](super::SoftNdcg). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{DType, Tensor};
 
 use super::lists::sum_documents;
@@ -69,9 +70,12 @@ impl SoftDcgConfig {
 }
 
 /// `- sum_j G(y_j) E[D(1 + R_j)]`
-#[derive(Debug, Clone)]
+#[doc(alias = "SoftRank")]
+#[derive(Module, Debug)]
 pub struct SoftDcg {
+    #[module(skip)]
     expected: ExpectedDiscount,
+    #[module(skip)]
     gain: Gain,
 }
 

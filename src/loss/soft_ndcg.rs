@@ -8,6 +8,7 @@
 //! n^2) with a cut-off; O(n^3) by the recursion (see [`Evaluation`]). A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{DType, Tensor};
 
 use super::lists::sum_documents;
@@ -71,9 +72,13 @@ impl SoftNdcgConfig {
 }
 
 /// `1 - 1/Z sum_j G(y_j) E[D(1 + R_j)]`
-#[derive(Debug, Clone)]
+#[doc(alias = "SoftRank")]
+#[doc(alias = "SoftNDCG")]
+#[derive(Module, Debug)]
 pub struct SoftNdcg {
+    #[module(skip)]
     expected: ExpectedDiscount,
+    #[module(skip)]
     gain: Gain,
 }
 

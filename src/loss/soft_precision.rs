@@ -6,6 +6,7 @@
 //! Cost: O(k n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::{Bool, Tensor};
 
 use super::lists::sum_documents;
@@ -44,13 +45,17 @@ impl SoftPrecisionConfig {
     /// # Errors
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SoftPrecision, LossError> {
-        error::cutoff(NAME, Some(self.k))?;
-        Ok(SoftPrecision { sigma: error::positive(NAME, "sigma", self.sigma)?, k: self.k })
+        Ok(SoftPrecision {
+            sigma: error::positive(NAME, "sigma", self.sigma)?,
+            k: error::required_cutoff(NAME, self.k)?,
+        })
     }
 }
 
 /// `1 - 1/k sum_j l_j P(R_j < k)`
-#[derive(Debug, Clone)]
+#[doc(alias = "SoftRank")]
+#[doc(alias = "P@k")]
+#[derive(Module, Debug)]
 pub struct SoftPrecision {
     sigma: f64,
     k: usize,

@@ -13,6 +13,7 @@
 //! Cost: O(n), times S. A query with one label only has loss 0.
 
 use burn::config::Config;
+use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::gumbel::{perturbed, perturbed_by_row};
@@ -73,7 +74,9 @@ impl SoftmaxCrossEntropyConfig {
 }
 
 /// `-sum_i y_i log softmax(s)_i`
-#[derive(Debug, Clone)]
+#[doc(alias = "softmax loss")]
+#[doc(alias = "XE-NDCG")]
+#[derive(Module, Debug)]
 pub struct SoftmaxCrossEntropy {
     normalise: bool,
     gumbel_samples: usize,
@@ -81,6 +84,7 @@ pub struct SoftmaxCrossEntropy {
     seed: u64,
     noise_by_row: bool,
     /// Labels weigh documents: none may be negative.
+    #[module(skip)]
     gain: Gain,
 }
 

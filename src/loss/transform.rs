@@ -14,14 +14,15 @@
 //!
 //! Cost: that of the measure's operations, O(n^2) each, see [`MeasureContext`]; times the number of samples for Gumbel.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display, Formatter};
 
+use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, ModuleDisplayDefault};
 use burn::tensor::{Bool, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::gumbel::perturbed;
 use super::lists::sum_documents;
-use super::{Lists, LossError, MeasureContext, Orientation, RankingLoss, error};
+use super::{Lists, LossError, MeasureContext, Orientation, RankingLoss, assert_per_query, error};
 use crate::measure::Gain;
 use crate::op::Step;
 
@@ -52,6 +53,15 @@ pub trait PositionMeasure: Debug + Send + Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
+    /// Checks the parameters of the measure. [`Surrogate::new`] asks before anything is computed; the default accepts
+    /// everything.
+    ///
+    /// # Errors
+    /// A parameter out of its range, such as a cut-off of 0.
+    fn check(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     /// Whether it is normalised to [0, 1].
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
@@ -73,6 +83,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
 }
 
 /// A way from a measure to a surrogate.
+#[doc(alias = "relaxation")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "family")]
 pub enum Family {
@@ -141,7 +152,7 @@ impl Family {
 /// Why a measure and a family make no loss.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TransformError {
-    /// A parameter of the family out of its range.
+    /// A parameter of the measure or of the family out of its range.
     #[error(transparent)]
     Parameter(#[from] LossError),
     /// The measure asks for something that the family does not define.
@@ -158,11 +169,34 @@ pub enum TransformError {
     },
 }
 
-/// A measure seen through a family: a loss.
+/// A measure seen through a family: a loss, and a burn module if the measure can be cloned.
 #[derive(Debug, Clone)]
 pub struct Surrogate<M> {
     measure: M,
     family: Family,
+}
+
+// Not derived: `#[derive(Module)]` would ask every measure to be `Clone`, losses outside a module too.
+impl<T: Clone + Debug + Send> Module for Surrogate<T> {
+    burn::empty!(module);
+}
+
+impl<T: Clone + Debug + Send> ModuleDisplayDefault for Surrogate<T> {
+    fn content(&self, content: Content) -> Option<Content> {
+        content
+            .set_top_level_type("Surrogate")
+            .add_debug_attribute("measure", &self.measure)
+            .add_debug_attribute("family", &self.family)
+            .optional()
+    }
+}
+
+impl<T: Clone + Debug + Send> ModuleDisplay for Surrogate<T> {}
+
+impl<T: Clone + Debug + Send> Display for Surrogate<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.format(DisplaySettings::default()))
+    }
 }
 
 impl<M: PositionMeasure> Surrogate<M> {
@@ -171,6 +205,7 @@ impl<M: PositionMeasure> Surrogate<M> {
     /// # Errors
     /// A parameter out of its range, or an operation of the measure that the family does not define.
     pub fn new(measure: M, family: Family) -> Result<Self, TransformError> {
+        measure.check()?;
         family.check()?;
         // A list of two documents shows which operations the measure uses.
         let device = Device::flex();
@@ -187,15 +222,24 @@ impl<M: PositionMeasure> Surrogate<M> {
     }
 
     /// The surrogate of the measure of each query of clean lists: `[B]`.
+    ///
+    /// # Panics
+    /// A measure that does not give one value per query.
+    #[track_caller]
     pub fn values(&self, lists: &Lists) -> Tensor<1> {
+        let value = |lists: &Lists| {
+            let value = self.measure.value(&MeasureContext::new(lists, &self.family));
+            assert_per_query(self.measure.name(), "values", value.dims(), lists);
+            value
+        };
         let Family::Gumbel { samples, seed, .. } = self.family else {
             // Ranks have no gradient: tie the value to the scores, so that a backward pass finds one of 0.
             let no_gradient = sum_documents(lists.scores.clone() * 0.0);
-            return self.measure.value(&MeasureContext::new(lists, &self.family)) + no_gradient;
+            return value(lists) + no_gradient;
         };
         let sum = (0..samples).map(|sample| {
             let scores = perturbed(lists.scores.clone(), seed, sample) * lists.mask.clone();
-            self.measure.value(&MeasureContext::new(&Lists { scores, ..lists.clone() }, &self.family))
+            value(&Lists { scores, ..lists.clone() })
         });
         sum.reduce(|a, b| a + b).unwrap_or_else(|| lists.counts().zeros_like()) * (1.0 / samples as f64)
     }
@@ -234,7 +278,7 @@ mod tests {
 
     use super::*;
     use crate::loss::{AveragePrecision, Dcg, Explained, LossSpec, Ndcg, PrecisionAt, ReciprocalRank, explain};
-    use crate::measure::{Convention, Measure, Ranking};
+    use crate::measure::{Convention, Discount, Measure, Ranking};
 
     const SCORES: [f64; 7] = [0.31, -1.2, 2.5, 0.9, -0.4, 1.7, 0.05];
     const LABELS: [f64; 7] = [2.0, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0];
@@ -269,7 +313,7 @@ mod tests {
         assert_agree(&surrogate(Ndcg::new(), APPROXIMATE), &registered("approx_ndcg", &["alpha"]), "ApproxNDCG");
         assert_agree(&surrogate(Ndcg::new(), INDICATOR), &registered("smooth_ndcg", &["sigma"]), "SmoothNDCG");
         assert_agree(&surrogate(Ndcg::new(), EXPECTED), &registered("soft_ndcg", &["sigma"]), "SoftNDCG");
-        let cut = || Ndcg::new().with_k(3);
+        let cut = || Ndcg::new().with_k(Some(3));
         assert_agree(&surrogate(cut(), APPROXIMATE), &registered("approx_ndcg", &["alpha", "beta", "k"]), "@3");
         assert_agree(&surrogate(cut(), INDICATOR), &registered("smooth_ndcg", &["sigma", "k"]), "@3");
         assert_agree(&surrogate(cut(), EXPECTED), &registered("soft_ndcg", &["sigma", "k"]), "@3");
@@ -278,7 +322,7 @@ mod tests {
     #[test]
     fn the_transforms_of_dcg_and_precision_are_each_papers_surrogates() {
         assert_agree(&surrogate(Dcg::new(), APPROXIMATE), &registered("approx_dcg", &["alpha"]), "ApproxDCG");
-        let cut = || Dcg::new().with_k(3);
+        let cut = || Dcg::new().with_k(Some(3));
         assert_agree(&surrogate(cut(), EXPECTED), &registered("soft_dcg", &["sigma", "k"]), "SoftDCG@3");
         let precision = PrecisionAt { k: 3 };
         let approximate = registered("approx_precision", &["alpha", "beta", "k"]);
@@ -315,8 +359,8 @@ mod tests {
         };
         let pairs = [
             (surrogate(Ndcg::new(), Family::Exact), exact(Measure::Ndcg(None))),
-            (surrogate(Ndcg::new().with_k(3), Family::Exact), exact(Measure::Ndcg(Some(3)))),
-            (surrogate(Dcg::new().with_k(3), Family::Exact), exact(Measure::Dcg(Some(3)))),
+            (surrogate(Ndcg::new().with_k(Some(3)), Family::Exact), exact(Measure::Ndcg(Some(3)))),
+            (surrogate(Dcg::new().with_k(Some(3)), Family::Exact), exact(Measure::Dcg(Some(3)))),
             (surrogate(PrecisionAt { k: 3 }, Family::Exact), exact(Measure::Precision(Some(3)))),
             (surrogate(AveragePrecision, Family::Exact), exact(Measure::Ap(None))),
             (surrogate(ReciprocalRank, Family::Exact), exact(Measure::ReciprocalRank(None))),
@@ -352,6 +396,29 @@ mod tests {
         let approximate = Surrogate::new(Ndcg::new(), APPROXIMATE).unwrap();
         let by_hand = explain(&approximate, &noisy, &LABELS, DType::F64).unwrap().value;
         assert!((one(5) - by_hand).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_cutoff_of_zero_is_refused_not_a_loss_of_minus_infinity() {
+        let families = [Family::Exact, APPROXIMATE, INDICATOR, EXPECTED];
+        for family in families {
+            let refused = Surrogate::new(PrecisionAt { k: 0 }, family.clone()).unwrap_err();
+            assert_eq!(refused.to_string(), "precision.k = 0: expected a cut-off of 1 or more");
+            let refused = Surrogate::new(Ndcg::new().with_k(Some(0)), family.clone()).unwrap_err();
+            assert_eq!(refused.to_string(), "ndcg.k = 0: expected a cut-off of 1 or more, or none");
+            assert!(Surrogate::new(Dcg::new().with_k(Some(0)), family).is_err());
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_measure_are_checked() {
+        let dcg = |gain, discount| Surrogate::new(Dcg { gain, discount, k: None }, Family::Exact).map(|_| ());
+        let refused = dcg(Gain::Table(vec![]), Discount::Log2).unwrap_err();
+        assert!(refused.to_string().starts_with("dcg.gain = []"), "{refused}");
+        let refused = dcg(Gain::Exp2, Discount::Power { exponent: f64::NAN }).unwrap_err();
+        assert!(refused.to_string().starts_with("dcg.exponent = NaN"), "{refused}");
+        assert!(dcg(Gain::Exp2, Discount::Table(vec![1.0, f64::INFINITY])).is_err());
+        assert!(dcg(Gain::Exp2, Discount::Table(vec![1.0, 0.5])).is_ok());
     }
 
     #[test]

@@ -4,10 +4,25 @@ use serde::{Deserialize, Serialize};
 
 use super::MeasureError;
 
-/// Largest label of an exponential gain: beyond it the sum of a list could leave the range of a `f64`.
+/// Largest label of an exponential gain: beyond it the sum of a list could leave the range of an `f64`.
 const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 
 /// Gain of a label.
+///
+/// # Which labels are allowed
+/// | gain | in a loss | in a measure |
+/// |---|---|---|
+/// | [`Exp2`](Gain::Exp2), [`Exp2Raw`](Gain::Exp2Raw) | a whole number from 0 to 30 | a number from 0 to 960 |
+/// | [`Linear`](Gain::Linear) | a finite number, 0 or above | the same |
+/// | [`Table`](Gain::Table) of m gains | a whole number from 0 to m - 1 | the same |
+///
+/// A measure works in `f64` and takes what other tools take, as long as sums of its gains are finite, which they are up
+/// to 2^960. A loss usually works in `f32`, in whose range sums and products of gains up to 2^30 stay. For an
+/// exponential gain it wants whole grades: a fraction is nearly always a label that was scaled beforehand, which the
+/// exponential would distort without a word. [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
+/// [`check_labels`](crate::loss::RankingLoss::check_labels) refuse other labels; `forward` does not look at values.
+/// What becomes of a negative label in a measure is said by the convention
+/// ([`NegativeLabel`](super::NegativeLabel)).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {

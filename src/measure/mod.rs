@@ -97,12 +97,14 @@ pub enum Measure {
     /// Discounted cumulative gain.
     Dcg(Option<usize>),
     /// Average precision.
+    #[doc(alias = "MAP")]
     Ap(Option<usize>),
     /// Precision.
     Precision(Option<usize>),
     /// Recall.
     Recall(Option<usize>),
     /// Reciprocal rank of the first relevant document.
+    #[doc(alias = "MRR")]
     ReciprocalRank(Option<usize>),
     /// Winner takes all: whether the first document is relevant.
     Wta,

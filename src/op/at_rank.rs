@@ -5,14 +5,19 @@ use burn::{
     tensor::{Shape, Tensor, TensorData},
 };
 
-use super::{array::Array, backend::Pairwise, execution::uses_tensor_path};
+use super::{array::Array, backend::Pairwise, execution::uses_tensor_path, shape::assert_entry_per_rank};
 
 /// `table[rank - 1]` at each place. Carries no gradient.
 ///
 /// # Shapes
 /// - `ranks` (whole numbers from 1 to `documents`), output (same float type): `[batch, documents]`
-/// - `table`: one value a rank, as many as documents
+/// - `table`: one value per rank, as many as documents
+///
+/// # Panics
+/// A table of another length.
+#[track_caller]
 pub fn at_rank(ranks: Tensor<2>, table: Vec<f64>) -> Tensor<2> {
+    assert_entry_per_rank("at_rank", ("table", &table), ("ranks", &ranks));
     let ranks = ranks.detach().into_dispatch();
     Tensor::from_dispatch(if uses_tensor_path() {
         definition::<Dispatch>(ranks, table)

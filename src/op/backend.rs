@@ -164,7 +164,7 @@ pub trait Pairwise: Backend {
 
     /// See [`ideal_dcg()`](super::ideal_dcg()).
     fn ideal_dcg(gains: FloatTensor<Self>, mask: FloatTensor<Self>, discounts: Vec<f64>) -> FloatTensor<Self> {
-        ideal_dcg::definition::<Self>(gains, mask, discounts)
+        ideal_dcg::by_primitives::<Self>(gains, mask, discounts)
     }
 }
 

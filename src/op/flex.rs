@@ -292,6 +292,6 @@ impl Pairwise for Flex {
         by_type!(gains, T => {
             values!(T; gains, mask);
             tensor(kernel::ideal_dcg(gains, mask, &discounts), [lists])
-        }, ideal_dcg::definition::<Self>(gains, mask, discounts))
+        }, ideal_dcg::by_primitives::<Self>(gains, mask, discounts))
     }
 }

@@ -9,6 +9,7 @@ use super::{
     array::{Array, by_rows},
     backend::Pairwise,
     execution::uses_tensor_path,
+    shape::assert_same,
 };
 
 /// `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, the softmax taken over the documents with `mask = 1`; 0 at
@@ -18,7 +19,12 @@ use super::{
 ///
 /// # Shapes
 /// - `x`, `a`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
 pub fn indicator_sum(x: Tensor<2>, a: Tensor<2>, mask: Tensor<2>, sigma: f64) -> Tensor<2> {
+    assert_same("indicator_sum", ("x", &x), &[("a", &a), ("mask", &mask)]);
     let (x, a, mask) = (x.into_dispatch(), a.into_dispatch(), mask.into_dispatch());
     let (out, _) = if uses_tensor_path() {
         definition::<Dispatch>(x, a, mask, sigma)

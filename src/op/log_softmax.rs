@@ -5,7 +5,7 @@ use burn::{
     tensor::Tensor,
 };
 
-use super::{array::Array, backend::Pairwise, execution::uses_tensor_path};
+use super::{array::Array, backend::Pairwise, execution::uses_tensor_path, shape::assert_same};
 
 /// `x_i - log sum_j exp(x_j)` over the documents of each list, 0 at padding.
 ///
@@ -13,7 +13,12 @@ use super::{array::Array, backend::Pairwise, execution::uses_tensor_path};
 ///
 /// # Shapes
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
 pub fn log_softmax(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
+    assert_same("log_softmax", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.into_dispatch(), mask.detach().into_dispatch());
     Tensor::from_dispatch(if uses_tensor_path() {
         definition::<Dispatch>(x, mask)

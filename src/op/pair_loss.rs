@@ -10,6 +10,7 @@ use super::{
     array::{Array, by_rows},
     backend::Pairwise,
     execution::uses_tensor_path,
+    shape::assert_same,
 };
 
 /// The loss `l(t)` of one pair with score difference `t = x_i - x_j`, `i` the more relevant document.
@@ -46,7 +47,7 @@ pub(super) const EXPONENTIAL_BOUND: f64 = 60.0;
 pub enum PairWeight {
     /// `w_ij = 1`
     Unit,
-    /// `w_ij = u_i`, one weight a document: `[batch, documents]`
+    /// `w_ij = u_i`, one weight per document: `[batch, documents]`
     Document(Tensor<2>),
     /// `w_ij = |g_i - g_j| (absolute |d_i - d_j| + gap |D(|r_i - r_j|) - D(|r_i - r_j| + 1)|)`, `D(r) = 1/log2(1 + r)`:
     /// LambdaRank (`absolute = 1, gap = 0`), LambdaLoss NDCG-Loss2 (`0, 1`) and 2++ (`1, mu`).
@@ -69,8 +70,20 @@ pub enum PairWeight {
 /// Differentiable in `x`.
 ///
 /// # Shapes
-/// - `x`, `labels`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+/// - `x`, `labels`, `mask` (1 for a document, 0 for padding), tensors of `weight`, output: `[batch, documents]`
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
 pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &PairWeight, loss: PairLoss) -> Tensor<2> {
+    assert_same("pair_loss", ("x", &x), &[("labels", &labels), ("mask", &mask)]);
+    match weight {
+        PairWeight::Unit => {}
+        PairWeight::Document(u) => assert_same("pair_loss", ("x", &x), &[("document weights", u)]),
+        PairWeight::Lambda { gain, discount, rank, .. } => {
+            assert_same("pair_loss", ("x", &x), &[("gain", gain), ("discount", discount), ("rank", rank)]);
+        }
+    }
     let tensor = |tensor: &Tensor<2>| tensor.clone().detach().into_dispatch();
     let weight = match weight {
         PairWeight::Unit => Weight::Unit,

@@ -9,13 +9,19 @@ use super::{
     array::{Array, by_rows},
     backend::Pairwise,
     execution::uses_tensor_path,
+    shape::assert_same,
 };
 
 /// 1-based rank of each document by descending `x`, ties by index; padded documents come last. Carries no gradient.
 ///
 /// # Shapes
 /// - `x`, `mask` (1 for a document, 0 for padding), output (same float type): `[batch, documents]`
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
 pub fn rank(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
+    assert_same("rank", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.detach().into_dispatch(), mask.detach().into_dispatch());
     Tensor::from_dispatch(if uses_tensor_path() { definition::<Dispatch>(x, mask) } else { Dispatch::rank(x, mask) })
 }

@@ -10,6 +10,7 @@ use super::{
     array::{Array, by_rows},
     backend::Pairwise,
     execution::uses_tensor_path,
+    shape::assert_same,
 };
 
 /// One term `c z^r` of a discount written as a sum of exponentials, `D(r) = sum_m c_m z_m^r`, `r = 0, 1, ...`.
@@ -28,7 +29,12 @@ pub struct ExponentialTerm {
 ///
 /// # Shapes
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
 pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[ExponentialTerm]) -> Tensor<2> {
+    assert_same("rank_expectation", ("x", &x), &[("mask", &mask)]);
     if terms.is_empty() {
         return x.zeros_like();
     }

@@ -10,6 +10,7 @@ use super::{
     array::{Array, by_rows},
     backend::Pairwise,
     execution::uses_tensor_path,
+    shape::assert_same,
 };
 
 /// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`,
@@ -20,7 +21,12 @@ use super::{
 ///
 /// # Shapes
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
 pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f64]) -> Tensor<2> {
+    assert_same("rank_recursion", ("x", &x), &[("mask", &mask)]);
     // No document has a rank of n or more.
     let ranks = discounts.len().min(x.dims()[1]);
     if ranks == 0 {

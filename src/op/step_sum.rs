@@ -10,6 +10,7 @@ use super::{
     array::{Array, by_rows},
     backend::Pairwise,
     execution::uses_tensor_path,
+    shape::assert_same,
 };
 
 /// A smooth step `phi`, rising from 0 to 1 with `phi(0) = 1/2`.
@@ -56,7 +57,12 @@ impl Step {
 ///
 /// # Shapes
 /// - `x`, `v`, output: `[batch, documents]`; give padded documents `v = 0`.
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
 pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
+    assert_same("step_sum", ("x", &x), &[("v", &v)]);
     let (x, v) = (x.into_dispatch(), v.into_dispatch());
     Tensor::from_dispatch(if uses_tensor_path() {
         definition::<Dispatch>(x, v, alpha, step)

@@ -1,7 +1,13 @@
 //! What every registered loss promises (`RankingLoss`), for its defaults and for the variants below.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use burn::nn::attention::generate_padding_mask;
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
-use burn_rank::loss::{LossEntry, LossError, LossSpec, RankingLoss, Reduction, Sharper, registry};
+use burn_rank::loss::{
+    Lists, LossEntry, LossError, LossSpec, Orientation, RankingLoss, Reduction, Sharper, explain, mask_from_padding,
+    reduce_weighted, registry,
+};
 use burn_rank::measure::Gain;
 use burn_rank::seed::seed_for;
 use rand::{RngExt, SeedableRng};
@@ -498,13 +504,154 @@ fn bad_input_is_named() {
         let weight = attempt(&|_| {}, Some(vec![1.0, -1.0])).unwrap_err();
         assert_eq!(weight, LossError::Weight { query: 1, found: -1.0 }, "{name}");
         let weights = attempt(&|_| {}, Some(vec![1.0])).unwrap_err();
-        assert_eq!(weights.to_string(), "weights has shape [1], expected [2]", "{name}");
+        assert_eq!(weights.to_string(), "weights are [1], scores [2, 4]", "{name}");
         let offsets = loss.check_labels(&[0.0, 1.0], &[0, 3]).unwrap_err();
         assert!(matches!(offsets, LossError::Offsets { .. }), "{name}: {offsets}");
 
         let (scores, labels, mask) = tensors(&queries, 4, 0.0, DType::F32);
         let narrow = labels.clone().narrow(1, 0, 3);
         let shape = loss.try_forward(scores, narrow, mask, None, Reduction::Mean).unwrap_err();
-        assert_eq!(shape.to_string(), "labels has shape [2, 3], expected [2, 4]", "{name}");
+        assert_eq!(shape.to_string(), "labels are [2, 3], scores [2, 4]", "{name}");
+    }
+}
+
+/// The message with which `f` panics; an empty one if it does not.
+pub fn panic_of<R>(f: impl FnOnce() -> R) -> String {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(_) => String::new(),
+        Err(payload) => match payload.downcast::<String>() {
+            Ok(message) => *message,
+            Err(payload) => payload.downcast_ref::<&str>().copied().unwrap_or("no text").to_string(),
+        },
+    }
+}
+
+/// Shapes that are not `[2, 3]`: those that broadcast to it, its transposed, more and fewer cells.
+pub const WRONG_SHAPES: [[usize; 2]; 7] = [[1, 3], [2, 1], [1, 1], [3, 2], [2, 4], [2, 2], [4, 3]];
+
+/// Wrong numbers were the answer of 16 of 27 losses to a mask `[1, 3]`, and of all of them to labels `[1, 3]`.
+#[test]
+fn labels_or_a_mask_of_another_shape_are_refused_not_broadcast() {
+    let device = Device::flex();
+    let scores = Tensor::<2>::from_floats([[0.3, -0.2, 1.1], [0.4, 0.5, -1.0]], &device);
+    let labels = |shape: [usize; 2]| {
+        let cells = (0..shape[0] * shape[1]).map(|cell| (cell % 2) as f32).collect();
+        Tensor::<2>::from_data(TensorData::new::<f32, _>(cells, shape), &device)
+    };
+    let mask = |shape: [usize; 2]| Tensor::<2>::ones(shape, &device).greater_elem(0.0);
+    for Subject { name, loss, .. } in subjects() {
+        assert!(
+            loss.try_forward(scores.clone(), labels([2, 3]), mask([2, 3]), None, Reduction::Mean).is_ok(),
+            "{name}"
+        );
+        for wrong in WRONG_SHAPES {
+            for (labels_shape, mask_shape, expected) in [
+                (wrong, [2, 3], format!("labels are {wrong:?}, scores [2, 3]")),
+                ([2, 3], wrong, format!("mask is {wrong:?}, scores [2, 3]")),
+            ] {
+                let inputs = || (scores.clone(), labels(labels_shape), mask(mask_shape));
+                let of = |found: String| assert_eq!(found, expected, "{name}");
+                let (s, y, m) = inputs();
+                of(loss.try_forward(s, y, m, None, Reduction::Mean).unwrap_err().to_string());
+                let (s, y, m) = inputs();
+                of(panic_of(|| loss.forward_no_reduction(s, y, m)));
+                let (s, y, m) = inputs();
+                of(panic_of(|| loss.forward(s, y, m, Reduction::Mean)));
+                let (s, y, m) = inputs();
+                of(panic_of(|| loss.forward_weighted(s, y, m, Tensor::ones([2], &device), Reduction::Sum)));
+            }
+        }
+        for queries in [1, 3] {
+            let expected = format!("weights are [{queries}], scores [2, 3]");
+            let weights = || Tensor::<1>::ones([queries], &device);
+            let found = panic_of(|| {
+                loss.forward_weighted(scores.clone(), labels([2, 3]), mask([2, 3]), weights(), Reduction::Mean)
+            });
+            assert_eq!(found, expected, "{name}");
+            let checked =
+                loss.try_forward(scores.clone(), labels([2, 3]), mask([2, 3]), Some(weights()), Reduction::Mean);
+            assert_eq!(checked.unwrap_err().to_string(), expected, "{name}");
+        }
+        let refused = explain(&*loss, &[0.1, 0.2], &[1.0], DType::F32).unwrap_err();
+        assert_eq!(refused.to_string(), "labels are [1], scores [2]", "{name}");
+        let empty = Tensor::<2>::zeros([0, 3], &device);
+        let refused = loss.try_forward(empty.clone(), empty, mask([0, 3]), None, Reduction::Mean).unwrap_err();
+        assert_eq!(refused.to_string(), "scores are [0, 3], expected one query of one document or more", "{name}");
+    }
+}
+
+#[test]
+fn weights_of_another_number_than_losses_are_refused_not_broadcast() {
+    let device = Device::flex();
+    let found = panic_of(|| reduce_weighted(Tensor::ones([3], &device), Tensor::ones([1], &device), Reduction::Sum));
+    assert_eq!(found, "reduce_weighted: weights are [1], losses [3]");
+}
+
+/// A loss of one's own that gives one value for the whole batch.
+#[derive(Debug)]
+struct OneValue;
+
+impl RankingLoss for OneValue {
+    fn name(&self) -> &'static str {
+        "one_value"
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        lists.scores.clone().sum()
+    }
+}
+
+#[test]
+fn a_loss_of_ones_own_gives_one_value_per_query_or_is_refused() {
+    let (scores, labels, mask) = tensors(&queries(), 17, 0.0, DType::F32);
+    let found = panic_of(|| OneValue.forward(scores, labels, mask, Reduction::Mean));
+    assert_eq!(found, "one_value: losses are [1], scores [4, 17] (one per query)");
+}
+
+/// burn's padding masks are true at padding. With one of them every loss was 0, and every gradient, without a word.
+#[test]
+fn a_mask_the_other_way_round_is_named_not_a_loss_of_zero() {
+    let device = Device::flex();
+    // Two lists of documents by number, of three and of two documents; 0 is padding.
+    let padding = generate_padding_mask(0, vec![vec![7, 3, 9], vec![4, 5]], None, &device).mask;
+    let scores = Tensor::<2>::from_floats([[0.3, -0.2, 1.1], [0.4, 0.5, 0.0]], &device);
+    let labels = Tensor::<2>::from_floats([[2.0, 0.0, 1.0], [1.0, 0.0, 0.0]], &device);
+    for Subject { name, loss, .. } in subjects() {
+        let attempt = |mask: Tensor<2, Bool>| {
+            loss.try_forward(scores.clone(), labels.clone(), mask, None, Reduction::Mean).map(values)
+        };
+        let refused = attempt(padding.clone()).unwrap_err();
+        assert_eq!(refused, LossError::NothingToLearn { queries: 2, inverted: 2 }, "{name}");
+        let message = refused.to_string();
+        assert!(message.contains("the other way round") && message.contains("mask_from_padding"), "{message}");
+        // `forward` keeps its promise: nothing to learn is 0.
+        let zero = loss.forward(scores.clone(), labels.clone(), padding.clone(), Reduction::Mean);
+        assert_eq!(values(zero), [0.0], "{name}");
+
+        let right = attempt(mask_from_padding(padding.clone())).unwrap();
+        assert!(right[0] != 0.0, "{name}: {right:?}");
+    }
+}
+
+/// Such a batch is an error of `try_forward` alone, and no longer one as soon as one query has something to learn.
+#[test]
+fn a_batch_with_nothing_to_learn_is_told_and_no_loss_of_one_list() {
+    let (nothing, something) = (degenerate(), queries());
+    for Subject { name, loss, .. } in subjects() {
+        let attempt = |queries: &[Query]| {
+            let (scores, labels, mask) = tensors(queries, 17, f64::NAN, DType::F32);
+            loss.try_forward(scores, labels, mask, None, Reduction::Mean).map(values)
+        };
+        let refused = attempt(&nothing).unwrap_err();
+        assert_eq!(refused, LossError::NothingToLearn { queries: nothing.len(), inverted: 0 }, "{name}");
+        assert!(refused.to_string().starts_with("nothing to learn in any of 5 queries: expected "), "{refused}");
+        assert!(attempt(&[nothing.clone(), something.clone()].concat()).is_ok(), "{name}");
+        // What `burn-rank loss` prints of a list is no error.
+        let explained = explain(&*loss, &nothing[1].0, &nothing[1].1, DType::F32).unwrap();
+        assert_eq!((explained.learnable, explained.loss), (false, 0.0), "{name}");
     }
 }

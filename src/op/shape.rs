@@ -1,0 +1,46 @@
+//! Shapes compared before anything is computed. Broadcasting, and kernels that walk several arrays at once, would make
+//! a number out of inputs that do not belong together. Shapes are known on the host: nothing is read from a device.
+
+use burn::tensor::Tensor;
+
+/// What a refusal says: `labels are [1, 3], scores [2, 3]`.
+pub(crate) fn difference(what: &str, found: &[usize], other: &str, expected: &[usize]) -> String {
+    let verb = if what.ends_with('s') { "are" } else { "is" };
+    format!("{what} {verb} {found:?}, {other} {expected:?}")
+}
+
+/// Panics unless every other input of `function` has the shape of the first.
+#[track_caller]
+pub(crate) fn assert_same<const D: usize>(
+    function: &str,
+    (name, first): (&str, &Tensor<D>),
+    others: &[(&str, &Tensor<D>)],
+) {
+    let expected = first.dims();
+    for (what, other) in others {
+        let found = other.dims();
+        assert!(found == expected, "{function}: {}", difference(what, &found, name, &expected));
+    }
+}
+
+/// Panics unless a table of `function` has one entry for each rank of `ranked`.
+#[track_caller]
+pub(super) fn assert_entry_per_rank(function: &str, (name, table): (&str, &[f64]), ranked: (&str, &Tensor<2>)) {
+    let shape = ranked.1.dims();
+    assert!(
+        table.len() == shape[1],
+        "{function}: {} (one entry per rank)",
+        difference(name, &[table.len()], ranked.0, &shape)
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+
+    #[test]
+    fn a_refusal_names_both_shapes() {
+        assert_eq!(difference("labels", &[1, 3], "scores", &[2, 3]), "labels are [1, 3], scores [2, 3]");
+        assert_eq!(difference("mask", &[2, 1], "scores", &[2, 3]), "mask is [2, 1], scores [2, 3]");
+    }
+}

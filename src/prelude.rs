@@ -1,0 +1,83 @@
+//! What a ranking model usually needs: `use burn_rank::prelude::*;`.
+//!
+//! The trait that gives losses their `forward`, every loss with its configuration, losses by name, the measures, and
+//! the conventions ([`Convention::preset`]) in which they are computed. No name of it is in `burn::prelude`.
+//!
+//! ```
+//! use burn::nn::{Linear, LinearConfig};
+//! use burn::prelude::*;
+//! use burn_rank::prelude::*;
+//!
+//! // A loss is a module without parameters, so a model can hold it.
+//! #[derive(Module, Debug)]
+//! struct MyModel {
+//!     scores: Linear,
+//!     loss: SoftNdcg,
+//! }
+//!
+//! let device = Device::flex().autodiff();
+//! let model = MyModel {
+//!     scores: LinearConfig::new(4, 1).init(&device),
+//!     loss: SoftNdcgConfig::new().with_k(Some(10)).init()?,
+//! };
+//! let documents = Tensor::<3>::ones([2, 5, 4], &device);
+//! let labels = Tensor::<2>::from_floats([[0.0, 1.0, 0.0, 2.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]], &device);
+//! let mask = mask_from_padding(Tensor::<2>::zeros([2, 5], &device).greater_elem(0.5)); // no padding
+//! let scores = model.scores.forward(documents).squeeze_dim::<2>(2);
+//! let loss = model.loss.forward(scores, labels, mask, Reduction::Mean);
+//! assert_eq!(loss.dims(), [1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use crate::loss::{
+    ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxKendallTau, ApproxKendallTauConfig, ApproxNdcg,
+    ApproxNdcgConfig, ApproxPrecision, ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Fidelity, FidelityConfig,
+    LambdaLoss, LambdaLossConfig, LambdaNdcg, LambdaNdcgConfig, ListMle, ListMleConfig, ListNet, ListNetConfig,
+    MseGain, MseGainConfig, NeuralNdcg, NeuralNdcgConfig, PairwiseExponential, PairwiseExponentialConfig,
+    PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig, RankNet, RankNetConfig,
+    SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
+    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftDcg,
+    SoftDcgConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftmaxCrossEntropy,
+    SoftmaxCrossEntropyConfig,
+};
+pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, mask_from_padding};
+pub use crate::measure::{Convention, Gain, Measure};
+
+#[cfg(test)]
+mod tests {
+    use crate::loss::registry::LOSSES;
+
+    /// The Rust block that follows a heading, `//! ` taken away.
+    fn first_snippet(text: &str) -> String {
+        let lines = text.lines().map(|line| line.trim_start_matches("//!").trim_end()).skip_while(|line| {
+            let line = line.trim();
+            line != "```" && line != "```rust"
+        });
+        let snippet: Vec<&str> = lines.skip(1).take_while(|line| line.trim() != "```").collect();
+        snippet
+            .iter()
+            .map(|line| line.strip_prefix(' ').filter(|_| !text.starts_with('#')).unwrap_or(line))
+            .fold(String::new(), |text, line| text + line + "\n")
+    }
+
+    #[test]
+    fn the_crates_page_starts_with_the_snippet_of_the_readme() {
+        let readme = include_str!("../README.md");
+        let section = &readme[readme.find("## In your own burn model").expect("the section")..];
+        let snippet = first_snippet(section);
+        assert!(snippet.contains("use burn_rank::prelude::*;"), "{snippet}");
+        assert_eq!(first_snippet(include_str!("lib.rs")), snippet);
+    }
+
+    #[test]
+    fn every_loss_is_in_the_prelude() {
+        let text = include_str!("prelude.rs");
+        let names: Vec<&str> =
+            text.split("#[cfg(test)]").next().expect("some text").split([' ', ',', '{', '}', '\n']).collect();
+        for entry in LOSSES {
+            let name = entry.type_name();
+            assert!(names.contains(&name.as_str()), "{name}");
+            assert!(names.contains(&format!("{name}Config").as_str()), "{name}Config");
+        }
+    }
+}

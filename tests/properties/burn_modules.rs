@@ -1,0 +1,126 @@
+//! Losses in a model of burn's.
+
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::store::ModuleRecord;
+use burn::tensor::{Device, Tensor};
+use burn_rank::loss::{Family, Ndcg, PrecisionAt, Surrogate, registry};
+use burn_rank::prelude::*;
+
+/// A model of a user's that holds every loss, by its registered name, beside something to train.
+macro_rules! holder {
+    ($($field:ident: $loss:ident, $config:expr;)+) => {
+        #[derive(Module, Debug)]
+        struct Holder {
+            linear: Linear,
+            ndcg: Surrogate<Ndcg>,
+            precision: Surrogate<PrecisionAt>,
+            $($field: $loss,)+
+        }
+
+        impl Holder {
+            fn new(device: &Device) -> Self {
+                let exact = Family::Exact;
+                Self {
+                    linear: LinearConfig::new(3, 1).init(device),
+                    ndcg: Surrogate::new(Ndcg::new().with_k(Some(2)), exact.clone()).unwrap(),
+                    precision: Surrogate::new(PrecisionAt { k: 2 }, exact).unwrap(),
+                    $($field: $config.init().unwrap(),)+
+                }
+            }
+
+            fn losses(&self) -> Vec<(&'static str, &dyn RankingLoss)> {
+                vec![$((stringify!($field), &self.$field as &dyn RankingLoss),)+]
+            }
+        }
+    };
+}
+
+holder! {
+    approx_ap: ApproxAp, ApproxApConfig::new();
+    approx_dcg: ApproxDcg, ApproxDcgConfig::new();
+    approx_kendall_tau: ApproxKendallTau, ApproxKendallTauConfig::new();
+    approx_ndcg: ApproxNdcg, ApproxNdcgConfig::new().with_k(Some(2));
+    approx_precision: ApproxPrecision, ApproxPrecisionConfig::new().with_k(2);
+    approx_rr: ApproxRr, ApproxRrConfig::new();
+    fidelity: Fidelity, FidelityConfig::new();
+    lambda_loss: LambdaLoss, LambdaLossConfig::new();
+    lambda_ndcg: LambdaNdcg, LambdaNdcgConfig::new();
+    list_mle: ListMle, ListMleConfig::new();
+    list_net: ListNet, ListNetConfig::new();
+    mse_gain: MseGain, MseGainConfig::new().with_gain(Gain::Linear);
+    neural_ndcg: NeuralNdcg, NeuralNdcgConfig::new();
+    pairwise_exponential: PairwiseExponential, PairwiseExponentialConfig::new();
+    pairwise_hinge: PairwiseHinge, PairwiseHingeConfig::new();
+    pairwise_squared_hinge: PairwiseSquaredHinge, PairwiseSquaredHingeConfig::new();
+    rank_net: RankNet, RankNetConfig::new();
+    smooth_ap_indicator: SmoothApIndicator, SmoothApIndicatorConfig::new();
+    smooth_ap_rank: SmoothApRank, SmoothApRankConfig::new();
+    smooth_dcg: SmoothDcg, SmoothDcgConfig::new();
+    smooth_ndcg: SmoothNdcg, SmoothNdcgConfig::new();
+    smooth_precision: SmoothPrecision, SmoothPrecisionConfig::new();
+    smooth_rr: SmoothRr, SmoothRrConfig::new();
+    soft_dcg: SoftDcg, SoftDcgConfig::new();
+    soft_ndcg: SoftNdcg, SoftNdcgConfig::new().with_k(Some(2)).with_sigma(0.5);
+    soft_precision: SoftPrecision, SoftPrecisionConfig::new();
+    softmax_cross_entropy: SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig::new();
+}
+
+/// Every loss of the model for the same three documents, then its two surrogates.
+fn values(model: &Holder, device: &Device) -> Vec<f32> {
+    let documents = Tensor::<3>::from_floats([[[0.1, 0.2, 0.3], [1.0, -1.0, 0.5], [0.0, 0.7, -0.2]]], device);
+    let scores = model.linear.forward(documents).squeeze_dim::<2>(2);
+    let labels = Tensor::<2>::from_floats([[2.0, 0.0, 1.0]], device);
+    let mask = Tensor::<2>::ones([1, 3], device).greater_elem(0.0);
+    let surrogates: [(&str, &dyn RankingLoss); 2] = [("ndcg", &model.ndcg), ("precision", &model.precision)];
+    let losses = model.losses().into_iter().chain(surrogates);
+    let of = |loss: &dyn RankingLoss| loss.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean);
+    losses.map(|(_, loss)| of(loss).into_scalar::<f32>()).collect()
+}
+
+#[test]
+fn a_users_module_holds_every_loss() {
+    let device = Device::flex();
+    device.seed(1);
+    let model = Holder::new(&device);
+    for ((field, loss), entry) in model.losses().iter().zip(registry::LOSSES) {
+        assert_eq!((*field, loss.name()), (entry.name, entry.name));
+    }
+    assert_eq!(model.losses().len(), registry::LOSSES.len(), "a loss that no model can hold");
+
+    // A loss has no parameters, and stays what it is on the way to training and back, and to another device.
+    assert_eq!(model.num_params(), 3 + 1);
+    let expected = values(&model, &device);
+    let training = model.clone().train();
+    assert_eq!(values(&training, &device.clone().autodiff()), expected);
+    assert_eq!(values(&training.valid().fork(&device), &device), expected);
+
+    // Its record holds the scorer; loading it into a model with other weights gives the first one.
+    let record = model.clone().into_record().into_bytes().unwrap();
+    let other = Holder::new(&device);
+    assert_ne!(values(&other, &device), expected);
+    let loaded = other.try_load_record(ModuleRecord::from_bytes(record).unwrap()).unwrap();
+    assert_eq!(values(&loaded, &device), expected);
+
+    // It prints with its parameters.
+    let text = model.to_string();
+    for part in ["soft_ndcg: SoftNdcg", "sigma: 0.5", "ndcg: Surrogate", "family: Exact"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// A measure that cannot be cloned is a loss all the same.
+#[test]
+fn a_surrogate_outside_a_module_needs_no_clone() {
+    #[derive(Debug)]
+    struct Relevant;
+    impl burn_rank::loss::PositionMeasure for Relevant {
+        fn name(&self) -> &'static str {
+            "relevant"
+        }
+        fn value(&self, list: &burn_rank::loss::MeasureContext) -> Tensor<1> {
+            list.sum(list.relevance(), &burn_rank::loss::PositionFunction::one(), Some(1))
+        }
+    }
+    assert_eq!(Surrogate::new(Relevant, Family::Exact).unwrap().name(), "relevant");
+}

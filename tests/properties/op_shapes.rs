@@ -1,0 +1,162 @@
+//! Every primitive compares the shapes of its inputs before it computes anything. Kernels walk several arrays at once
+//! and would stop at the shorter, or read beyond it.
+
+use burn::tensor::{Device, Tensor};
+use burn_rank::loss::{Family, RankingLoss, Reduction, permutation_scores};
+use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
+use burn_rank::measure::Discount;
+use burn_rank::op::{
+    ExponentialTerm, PairLoss, PairWeight, Step, at_rank, ideal_dcg, indicator_sum, log_softmax, pair_loss, rank,
+    rank_expectation, rank_recursion, step_sum, with_tensor_path,
+};
+
+use crate::loss_contract::{WRONG_SHAPES, panic_of};
+
+const SHAPE: [usize; 2] = [2, 3];
+
+/// A primitive of `[2, 3]` scores and of one more input, whose shape is the argument.
+type Attempt = (&'static str, &'static str, &'static str, fn(&dyn Fn([usize; 2]) -> Tensor<2>, [usize; 2]));
+
+/// Primitive, input under test, the input that it has to fit, and the call.
+const ATTEMPTS: [Attempt; 15] = [
+    ("step_sum", "v is", "x", |t, s| drop(step_sum(t(SHAPE), t(s), 1.0, Step::Logistic))),
+    ("rank_expectation", "mask is", "x", |t, s| {
+        drop(rank_expectation(t(SHAPE), t(s), 1.0, &[ExponentialTerm { coefficient: 1.0, base: 0.5 }]));
+    }),
+    ("rank_expectation", "mask is", "x", |t, s| drop(rank_expectation(t(SHAPE), t(s), 1.0, &[]))),
+    ("rank_recursion", "mask is", "x", |t, s| drop(rank_recursion(t(SHAPE), t(s), 1.0, &[1.0, 0.5]))),
+    ("rank_recursion", "mask is", "x", |t, s| drop(rank_recursion(t(SHAPE), t(s), 1.0, &[]))),
+    ("indicator_sum", "a is", "x", |t, s| drop(indicator_sum(t(SHAPE), t(s), t(SHAPE), 1.0))),
+    ("indicator_sum", "mask is", "x", |t, s| drop(indicator_sum(t(SHAPE), t(SHAPE), t(s), 1.0))),
+    ("pair_loss", "labels are", "x", |t, s| {
+        drop(pair_loss(t(SHAPE), t(s), t(SHAPE), &PairWeight::Unit, PairLoss::Logistic));
+    }),
+    ("pair_loss", "mask is", "x", |t, s| {
+        drop(pair_loss(t(SHAPE), t(SHAPE), t(s), &PairWeight::Unit, PairLoss::Logistic));
+    }),
+    ("pair_loss", "document weights are", "x", |t, s| {
+        drop(pair_loss(t(SHAPE), t(SHAPE), t(SHAPE), &PairWeight::Document(t(s)), PairLoss::Logistic));
+    }),
+    ("pair_loss", "gain is", "x", |t, s| lambda([t(SHAPE), t(s), t(SHAPE), t(SHAPE)])),
+    ("pair_loss", "discount is", "x", |t, s| lambda([t(SHAPE), t(SHAPE), t(s), t(SHAPE)])),
+    ("pair_loss", "rank is", "x", |t, s| lambda([t(SHAPE), t(SHAPE), t(SHAPE), t(s)])),
+    ("rank", "mask is", "x", |t, s| drop(rank(t(SHAPE), t(s)))),
+    ("log_softmax", "mask is", "x", |t, s| drop(log_softmax(t(SHAPE), t(s)))),
+];
+
+fn lambda([x, gain, discount, rank]: [Tensor<2>; 4]) {
+    let weight = PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 1.0 };
+    drop(pair_loss(x.clone(), x.clone(), x, &weight, PairLoss::Logistic));
+}
+
+fn ones(shape: [usize; 2]) -> Tensor<2> {
+    Tensor::ones(shape, &Device::flex())
+}
+
+#[test]
+fn inputs_of_different_shapes_are_refused_by_every_primitive() {
+    for (name, input, other, attempt) in ATTEMPTS {
+        for device in [Device::flex(), Device::flex().autodiff()] {
+            let tensor = |shape: [usize; 2]| Tensor::<2>::ones(shape, &device);
+            assert_eq!(panic_of(|| attempt(&tensor, SHAPE)), "", "{name}: the right shape");
+            for wrong in WRONG_SHAPES {
+                let expected = format!("{name}: {input} {wrong:?}, {other} [2, 3]");
+                assert_eq!(panic_of(|| attempt(&tensor, wrong)), expected);
+                assert_eq!(panic_of(|| with_tensor_path(|| attempt(&tensor, wrong))), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_by_rank_have_an_entry_for_every_rank() {
+    for length in [0, 1, 2, 4] {
+        let found = panic_of(|| at_rank(ones(SHAPE), vec![1.0; length]));
+        assert_eq!(found, format!("at_rank: table is [{length}], ranks [2, 3] (one entry per rank)"));
+        let found = panic_of(|| ideal_dcg(ones(SHAPE), ones(SHAPE), vec![1.0; length]));
+        assert_eq!(found, format!("ideal_dcg: discounts are [{length}], gains [2, 3] (one entry per rank)"));
+    }
+    for wrong in WRONG_SHAPES {
+        let found = panic_of(|| ideal_dcg(ones(SHAPE), ones(wrong), vec![1.0; 3]));
+        assert_eq!(found, format!("ideal_dcg: mask is {wrong:?}, gains [2, 3]"));
+    }
+}
+
+#[test]
+fn lists_refuse_what_is_not_of_their_shape() {
+    let lists = || Lists::new(ones(SHAPE), ones(SHAPE), ones(SHAPE).greater_elem(0.0));
+    for wrong in WRONG_SHAPES {
+        let found = panic_of(|| Lists::new(ones(SHAPE), ones(wrong), ones(SHAPE).greater_elem(0.0)));
+        assert_eq!(found, format!("labels are {wrong:?}, scores [2, 3]"));
+        let found = panic_of(|| lists().discounts_at(ones(wrong), &Discount::Log2, None));
+        assert_eq!(found, format!("discounts_at: ranks are {wrong:?}, scores [2, 3]"));
+        let found = panic_of(|| lists().ideal_dcg(ones(wrong), &Discount::Log2, None));
+        assert_eq!(found, format!("ideal_dcg: gains are {wrong:?}, scores [2, 3]"));
+        let found = panic_of(|| lists().log_softmax(ones(wrong)));
+        assert_eq!(found, format!("log_softmax: x is {wrong:?}, scores [2, 3]"));
+    }
+}
+
+/// A measure that asks its operations for inputs, or functions, of another shape once the list has three documents.
+#[derive(Debug, Clone, Copy)]
+enum Broken {
+    Sum,
+    Above,
+    NoneAbove,
+    Ideal,
+    Function,
+    Value,
+}
+
+impl PositionMeasure for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        let (one, a) = (PositionFunction::one(), list.relevance());
+        let cut = |x: Tensor<2>| if x.dims()[1] == 3 { x.narrow(0, 0, 1) } else { x };
+        match self {
+            Broken::Sum => list.sum(cut(a), &one, None),
+            Broken::Above => list.sum_with_above(a.clone(), &one, cut(a), None),
+            Broken::NoneAbove => list.sum_with_none_above(a.clone(), &one, cut(a), None),
+            Broken::Ideal => list.ideal(cut(a), &one, None),
+            Broken::Function => list.sum(a, &PositionFunction::new(cut), None),
+            Broken::Value => cut(a).sum_dim(1).squeeze_dim(1),
+        }
+    }
+}
+
+#[test]
+fn a_measure_of_ones_own_cannot_mix_shapes() {
+    let labels = Tensor::<2>::from_floats([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]], &Device::flex());
+    for (measure, expected) in [
+        (Broken::Sum, "sum: a is [1, 3], scores [2, 3]"),
+        (Broken::Above, "sum_with_above: b is [1, 3], scores [2, 3]"),
+        (Broken::NoneAbove, "sum_with_none_above: b is [1, 3], scores [2, 3]"),
+        (Broken::Ideal, "ideal: a is [1, 3], scores [2, 3]"),
+        (Broken::Function, "position function: values are [1, 3], positions [2, 3]"),
+        (Broken::Value, "broken: values are [1], scores [2, 3] (one per query)"),
+    ] {
+        for family in [
+            Family::Exact,
+            Family::Approximate { alpha: 1.0, beta: 1.0, step: Step::Logistic },
+            Family::Gumbel { samples: 1, seed: 1, alpha: 1.0, beta: 1.0, step: Step::Logistic },
+        ] {
+            let loss = Surrogate::new(measure, family).unwrap();
+            let mask = ones(SHAPE).greater_elem(0.0);
+            let found = panic_of(|| loss.forward(ones(SHAPE), labels.clone(), mask, Reduction::Mean));
+            assert_eq!(found, expected, "{measure:?}");
+        }
+    }
+}
+
+#[test]
+fn scores_of_several_queries_are_no_scores_of_permutations() {
+    let orders = [vec![0, 1, 2], vec![2, 1, 0]];
+    assert_eq!(panic_of(|| permutation_scores(ones([1, 3]), &orders)), "");
+    for wrong in [[2, 3], [1, 2], [1, 4]] {
+        let found = panic_of(|| permutation_scores(ones(wrong), &orders));
+        assert_eq!(found, format!("permutation_scores: scores are {wrong:?}, an order [1, 3]"));
+    }
+}
