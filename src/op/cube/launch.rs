@@ -140,6 +140,8 @@ fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use burn::backend::Cube;
     use burn::backend::ops::FloatTensorOps;
     use burn::tensor::TensorData;
@@ -154,6 +156,11 @@ mod tests {
     fn scores() -> Option<CubeTensor> {
         let gpu = |name: &str| !matches!(name, "flex" | "ndarray");
         let present = BACKENDS.iter().any(|backend| gpu(backend.name) && device::open(backend.name).is_ok());
+        if !present {
+            // Not by `eprintln!`, whose lines of tests that pass are not shown.
+            let test = std::thread::current();
+            let _ = writeln!(std::io::stderr(), "skipped: {} needs a GPU", test.name().unwrap_or("a test"));
+        }
         present.then(|| {
             let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
             Cube::float_from_data(data, &CubeDevice::default())
