@@ -1,6 +1,6 @@
 //! The pages outside the guide do what they say: every command of README.md runs, every TOML block of it is a
-//! configuration, and the Python blocks of docs/EXPORT.md read what `convert` wrote. A line that is not run is named
-//! here, with the reason.
+//! configuration. A line that is not run is named here, with the reason. The Python blocks of docs/EXPORT.md are run by
+//! `tests/needs/export_page.rs`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,8 @@ use std::process::Command;
 
 use burn_rank::experiment::{Document, ExperimentConfig};
 
-use super::{Bench, SMALL};
+use super::Bench;
+use super::common::pages::{blocks, page};
 
 /// Lines of `sh` blocks that no test runs, and why.
 const LEFT_OUT: [(&str, &str, &str); 3] = [
@@ -20,25 +21,6 @@ const LEFT_OUT: [(&str, &str, &str); 3] = [
         "RankLib comes with its own releases; tests/python/exports.py reads its text by its formula",
     ),
 ];
-
-fn page(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
-}
-
-/// The text of each block fenced as `info`.
-fn blocks(page: &str, info: &str) -> Vec<String> {
-    let mut blocks = Vec::new();
-    let mut open: Option<(bool, String)> = None;
-    for line in page.lines() {
-        match (line.strip_prefix("```"), &mut open) {
-            (Some(_), Some(_)) => blocks.extend(open.take().filter(|(wanted, _)| *wanted).map(|(_, text)| text)),
-            (Some(found), None) => open = Some((found == info, String::new())),
-            (None, Some((_, text))) => *text += &format!("{line}\n"),
-            (None, None) => {}
-        }
-    }
-    blocks
-}
 
 /// The lines of a page's `sh` blocks that are commands of ours; the others have to be left out by name.
 fn commands(name: &str) -> Vec<String> {
@@ -123,35 +105,6 @@ fn every_configuration_of_the_readme_is_valid() {
 }
 
 #[test]
-fn the_python_of_the_page_on_exports_reads_exports() {
+fn the_page_on_exports_has_no_command_of_ours() {
     assert_eq!(commands("docs/EXPORT.md"), [""; 0]);
-    let packages = Command::new("python3").args(["-c", "import lightgbm, numpy, onnxruntime, safetensors"]).output();
-    if !packages.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: python3 has not all of lightgbm, numpy, onnxruntime and safetensors");
-        return;
-    }
-    let bench = Bench::default();
-    let data = SMALL.split("[scorer]").next().unwrap();
-    let linear =
-        "[scorer]\nkind = \"linear\"\n[loss]\nname = \"list_net\"\n[learner]\nkind = \"gradient\"\nepochs = 2\n";
-    let trees = "[loss]\nname = \"lambda_ndcg\"\n[learner]\nkind = \"boosted_trees\"\nrounds = 3\n";
-    for (name, rest) in [("linear", linear), ("trees", trees)] {
-        bench.write(&format!("{name}.toml"), &format!("normaliser = \"z_score\"\n{data}\n{rest}"));
-        bench.output(&["train", &format!("{name}.toml"), "--out", name]);
-    }
-    bench.output(&["convert", "linear/ranker.safetensors", "ranker.onnx"]);
-    bench.output(&["convert", "trees/ranker.safetensors", "ranker.txt"]);
-    fs::copy(bench.path("linear/ranker.safetensors"), bench.path("ranker.safetensors")).unwrap();
-    let blocks = blocks(&page("docs/EXPORT.md"), "python");
-    assert_eq!(blocks.len(), 3);
-    // One block after the other, the scores of each kept. The first and the last read the same ranker.
-    let mut script = String::from("found = []\n");
-    for block in blocks {
-        script += &format!("{block}found.append(numpy.ravel(scores))\n");
-    }
-    script += "assert [len(scores) for scores in found] == [20, 20, 20], found\n";
-    script += "assert numpy.allclose(found[0], found[2], rtol=1e-5, atol=1e-5), found\n";
-    bench.write("blocks.py", &script);
-    let output = Command::new("python3").arg("blocks.py").current_dir(bench.path("")).output().unwrap();
-    assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -1,32 +1,15 @@
-//! The page of a run: written beside its JSON, a view of it, and looked at in a browser.
+//! The page of a run: written beside its JSON, and a view of it. `tests/needs/browser.rs` looks at it.
 
 use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
 
-use assert_cmd::Command;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::common::bench::trained_and_cross_validated;
 use super::{Bench, SMALL, files};
-
-/// A run of `train` in `train` and one of `cv` in `cv`.
-fn runs() -> Bench {
-    let bench = Bench::default();
-    let linear = SMALL.replace("kind = \"mlp\"\nhidden = [8]", "kind = \"linear\"");
-    bench.write("train.toml", &format!("name = \"<script>alert('1')</script>\"\n{linear}"));
-    bench.output(&["train", "train.toml", "--out", "train"]);
-    let split = linear
-        .replace("test_queries = 8", "test_queries = 0")
-        .replace("validation_queries = 8", "validation_queries = 0");
-    let grid = "[cv]\nsplit = 3\nseeds = [1, 2]\n\n[grid]\n\"learner.learning_rate\" = [0.001, 0.01]\n";
-    bench.write("cv.toml", &format!("{split}{grid}"));
-    bench.output(&["cv", "cv.toml", "--out", "cv"]);
-    bench
-}
 
 #[test]
 fn every_run_leaves_a_page_that_is_a_view_of_its_json() {
-    let bench = runs();
+    let bench = trained_and_cross_validated();
     for run in ["train", "cv"] {
         let page = fs::read_to_string(bench.path(run).join("report.html")).unwrap();
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
@@ -45,7 +28,7 @@ fn every_run_leaves_a_page_that_is_a_view_of_its_json() {
 
 #[test]
 fn the_json_holds_what_the_page_shows() {
-    let bench = runs();
+    let bench = trained_and_cross_validated();
     let read = |path: &str| -> Value { serde_json::from_slice(&fs::read(bench.path(path)).unwrap()).unwrap() };
     let train = read("train/report.json");
     assert_eq!(train["command"], "train");
@@ -93,57 +76,4 @@ fn a_folder_without_a_run_is_refused() {
     let message = bench.refused(&["report", "run"]);
     assert!(message.contains("run/report.json: invalid type"), "{message}");
     assert_eq!(files(&bench.path("run")), ["report.json"], "nothing half-written");
-}
-
-/// The browser that looks at pages; `None`, with a message, where there is none.
-fn browser() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found = std::env::split_paths(&folders)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        eprintln!("skipped: no chromium here to look at the page");
-    }
-    found
-}
-
-#[test]
-fn a_browser_sees_pages_that_fit_in_light_and_dark() {
-    let Some(browser) = browser() else { return };
-    let bench = runs();
-    let page = |run: &str| fs::read_to_string(bench.path(run).join("report.html")).unwrap();
-    // A script must not end within its own text.
-    let pages = json!({"train": page("train"), "cv": page("cv")}).to_string().replace("</", "<\\/");
-    let look = bench.write("look.html", &include_str!("look.html").replace("PAGES", &pages));
-    for (scheme, dark) in [("1", false), ("0", true)] {
-        let output = Command::new(&browser)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"])
-            .args(["--enable-logging=stderr", "--dump-dom"])
-            .arg(format!("--user-data-dir={}", bench.path(&format!("profile{scheme}")).display()))
-            .arg(format!("--blink-settings=preferredColorScheme={scheme}"))
-            .arg(format!("file://{}", look.display()))
-            .timeout(Duration::from_secs(300))
-            .output()
-            .unwrap();
-        let (dom, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let console: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-        assert!(console.len() == 1 && console[0].contains("looked"), "{log}");
-        let seen = dom.split_once("<pre id=\"seen\">").unwrap().1.split_once("</pre>").unwrap().0;
-        let seen: Value =
-            serde_json::from_str(&seen.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")).unwrap();
-        let seen = seen.as_object().unwrap();
-        assert_eq!(seen.len(), 4);
-        for (name, seen) in seen {
-            let number = |key: &str| seen[key].as_f64().unwrap();
-            assert!(number("overflow") <= 0.0, "{name} scrolls sideways: {seen}");
-            assert!(number("plots") >= 6.0 && seen["plots"] == seen["plotsInAll"], "{name}: {seen}");
-            assert_eq!(seen["cut"], json!([]), "{name}: labels outside of their plots");
-            assert!(number("smallest") >= 10.0, "{name}: {seen}");
-            assert_eq!(seen["dark"], dark, "{name}");
-            assert!(number("faintText") >= 4.5, "{name}: {seen}");
-            assert_eq!(seen["faintInk"], json!({}), "{name}");
-            assert_eq!(seen["loaded"], json!([]), "{name}");
-        }
-    }
 }

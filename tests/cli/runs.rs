@@ -1,7 +1,6 @@
 //! Training runs: what they leave, and that they come back.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -64,27 +63,6 @@ fn the_resolved_configuration_gives_the_same_run() {
     assert_eq!(config("first"), config("second"));
     let ranker = |run: &str| fs::read(bench.path(&format!("{run}/ranker.safetensors"))).unwrap();
     assert_eq!(ranker("first"), ranker("second"));
-}
-
-#[test]
-fn a_terminal_gets_the_dashboard_and_the_table() {
-    // `script` of util-linux lends a terminal.
-    let Ok(found) = Command::new("script").arg("--version").output() else { return eprintln!("skipped: no `script`") };
-    if !String::from_utf8_lossy(&found.stdout).contains("util-linux") {
-        return eprintln!("skipped: `script` is not util-linux's");
-    }
-    let bench = Bench::default();
-    bench.write("small.toml", SMALL);
-    let program = assert_cmd::cargo::cargo_bin("burn-rank");
-    let line = format!("stty rows 24 cols 80; '{}' train small.toml", program.display());
-    let mut script = Command::new("script");
-    script.current_dir(bench.path("")).args(["-qec", &line, "/dev/null"]).stdin(Stdio::null()).env("TERM", "xterm");
-    let output = script.output().unwrap();
-    let screen = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{screen}");
-    let [drawn, left] = ["\u{1b}[?1049h", "\u{1b}[?1049l"].map(|code| screen.find(code));
-    assert!(drawn.is_some() && left > drawn, "the dashboard takes the alternate screen and gives it back:\n{screen}");
-    assert!(screen[left.unwrap()..].contains("ndcg@10"), "the table follows it:\n{screen}");
 }
 
 #[test]

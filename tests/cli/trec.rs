@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Bench;
 use super::bad_input::contains;
-use super::common::{lines_within, shared};
+use super::common::{expected, expected_text, lines_within};
 
 /// Query 2 has no relevant document, 3 is not in the run, 9 is not judged.
 const QRELS: &str = "1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 0\n3 0 a 1\n";
@@ -27,18 +27,17 @@ fn json(bench: &Bench, options: &[&str]) -> Value {
 }
 
 /// The output for two of trec_eval's own test files.
-fn golden(qrels: &str, run: &str, options: &[&str]) -> Option<String> {
-    let [qrels, run] = [qrels, run].map(|name| shared(&format!("golden/trec_eval/{name}")));
-    let (qrels, run) = (qrels?.into_os_string().into_string().unwrap(), run?.into_os_string().into_string().unwrap());
-    let files = ["eval", "--format", "trec", "--qrels", &qrels, "--run", &run];
-    Some(Bench::default().output(&[&files[..], options].concat()))
+fn golden(qrels: &str, run: &str, options: &[&str]) -> String {
+    let file = |name: &str| expected("trec_eval").join(name).into_os_string().into_string().unwrap();
+    let files = ["eval", "--format", "trec", "--qrels", &file(qrels), "--run", &file(run)];
+    Bench::default().output(&[&files[..], options].concat())
 }
 
 #[test]
 fn the_output_is_that_of_trec_eval() {
-    let Some(official) = golden("qrels.test", "results.test", &[]) else { return };
-    assert_eq!(official, std::fs::read_to_string(shared("golden/trec_eval/out.test").unwrap()).unwrap());
-    assert_eq!(golden("qrels.test.with-comments", "results.test", &[]).unwrap(), official);
+    let official = golden("qrels.test", "results.test", &[]);
+    assert_eq!(official, expected_text("trec_eval/out.test"));
+    assert_eq!(golden("qrels.test.with-comments", "results.test", &[]), official);
     // Names and parameters as trec_eval's command line takes them, and lines of measures that we do not have.
     let parameters = "-q -m iprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 \
                       -m ndcg_cut.10,20,23.4 -m success.2,5,20";
@@ -55,9 +54,9 @@ fn the_output_is_that_of_trec_eval() {
         ),
     ] {
         let options: Vec<&str> = options.split_whitespace().collect();
-        let found = golden("qrels.test", run, &options).unwrap();
+        let found = golden("qrels.test", run, &options);
         let others = others.split(' ').map(String::from).collect();
-        assert_eq!(lines_within(&found, &format!("golden/trec_eval/{expected}")).unwrap(), (compared, others));
+        assert_eq!(lines_within(&found, &format!("trec_eval/{expected}")), (compared, others));
     }
 }
 
@@ -65,11 +64,10 @@ fn the_output_is_that_of_trec_eval() {
 fn depth_and_level_are_those_of_trec_eval() {
     let values = |options: &str| {
         let options: Vec<&str> = options.split(' ').collect();
-        let lines = golden("qrels.rel_level", "results.test", &options)?;
-        Some(lines.lines().map(|line| line.rsplit('\t').next().unwrap().to_string()).collect::<Vec<_>>())
+        let lines = golden("qrels.rel_level", "results.test", &options);
+        lines.lines().map(|line| line.rsplit('\t').next().unwrap().to_string()).collect::<Vec<_>>()
     };
-    let Some(cut) = values("-q -M 20 -m map") else { return };
-    assert_eq!(cut, values("-q -m map_cut.20").unwrap());
+    assert_eq!(values("-q -M 20 -m map"), values("-q -m map_cut.20"));
     assert_ne!(values("-l 2 -m num_rel"), values("-m num_rel"));
     assert_eq!(values("-l 2 -m ndcg"), values("-m ndcg"));
     // In the table the same numbers have our names.

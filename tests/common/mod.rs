@@ -1,29 +1,36 @@
-//! Where the tests find golden values and data that are not part of the repository.
+//! What more than one suite uses.
+
+#![allow(dead_code, reason = "no suite uses everything")]
+
+pub mod bench;
+pub mod format_1;
+pub mod pages;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// `path` inside the shared folder (`BURN_RANK_SHARED`, else `../shared` beside the repository); `None`, with a
-/// message, when it is absent, so that the repository passes its tests alone.
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("BURN_RANK_SHARED")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
-    let full = root.join(path);
-    if full.exists() {
-        Some(full)
-    } else {
-        eprintln!("skipped: {} is not here", full.display());
-        None
-    }
+/// `path` inside the folder of expected values.
+pub fn expected(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/expected").join(path)
 }
 
-/// Every line of `found` stands in the shared file `expected`, in its order: how many, and the first words of the
-/// lines that we do not print.
+/// The text of a file inside the folder of expected values.
 #[track_caller]
-#[allow(dead_code, reason = "not every suite compares lines")]
-pub fn lines_within(found: &str, expected: &str) -> Option<(usize, BTreeSet<String>)> {
-    let expected = std::fs::read_to_string(shared(expected)?).unwrap();
+pub fn expected_text(path: &str) -> String {
+    std::fs::read_to_string(expected(path)).unwrap_or_else(|error| panic!("{}: {error}", expected(path).display()))
+}
+
+/// The value of a JSON file inside the folder of expected values.
+#[track_caller]
+pub fn expected_json<T: serde::de::DeserializeOwned>(path: &str) -> T {
+    serde_json::from_str(&expected_text(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every line of `found` stands in the expected file, in its order: how many, and the first words of the lines that we
+/// do not print.
+#[track_caller]
+pub fn lines_within(found: &str, expected: &str) -> (usize, BTreeSet<String>) {
+    let expected = expected_text(expected);
     let mut found = found.lines().peekable();
     let (mut compared, mut others) = (0, BTreeSet::new());
     for line in expected.lines() {
@@ -34,5 +41,5 @@ pub fn lines_within(found: &str, expected: &str) -> Option<(usize, BTreeSet<Stri
         }
     }
     assert_eq!(found.next(), None, "this line is not in the expected output");
-    Some((compared, others))
+    (compared, others)
 }

@@ -1,11 +1,11 @@
-//! `golden/rax.json`: the losses that rax and we have in common.
+//! `expected/rax.json`: the losses that rax and we have in common.
 
 use std::collections::BTreeMap;
 
 use burn_rank::loss::{Reduction, registry};
 use serde_json::{Value, json};
 
-use crate::common::shared;
+use crate::common::expected_json;
 use crate::peer_lists::{PeerLists, assert_near, flat};
 
 /// Sums of a loss by list, and what rax's mean divides each by.
@@ -45,8 +45,7 @@ fn reduced(case: &Value, function: &str, lists: &PeerLists) -> Vec<f64> {
 
 #[test]
 fn losses_agree() {
-    let Some(path) = shared("golden/rax.json") else { return };
-    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let file: Value = expected_json("rax.json");
     let mut passed = BTreeMap::new();
     let mut left_out = BTreeMap::new();
     for case in file["cases"].as_array().unwrap() {
@@ -71,7 +70,7 @@ fn losses_agree() {
         assert_near(&format!("{name} {function}"), &found, &expected, &case["tolerance"]);
         *passed.entry(function).or_insert(0) += 1;
     }
-    eprintln!("golden/rax.json, losses: passed {passed:?}, left out {left_out:?}");
+    eprintln!("rax.json, losses: passed {passed:?}, left out {left_out:?}");
     assert_eq!(passed.values().sum::<usize>(), 34);
     assert_eq!(
         left_out,
@@ -82,8 +81,7 @@ fn losses_agree() {
 /// The gradients and the transformed measure of rax's documentation.
 #[test]
 fn documented_gradients_and_the_approximate_ndcg_agree() {
-    let Some(path) = shared("golden/rax.json") else { return };
-    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let file: Value = expected_json("rax.json");
     let case = |function: &str| file["cases"].as_array().unwrap().iter().find(|c| c["function"] == function).unwrap();
     let gradient = |name: &str, params: Value, inputs: &Value| {
         let loss = registry::build(name, params.as_object().unwrap()).unwrap();

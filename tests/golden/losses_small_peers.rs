@@ -1,8 +1,8 @@
-//! `golden/small_peers.json`: losses of allRank and pytorchltr.
+//! `expected/small_peers.json`: losses of allRank and pytorchltr.
 
 use serde_json::{Value, json};
 
-use crate::common::shared;
+use crate::common::expected_json;
 use crate::peer_lists::{PeerLists, assert_near, flat};
 
 /// Our figure for a case; `None` for functions that are measures or that we do not offer.
@@ -32,8 +32,7 @@ fn ours(function: &str, inputs: &Value) -> Option<Vec<f64>> {
 
 #[test]
 fn losses_agree() {
-    let Some(path) = shared("golden/small_peers.json") else { return };
-    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let file: Value = expected_json("small_peers.json");
     let mut passed = Vec::new();
     for case in file["cases"].as_array().unwrap() {
         let function = case["function"].as_str().unwrap();

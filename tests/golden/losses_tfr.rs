@@ -1,11 +1,11 @@
-//! `golden/tfr_losses.json`: the losses that TensorFlow Ranking and we have in common.
+//! `expected/tfr_losses.json`: the losses that TensorFlow Ranking and we have in common.
 
 use std::collections::BTreeMap;
 
 use burn_rank::op::Step;
 use serde_json::{Value, json};
 
-use crate::common::shared;
+use crate::common::expected_json;
 use crate::peer_lists::{PeerLists, assert_near, flat, rows};
 
 /// One loss of TensorFlow Ranking: sums by list, and the number of terms of each sum.
@@ -65,8 +65,7 @@ fn reduced(sums: &Sums, weights: &[f64], reduction: &str) -> f64 {
 
 #[test]
 fn losses_agree() {
-    let Some(path) = shared("golden/tfr_losses.json") else { return };
-    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let file: Value = expected_json("tfr_losses.json");
     let mut passed = BTreeMap::new();
     let mut left_out = BTreeMap::new();
     for case in file["cases"].as_array().unwrap() {
@@ -138,15 +137,14 @@ fn losses_agree() {
         assert_near(name, &found, &expected, &case["tolerance"]);
         *passed.entry(target.to_string()).or_insert(0) += 1;
     }
-    eprintln!("golden/tfr_losses.json: passed {passed:?}, left out {left_out:?}");
+    eprintln!("tfr_losses.json: passed {passed:?}, left out {left_out:?}");
     assert_eq!(passed.values().sum::<usize>() + left_out.values().sum::<usize>(), 93);
     assert_eq!(passed.values().sum::<usize>(), 18);
 }
 
 #[test]
 fn approximate_ranks_agree() {
-    let Some(path) = shared("golden/tfr_losses.json") else { return };
-    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let file: Value = expected_json("tfr_losses.json");
     let case = file["cases"].as_array().unwrap().iter().find(|case| case["target"] == "approx_ranks").unwrap();
     let inputs = json!({"scores": case["inputs"]["scores"], "labels": case["inputs"]["scores"]});
     let (scores, labels, mask) = PeerLists::read(&inputs).tensors();

@@ -1,11 +1,10 @@
-//! Values of other implementations, from golden files that lie beside the repository.
+//! Values of other implementations, whose origins `expected/README.md` names.
 
 #[path = "../common/mod.rs"]
 mod common;
 
-mod ada_rank;
-mod data;
 mod exports;
+mod format_1;
 mod losses_rax;
 mod losses_small_peers;
 mod losses_tfr;
@@ -20,3 +19,4 @@ mod models;
 mod neural_sort;
 mod peer_lists;
 mod surrogates;
+mod trec_files;

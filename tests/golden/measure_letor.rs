@@ -1,44 +1,36 @@
-//! `golden/letor2_ohsumed_single_features.json`: LETOR 2.0's published values of ranking OHSUMED by one feature, under
-//! the convention `letor`.
+//! `expected/letor.json`: what the evaluation tool of LETOR 3.0 prints for the queries that `expected/generate_letor.py`
+//! makes, under the convention `letor`.
 
-use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::measure::{Convention, Measure, evaluate};
+use burn_rank::measure::{Convention, Measure};
 use serde_json::Value;
 
-use crate::common::shared;
-use crate::measure_lists::{assert_close, number, numbers};
+use crate::common::expected_json;
+use crate::measure_lists::{List, assert_close, lists, numbers, value};
 
 #[test]
-fn every_published_number_agrees() {
-    let (Some(golden), Some(folder)) =
-        (shared("golden/letor2_ohsumed_single_features.json"), shared("data/letor2-ohsumed"))
-    else {
-        return;
-    };
-    let golden: Value = serde_json::from_str(&std::fs::read_to_string(golden).unwrap()).unwrap();
-    let parts: Vec<_> = (1..=5).map(|part| folder.join(format!("S{part}.txt"))).collect();
-    let data = read(&parts, &ReadOptions::default()).unwrap();
-    assert_eq!((data.queries(), data.documents()), (106, 16140));
-    let cutoffs = |measure: fn(Option<usize>) -> Measure| (1..=10).map(move |k| measure(Some(k)));
-    let measures: Vec<Measure> =
-        cutoffs(Measure::Ndcg).chain(cutoffs(Measure::Precision)).chain([Measure::Ap(None)]).collect();
+fn every_number_of_the_evaluation_tool_agrees() {
+    let golden: Value = expected_json("letor.json");
+    let queries: Vec<List> = golden["queries"].as_array().unwrap().iter().flat_map(lists).collect();
+    assert_eq!(queries.len(), 12);
     let convention = Convention::preset("letor").unwrap();
-    let features = golden["features"].as_object().unwrap();
+    let cutoffs = |measure: fn(Option<usize>) -> Measure| (1..=16).map(|k| measure(Some(k))).collect::<Vec<_>>();
     let mut compared = 0;
-    for (feature, published) in features {
-        let column = feature.parse::<usize>().unwrap() - 1;
-        let scores: Vec<f32> = (0..data.documents()).map(|document| data.row(document)[column]).collect();
-        let rankings = data.rankings(&scores);
-        let found = evaluate(&rankings, &measures, &convention).unwrap();
-        let mut expected = numbers(&published["ndcg@1..10"]);
-        expected.extend(numbers(&published["p@1..10"]));
-        expected.push(number(&published["map"]));
-        for ((measure, found), expected) in found.means.iter().zip(expected) {
-            // Published with fifteen digits.
-            assert_close(*found, expected, 0.0, 1e-12, &format!("{measure} of feature {feature}"));
-            compared += 1;
+    for (name, measures) in
+        [("p", cutoffs(Measure::Precision)), ("map", vec![Measure::Ap(None)]), ("ndcg", cutoffs(Measure::Ndcg))]
+    {
+        let printed: Vec<Vec<f64>> = golden["by_query"][name].as_array().unwrap().iter().map(numbers).collect();
+        let means = numbers(&golden["means"][name]);
+        assert!(printed.iter().all(|row| row.len() == measures.len()) && means.len() == measures.len());
+        for (m, measure) in measures.iter().enumerate() {
+            let found: Vec<f64> = queries.iter().map(|list| value(*measure, &convention, list)).collect();
+            let mean = found.iter().sum::<f64>() / 12.0;
+            let rows = found.iter().zip(&printed).map(|(found, row)| (*found, row[m]));
+            for (found, printed) in rows.chain([(mean, means[m])]) {
+                // Printed with fifteen digits.
+                assert_close(found, printed, 0.0, 1e-12, &measure.to_string());
+                compared += 1;
+            }
         }
     }
-    assert_eq!(compared, 21 * features.len());
-    assert_eq!(compared, 273);
+    assert_eq!(compared, 13 * (16 + 1 + 16));
 }

@@ -1,8 +1,9 @@
-//! `golden/rax.json`: google/rax's own tests of its metrics, under the convention `rax`.
+//! `expected/rax.json`: google/rax's own tests of its metrics, under the convention `rax`.
 
 use burn_rank::measure::{Convention, Measure};
 use serde_json::Value;
 
+use crate::common::expected_json;
 use crate::measure_lists::{List, Tally, assert_close, lists, number, numbers, value};
 
 fn measure(case: &Value) -> Option<Measure> {
@@ -32,8 +33,7 @@ fn mean(values: &[f64]) -> f64 {
 
 #[test]
 fn every_metric_agrees() {
-    let Some(path) = crate::common::shared("golden/rax.json") else { return };
-    let golden: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let golden: Value = expected_json("rax.json");
     let mut tally = Tally::default();
     for case in golden["cases"].as_array().unwrap() {
         let function = case["function"].as_str().unwrap();

@@ -1,8 +1,9 @@
-//! `golden/tfr_metrics.json`: TensorFlow Ranking's own tests of its metrics, under the convention `tfranking`.
+//! `expected/tfr_metrics.json`: TensorFlow Ranking's own tests of its metrics, under the convention `tfranking`.
 
 use burn_rank::measure::{Convention, Gain, Measure};
 use serde_json::Value;
 
+use crate::common::expected_json;
 use crate::measure_lists::{Tally, assert_close, lists, number, numbers, value};
 
 fn measure(case: &Value) -> Option<Measure> {
@@ -32,8 +33,7 @@ fn convention(case: &Value) -> Convention {
 
 #[test]
 fn every_metric_agrees() {
-    let Some(path) = crate::common::shared("golden/tfr_metrics.json") else { return };
-    let golden: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let golden: Value = expected_json("tfr_metrics.json");
     let mut tally = Tally::default();
     for case in golden["cases"].as_array().unwrap() {
         let Some(measure) = measure(case) else {

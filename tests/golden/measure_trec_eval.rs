@@ -1,4 +1,4 @@
-//! `golden/trec_eval`: the outputs of trec_eval 10.0, line by line.
+//! `expected/trec_eval`: the outputs of trec_eval 10.0, line by line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,20 @@ use burn_rank::measure::trec_eval::{
     Judgement, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
 };
 
-use crate::common::{lines_within, shared};
+use crate::common::{expected_text, lines_within};
 
 type ByQuery<T> = BTreeMap<String, Vec<(String, T)>>;
 
-fn fields<T>(file: &str, id: usize, value: impl Fn(&[&str]) -> T) -> Option<ByQuery<T>> {
+fn fields<T>(file: &str, id: usize, value: impl Fn(&[&str]) -> T) -> ByQuery<T> {
     let mut by_query = ByQuery::new();
-    for line in std::fs::read_to_string(shared(&format!("golden/trec_eval/{file}"))?).unwrap().lines() {
+    for line in expected_text(&format!("trec_eval/{file}")).lines() {
         if line.starts_with('#') {
             continue;
         }
         let fields: Vec<&str> = line.split_whitespace().collect();
         by_query.entry(fields[0].to_string()).or_default().push((fields[id].to_string(), value(&fields)));
     }
-    Some(by_query)
+    by_query
 }
 
 /// All lines that we print; with `complete`, every query of the qrels counts.
@@ -56,26 +56,24 @@ fn output(
     options: TrecOptions,
     each: bool,
     complete: bool,
-) -> Option<String> {
-    let qrels = fields(qrels, 2, |fields| fields[3].parse().unwrap())?;
-    let run = fields(run, 2, |fields| fields[4].parse().unwrap())?;
-    Some(lines(&qrels, &run, measures, options, each, complete))
+) -> String {
+    let qrels = fields(qrels, 2, |fields| fields[3].parse().unwrap());
+    let run = fields(run, 2, |fields| fields[4].parse().unwrap());
+    lines(&qrels, &run, measures, options, each, complete)
 }
 
 /// The lines of `found` in a file of trec_eval's.
 #[track_caller]
-fn compare(found: &str, expected: &str) -> Option<(usize, BTreeSet<String>)> {
-    lines_within(found, &format!("golden/trec_eval/{expected}"))
+fn compare(found: &str, expected: &str) -> (usize, BTreeSet<String>) {
+    lines_within(found, &format!("trec_eval/{expected}"))
 }
 
 #[test]
 fn the_default_output_is_the_same() {
     for qrels in ["qrels.test", "qrels.test.with-comments"] {
         let measures = TrecMeasure::official();
-        let Some(found) = output(qrels, "results.test", &measures, TrecOptions::default(), false, false) else {
-            return;
-        };
-        assert_eq!(compare(&found, "out.test").unwrap(), (30, BTreeSet::new()));
+        let found = output(qrels, "results.test", &measures, TrecOptions::default(), false, false);
+        assert_eq!(compare(&found, "out.test"), (30, BTreeSet::new()));
     }
 }
 
@@ -92,30 +90,27 @@ fn not_offered(summary_only: bool) -> BTreeSet<String> {
 fn all_measures_by_query_are_the_same() {
     let measures = TrecMeasure::all_trec();
     let options = TrecOptions::default();
-    let Some(summary) = output("qrels.test", "results.test", &measures, options, false, false) else { return };
-    assert_eq!(compare(&summary, "out.test.a").unwrap(), (94, not_offered(true)));
-    let by_query = output("qrels.test", "results.test", &measures, options, true, false).unwrap();
-    assert_eq!(compare(&by_query, "out.test.aq").unwrap(), (364, not_offered(false)));
-    let complete = output("qrels.test", "results.trunc", &measures, options, true, true).unwrap();
-    assert_eq!(compare(&complete, "out.test.aqc").unwrap(), (364, not_offered(false)));
+    let summary = output("qrels.test", "results.test", &measures, options, false, false);
+    assert_eq!(compare(&summary, "out.test.a"), (94, not_offered(true)));
+    let by_query = output("qrels.test", "results.test", &measures, options, true, false);
+    assert_eq!(compare(&by_query, "out.test.aq"), (364, not_offered(false)));
+    let complete = output("qrels.test", "results.trunc", &measures, options, true, true);
+    assert_eq!(compare(&complete, "out.test.aqc"), (364, not_offered(false)));
 }
 
 #[test]
 fn parameters_of_measures_are_read_as_trec_eval_reads_them() {
     let asked = "iprec_at_recall..10,.20,.25,.75,.50 P.5,7,3 recall.20,2000 Rprec_mult.5.0,0.2,0.35 ndcg_cut.10,20,23 success.2,5,20";
     let measures: Vec<TrecMeasure> = asked.split(' ').flat_map(|name| TrecMeasure::read(name).unwrap()).collect();
-    let Some(found) = output("qrels.test", "results.test", &measures, TrecOptions::default(), true, false) else {
-        return;
-    };
+    let found = output("qrels.test", "results.test", &measures, TrecOptions::default(), true, false);
     let others = ["11pt_avg_.25,.5,.75", "ndcg_1=3,2=9,4=4.5", "utility_2,-1,0,0"].map(String::from);
-    assert_eq!(compare(&found, "out.test.meas_params").unwrap(), (76, BTreeSet::from(others)));
+    assert_eq!(compare(&found, "out.test.meas_params"), (76, BTreeSet::from(others)));
 }
 
 #[test]
 fn a_depth_cuts_every_ranking() {
     let at_depth = TrecOptions { depth: Some(20), ..TrecOptions::default() };
     let cut = output("qrels.test", "results.test", &[TrecMeasure::Map, TrecMeasure::Ndcg], at_depth, true, false);
-    let Some(cut) = cut else { return };
     let whole = output(
         "qrels.test",
         "results.test",
@@ -126,7 +121,7 @@ fn a_depth_cuts_every_ranking() {
     );
     let values =
         |lines: &str| lines.lines().map(|line| line.rsplit('\t').next().unwrap().to_string()).collect::<Vec<_>>();
-    let (cut, whole) = (values(&cut), values(&whole.unwrap()));
+    let (cut, whole) = (values(&cut), values(&whole));
     // The mean of AP at a depth is the same; the ideal of NDCG knows no depth, so that its values are lower or equal.
     for (cut, whole) in cut.chunks(2).zip(whole.chunks(2)) {
         assert_eq!(cut[0], whole[0]);
@@ -140,12 +135,12 @@ fn a_relevance_level_is_a_threshold_for_the_binary_measures_only() {
     let measures: Vec<TrecMeasure> =
         TrecMeasure::all_trec().into_iter().filter(|measure| !measure.to_string().contains("ndcg")).collect();
     let at_level = TrecOptions { relevance_level: 2, ..TrecOptions::default() };
-    let Some(found) = output("qrels.rel_level", run, &measures, at_level, true, false) else { return };
-    let mut judged = fields("qrels.rel_level", 2, |fields| fields[3].parse::<i32>().unwrap()).unwrap();
+    let found = output("qrels.rel_level", run, &measures, at_level, true, false);
+    let mut judged = fields("qrels.rel_level", 2, |fields| fields[3].parse::<i32>().unwrap());
     for (_, relevance) in judged.values_mut().flatten() {
         *relevance = (*relevance).min(i32::from(*relevance >= 2));
     }
-    let run = fields(run, 2, |fields| fields[4].parse::<f32>().unwrap()).unwrap();
+    let run = fields(run, 2, |fields| fields[4].parse::<f32>().unwrap());
     assert_eq!(lines(&judged, &run, &measures, TrecOptions::default(), true, false), found);
     // NDCG keeps its gains.
     let ndcg = |options| output("qrels.rel_level", "results.test", &[TrecMeasure::Ndcg], options, true, false);

@@ -1,4 +1,4 @@
-//! `golden/surrogates.json`: value and gradient of every surrogate and baseline in float64, from a transcription of
+//! `expected/surrogates.json`: value and gradient of every surrogate and baseline in float64, from a transcription of
 //! the formulas.
 
 use std::collections::BTreeMap;
@@ -19,8 +19,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let Some(path) = crate::common::shared("golden/surrogates.json") else { return Vec::new() };
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    crate::common::expected_json("surrogates.json")
 }
 
 /// Largest deviation of value and gradient from the case, relative where the expected value exceeds 1.

@@ -1,5 +1,6 @@
 //! The devices that the suite runs on.
 
+use std::io::Write;
 use std::sync::OnceLock;
 
 use burn::tensor::{DType, Device};
@@ -30,7 +31,8 @@ pub fn devices() -> &'static [Present] {
             .filter_map(|backend| match device::open(backend.name) {
                 Ok(device) => Some(present(backend.name, device)),
                 Err(error) => {
-                    eprintln!("skipped: {error}");
+                    // Not by `eprintln!`, whose lines of tests that pass are not shown.
+                    let _ = writeln!(std::io::stderr(), "skipped on {}: {error}", backend.name);
                     None
                 }
             })

@@ -145,6 +145,8 @@ fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use burn::backend::ops::FloatTensorOps;
     use burn::tensor::{Device, Distribution, Tensor, TensorData};
     use burn_cubecl::CubeBackend;
@@ -166,7 +168,13 @@ mod tests {
 
     /// Two lists of three documents on the first device; none where there is no device.
     fn scores() -> Option<CubeTensor> {
-        gpu().map(|_| {
+        let gpu = gpu();
+        if gpu.is_none() {
+            // Not by `eprintln!`, whose lines of tests that pass are not shown.
+            let test = std::thread::current();
+            let _ = writeln!(std::io::stderr(), "skipped: {} needs a GPU", test.name().unwrap_or("a test"));
+        }
+        gpu.map(|_| {
             let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
             CubeBackend::float_from_data(data, &CubeDevice::default())
         })

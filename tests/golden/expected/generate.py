@@ -57,6 +57,15 @@ def of_sklearn(scores, labels):
     return values
 
 
+def of_exponential_gains(scores, labels):
+    """Gains as relevances: NDCG of exponential gains, tied documents averaged over their orders."""
+    if len(labels) == 1 or not any(labels):
+        return {}
+    gains = [2.0**label - 1.0 for label in labels]
+    values = {f"ndcg@{k}": ndcg_score([gains], [scores], k=k) for k in CUTOFFS}
+    return {**values, "ndcg": ndcg_score([gains], [scores])}
+
+
 def of_lightgbm(scores, labels):
     values = {}
     for metric in ("ndcg", "map"):
@@ -88,6 +97,7 @@ def of_xgboost(scores, labels):
 def peers():
     packages = {
         "sklearn": (of_sklearn, f"scikit-learn {sklearn.__version__}, SciPy {scipy.__version__} for kendall_tau"),
+        "standard": (of_exponential_gains, f"scikit-learn {sklearn.__version__}, gains 2^label - 1 as its relevances"),
         "lightgbm": (of_lightgbm, f"LightGBM {lightgbm.__version__}"),
         "xgboost": (of_xgboost, f"XGBoost {xgboost.__version__}; binary labels for map and p; six printed digits"),
     }

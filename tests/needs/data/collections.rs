@@ -1,12 +1,11 @@
-//! Published collections are read as their descriptions say, and TREC files as trec_eval's own.
+//! Published collections are read as their descriptions say.
 
 use std::path::PathBuf;
 
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::trec::{Qrels, RunQuery, read_run};
-use burn_rank::data::{DataError, Dataset, Fold, Normaliser, NormaliserKind, folds};
+use burn_rank::data::{Dataset, Fold, Normaliser, NormaliserKind, folds};
 
-use crate::common::shared;
+use super::shared;
 
 fn set(paths: &[PathBuf]) -> Dataset {
     let data = read(paths, &ReadOptions::default()).unwrap();
@@ -29,9 +28,8 @@ fn check_folds(folds: &[Fold], expected: (usize, usize, usize)) {
     }
 }
 
-#[test]
-fn letor_3_ohsumed() {
-    let Some(folder) = shared("data/letor3-ohsumed") else { return };
+pub fn letor_3_ohsumed() {
+    let folder = shared("data/letor3-ohsumed").unwrap();
     let folds = folds::discover(&folder).unwrap();
     check_folds(&folds, (106, 16_140, 45));
     let mut data = set(&folds.iter().flat_map(|fold| fold.test.clone()).collect::<Vec<_>>());
@@ -48,17 +46,15 @@ fn letor_3_ohsumed() {
     assert!(differences.fold(0.0, f32::max) < 2e-6);
 }
 
-#[test]
-fn letor_2_ohsumed_in_parts_with_crlf() {
-    let Some(folder) = shared("data/letor2-ohsumed") else { return };
+pub fn letor_2_ohsumed_in_parts_with_crlf() {
+    let folder = shared("data/letor2-ohsumed").unwrap();
     let folds = folds::discover(&folder).unwrap();
     assert_eq!(folds[3].train, ["S4.txt", "S5.txt", "S1.txt"].map(|name| folder.join(name)));
     check_folds(&folds, (106, 16_140, 25));
 }
 
-#[test]
-fn letor_4_mq2008() {
-    let Some(folder) = shared("data/mq2008") else { return };
+pub fn letor_4_mq2008() {
+    let folder = shared("data/mq2008").unwrap();
     let folds = folds::discover(&folder).unwrap();
     check_folds(&folds, (784, 15_211, 46));
     let data = set(&folds.iter().flat_map(|fold| fold.test.clone()).collect::<Vec<_>>());
@@ -66,9 +62,8 @@ fn letor_4_mq2008() {
     assert!(data.document_ids.iter().all(|id| id.starts_with("GX") && !id.contains(' ')));
 }
 
-#[test]
-fn mslr_sample() {
-    let Some(path) = shared("data/mslr-sample/sample.txt") else { return };
+pub fn mslr_sample() {
+    let path = shared("data/mslr-sample/sample.txt").unwrap();
     let data = set(&[path]);
     assert_eq!(shape(&data), (54, 5_575, 136));
     let statistics = data.statistics();
@@ -83,50 +78,10 @@ fn mslr_sample() {
     assert_eq!(set(&[copy]), data);
 }
 
-#[test]
-fn lightgbm_group_sizes() {
-    let Some(folder) = shared("data/lightgbm-lambdarank") else { return };
+pub fn lightgbm_group_sizes() {
+    let folder = shared("data/lightgbm-lambdarank").unwrap();
     let options = ReadOptions { features: Some(300), ..ReadOptions::default() };
     for (name, expected) in [("rank.train", (201, 3_005, 300)), ("rank.test", (50, 768, 300))] {
         assert_eq!(shape(&read(&[folder.join(name)], &options).unwrap()), expected);
-    }
-}
-
-#[test]
-fn trec_eval_judgements_and_runs() {
-    let Some(folder) = shared("golden/trec_eval") else { return };
-    let qrels = Qrels::read(&folder.join("qrels.test")).unwrap();
-    // Comments fill whole lines; the `#` in one document's name is no comment.
-    let commented = Qrels::read(&folder.join("qrels.test.with-comments")).unwrap();
-    for query in &qrels.queries {
-        let mut judgements: Vec<(String, i32)> =
-            commented.judgements(query).iter().map(|found| (found.id.replace('#', ""), found.relevance)).collect();
-        judgements.sort_unstable();
-        let plain: Vec<(String, i32)> =
-            qrels.judgements(query).iter().map(|found| (found.id.to_owned(), found.relevance)).collect();
-        assert!(judgements == plain, "query {query}");
-    }
-    assert_eq!(commented.relevance("301", "CR#93E-1860"), Some(0));
-    let text = std::fs::read_to_string(folder.join("qrels.test")).unwrap();
-    for line in text.lines() {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(qrels.relevance(fields[0], fields[2]), fields[3].parse().ok());
-    }
-    // In `results.trunc` the lines of two queries are mixed, and text follows the tag.
-    for name in ["results.test", "results.trunc"] {
-        let documents = |run: RunQuery| {
-            let documents = run.documents.iter().map(|document| (document.id.to_owned(), document.score));
-            Ok::<_, DataError>((run.query.to_owned(), documents.collect::<Vec<_>>()))
-        };
-        let run = read_run(&folder.join(name), documents).unwrap();
-        assert_eq!(run.tag, "STANDARD");
-        let text = std::fs::read_to_string(folder.join(name)).unwrap();
-        for (query, documents) in &run.queries {
-            let fields = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-            let expected = fields.filter(|fields| fields[0] == query);
-            let expected: Vec<_> = expected.map(|fields| (fields[2].to_owned(), fields[4].parse().unwrap())).collect();
-            assert_eq!(*documents, expected, "{name}, query {query}");
-        }
-        assert_eq!(run.queries.iter().map(|(_, documents)| documents.len()).sum::<usize>(), text.lines().count());
     }
 }

@@ -1,0 +1,35 @@
+//! What `tests/golden/format_1/` holds: saved rankers, generated queries, the bits of their scores.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use burn_rank::data::letor::{ReadOptions, read};
+use burn_rank::ranker::Ranker;
+
+/// Bits of the scores in hexadecimal by instruction set; under [`EVERY`] where they do not depend on it.
+pub type Bits = BTreeMap<String, Vec<String>>;
+
+pub const EVERY: &str = "every";
+
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format_1")
+}
+
+/// The recorded bits by ranker.
+pub fn recorded() -> BTreeMap<String, Bits> {
+    serde_json::from_str(&std::fs::read_to_string(folder().join("bits.json")).unwrap()).unwrap()
+}
+
+/// What a saved ranker gives the generated queries in `queries.txt`.
+pub fn scores(name: &str) -> Vec<f32> {
+    let device = Device::flex();
+    let ranker = Ranker::load(&folder().join(name).with_extension("safetensors"), &device).unwrap();
+    assert_eq!(ranker.metadata().versions.format, 1, "{name}");
+    let queries = read(&[folder().join("queries.txt")], &ReadOptions::default()).unwrap();
+    ranker.predict(&queries, &device).unwrap()
+}
+
+pub fn bits(scores: &[f32]) -> Vec<String> {
+    scores.iter().map(|score| format!("{:08x}", score.to_bits())).collect()
+}

@@ -1,0 +1,45 @@
+//! TREC files are read as trec_eval's own: `expected/trec_eval`.
+
+use burn_rank::data::DataError;
+use burn_rank::data::trec::{Qrels, RunQuery, read_run};
+
+use crate::common::expected;
+
+#[test]
+fn trec_eval_judgements_and_runs() {
+    let folder = expected("trec_eval");
+    let qrels = Qrels::read(&folder.join("qrels.test")).unwrap();
+    // Comments fill whole lines; the `#` in one document's name is no comment.
+    let commented = Qrels::read(&folder.join("qrels.test.with-comments")).unwrap();
+    for query in &qrels.queries {
+        let mut judgements: Vec<(String, i32)> =
+            commented.judgements(query).iter().map(|found| (found.id.replace('#', ""), found.relevance)).collect();
+        judgements.sort_unstable();
+        let plain: Vec<(String, i32)> =
+            qrels.judgements(query).iter().map(|found| (found.id.to_owned(), found.relevance)).collect();
+        assert!(judgements == plain, "query {query}");
+    }
+    assert_eq!(commented.relevance("301", "CR#93E-1860"), Some(0));
+    let text = std::fs::read_to_string(folder.join("qrels.test")).unwrap();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(qrels.relevance(fields[0], fields[2]), fields[3].parse().ok());
+    }
+    // In `results.trunc` the lines of two queries are mixed, and text follows the tag.
+    for name in ["results.test", "results.trunc"] {
+        let documents = |run: RunQuery| {
+            let documents = run.documents.iter().map(|document| (document.id.to_owned(), document.score));
+            Ok::<_, DataError>((run.query.to_owned(), documents.collect::<Vec<_>>()))
+        };
+        let run = read_run(&folder.join(name), documents).unwrap();
+        assert_eq!(run.tag, "STANDARD");
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        for (query, documents) in &run.queries {
+            let fields = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let expected = fields.filter(|fields| fields[0] == query);
+            let expected: Vec<_> = expected.map(|fields| (fields[2].to_owned(), fields[4].parse().unwrap())).collect();
+            assert_eq!(*documents, expected, "{name}, query {query}");
+        }
+        assert_eq!(run.queries.iter().map(|(_, documents)| documents.len()).sum::<usize>(), text.lines().count());
+    }
+}

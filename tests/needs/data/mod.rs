@@ -1,0 +1,17 @@
+//! The research data.
+
+pub mod ada_rank;
+pub mod collections;
+pub mod published_features;
+
+use std::path::{Path, PathBuf};
+
+/// `path` inside the folder that `BURN_RANK_SHARED` names, else inside `../shared` beside the repository.
+pub fn shared(path: &str) -> Result<PathBuf, String> {
+    let (root, name) = match std::env::var_os("BURN_RANK_SHARED") {
+        Some(root) => (PathBuf::from(&root), root.to_string_lossy().into_owned()),
+        None => (Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), "../shared".into()),
+    };
+    let found = root.join(path);
+    if found.exists() { Ok(found) } else { Err(format!("no {name}/{path}")) }
+}

@@ -1,0 +1,134 @@
+//! Disks that are full or read-only: an error, and nothing lost.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::common::bench::{Bench, SMALL, files};
+
+/// A file system in memory, of its own size.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(bench: &Bench, size: &str) -> Result<Self, String> {
+        let path = bench.path("disk");
+        fs::create_dir(&path).unwrap();
+        let options = format!("size={size}");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "none"]).arg(&path).output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Ok(Self(path));
+        }
+        Err("no right to mount a file system of its own size".into())
+    }
+
+    fn make_read_only(&self) {
+        assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0).status().unwrap().success());
+    }
+
+    /// Leaves no byte free; the name of the file that takes the room.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.join("filler");
+        let mut file = fs::File::create(&path).unwrap();
+        while file.write_all(&[0; 512]).is_ok() {}
+        path
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Whether a file system may be mounted here, which takes root.
+pub fn mounts() -> Result<(), String> {
+    Disk::mount(&Bench::default(), "64k").map(drop)
+}
+
+fn trained(bench: &Bench) {
+    bench.write("small.toml", SMALL);
+    bench.output(&["train", "small.toml", "--out", "run"]);
+    bench.output(&["synth", "--queries", "4", "--features", "10", "--out", "data.txt"]);
+}
+
+/// Each command that writes a file, writing `disk/OUT`.
+fn writers() -> [(&'static str, Vec<&'static str>); 3] {
+    [
+        ("data.txt", vec!["synth", "--queries", "50", "--out", "disk/data.txt"]),
+        ("scores.txt", vec!["predict", "run/ranker.safetensors", "data.txt", "--out", "disk/scores.txt"]),
+        ("ranker.onnx", vec!["convert", "run/ranker.safetensors", "disk/ranker.onnx"]),
+    ]
+}
+
+/// What each command overwrites keeps its bytes, and no temporary file stays.
+fn nothing_is_lost(bench: &Bench, disk: &Path, code: i32, words: &str) {
+    let before = files(disk);
+    for (name, args) in writers() {
+        let output = bench.run(&args).code(code).get_output().stderr.clone();
+        let message = String::from_utf8(output).unwrap();
+        assert!(message.contains(name) && message.contains(words), "{message}");
+        assert_eq!(fs::read_to_string(disk.join(name)).unwrap(), "precious", "{name}");
+    }
+    assert_eq!(files(disk), before);
+}
+
+pub fn a_full_disk_keeps_what_it_has() {
+    let bench = Bench::default();
+    let disk = Disk::mount(&bench, "64k").unwrap();
+    trained(&bench);
+    for (name, _) in writers() {
+        fs::write(disk.0.join(name), "precious").unwrap();
+    }
+    disk.fill();
+    nothing_is_lost(&bench, &disk.0, 1, "No space left");
+}
+
+pub fn a_read_only_disk_keeps_what_it_has() {
+    let bench = Bench::default();
+    let disk = Disk::mount(&bench, "1m").unwrap();
+    trained(&bench);
+    for (name, _) in writers() {
+        fs::write(disk.0.join(name), "precious").unwrap();
+    }
+    disk.make_read_only();
+    nothing_is_lost(&bench, &disk.0, 2, "Read-only file system");
+    for command in ["train", "cv"] {
+        let message = bench.refused(&[command, "small.toml", "--out", "disk/run"]);
+        assert!(message.contains("disk/run") && message.contains("cannot write"), "{message}");
+    }
+}
+
+/// A run that meets a full disk ends with an error; with room again, `--resume` gives the bytes of a run that met none.
+pub fn a_run_comes_back_after_a_full_disk() {
+    const GRADIENT: &str = "[learner]\nkind = \"gradient\"\nepochs = 4\nbatch_queries = 8\n";
+    const TREES: &str = "[learner]\nkind = \"boosted_trees\"\nrounds = 8\n";
+    for learner in [GRADIENT, TREES] {
+        let config = format!("{}{learner}", SMALL.split("[learner]").next().unwrap());
+        let config =
+            if learner == TREES { config.replace("[scorer]\nkind = \"mlp\"\nhidden = [8]\n", "") } else { config };
+        for room in [0usize, 4, 12, 24] {
+            let bench = Bench::default();
+            let disk = Disk::mount(&bench, "96k").unwrap();
+            bench.write("run.toml", &config);
+            let filler = disk.fill();
+            let taken = fs::metadata(&filler).unwrap().len();
+            fs::File::options().write(true).open(&filler).unwrap().set_len(taken - (room << 10) as u64).unwrap();
+            let ended = bench.run(&["train", "run.toml", "--out", "disk/run"]);
+            let output = ended.get_output();
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            if !output.status.success() {
+                assert_eq!(output.status.code(), Some(1), "{room} KiB: {message}");
+                assert!(message.contains("No space left") && !message.contains("panicked"), "{room} KiB: {message}");
+                assert!(files(&disk.0.join("run")).iter().all(|name| !name.ends_with(".partial")), "{room} KiB");
+            }
+            fs::remove_file(filler).unwrap();
+            bench.output(&["train", "run.toml", "--out", "disk/run", "--resume"]);
+            bench.output(&["train", "run.toml", "--out", "whole"]);
+            for name in ["ranker.safetensors", "report.json"] {
+                let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
+                assert_eq!(read("disk/run"), read("whole"), "{room} KiB: {name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Tests that need what not every machine has: the research data, which may not be passed on with the repository; a
+//! browser; packages of Python; the right to mount a file system. libtest has no word for a test that did not run, so
+//! this suite has a harness of its own: a test whose need is not met is listed as ignored, with what is lacking, and the
+//! last line counts them. CONTRIBUTING.md says how to meet each need.
+//!
+//! `#[test]` means nothing here. A test is a `pub fn` that stands in [`tests`].
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../golden/measure_lists.rs"]
+#[allow(dead_code, reason = "the golden suite uses the rest")]
+mod measure_lists;
+
+mod browser;
+mod data;
+mod disk;
+mod export_page;
+mod format_1;
+mod terminal;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use data::shared;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// A test by its path, and what it needs.
+macro_rules! test {
+    ($test:path, $($need:expr),+) => {
+        trial(stringify!($test), Ok(())$(.and_then(|()| $need.map(|_| ())))+, $test)
+    };
+}
+
+fn trial(name: &str, need: Result<(), String>, test: fn()) -> Trial {
+    let trial = Trial::test(name, move || {
+        test();
+        Ok(())
+    });
+    match need {
+        Ok(()) => trial,
+        // `--ignored` runs it all the same, and it fails.
+        Err(lacking) => trial.with_kind(format!("skipped: {lacking}")).with_ignored_flag(true),
+    }
+}
+
+/// The compiler names a `pub fn` that is not in [`tests`], but is silent about `#[test]`, which it leaves out.
+fn every_test_is_listed() -> Result<(), Failed> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/needs");
+    for entry in std::fs::read_dir(&folder)?.chain(std::fs::read_dir(folder.join("data"))?) {
+        let path = entry?.path();
+        if path.is_dir() {
+            continue;
+        }
+        let lost = std::fs::read_to_string(&path)?.lines().any(|line| line.trim() == "#[test]");
+        if lost {
+            return Err(format!("{}: a test here is a `pub fn` that main.rs lists", path.display()).into());
+        }
+    }
+    Ok(())
+}
+
+fn tests() -> Vec<Trial> {
+    let mounts = disk::mounts();
+    vec![
+        Trial::test("every_test_is_listed", every_test_is_listed),
+        test!(data::ada_rank::map_by_fold_on_letor_2_ohsumed, shared("data/letor2-ohsumed")),
+        test!(data::ada_rank::each_feature_once_gives_the_same_mean_to_four_digits, shared("data/letor2-ohsumed")),
+        test!(browser::a_browser_sees_pages_that_fit_in_light_and_dark, browser::found()),
+        test!(data::collections::letor_3_ohsumed, shared("data/letor3-ohsumed")),
+        test!(data::collections::letor_2_ohsumed_in_parts_with_crlf, shared("data/letor2-ohsumed")),
+        test!(data::collections::letor_4_mq2008, shared("data/mq2008")),
+        test!(data::collections::mslr_sample, shared("data/mslr-sample/sample.txt")),
+        test!(data::collections::lightgbm_group_sizes, shared("data/lightgbm-lambdarank")),
+        test!(disk::a_full_disk_keeps_what_it_has, mounts.clone()),
+        test!(disk::a_read_only_disk_keeps_what_it_has, mounts.clone()),
+        test!(disk::a_run_comes_back_after_a_full_disk, mounts),
+        test!(export_page::the_python_of_the_page_on_exports_reads_exports, export_page::packages()),
+        test!(format_1::every_ranker_scores_to_the_bit, format_1::recorded_here()),
+        test!(
+            data::published_features::every_published_number_agrees,
+            shared("data/letor2-ohsumed"),
+            shared(data::published_features::FIGURES)
+        ),
+        test!(terminal::a_terminal_gets_the_dashboard_and_the_table, terminal::lent()),
+    ]
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let conclusion = libtest_mimic::run(&arguments, tests());
+    if conclusion.num_ignored > 0 && !arguments.list {
+        let asked = conclusion.num_passed + conclusion.num_failed + conclusion.num_ignored;
+        eprintln!(
+            "skipped: {} of {asked} tests, which need what this machine lacks (see \"Tests that need something\" in \
+             CONTRIBUTING.md)\n",
+            conclusion.num_ignored
+        );
+    }
+    conclusion.exit_code()
+}
