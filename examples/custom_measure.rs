@@ -7,7 +7,10 @@
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use burn_rank::data::{RankingBatch, SynthConfig};
-use burn_rank::loss::{Family, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction, Surrogate};
+use burn_rank::loss::{
+    AnyRelaxation, Approximate, Exact, Expected, Gumbel, Indicator, MeasureContext, PositionFunction, PositionMeasure,
+    RankingLoss, Reduction, Surrogate,
+};
 use burn_rank::op::Step;
 use burn_rank::scorer::ScorerConfig;
 
@@ -37,16 +40,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let RankingBatch { features, labels, mask, .. } = batch;
 
     let measure = RankBiasedPrecision { persistence: 0.8 };
-    let exact = Surrogate::new(measure.clone(), Family::Exact)?;
-    let families = [
-        Family::Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic },
-        Family::Indicator { sigma: 0.5 },
-        Family::Expected { sigma: 0.5 },
-        Family::Gumbel { samples: 4, seed: 1, alpha: 10.0, beta: 10.0, step: Step::Logistic },
+    let exact = Surrogate::new(measure.clone(), Exact)?;
+    let relaxations = [
+        AnyRelaxation::Approximate(Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic }),
+        AnyRelaxation::Indicator(Indicator { sigma: 0.5 }),
+        AnyRelaxation::Expected(Expected::new(0.5)),
+        AnyRelaxation::Gumbel(Gumbel { samples: 4, seed: 1, alpha: 10.0, beta: 10.0, step: Step::Logistic }),
     ];
     println!("{:<92} before  after", "rank-biased precision of a linear scorer trained through");
-    for family in families {
-        let loss = Surrogate::new(measure.clone(), family.clone())?;
+    for relaxation in relaxations {
+        let loss = Surrogate::new(measure.clone(), relaxation.clone())?;
         let mut scorer = ScorerConfig::default().init(data.feature_count, 1, &Device::flex().autodiff())?;
         let mut optimizer = AdamConfig::new().init();
         let value = |scores: Tensor<2>| {
@@ -61,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             scorer = optimizer.step(0.05, scorer, gradients);
         }
         let after = value(scorer.forward(features.clone(), mask.clone()));
-        println!("{:<92} {before:.4}  {after:.4}", format!("{family:?}"));
+        println!("{:<92} {before:.4}  {after:.4}", format!("{relaxation:?}"));
     }
     Ok(())
 }

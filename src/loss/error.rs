@@ -98,6 +98,18 @@ pub enum LossError {
         /// The score.
         found: f64,
     },
+    /// A measure that asks for something that a relaxation does not define.
+    #[error(
+        "{measure} uses {operation}, which the {relaxation} relaxation does not define: expected another relaxation"
+    )]
+    Undefined {
+        /// Name of the measure.
+        measure: &'static str,
+        /// Name of the relaxation.
+        relaxation: &'static str,
+        /// The operation of [`MeasureContext`](super::MeasureContext).
+        operation: &'static str,
+    },
     /// A query weight that is negative or not finite.
     #[error("query {}: weight {found}, expected a finite number >= 0", .query + 1)]
     Weight {

@@ -1,9 +1,12 @@
 //! `explain`: value, loss and gradient of one list, as `burn-rank loss NAME` prints them.
 
+use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use super::{LossError, Orientation, RankingLoss, Reduction, check_batch};
+use super::check::check_batch;
+use super::error::LossError;
+use super::ranking_loss::{Orientation, RankingLoss};
 
 /// What a loss says about one list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

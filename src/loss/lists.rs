@@ -2,7 +2,7 @@
 
 use burn::tensor::{Bool, Tensor};
 
-use super::LossError;
+use super::error::LossError;
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 

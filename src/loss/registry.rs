@@ -1,95 +1,45 @@
 //! The registry: every loss once, with its documentation, defaults and constructor. The command line, configuration
 //! files, the property suite, the benchmarks and the documentation read it.
 
-use burn::config::Config;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{LossError, RankingLoss};
+use super::entry::{LossEntry, Smoothing};
+use super::error::LossError;
+use super::ranking_loss::RankingLoss;
+use super::{listwise, pairwise, pointwise, surrogate};
 use crate::text::nearest;
 
 /// Every registered loss, by name.
 pub static LOSSES: &[LossEntry] = &[
-    super::approx_ap::ENTRY,
-    super::approx_dcg::ENTRY,
-    super::approx_kendall_tau::ENTRY,
-    super::approx_ndcg::ENTRY,
-    super::approx_precision::ENTRY,
-    super::approx_rr::ENTRY,
-    super::fidelity::ENTRY,
-    super::lambda_loss::ENTRY,
-    super::lambda_ndcg::ENTRY,
-    super::list_mle::ENTRY,
-    super::list_net::ENTRY,
-    super::mse_gain::ENTRY,
-    super::neural_ndcg::ENTRY,
-    super::pairwise_exponential::ENTRY,
-    super::pairwise_hinge::ENTRY,
-    super::pairwise_squared_hinge::ENTRY,
-    super::rank_net::ENTRY,
-    super::smooth_ap_indicator::ENTRY,
-    super::smooth_ap_rank::ENTRY,
-    super::smooth_dcg::ENTRY,
-    super::smooth_ndcg::ENTRY,
-    super::smooth_precision::ENTRY,
-    super::smooth_rr::ENTRY,
-    super::soft_dcg::ENTRY,
-    super::soft_ndcg::ENTRY,
-    super::soft_precision::ENTRY,
-    super::softmax_cross_entropy::ENTRY,
+    surrogate::approx_ap::ENTRY,
+    surrogate::approx_dcg::ENTRY,
+    pairwise::approx_kendall_tau::ENTRY,
+    surrogate::approx_ndcg::ENTRY,
+    surrogate::approx_precision::ENTRY,
+    surrogate::approx_rr::ENTRY,
+    pairwise::fidelity::ENTRY,
+    pairwise::lambda_loss::ENTRY,
+    pairwise::lambda_ndcg::ENTRY,
+    listwise::list_mle::ENTRY,
+    listwise::list_net::ENTRY,
+    pointwise::mse_gain::ENTRY,
+    listwise::neural_ndcg::ENTRY,
+    pairwise::pairwise_exponential::ENTRY,
+    pairwise::pairwise_hinge::ENTRY,
+    pairwise::pairwise_squared_hinge::ENTRY,
+    pairwise::rank_net::ENTRY,
+    surrogate::smooth_ap_indicator::ENTRY,
+    surrogate::smooth_ap_rank::ENTRY,
+    surrogate::smooth_dcg::ENTRY,
+    surrogate::smooth_ndcg::ENTRY,
+    surrogate::smooth_precision::ENTRY,
+    surrogate::smooth_rr::ENTRY,
+    surrogate::soft_dcg::ENTRY,
+    surrogate::soft_ndcg::ENTRY,
+    surrogate::soft_precision::ENTRY,
+    listwise::softmax_cross_entropy::ENTRY,
 ];
-
-/// Which way a temperature goes when the surrogate sharpens towards its measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharper {
-    /// The surrogate tends to the measure as the parameter grows (`alpha`).
-    Larger,
-    /// The surrogate tends to the measure as the parameter tends to 0 (`sigma`).
-    Smaller,
-}
-
-/// The temperature of a surrogate: what a schedule anneals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Smoothing {
-    /// Name of the parameter.
-    pub parameter: &'static str,
-    /// The direction that sharpens.
-    pub sharper: Sharper,
-}
-
-/// One registered loss.
-#[derive(Debug)]
-pub struct LossEntry {
-    /// Name in configuration files and on the command line.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub summary: &'static str,
-    /// The formula of one query.
-    pub formula: &'static str,
-    /// Time of one query of n documents.
-    pub cost: &'static str,
-    /// Source and equation.
-    pub paper: &'static str,
-    /// The temperature, if it has one.
-    pub smoothing: Option<Smoothing>,
-    /// Whether adding a constant to every score of a query changes nothing.
-    pub shift_invariant: bool,
-    /// Every parameter with its default.
-    pub defaults: fn() -> Map<String, Value>,
-    /// The loss with the given parameters over the defaults.
-    pub build: Build,
-}
-
-impl LossEntry {
-    /// Name of its Rust type in [`loss`](crate::loss); that of its configuration ends in `Config`.
-    pub fn type_name(&self) -> String {
-        let words = self.name.split('_');
-        words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
-    }
-}
-
-/// Builds a loss from the parameters that differ from the defaults.
-pub type Build = fn(&Map<String, Value>) -> Result<Box<dyn RankingLoss>, LossError>;
 
 /// The entry of a name.
 ///
@@ -181,45 +131,6 @@ impl LossSpec {
     }
 }
 
-/// The parameters of a config, as a map.
-pub(super) fn parameters<C: Config>(config: &C) -> Map<String, Value> {
-    match serde_json::to_value(config) {
-        Ok(Value::Object(map)) => map,
-        other => unreachable!("a config is a struct of plain values, not {other:?}"),
-    }
-}
-
-/// `default` with the given parameters laid over it.
-pub(super) fn configure<C: Config>(
-    loss: &'static str,
-    default: C,
-    params: &Map<String, Value>,
-) -> Result<C, LossError> {
-    let mut merged = parameters(&default);
-    let mut config = default;
-    // One key at a time, so that an error can name the parameter.
-    for (key, value) in params {
-        let Some(slot) = merged.get_mut(key) else {
-            let nearest = nearest(key, merged.keys().map(String::as_str));
-            return Err(LossError::UnknownParameter { loss, found: key.clone(), nearest });
-        };
-        *slot = value.clone();
-        config = serde_json::from_value(Value::Object(merged.clone()))
-            .map_err(|error| LossError::parameter(loss, key, value, expectation(&error.to_string())))?;
-    }
-    Ok(config)
-}
-
-/// What serde says it expected, in the words of a configuration file.
-fn expectation(message: &str) -> String {
-    let expected = message.rsplit_once("expected ").map_or(message, |(_, expected)| expected);
-    match expected {
-        "f64" => "a number".into(),
-        "usize" | "u64" => "a whole number, 0 or above".into(),
-        other => other.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -228,7 +139,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::loss::Orientation;
+    use crate::loss::ranking_loss::Orientation;
     use crate::measure::Measure;
 
     fn params(value: Value) -> Map<String, Value> {
@@ -242,10 +153,13 @@ mod tests {
     #[test]
     fn every_loss_file_is_registered_under_its_name() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/loss");
-        let files: BTreeSet<String> = std::fs::read_dir(folder)
-            .expect("the sources are here")
+        let files: BTreeSet<String> = ["listwise", "pairwise", "pointwise", "surrogate"]
+            .iter()
+            .flat_map(|kind| std::fs::read_dir(folder.join(kind)).expect("the sources are here"))
             .map(|entry| entry.expect("readable").path())
-            .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("\nimpl RankingLoss for ")))
+            .filter(|path| {
+                std::fs::read_to_string(path).is_ok_and(|text| text.contains("\n#[derive(Config, Debug)]\n"))
+            })
             .map(|path| path.file_stem().expect("a file name").to_string_lossy().into_owned())
             .collect();
         let registered: BTreeSet<String> = LOSSES.iter().map(|entry| entry.name.to_string()).collect();

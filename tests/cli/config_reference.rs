@@ -19,7 +19,7 @@ use burn_rank::learner::rank_svm::{PairWeighting, RankSvmLoss};
 use burn_rank::learner::registry::LEARNERS;
 use burn_rank::learner::smooth_rank::Optimizer;
 use burn_rank::loss::registry::LOSSES;
-use burn_rank::loss::{DiscountShape, Evaluation, LambdaLossWeights, PairAggregation, TypeTwoBound};
+use burn_rank::loss::{DiscountShape, LambdaLossWeights, PairAggregation, RankExpectationMethod, TypeTwoBound};
 use burn_rank::measure::{
     AveragePrecisionDenominator, AveragePrecisionTies, Convention, Discount, EmptyQuery, Gain, KendallTau, Measure,
     NegativeLabel, PrecisionDenominator, Ties,
@@ -297,7 +297,7 @@ fn every_value_is_named() {
         ("### Values of the parameters", values::<Gain>()),
         ("### Values of the parameters", values::<Step>()),
         ("### Values of the parameters", values::<DiscountShape>()),
-        ("### Values of the parameters", values::<Evaluation>()),
+        ("### Values of the parameters", values::<RankExpectationMethod>()),
         ("### Values of the parameters", values::<LambdaLossWeights>()),
         ("### `ada_rank`", values::<Directions>()),
         ("### `ada_rank`", values::<Emphasis>()),

@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::store::ModuleRecord;
 use burn::tensor::{Device, Tensor};
-use burn_rank::loss::{Family, Ndcg, PrecisionAt, Surrogate, registry};
+use burn_rank::loss::{Exact, Ndcg, PrecisionAt, Surrogate, registry};
 use burn_rank::prelude::*;
 
 /// A model of a user's that holds every loss, by its registered name, beside something to train.
@@ -20,10 +20,10 @@ macro_rules! holder {
 
         impl Holder {
             fn new(device: &Device) -> Self {
-                let exact = Family::Exact;
+                let exact = Exact;
                 Self {
                     linear: LinearConfig::new(3, 1).init(device),
-                    ndcg: Surrogate::new(Ndcg::new().with_k(Some(2)), exact.clone()).unwrap(),
+                    ndcg: Surrogate::new(Ndcg::new().with_k(Some(2)), exact).unwrap(),
                     precision: Surrogate::new(PrecisionAt { k: 2 }, exact).unwrap(),
                     $($field: $config.init().unwrap(),)+
                 }
@@ -122,5 +122,5 @@ fn a_surrogate_outside_a_module_needs_no_clone() {
             list.sum(list.relevance(), &burn_rank::loss::PositionFunction::one(), Some(1))
         }
     }
-    assert_eq!(Surrogate::new(Relevant, Family::Exact).unwrap().name(), "relevant");
+    assert_eq!(Surrogate::new(Relevant, Exact).unwrap().name(), "relevant");
 }

@@ -2,7 +2,7 @@
 //! and would stop at the shorter, or read beyond it.
 
 use burn::tensor::{Device, Tensor};
-use burn_rank::loss::{Family, RankingLoss, Reduction, permutation_scores};
+use burn_rank::loss::{AnyRelaxation, Approximate, Gumbel, RankingLoss, Reduction, permutation_scores};
 use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
 use burn_rank::measure::Discount;
 use burn_rank::op::{
@@ -138,12 +138,12 @@ fn a_measure_of_ones_own_cannot_mix_shapes() {
         (Broken::Function, "position function: values are [1, 3], positions [2, 3]"),
         (Broken::Value, "broken: values are [1], scores [2, 3] (one per query)"),
     ] {
-        for family in [
-            Family::Exact,
-            Family::Approximate { alpha: 1.0, beta: 1.0, step: Step::Logistic },
-            Family::Gumbel { samples: 1, seed: 1, alpha: 1.0, beta: 1.0, step: Step::Logistic },
+        for relaxation in [
+            AnyRelaxation::Exact,
+            AnyRelaxation::Approximate(Approximate { alpha: 1.0, beta: 1.0, step: Step::Logistic }),
+            AnyRelaxation::Gumbel(Gumbel { samples: 1, seed: 1, alpha: 1.0, beta: 1.0, step: Step::Logistic }),
         ] {
-            let loss = Surrogate::new(measure, family).unwrap();
+            let loss = Surrogate::new(measure, relaxation).unwrap();
             let mask = ones(SHAPE).greater_elem(0.0);
             let found = panic_of(|| loss.forward(ones(SHAPE), labels.clone(), mask, Reduction::Mean));
             assert_eq!(found, expected, "{measure:?}");

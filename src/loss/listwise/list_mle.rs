@@ -1,0 +1,151 @@
+//! ListMLE: negative log likelihood of the labels' order under the Plackett-Luce model of the scores.
+//!
+//! `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, `(t)` the document at place `t` when sorted by descending
+//! label, ties by position (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9). With
+//! a cut-off the likelihood is of the first `k` places.
+//!
+//! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums, which are log-sum-exp throughout: nothing
+//! underflows however far apart the scores are. A query with one label only has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::activation::log_sigmoid;
+use burn::tensor::{IndexingUpdateOp, Int, Tensor};
+
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::loss::lists::sum_documents;
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::op::rank;
+
+const NAME: &str = "list_mle";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "negative log likelihood of the labels' order under Plackett-Luce",
+    formula: "sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t)), documents by descending label",
+    cost: "O(n^2)",
+    paper: "Xia et al., Listwise approach to learning to rank: theory and algorithm, eq. (9)",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&ListMleConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ListMleConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ListMle`].
+#[derive(Config, Debug)]
+pub struct ListMleConfig {
+    /// Places that count; none for the whole list.
+    pub k: Option<usize>,
+}
+
+impl ListMleConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `k = 0`.
+    pub fn init(&self) -> Result<ListMle, LossError> {
+        Ok(ListMle { k: error::cutoff(NAME, self.k)? })
+    }
+}
+
+/// `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, documents by descending label.
+#[doc(alias = "ListMLE")]
+#[doc(alias = "Plackett-Luce")]
+#[derive(Module, Debug)]
+pub struct ListMle {
+    k: Option<usize>,
+}
+
+impl RankingLoss for ListMle {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let order = label_order(lists);
+        // Sorted so, padding comes last.
+        let padded = lists.padded.clone().int().gather(1, order.clone()).greater_elem(0);
+        // What all scores have in common would take digits of the logarithms.
+        let scores = lists.centred().gather(1, order);
+        let [_, n] = scores.dims();
+        let tails = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY));
+        let terms = (tails - scores).mask_fill(padded, 0.0);
+        sum_documents(terms.narrow(1, 0, self.k.unwrap_or(n).min(n)))
+    }
+}
+
+/// The logarithm of an empty sum, small enough to vanish beside any score and large enough not to overflow.
+const EMPTY: f32 = f32::MIN / 4.0;
+
+/// Document at each place by descending label, ties by position, padding last: `[B, N]`.
+fn label_order(lists: &Lists) -> Tensor<2, Int> {
+    let [batch, n] = lists.labels.dims();
+    let labels = lists.labels.clone().mask_fill(lists.padded.clone(), f32::MIN);
+    let places = (rank(labels, lists.mask.ones_like()) - 1.0).int();
+    let documents = Tensor::<1, Int>::arange(0..n as i64, &places.device()).unsqueeze::<2>().expand([batch, n]);
+    places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add)
+}
+
+/// `out_t = log sum_{u >= t} exp(x_u)` by doubling: after step `d`, each place has the sum of the next `2 d`.
+fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
+    let [batch, n] = x.dims();
+    let mut d = 1;
+    while d < n {
+        let beyond = Tensor::<2>::full([batch, d], EMPTY, (&x.device(), x.dtype()));
+        let shifted = Tensor::cat(vec![x.clone().narrow(1, d, n - d), beyond], 1);
+        // log(e^a + e^b) = a - log sigmoid(a - b)
+        x = x.clone() - log_sigmoid(x - shifted);
+        d *= 2;
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ListMleConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn three_documents_are_worked_by_hand() {
+        // Order by label: scores 2, 0, 1.
+        let (first, second) = ((2f64.exp() + 1.0 + 1f64.exp()).ln() - 2.0, (1.0 + 1f64.exp()).ln());
+        let found = value(ListMleConfig::new(), &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
+        assert!((found - first - second).abs() < 1e-12, "{found}");
+        let top = value(ListMleConfig::new().with_k(Some(1)), &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
+        assert!((top - first).abs() < 1e-12, "{top}");
+    }
+
+    #[test]
+    fn equal_labels_keep_their_order() {
+        let tail = |s: &[f64]| s.iter().map(|s| s.exp()).sum::<f64>().ln();
+        let expected = tail(&[3.0, 0.0, 1.0]) - 3.0 + tail(&[0.0, 1.0]) - 0.0;
+        let found = value(ListMleConfig::new(), &[0.0, 3.0, 1.0], &[0.0, 1.0, 0.0]);
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn a_common_offset_takes_no_digits() {
+        let loss = ListMleConfig::new().init().unwrap();
+        let found = explain(&loss, &[1e4; 3], &[1.0, 0.0, 2.0], DType::F32).unwrap().value;
+        assert!((found - 6f64.ln()).abs() < 1e-6, "{found}");
+    }
+
+    #[test]
+    fn suffixes_far_below_the_largest_score_do_not_underflow() {
+        // Places with scores 1e4, 0, 1: the last two terms are 0 + log(1 + e) and 0.
+        let found = value(ListMleConfig::new(), &[1e4, 0.0, 1.0], &[2.0, 1.0, 0.0]);
+        assert!((found - (1.0 + 1f64.exp()).ln()).abs() < 1e-9, "{found}");
+    }
+}

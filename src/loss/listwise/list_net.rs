@@ -1,0 +1,85 @@
+//! ListNet: cross entropy of the top-one distributions of labels and scores.
+//!
+//! `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise approach,
+//! section 4.3, with the labels themselves as the target's scores).
+//!
+//! Cost: O(n). A query with one label only has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::LossError;
+use crate::loss::lists::Lists;
+use crate::loss::lists::sum_documents;
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+
+const NAME: &str = "list_net";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "cross entropy of the top-one distributions",
+    formula: "-sum_i softmax(y)_i log softmax(s)_i",
+    cost: "O(n)",
+    paper: "Cao et al., Learning to rank: from pairwise approach to listwise approach, section 4.3",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&ListNetConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ListNetConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ListNet`].
+#[derive(Config, Debug)]
+pub struct ListNetConfig {}
+
+impl ListNetConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// None at present: every value is valid.
+    pub fn init(&self) -> Result<ListNet, LossError> {
+        Ok(ListNet)
+    }
+}
+
+/// `-sum_i softmax(y)_i log softmax(s)_i`
+#[doc(alias = "top-one cross entropy")]
+#[derive(Module, Debug)]
+pub struct ListNet;
+
+impl RankingLoss for ListNet {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let target = lists.log_softmax(lists.labels.clone()).exp() * lists.mask.clone();
+        sum_documents(target * lists.log_softmax(lists.scores.clone())).neg()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ListNetConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // Target sigmoid(1) for the relevant document, prediction sigmoid(-2).
+        let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
+        let expected = -sigmoid(1.0) * sigmoid(-2.0).ln() - sigmoid(-1.0) * sigmoid(2.0).ln();
+        let found = value(ListNetConfig::new(), &[0.0, 2.0], &[1.0, 0.0]);
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+}

@@ -1,0 +1,212 @@
+//! NeuralNDCG: NDCG of documents sorted by NeuralSort.
+//!
+//! Row `r` of NeuralSort's matrix is `P_r = softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature)`, a
+//! relaxed indicator of the document at rank `r` (Grover et al., Stochastic optimization of sorting networks via
+//! continuous relaxations, equation 4). Sinkhorn's scaling, columns then rows, makes it nearly doubly stochastic;
+//! `1/Z sum_r D(r) sum_j P_rj G(y_j)` is the surrogate (Pobrotyn and Bialobrzeski, NeuralNDCG, equations 8 and 9).
+//! With `transposed` the scaling is of the transposed matrix, rows then columns (equation 10); without iterations both
+//! are the NeuralSort NDCG of TF-Ranking. Tends to NDCG@k as the temperature tends to 0.
+//!
+//! Cost: O(iterations n^2) time and memory. A query with one label only has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::{Int, Tensor, activation::softmax};
+
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::loss::lists::{discount_table, sum_documents};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::measure::{Discount, Gain};
+use crate::op::differences;
+
+const NAME: &str = "neural_ndcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "NDCG of documents sorted by NeuralSort",
+    formula: "1 - 1/Z sum_r D(r) sum_j P_rj G(y_j), P = Sinkhorn(softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature))",
+    cost: "O(iterations n^2)",
+    paper: "Pobrotyn and Bialobrzeski, NeuralNDCG: direct optimisation of a ranking metric via differentiable relaxation of sorting",
+    smoothing: Some(Smoothing { parameter: "temperature", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&NeuralNdcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, NeuralNdcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`NeuralNdcg`].
+#[derive(Config, Debug)]
+pub struct NeuralNdcgConfig {
+    /// Temperature of the relaxed sort, in scores, above 0.
+    #[config(default = 1.0)]
+    pub temperature: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Scale the transposed matrix.
+    #[config(default = false)]
+    pub transposed: bool,
+    /// Iterations of Sinkhorn's scaling, 0 for none.
+    #[config(default = 50)]
+    pub iterations: usize,
+}
+
+impl NeuralNdcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `temperature` not finite or not above 0, `k = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<NeuralNdcg, LossError> {
+        Ok(NeuralNdcg {
+            temperature: error::positive(NAME, "temperature", self.temperature)?,
+            k: error::cutoff(NAME, self.k)?,
+            gain: error::gain(NAME, &self.gain)?,
+            transposed: self.transposed,
+            iterations: self.iterations,
+        })
+    }
+}
+
+/// `1 - 1/Z sum_r D(r) sum_j P_rj G(y_j)`
+#[doc(alias = "NeuralNDCG")]
+#[doc(alias = "NeuralSort")]
+#[derive(Module, Debug)]
+pub struct NeuralNdcg {
+    temperature: f64,
+    k: Option<usize>,
+    #[module(skip)]
+    gain: Gain,
+    transposed: bool,
+    iterations: usize,
+}
+
+impl RankingLoss for NeuralNdcg {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::NormalisedMeasure
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let [_, n] = lists.scores.dims();
+        // Every document and every rank of a query keeps a share of 1/n at least; rows and columns of padding, a sum
+        // of 0, are divided by 1.
+        let padded = [
+            (1, lists.padded.clone().float().cast(lists.scores.dtype()).unsqueeze_dim::<3>(1)),
+            (2, (rank_rows(lists).neg() + 1.0).unsqueeze_dim::<3>(2)),
+        ];
+        let order = if self.transposed { [1, 0] } else { [0, 1] };
+        let mut p = neural_sort(lists, self.temperature);
+        for _ in 0..self.iterations {
+            for (dim, padded) in order.map(|side| &padded[side]) {
+                p = p.clone() / (p.sum_dim(*dim) + padded.clone());
+            }
+        }
+        let gains = lists.gains(&self.gain);
+        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+        let gains: Tensor<2> = (p * gains.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
+        let options = (&gains.device(), gains.dtype());
+        let discounts = Tensor::<1>::from_data(discount_table(&Discount::Log2, n, self.k).as_slice(), options);
+        let dcg = sum_documents(gains * discounts.unsqueeze::<2>());
+        (dcg / ideal).neg() + 1.0
+    }
+}
+
+/// NeuralSort's matrix `[B, N (rank), N (document)]`; rows beyond the query's documents and padded columns are 0.
+pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
+    let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
+    let spread: Tensor<2> =
+        (differences(&lists.scores).abs() * lists.mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
+    let slope: Tensor<2> = ranks(lists) * -2.0 + documents + 1.0;
+    // What all scores share adds the same to every logit of a row.
+    let scores = lists.centred().unsqueeze_dim::<3>(1);
+    let logits = (slope.unsqueeze_dim::<3>(2) * scores - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
+    let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
+    // Finite, so that a row of padding alone is no 0 / 0.
+    let p = softmax(logits.mask_fill(padded, -1e30), 2);
+    p * rank_rows(lists).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
+}
+
+/// Ranks 1 to N: `[1, N]`.
+fn ranks(lists: &Lists) -> Tensor<2> {
+    let [_, n] = lists.scores.dims();
+    let index = Tensor::<1, Int>::arange(1..n as i64 + 1, &lists.scores.device());
+    index.float().cast(lists.scores.dtype()).unsqueeze::<2>()
+}
+
+/// 1 at the ranks that a query's documents take, else 0: `[B, N]`.
+fn rank_rows(lists: &Lists) -> Tensor<2> {
+    let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
+    let [batch, n] = lists.scores.dims();
+    ranks(lists).expand([batch, n]).lower_equal(documents.expand([batch, n])).float().cast(lists.scores.dtype())
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Device};
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: NeuralNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // Rows: softmax of (s - 1, ...) for slopes 1 and -1: logits (0 - 1, 1 - 1) and (0 - 1, -1 - 1).
+        let low = (-1f64).exp() / (1.0 + (-1f64).exp());
+        let plain = low + (1.0 - low) / 3f64.log2();
+        for iterations in [0, 1, 50] {
+            for transposed in [false, true] {
+                // Both columns add up to 1, so that scaling changes nothing.
+                let config = NeuralNdcgConfig::new().with_iterations(iterations).with_transposed(transposed);
+                assert!((value(config, &[0.0, 1.0], &[1.0, 0.0]) - plain).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn scaling_makes_the_matrix_doubly_stochastic() {
+        // With all gains alike, the gain at every rank is the row's sum times it; columns count in the transposed
+        // order.
+        let config = NeuralNdcgConfig::new().with_gain(Gain::Table(vec![1.0, 1.0]));
+        let scores = Tensor::<2>::from_data([[0.3f64, -0.2, 1.0, 0.9]], (&Device::flex(), DType::F64));
+        let lists = Lists::new(scores.clone(), scores.zeros_like(), scores.clone().equal(scores));
+        for transposed in [false, true] {
+            // There is nothing to learn from such a query, so the loss itself is asked.
+            let loss = config.clone().with_transposed(transposed).init().unwrap().query_losses(&lists);
+            let found: Vec<f64> = loss.into_data().iter::<f64>().collect();
+            assert!(found[0].abs() < 1e-9, "{transposed}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_low_temperature_gives_the_measure() {
+        // Sorted labels 0, 2, 1: DCG 3 / log2 3 + 1/2 over 3 + 1 / log2 3.
+        let found = value(NeuralNdcgConfig::new().with_temperature(0.01), &[1.0, 3.0, 2.0], &[1.0, 0.0, 2.0]);
+        let expected = (3.0 / 3f64.log2() + 0.5) / (3.0 + 1.0 / 3f64.log2());
+        assert!((found - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn padding_takes_no_rank() {
+        let device = Device::flex();
+        let scores = Tensor::<2>::from_floats([[3.0, 1.0, -1.0, 1000.0, 5.0, 2.0]], &device);
+        let mask = Tensor::<2>::from_floats([[1.0, 1.0, 1.0, 0.0, 0.0, 1.0]], &device).greater_elem(0.5);
+        let p = neural_sort(&Lists::new(scores.clone(), scores, mask), 1.0);
+        let sums: Vec<f32> = p.sum_dim(2).into_data().iter::<f32>().collect();
+        for (sum, expected) in sums.iter().zip([1.0, 1.0, 1.0, 1.0, 0.0, 0.0]) {
+            assert!((sum - expected).abs() < 1e-6, "{sums:?}");
+        }
+    }
+}

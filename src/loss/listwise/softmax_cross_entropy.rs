@@ -1,0 +1,173 @@
+//! Softmax cross entropy: labels as a target over the documents of a query.
+//!
+//! `-sum_i y_i log softmax(s)_i`, with labels divided by their sum if `normalise`. With `gumbel_samples = S > 0` it is
+//! the mean over `S` draws of the loss of `(s_i + g_i) / temperature`, `g` standard Gumbel noise: a smoothed loss, of
+//! which each draw ranks documents as the Plackett-Luce model does (Bruch et al., A stochastic treatment of learning to
+//! rank scoring functions, section 4; Bruch et al., An analysis of the softmax cross entropy loss for learning to rank,
+//! equation 5).
+//!
+//! The noise is a function of `seed`, the draw and the place of a document in its list, the same for every query; with
+//! `noise_by_row` also of the row of the query in its batch. The same seed gives the same loss. The gradient learner
+//! draws anew for each part of each step, by row, from the run's seed and `seed`; other learners keep one draw.
+//!
+//! Cost: O(n), times S. A query with one label only has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::loss::gumbel::{perturbed, perturbed_by_row};
+use crate::loss::lists::Lists;
+use crate::loss::lists::{one_in_place_of_zero, sum_documents};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::measure::Gain;
+
+const NAME: &str = "softmax_cross_entropy";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "cross entropy of labels and softmax of scores, optionally under Gumbel noise",
+    formula: "-sum_i y_i log softmax(s)_i",
+    cost: "O(n), times the draws",
+    paper: "Bruch et al., An analysis of the softmax cross entropy loss for learning to rank, eq. (5)",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&SoftmaxCrossEntropyConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SoftmaxCrossEntropyConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SoftmaxCrossEntropy`].
+#[derive(Config, Debug)]
+pub struct SoftmaxCrossEntropyConfig {
+    /// Divide the labels by their sum.
+    #[config(default = false)]
+    pub normalise: bool,
+    /// Draws of Gumbel noise; 0 for none.
+    #[config(default = 0)]
+    pub gumbel_samples: usize,
+    /// Divisor of the (perturbed) scores, above 0.
+    #[config(default = 1.0)]
+    pub temperature: f64,
+    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    #[config(default = 0)]
+    pub seed: u64,
+    /// Give each row of a batch noise of its own, as the gradient learner does; otherwise all rows have the same.
+    #[config(default = false)]
+    pub noise_by_row: bool,
+}
+
+impl SoftmaxCrossEntropyConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `temperature` not finite or not above 0.
+    pub fn init(&self) -> Result<SoftmaxCrossEntropy, LossError> {
+        Ok(SoftmaxCrossEntropy {
+            normalise: self.normalise,
+            gumbel_samples: self.gumbel_samples,
+            temperature: error::positive(NAME, "temperature", self.temperature)?,
+            seed: self.seed,
+            noise_by_row: self.noise_by_row,
+            gain: Gain::Linear,
+        })
+    }
+}
+
+/// `-sum_i y_i log softmax(s)_i`
+#[doc(alias = "softmax loss")]
+#[doc(alias = "XE-NDCG")]
+#[derive(Module, Debug)]
+pub struct SoftmaxCrossEntropy {
+    normalise: bool,
+    gumbel_samples: usize,
+    temperature: f64,
+    seed: u64,
+    noise_by_row: bool,
+    /// Labels weigh documents: none may be negative.
+    #[module(skip)]
+    gain: Gain,
+}
+
+impl RankingLoss for SoftmaxCrossEntropy {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let cross_entropy = |scores: Tensor<2>| {
+            sum_documents(lists.labels.clone() * lists.log_softmax(scores * self.temperature.recip())).neg()
+        };
+        let loss = match self.gumbel_samples {
+            0 => cross_entropy(lists.centred()),
+            samples => {
+                let perturb = if self.noise_by_row { perturbed_by_row } else { perturbed };
+                let draw = |sample| cross_entropy(perturb(lists.centred(), self.seed, sample));
+                let first = draw(0);
+                (1..samples).map(draw).fold(first, |sum, loss| sum + loss) * (samples as f64).recip()
+            }
+        };
+        if self.normalise { loss / one_in_place_of_zero(sum_documents(lists.labels.clone())) } else { loss }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Device};
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: SoftmaxCrossEntropyConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // -2 log sigmoid(-1)
+        let expected = 2.0 * (1.0 + 1f64.exp()).ln();
+        let found = value(SoftmaxCrossEntropyConfig::new(), &[0.0, 1.0], &[2.0, 0.0]);
+        assert!((found - expected).abs() < 1e-12, "{found}");
+        let halved = value(SoftmaxCrossEntropyConfig::new().with_normalise(true), &[0.0, 1.0], &[2.0, 0.0]);
+        assert!((halved - expected / 2.0).abs() < 1e-12, "{halved}");
+        let cooled = value(SoftmaxCrossEntropyConfig::new().with_temperature(0.5), &[0.0, 0.5], &[2.0, 0.0]);
+        assert!((cooled - expected).abs() < 1e-12, "{cooled}");
+    }
+
+    #[test]
+    fn noise_is_the_mean_of_its_draws_and_follows_the_seed() {
+        let noisy = |seed, samples| {
+            let config = SoftmaxCrossEntropyConfig::new().with_gumbel_samples(samples).with_seed(seed);
+            value(config, &[0.0, 1.0, 0.5], &[1.0, 0.0, 0.0])
+        };
+        assert_eq!(noisy(1, 4), noisy(1, 4));
+        assert_ne!(noisy(1, 4), noisy(2, 4));
+        assert_ne!(noisy(1, 4), noisy(1, 5));
+    }
+
+    #[test]
+    fn equal_queries_of_a_batch_differ_by_their_rows_where_that_is_asked_for() {
+        let of = |noise_by_row: bool, filler: f32| -> Vec<f32> {
+            let config = SoftmaxCrossEntropyConfig::new().with_gumbel_samples(2).with_noise_by_row(noise_by_row);
+            let device = Device::flex();
+            let row = |values: [f32; 4]| Tensor::<2>::from_floats([values, values], &device);
+            let mask = row([1.0, 1.0, 1.0, 0.0]).greater_elem(0.5);
+            let (scores, labels) = (row([0.0, 1.0, 0.5, filler]), row([1.0, 0.0, 0.0, filler]));
+            config.init().unwrap().forward_no_reduction(scores, labels, mask).into_data().iter::<f32>().collect()
+        };
+        let (shared, own) = (of(false, 0.0), of(true, 0.0));
+        assert_eq!(shared[0], shared[1]);
+        assert_eq!(own[0], shared[0], "the first row has the noise of all");
+        assert_ne!(own[0], own[1]);
+        assert_eq!(of(true, f32::NAN), own, "padding");
+    }
+}

@@ -1,0 +1,99 @@
+//! Approximate Kendall's tau between scores and labels.
+//!
+//! `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`: the sign of the score difference, smoothed by the
+//! logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). In [-1, 1]; pairs of one
+//! label do not count.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use super::pair_sum::sum_over_pairs;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::op::PairLoss;
+
+const NAME: &str = "approx_kendall_tau";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "Kendall's tau with a smooth sign",
+    formula: "-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}",
+    cost: "O(n^2)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (19)",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || parameters(&ApproxKendallTauConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ApproxKendallTauConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ApproxKendallTau`].
+#[derive(Config, Debug)]
+pub struct ApproxKendallTauConfig {
+    /// Steepness of the sign, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+}
+
+impl ApproxKendallTauConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `alpha` not finite or not above 0.
+    pub fn init(&self) -> Result<ApproxKendallTau, LossError> {
+        Ok(ApproxKendallTau { alpha: error::positive(NAME, "alpha", self.alpha)? })
+    }
+}
+
+/// `-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`
+#[doc(alias = "rank correlation")]
+#[derive(Module, Debug)]
+pub struct ApproxKendallTau {
+    alpha: f64,
+}
+
+impl RankingLoss for ApproxKendallTau {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Measure
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        // tanh(t / 2) = 1 - 2 sigmoid(-t)
+        let misplaced = sum_over_pairs(lists, lists.centred() * self.alpha, PairLoss::SoftZeroOne, true);
+        misplaced * 2.0 - 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ApproxKendallTauConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn three_documents_are_worked_by_hand() {
+        // The pairs (2, 1) and (2, 0) are in order by 1 and 3, the pair (1, 0) by 2.
+        let found = value(ApproxKendallTauConfig::new().with_alpha(2.0), &[3.0, 2.0, 0.0], &[2.0, 1.0, 0.0]);
+        let expected = (1f64.tanh() + 3f64.tanh() + 2f64.tanh()) / 3.0;
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn a_reversed_list_is_minus_one() {
+        let found = value(ApproxKendallTauConfig::new().with_alpha(100.0), &[0.0, 1.0, 2.0], &[2.0, 1.0, 0.0]);
+        assert!((found + 1.0).abs() < 1e-12, "{found}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Fidelity loss over the pairs that the labels order: FRank's loss.
+//!
+//! `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))` (Tsai et al., FRank: a ranking method with fidelity loss, equation
+//! 8, for certain preferences). A pair costs at most 1.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::pair_sum::PairSum;
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::LossError;
+use crate::op::PairLoss;
+
+const NAME: &str = "fidelity";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "fidelity loss over ordered pairs (FRank)",
+    formula: "sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))",
+    cost: "O(n^2)",
+    paper: "Tsai et al., FRank: a ranking method with fidelity loss, eq. (8)",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&FidelityConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, FidelityConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`Fidelity`].
+#[derive(Config, Debug)]
+pub struct FidelityConfig {
+    /// Divide by the number of pairs.
+    #[config(default = false)]
+    pub mean_over_pairs: bool,
+}
+
+impl FidelityConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// None at present: every value is valid.
+    pub fn init(&self) -> Result<Fidelity, LossError> {
+        Ok(PairSum { name: NAME, loss: PairLoss::Fidelity, scale: None, mean: self.mean_over_pairs })
+    }
+}
+
+/// `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))`
+#[doc(alias = "FRank")]
+pub type Fidelity = PairSum;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: FidelityConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn three_documents_are_worked_by_hand() {
+        // Two pairs, with differences 2 and 0.
+        let found = value(FidelityConfig::new(), &[1.0, -1.0, 1.0], &[1.0, 0.0, 0.0]);
+        let expected = 2.0 - (1.0 / (1.0 + (-2f64).exp())).sqrt() - 0.5f64.sqrt();
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+}

@@ -1,0 +1,186 @@
+//! LambdaLoss: bounds of NDCG as weighted logistic losses.
+//!
+//! `sum w_ij log2(1 + exp(-sigma (s_i - s_j)))`, with gains `G = G(y) / Z`, ranks `r` by score and
+//! `D(r) = 1 / log2(1 + r)`:
+//!
+//! | `weights` | pairs | `w_ij` |
+//! |---|---|---|
+//! | `ndcg_loss1` | all, `i = j` too | `G_i D(r_i)` |
+//! | `ndcg_loss2` | `y_i > y_j` | `abs(G_i - G_j) (D(d) - D(d + 1))`, `d = abs(r_i - r_j)` |
+//! | `ndcg_loss2_pp` | `y_i > y_j` | `abs(G_i - G_j) (mu (D(d) - D(d + 1)) + abs(D(r_i) - D(r_j)))` |
+//!
+//! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D
+//! for our D.) The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0. Equal scores are ranked by position.
+
+use std::f64::consts::LOG2_E;
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+
+use super::lambda_ndcg::lambda_weight;
+use super::pair_sum::loss_over_others;
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::loss::lists::sum_documents;
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::measure::{Discount, Gain};
+use crate::op::{PairLoss, PairWeight, pair_loss};
+
+const NAME: &str = "lambda_loss";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "logistic losses weighted to bound NDCG (NDCG-Loss1, 2 and 2++)",
+    formula: "sum w_ij log2(1 + exp(-sigma (s_i - s_j)))",
+    cost: "O(n^2)",
+    paper: "Wang et al., The LambdaLoss framework for ranking metric optimization, eq. (12)-(16)",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&LambdaLossConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, LambdaLossConfig::new(), params)?.init()?)),
+};
+
+/// Weights of a [`LambdaLoss`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LambdaLossWeights {
+    /// `G_i D(r_i)`, for all pairs
+    #[serde(rename = "ndcg_loss1")]
+    NdcgLoss1,
+    /// `|G_i - G_j| (D(d) - D(d + 1))`, `d = |r_i - r_j|`
+    #[serde(rename = "ndcg_loss2")]
+    NdcgLoss2,
+    /// `|G_i - G_j| (mu (D(d) - D(d + 1)) + |D(r_i) - D(r_j)|)`
+    #[serde(rename = "ndcg_loss2_pp")]
+    NdcgLoss2Pp,
+}
+
+/// Configuration of [`LambdaLoss`].
+#[derive(Config, Debug)]
+pub struct LambdaLossConfig {
+    /// Which weights.
+    #[config(default = "LambdaLossWeights::NdcgLoss2Pp")]
+    pub weights: LambdaLossWeights,
+    /// Weight of the rank distance in `ndcg_loss2_pp`, 0 or above.
+    #[config(default = 10.0)]
+    pub mu: f64,
+    /// Scale of score differences, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+}
+
+impl LambdaLossConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `mu` below 0, `k = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<LambdaLoss, LossError> {
+        Ok(LambdaLoss {
+            weights: self.weights,
+            mu: error::not_negative(NAME, "mu", self.mu)?,
+            sigma: error::positive(NAME, "sigma", self.sigma)?,
+            k: error::cutoff(NAME, self.k)?,
+            gain: error::gain(NAME, &self.gain)?,
+        })
+    }
+}
+
+/// Logistic loss of base 2 over pairs, with [`LambdaLossWeights`].
+#[doc(alias = "NDCG-Loss2++")]
+#[doc(alias = "NDCGLoss")]
+#[derive(Module, Debug)]
+pub struct LambdaLoss {
+    #[module(skip)]
+    weights: LambdaLossWeights,
+    mu: f64,
+    sigma: f64,
+    k: Option<usize>,
+    #[module(skip)]
+    gain: Gain,
+}
+
+impl RankingLoss for LambdaLoss {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let (scores, mask) = (lists.centred() * self.sigma, lists.mask.clone());
+        let ordered = |absolute, gap| {
+            let weight = lambda_weight(lists, &self.gain, self.k, absolute, gap);
+            pair_loss(scores.clone(), lists.labels.clone(), mask.clone(), &weight, PairLoss::Logistic) * LOG2_E
+        };
+        sum_documents(match self.weights {
+            LambdaLossWeights::NdcgLoss1 => {
+                let discount = lists.discounts_at(lists.ranks(), &Discount::Log2, self.k);
+                let gains = lists.gains(&self.gain);
+                let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+                let weight = gains * discount / ideal.unsqueeze_dim(1);
+                let others = PairWeight::Document(weight.clone());
+                // The pair i = j has loss log2 2 = 1.
+                weight + loss_over_others(scores, mask, &others, PairLoss::Logistic) * LOG2_E
+            }
+            LambdaLossWeights::NdcgLoss2 => ordered(0.0, 1.0),
+            LambdaLossWeights::NdcgLoss2Pp => ordered(1.0, self.mu),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: LambdaLossConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    fn discount(r: f64) -> f64 {
+        1.0 / (1.0 + r).log2()
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // The relevant document is at rank 2; G = 1, Z = 1, one pair with difference -1, and i = j.
+        let pair = (1.0 + 1f64.exp()).log2();
+        let step = discount(1.0) - discount(2.0);
+        for (weights, expected) in [
+            (LambdaLossWeights::NdcgLoss1, discount(2.0) * (pair + 1.0)),
+            (LambdaLossWeights::NdcgLoss2, step * pair),
+            (LambdaLossWeights::NdcgLoss2Pp, (5.0 * step + step) * pair),
+        ] {
+            let config = LambdaLossConfig::new().with_weights(weights).with_mu(5.0);
+            let found = value(config, &[0.0, 1.0], &[1.0, 0.0]);
+            assert!((found - expected).abs() < 1e-12, "{weights:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_distance_of_two_takes_the_second_step() {
+        // Ranks 1, 2, 3 for labels 1, 0, 0: distances 1 and 2.
+        let config = LambdaLossConfig::new().with_weights(LambdaLossWeights::NdcgLoss2);
+        let pair = |t: f64| (1.0 + (-t).exp()).log2();
+        let expected = (discount(1.0) - discount(2.0)) * pair(1.0) + (discount(2.0) - discount(3.0)) * pair(2.0);
+        let found = value(config, &[2.0, 1.0, 0.0], &[1.0, 0.0, 0.0]);
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Sums and means of a pair loss over the pairs that the labels order, as losses; and sums over all pairs.
+
+use burn::module::Module;
+use burn::tensor::{Int, Tensor};
+
+use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::op::{PairLoss, PairWeight, pair_loss};
+
+/// `sum_{y_i > y_j} l(scale (s_i - s_j))`, or the mean over these pairs.
+#[derive(Module, Debug)]
+pub struct PairSum {
+    #[module(skip)]
+    pub(super) name: &'static str,
+    #[module(skip)]
+    pub(super) loss: PairLoss,
+    /// Factor of score differences, if there is one.
+    pub(super) scale: Option<f64>,
+    /// Divide by the number of pairs.
+    pub(super) mean: bool,
+}
+
+impl RankingLoss for PairSum {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let scores = match self.scale {
+            Some(scale) => lists.centred() * scale,
+            None => lists.scores.clone(),
+        };
+        sum_over_pairs(lists, scores, self.loss, self.mean)
+    }
+}
+
+/// `sum_{y_i > y_j} l(x_i - x_j)` of each query, `[B]`, or the mean over these pairs.
+pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: bool) -> Tensor<1> {
+    let sum = |x: Tensor<2>, loss: PairLoss| {
+        sum_documents(pair_loss(x, lists.labels.clone(), lists.mask.clone(), &PairWeight::Unit, loss))
+    };
+    if !mean {
+        return sum(x, loss);
+    }
+    // A hinge of margin 1 between equal scores counts the pairs.
+    let pairs = sum(x.zeros_like(), PairLoss::Hinge { margin: 1.0 });
+    sum(x, loss) / one_in_place_of_zero(pairs)
+}
+
+/// `sum_{j != i} w_ij l(x_i - x_j)` of each document over all others with `mask = 1`, whatever their labels: `[B, N]`.
+pub(in crate::loss) fn loss_over_others(
+    x: Tensor<2>,
+    mask: Tensor<2>,
+    weight: &PairWeight,
+    loss: PairLoss,
+) -> Tensor<2> {
+    let [batch, n] = x.dims();
+    let place = Tensor::<1, Int>::arange(0..n as i64, &x.device()).float().cast(x.dtype());
+    let place = place.unsqueeze::<2>().expand([batch, n]);
+    // The pairs with i after j in the list, then those with i before j.
+    let one_way = |order: Tensor<2>| pair_loss(x.clone(), order, mask.clone(), weight, loss);
+    one_way(place.clone()) + one_way(place.neg())
+}

@@ -1,0 +1,79 @@
+//! Hinge loss over the pairs that the labels order: RankSVM's loss.
+//!
+//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))` (direct-optimization, section 2; Herbrich et al., Large margin
+//! rank boundaries).
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::pair_sum::PairSum;
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::op::PairLoss;
+
+const NAME: &str = "pairwise_hinge";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "hinge loss over ordered pairs (RankSVM)",
+    formula: "sum_{y_i > y_j} max(0, margin - (s_i - s_j))",
+    cost: "O(n^2)",
+    paper: "Herbrich, Graepel and Obermayer, Large margin rank boundaries for ordinal regression",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&PairwiseHingeConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, PairwiseHingeConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`PairwiseHinge`].
+#[derive(Config, Debug)]
+pub struct PairwiseHingeConfig {
+    /// Score difference that is enough, 0 or above.
+    #[config(default = 1.0)]
+    pub margin: f64,
+    /// Divide by the number of pairs.
+    #[config(default = false)]
+    pub mean_over_pairs: bool,
+}
+
+impl PairwiseHingeConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `margin` not finite or below 0.
+    pub fn init(&self) -> Result<PairwiseHinge, LossError> {
+        Ok(PairSum {
+            name: NAME,
+            loss: PairLoss::Hinge { margin: error::not_negative(NAME, "margin", self.margin)? },
+            scale: None,
+            mean: self.mean_over_pairs,
+        })
+    }
+}
+
+/// `sum_{y_i > y_j} max(0, margin - (s_i - s_j))`
+#[doc(alias = "RankSVM")]
+#[doc(alias = "Ranking SVM")]
+pub type PairwiseHinge = PairSum;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: PairwiseHingeConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn three_documents_are_worked_by_hand() {
+        // Two pairs, with differences 2 and -1: 0 + 2, then with margin 3: 1 + 4.
+        let (scores, labels) = ([1.0, -1.0, 2.0], [1.0, 0.0, 0.0]);
+        assert_eq!(value(PairwiseHingeConfig::new(), &scores, &labels), 2.0);
+        assert_eq!(value(PairwiseHingeConfig::new().with_margin(3.0), &scores, &labels), 5.0);
+        assert_eq!(value(PairwiseHingeConfig::new().with_mean_over_pairs(true), &scores, &labels), 1.0);
+    }
+}

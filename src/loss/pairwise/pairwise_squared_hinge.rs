@@ -1,0 +1,76 @@
+//! Squared hinge loss over the pairs that the labels order.
+//!
+//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2` (smoothrank, section 1: the quadratic penalisation of GBRank).
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::pair_sum::PairSum;
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::op::PairLoss;
+
+const NAME: &str = "pairwise_squared_hinge";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "squared hinge loss over ordered pairs",
+    formula: "sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2",
+    cost: "O(n^2)",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 1",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&PairwiseSquaredHingeConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, PairwiseSquaredHingeConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`PairwiseSquaredHinge`].
+#[derive(Config, Debug)]
+pub struct PairwiseSquaredHingeConfig {
+    /// Score difference that is enough, 0 or above.
+    #[config(default = 1.0)]
+    pub margin: f64,
+    /// Divide by the number of pairs.
+    #[config(default = false)]
+    pub mean_over_pairs: bool,
+}
+
+impl PairwiseSquaredHingeConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `margin` not finite or below 0.
+    pub fn init(&self) -> Result<PairwiseSquaredHinge, LossError> {
+        Ok(PairSum {
+            name: NAME,
+            loss: PairLoss::SquaredHinge { margin: error::not_negative(NAME, "margin", self.margin)? },
+            scale: None,
+            mean: self.mean_over_pairs,
+        })
+    }
+}
+
+/// `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2`
+#[doc(alias = "L2-loss RankSVM")]
+pub type PairwiseSquaredHinge = PairSum;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: PairwiseSquaredHingeConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn three_documents_are_worked_by_hand() {
+        // Two pairs, with differences 2 and -1: 0 + 2^2, then with margin 3: 1 + 4^2.
+        let (scores, labels) = ([1.0, -1.0, 2.0], [1.0, 0.0, 0.0]);
+        assert_eq!(value(PairwiseSquaredHingeConfig::new(), &scores, &labels), 4.0);
+        assert_eq!(value(PairwiseSquaredHingeConfig::new().with_margin(3.0), &scores, &labels), 17.0);
+    }
+}

@@ -1,0 +1,81 @@
+//! RankNet: logistic loss over the pairs that the labels order.
+//!
+//! `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`, the cross entropy of
+//! `P(i above j) = sigmoid(sigma (s_i - s_j))` (Burges et al., Learning to rank using gradient descent, equation 3,
+//! for certain preferences).
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::pair_sum::PairSum;
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::op::PairLoss;
+
+const NAME: &str = "rank_net";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "logistic loss over ordered pairs",
+    formula: "sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))",
+    cost: "O(n^2)",
+    paper: "Burges et al., Learning to rank using gradient descent, eq. (3)",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&RankNetConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, RankNetConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`RankNet`].
+#[derive(Config, Debug)]
+pub struct RankNetConfig {
+    /// Scale of score differences, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Divide by the number of pairs.
+    #[config(default = false)]
+    pub mean_over_pairs: bool,
+}
+
+impl RankNetConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0.
+    pub fn init(&self) -> Result<RankNet, LossError> {
+        Ok(PairSum {
+            name: NAME,
+            loss: PairLoss::Logistic,
+            scale: Some(error::positive(NAME, "sigma", self.sigma)?),
+            mean: self.mean_over_pairs,
+        })
+    }
+}
+
+/// `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`
+#[doc(alias = "pairwise logistic")]
+pub type RankNet = PairSum;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: RankNetConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn three_documents_are_worked_by_hand() {
+        // Two pairs, with differences 2 and -1.
+        let logistic = |t: f64| (1.0 + (-t).exp()).ln();
+        let (scores, labels) = ([1.0, -1.0, 2.0], [1.0, 0.0, 0.0]);
+        let sum = value(RankNetConfig::new(), &scores, &labels);
+        assert!((sum - (logistic(2.0) + logistic(-1.0))).abs() < 1e-12, "{sum}");
+        let scaled = value(RankNetConfig::new().with_sigma(0.5).with_mean_over_pairs(true), &scores, &labels);
+        assert!((scaled - (logistic(1.0) + logistic(-0.5)) / 2.0).abs() < 1e-12, "{scaled}");
+    }
+}

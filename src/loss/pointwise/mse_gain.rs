@@ -1,0 +1,115 @@
+//! Squared error of the scores as predictions of the gains.
+//!
+//! `1/n sum_i w_i (s_i - G(y_i))^2`; `w_i = 1`, or, balanced, `w_i = n / (2 |l|)` for a relevant document and
+//! `n / (2 (n - |l|))` for another, so that both kinds have the same total weight in a query (smoothrank, section 7.1,
+//! does so over the whole data set).
+//!
+//! Cost: O(n). A query with one label only has loss 0, as it orders nothing. Adding a constant to the scores changes
+//! the loss.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::loss::lists::{one_in_place_of_zero, sum_documents};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::measure::Gain;
+
+const NAME: &str = "mse_gain";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "squared error against the gains",
+    formula: "1/n sum_i w_i (s_i - G(y_i))^2",
+    cost: "O(n)",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 7",
+    smoothing: None,
+    shift_invariant: false,
+    defaults: || parameters(&MseGainConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, MseGainConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`MseGain`].
+#[derive(Config, Debug)]
+pub struct MseGainConfig {
+    /// Give relevant and irrelevant documents the same total weight.
+    #[config(default = false)]
+    pub balanced: bool,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+}
+
+impl MseGainConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// A bad table of gains.
+    pub fn init(&self) -> Result<MseGain, LossError> {
+        Ok(MseGain { balanced: self.balanced, gain: error::gain(NAME, &self.gain)? })
+    }
+}
+
+/// `1/n sum_i w_i (s_i - G(y_i))^2`
+#[doc(alias = "pointwise")]
+#[doc(alias = "regression")]
+#[doc(alias = "squared error")]
+#[derive(Module, Debug)]
+pub struct MseGain {
+    balanced: bool,
+    #[module(skip)]
+    gain: Gain,
+}
+
+impl RankingLoss for MseGain {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let residual = (lists.scores.clone() - lists.gains(&self.gain)) * lists.mask.clone();
+        let squares = residual.powi_scalar(2);
+        if !self.balanced {
+            return sum_documents(squares) / one_in_place_of_zero(lists.counts());
+        }
+        let relevance = lists.relevance();
+        let mean =
+            |part: Tensor<2>| sum_documents(squares.clone() * part.clone()) / one_in_place_of_zero(sum_documents(part));
+        (mean(relevance.clone()) + mean(lists.mask.clone() - relevance)) * 0.5
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: MseGainConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn three_documents_are_worked_by_hand() {
+        // Gains 3, 0, 0: errors 1, 1, 2.
+        let (scores, labels) = ([2.0, 1.0, -2.0], [2.0, 0.0, 0.0]);
+        assert_eq!(value(MseGainConfig::new(), &scores, &labels), 2.0);
+        // Relevant 1, irrelevant (1 + 4) / 2.
+        assert_eq!(value(MseGainConfig::new().with_balanced(true), &scores, &labels), 1.75);
+        // Gains 2, 0, 0: errors 0, 1, 2.
+        let linear = value(MseGainConfig::new().with_gain(Gain::Linear), &scores, &labels);
+        assert!((linear - 5.0 / 3.0).abs() < 1e-15, "{linear}");
+    }
+}

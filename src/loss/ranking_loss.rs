@@ -1,0 +1,250 @@
+//! `RankingLoss`: what every loss of a batch of lists offers and promises.
+
+use std::fmt::Debug;
+
+use burn::nn::loss::Reduction;
+use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
+
+use super::approximation::Approximation;
+use super::check::{check_batch, check_label, check_offsets, check_weight_shape, check_weights};
+use super::error::LossError;
+use super::lists::Lists;
+use crate::measure::Gain;
+use crate::op::shape::{assert_same, difference};
+
+/// How the surrogate value and the loss are related.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Orientation {
+    /// The value is a normalised measure in `[0, 1]`: `loss = 1 - value`.
+    NormalisedMeasure,
+    /// The value is a measure without a fixed upper end: `loss = -value`.
+    Measure,
+    /// A loss to minimise: `value = loss`.
+    Loss,
+}
+
+/// A differentiable ranking loss.
+///
+/// # The mask
+/// True at a document, false at padding. burn's own masks (`generate_padding_mask`, `MhaInput::mask_pad`) are the
+/// opposite, true at padding: turn them round with [`mask_from_padding`](super::mask_from_padding). A mask the other way round usually leaves
+/// nothing to learn, so that every loss is 0 and every gradient 0; [`try_forward`](RankingLoss::try_forward) says so.
+///
+/// # Promises
+/// - padding never matters: value and gradient are bit-equal whatever the padded scores and labels hold (NaN included);
+/// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a
+///   mean;
+/// - permuting the documents of a query permutes the gradient and keeps the value (up to ties that go by position);
+/// - value and gradient are finite for `|score| <= 1e4` and labels up to 1e4, where the gain allows those;
+/// - constants take the type of the scores, so that `f64` scores give an `f64` loss.
+///
+/// `forward*` panic, as burn's own modules do, when shapes differ (`labels are [1, 3], scores [2, 3]`); values are not
+/// read back from the device. Use
+/// [`try_forward`](RankingLoss::try_forward) where the input has not been checked before, or
+/// [`check_labels`](RankingLoss::check_labels) once for a whole dataset.
+pub trait RankingLoss: Debug + Send + Sync {
+    /// Registered name, as in configuration files.
+    fn name(&self) -> &'static str;
+
+    /// How value and loss are related.
+    fn orientation(&self) -> Orientation;
+
+    /// Gain whose domain the labels must be in; `None`, the default, when any finite label will do.
+    fn gain(&self) -> Option<&Gain> {
+        None
+    }
+
+    /// Loss of each query of clean lists, `[B]`. Degenerate queries are zeroed by the caller, which also zeroes the
+    /// gradient that comes back: the derivatives at a degenerate query need only be finite.
+    ///
+    /// Scores may be of any float type, and burn refuses to mix types: make constants with
+    /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them, as in `x.float().cast(lists.scores.dtype())`.
+    fn query_losses(&self, lists: &Lists) -> Tensor<1>;
+
+    /// Which queries have something to learn, `[B]`: by default those with two documents of different gains, or, for a
+    /// loss without a gain, of different labels.
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
+    }
+
+    /// How the loss is evaluated in lists of up to `documents` documents, and the measured errors of that; `None` for
+    /// a loss that is its formula at every length.
+    ///
+    /// # Errors
+    /// An approximation that was asked for and misses its tolerance at this length.
+    fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
+        Ok(None)
+    }
+
+    /// Loss of each query.
+    ///
+    /// # Shapes
+    /// - `scores`, `labels`, `mask`: `[batch, documents]`
+    /// - output: `[batch]`
+    ///
+    /// # Panics
+    /// Different shapes.
+    #[track_caller]
+    fn forward_no_reduction(&self, scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Tensor<1> {
+        let lists = Lists::new(scores, labels, mask);
+        let learnable = self.learnable(&lists);
+        let losses = self.query_losses(&lists);
+        assert_per_query(self.name(), "losses", losses.dims(), &lists);
+        assert_per_query(self.name(), "learnable queries", learnable.dims(), &lists);
+        losses.mask_fill(learnable.bool_not(), 0.0)
+    }
+
+    /// Reduced loss: mean (`Mean`, `Auto`, `BatchMean`) or sum over the queries of the batch.
+    ///
+    /// # Shapes
+    /// - `scores`, `labels`, `mask`: `[batch, documents]`
+    /// - output: `[1]`
+    ///
+    /// # Panics
+    /// Different shapes.
+    #[track_caller]
+    fn forward(&self, scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>, reduction: Reduction) -> Tensor<1> {
+        reduce(self.forward_no_reduction(scores, labels, mask), reduction)
+    }
+
+    /// Reduced loss with a weight for each query: `sum w l` (`Sum`) or `sum w l / sum w` (the means; 0 when all
+    /// weights are 0). Weights carry no gradient.
+    ///
+    /// # Shapes
+    /// - `scores`, `labels`, `mask`: `[batch, documents]`
+    /// - `weights`: `[batch]`, 0 or above
+    /// - output: `[1]`
+    ///
+    /// # Panics
+    /// Different shapes; another number of weights than queries.
+    #[track_caller]
+    fn forward_weighted(
+        &self,
+        scores: Tensor<2>,
+        labels: Tensor<2>,
+        mask: Tensor<2, Bool>,
+        weights: Tensor<1>,
+        reduction: Reduction,
+    ) -> Tensor<1> {
+        if let Err(error) = check_weight_shape(&weights, &scores) {
+            panic!("{error}");
+        }
+        reduce_weighted(self.forward_no_reduction(scores, labels, mask), weights, reduction)
+    }
+
+    /// [`forward`](RankingLoss::forward), or [`forward_weighted`](RankingLoss::forward_weighted) where there are
+    /// weights, of input that is checked first. Reads the tensors back from the device.
+    ///
+    /// # Errors
+    /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the
+    /// domain of the gain; a weight that is negative or not finite. The message names the query and the document.
+    ///
+    /// [`LossError::NothingToLearn`] when no query has anything to learn, to which `forward` gives loss 0 and gradient
+    /// 0. The usual cause is a mask the other way round; a caller whose batches may truly have nothing to learn tells
+    /// this error apart.
+    fn try_forward(
+        &self,
+        scores: Tensor<2>,
+        labels: Tensor<2>,
+        mask: Tensor<2, Bool>,
+        weights: Option<Tensor<1>>,
+        reduction: Reduction,
+    ) -> Result<Tensor<1>, LossError> {
+        check_batch(self.gain(), &scores, &labels, &mask)?;
+        if let Some(weights) = &weights {
+            check_weights(weights, &scores)?;
+        }
+        check_learnable(self, &scores, &labels, &mask)?;
+        Ok(match weights {
+            None => self.forward(scores, labels, mask, reduction),
+            Some(weights) => self.forward_weighted(scores, labels, mask, weights, reduction),
+        })
+    }
+
+    /// Checks the labels of a dataset, query `q` being `labels[offsets[q]..offsets[q + 1]]`, against the domain of the
+    /// gain.
+    ///
+    /// # Errors
+    /// The first label outside it, or offsets that do not partition the labels.
+    fn check_labels(&self, labels: &[f32], offsets: &[usize]) -> Result<(), LossError> {
+        check_offsets(labels.len(), offsets)?;
+        for (query, range) in offsets.windows(2).enumerate() {
+            for (document, &label) in labels[range[0]..range[1]].iter().enumerate() {
+                check_label(self.gain(), query, document, f64::from(label))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The queries of a dataset that have nothing to learn, in order; `offsets` as in
+    /// [`check_labels`](RankingLoss::check_labels).
+    ///
+    /// # Errors
+    /// Offsets that do not partition the labels.
+    fn degenerate_queries(&self, labels: &[f32], offsets: &[usize]) -> Result<Vec<usize>, LossError> {
+        check_offsets(labels.len(), offsets)?;
+        let device = Device::flex();
+        let learnable = |range: &[usize]| {
+            let list = &labels[range[0]..range[1]];
+            if list.is_empty() {
+                return false;
+            }
+            let shape = [1, list.len()];
+            let labels = Tensor::<2>::from_data(TensorData::new(list.to_vec(), shape), &device);
+            let lists = Lists::new(labels.zeros_like(), labels, Tensor::<2>::ones(shape, &device).greater_elem(0.0));
+            self.learnable(&lists).into_data().iter::<bool>().all(|found| found)
+        };
+        Ok(offsets.windows(2).enumerate().filter(|(_, range)| !learnable(range)).map(|(query, _)| query).collect())
+    }
+}
+
+/// Reduces per-query losses `[B]` to `[1]`.
+pub fn reduce(losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
+    match reduction {
+        Reduction::Sum => losses.sum(),
+        Reduction::Mean | Reduction::Auto | Reduction::BatchMean => losses.mean(),
+    }
+}
+
+/// Reduces per-query losses `[B]` with weights `[B]` to `[1]`; see [`RankingLoss::forward_weighted`].
+///
+/// # Panics
+/// Another number of weights than losses.
+#[track_caller]
+pub fn reduce_weighted(losses: Tensor<1>, weights: Tensor<1>, reduction: Reduction) -> Tensor<1> {
+    assert_same("reduce_weighted", ("losses", &losses), &[("weights", &weights)]);
+    let weights = weights.detach().cast(losses.dtype());
+    let sum = (losses * weights.clone()).sum();
+    match reduction {
+        Reduction::Sum => sum,
+        Reduction::Mean | Reduction::Auto | Reduction::BatchMean => {
+            let total = weights.sum();
+            let none = total.clone().equal_elem(0.0);
+            sum / total.mask_fill(none, 1.0)
+        }
+    }
+}
+
+/// Panics unless a loss or a measure gave one value for each query.
+#[track_caller]
+pub(super) fn assert_per_query(name: &str, what: &str, found: [usize; 1], lists: &Lists) {
+    let shape = lists.scores.dims();
+    assert!(found == shape[..1], "{name}: {} (one per query)", difference(what, &found, "scores", &shape));
+}
+
+/// Whether a query of a checked batch has something to learn; if none has, whether some would with the mask inverted.
+fn check_learnable<L: RankingLoss + ?Sized>(
+    loss: &L,
+    scores: &Tensor<2>,
+    labels: &Tensor<2>,
+    mask: &Tensor<2, Bool>,
+) -> Result<(), LossError> {
+    let learnable = |mask: Tensor<2, Bool>| {
+        let lists = Lists::new(scores.clone().detach(), labels.clone(), mask);
+        loss.learnable(&lists).into_data().iter::<bool>().filter(|found| *found).count()
+    };
+    if learnable(mask.clone()) > 0 {
+        return Ok(());
+    }
+    Err(LossError::NothingToLearn { queries: scores.dims()[0], inverted: learnable(mask.clone().bool_not()) })
+}

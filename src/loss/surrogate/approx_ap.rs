@@ -1,0 +1,88 @@
+//! ApproxAP: average precision at approximate positions.
+//!
+//! `1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))`,
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 22, whose second sigmoid is the
+//! truncation function of section 4.3). Tends to AP as `alpha` and `beta` grow (Theorem 5).
+//!
+//! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
+
+use burn::config::Config;
+
+use super::measures::AveragePrecision;
+use super::relaxation::Approximate;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+use crate::op::Step;
+
+const NAME: &str = "approx_ap";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "average precision at approximate positions",
+    formula: "1 - 1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j))), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
+    cost: "O(n^2)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (22)",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || parameters(&ApproxApConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ApproxApConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ApproxAp`].
+#[derive(Config, Debug)]
+pub struct ApproxApConfig {
+    /// Steepness of the positions, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+    /// Steepness of the truncation function, above 0.
+    #[config(default = 10.0)]
+    pub beta: f64,
+    /// Smooth step of the positions.
+    #[config(default = "Step::Logistic")]
+    pub step: Step,
+}
+
+impl ApproxApConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `alpha` or `beta` not finite or not above 0.
+    pub fn init(&self) -> Result<ApproxAp, LossError> {
+        let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
+        Surrogate::named(NAME, AveragePrecision, positions)
+    }
+}
+
+/// `1 - 1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))` at approximate positions `p_i`.
+#[doc(alias = "MAP")]
+#[doc(alias = "ApproxMAP")]
+#[doc(alias = "mean average precision")]
+pub type ApproxAp = Surrogate<AveragePrecision>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ApproxApConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Positions 2, 2, 2; each relevant document has half of the other ahead: (1 + 1/2) / 2.
+        let found = value(ApproxApConfig::new(), &[0.0; 3], &[1.0, 1.0, 0.0]);
+        assert!((found - 0.75).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn steep_steps_give_average_precision() {
+        // Relevant documents at ranks 1 and 3: (1 + 2/3) / 2.
+        let config = ApproxApConfig::new().with_alpha(300.0).with_beta(300.0);
+        let found = value(config, &[3.0, 2.0, 1.0], &[1.0, 0.0, 2.0]);
+        assert!((found - 5.0 / 6.0).abs() < 1e-9, "{found}");
+    }
+}

@@ -1,0 +1,80 @@
+//! ApproxDCG: DCG at approximate positions, not normalised.
+//!
+//! `sum_i G(y_i) / log2(1 + p_i)`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations
+//! 20 and 21). Unlike ApproxNDCG it weighs a query by its gains.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::measures::Dcg;
+use super::relaxation::Approximate;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+use crate::measure::Gain;
+use crate::op::Step;
+
+const NAME: &str = "approx_dcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "DCG at approximate positions",
+    formula: "-sum_i G(y_i) / log2(1 + p_i), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
+    cost: "O(n^2)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21)",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || parameters(&ApproxDcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ApproxDcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ApproxDcg`].
+#[derive(Config, Debug)]
+pub struct ApproxDcgConfig {
+    /// Steepness of the positions, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Smooth step of the positions.
+    #[config(default = "Step::Logistic")]
+    pub step: Step,
+}
+
+impl ApproxDcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `alpha` not finite or not above 0, a bad table of gains.
+    pub fn init(&self) -> Result<ApproxDcg, LossError> {
+        // Without a cut-off nothing is compared with it.
+        let positions = Approximate { alpha: self.alpha, beta: self.alpha, step: self.step };
+        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), ..Dcg::default() }, positions)
+    }
+}
+
+/// `-sum_i G(y_i) / log2(1 + p_i)` at approximate positions `p_i`.
+pub type ApproxDcg = Surrogate<Dcg>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ApproxDcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Three documents at position 1 + 2/2: (3 + 1 + 0) / log2(3).
+        let found = value(ApproxDcgConfig::new(), &[0.0; 3], &[2.0, 1.0, 0.0]);
+        assert!((found - 4.0 / 3f64.log2()).abs() < 1e-12, "{found}");
+        let linear = value(ApproxDcgConfig::new().with_gain(Gain::Linear), &[0.0; 3], &[2.0, 1.0, 0.0]);
+        assert!((linear - 3.0 / 3f64.log2()).abs() < 1e-12, "{linear}");
+    }
+}

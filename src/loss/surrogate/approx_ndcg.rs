@@ -1,0 +1,99 @@
+//! ApproxNDCG: NDCG at approximate positions.
+//!
+//! `sum_i G(y_i) / log2(1 + p_i) / Z`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`; with a cut-off `k`, each term
+//! times `sigmoid(beta (k + 1/2 - p_i))`, and `Z` the ideal DCG at `k` (approximation-framework, equations 20 and 21;
+//! the cut-off is equation 16's, smoothed as in section 4.3). Tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems
+//! 3 and 6.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::measures::{Dcg, Ndcg};
+use super::relaxation::Approximate;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+use crate::measure::{Discount, Gain};
+use crate::op::Step;
+
+const NAME: &str = "approx_ndcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "NDCG at approximate positions",
+    formula: "1 - 1/Z sum_i G(y_i) / log2(1 + p_i) [sigmoid(beta (k + 1/2 - p_i))], p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
+    cost: "O(n^2)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21), (16)",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || parameters(&ApproxNdcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ApproxNdcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ApproxNdcg`].
+#[derive(Config, Debug)]
+pub struct ApproxNdcgConfig {
+    /// Steepness of the positions, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+    /// Steepness of the cut-off, above 0; without effect unless `k` is set.
+    #[config(default = 10.0)]
+    pub beta: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Smooth step of the positions.
+    #[config(default = "Step::Logistic")]
+    pub step: Step,
+}
+
+impl ApproxNdcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `alpha` or `beta` not finite or not above 0, `k = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<ApproxNdcg, LossError> {
+        let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
+        let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
+        Surrogate::named(NAME, Ndcg { dcg }, positions)
+    }
+}
+
+/// `1 - 1/Z sum_i G(y_i) / log2(1 + p_i)` at approximate positions `p_i`.
+#[doc(alias = "ApproxNDCG")]
+pub type ApproxNdcg = Surrogate<Ndcg>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ApproxNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Both documents at 1 + 1/2: NDCG = 1 / log2(2.5), for any step.
+        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+            let found = value(ApproxNdcgConfig::new().with_step(step), &[0.0, 0.0], &[1.0, 0.0]);
+            assert!((found - 1.0 / 2.5f64.log2()).abs() < 1e-12, "{step:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // The relevant document is 1 below: p = 1 + sigmoid(2).
+        let position = 1.0 + 1.0 / (1.0 + (-2.0f64).exp());
+        let expected = 1.0 / (1.0 + position).log2();
+        assert!((value(ApproxNdcgConfig::new().with_alpha(2.0), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-12);
+        let kept = 1.0 / (1.0 + (3.0 * (position - 1.5)).exp());
+        let cut = ApproxNdcgConfig::new().with_alpha(2.0).with_beta(3.0).with_k(Some(1));
+        assert!((value(cut, &[0.0, 1.0], &[1.0, 0.0]) - expected * kept).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,87 @@
+//! Approximate precision at a cut-off.
+//!
+//! `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`
+//! (approximation-framework, equation 13, with the positions of equation 20 and the truncation function of section 4.3).
+//!
+//! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
+
+use burn::config::Config;
+
+use super::measures::PrecisionAt;
+use super::relaxation::Approximate;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+use crate::op::Step;
+
+const NAME: &str = "approx_precision";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "precision at k at approximate positions",
+    formula: "1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i)), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
+    cost: "O(n^2)",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (13), (20)",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || parameters(&ApproxPrecisionConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, ApproxPrecisionConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`ApproxPrecision`].
+#[derive(Config, Debug)]
+pub struct ApproxPrecisionConfig {
+    /// Steepness of the positions, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+    /// Steepness of the cut-off, above 0.
+    #[config(default = 10.0)]
+    pub beta: f64,
+    /// Cut-off, 1 or more.
+    #[config(default = 5)]
+    pub k: usize,
+    /// Smooth step of the positions.
+    #[config(default = "Step::Logistic")]
+    pub step: Step,
+}
+
+impl ApproxPrecisionConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `alpha` or `beta` not finite or not above 0, `k = 0`.
+    pub fn init(&self) -> Result<ApproxPrecision, LossError> {
+        let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
+        Surrogate::named(NAME, PrecisionAt { k: self.k }, positions)
+    }
+}
+
+/// `1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))` at approximate positions `p_i`.
+#[doc(alias = "P@k")]
+pub type ApproxPrecision = Surrogate<PrecisionAt>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: ApproxPrecisionConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Positions 2, 2, 2, cut-off 1: sigmoid(10 (1.5 - 2)) for the relevant document.
+        let found = value(ApproxPrecisionConfig::new().with_k(1), &[0.0; 3], &[1.0, 0.0, 0.0]);
+        assert!((found - 1.0 / (1.0 + 5f64.exp())).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn a_cutoff_beyond_the_list_divides_by_the_cutoff() {
+        let config = ApproxPrecisionConfig::new().with_alpha(100.0).with_beta(100.0).with_k(4);
+        let found = value(config, &[3.0, 2.0, 1.0], &[1.0, 0.0, 1.0]);
+        assert!((found - 0.5).abs() < 1e-9, "{found}");
+    }
+}

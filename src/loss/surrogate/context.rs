@@ -1,0 +1,245 @@
+//! What a measure written once may ask of a list, and how each form of relaxation answers.
+//!
+//! | operation | positions `p` | soft indicators `h` (whole ranks: `h` is 0 or 1) | expectations |
+//! |---|---|---|---|
+//! | [`sum`](MeasureContext::sum) `sum_x a_x f(r_x) [r_x <= k]` | `f(p_x) sigmoid(beta (k + 1/2 - p_x))` | `sum_j f(j) sum_i a_i h_ij` | `sum_x a_x E[f(R_x)]` |
+//! | [`sum_with_above`](MeasureContext::sum_with_above) | `sigmoid(beta (p_x - p_y))` for "y above x" | running sums of `sum_i b_i h_ij` | not defined |
+//! | [`sum_with_no_relevant_above`](MeasureContext::sum_with_no_relevant_above) | the same, as a sum of logarithms | running products | not defined |
+//! | [`sum_with_none_above`](MeasureContext::sum_with_none_above) | the same | running products | not defined |
+//!
+//! Positions and ranks are computed once for a list, whatever the measure asks. Expectations know the distribution of
+//! each rank alone, not of two together, so that products of functions of two ranks are not defined for them.
+
+use std::cell::{Cell, OnceCell, RefCell};
+
+use burn::tensor::{Tensor, activation::sigmoid};
+
+use super::position_function::PositionFunction;
+use super::relaxation::{Positions, Relaxed};
+use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
+use crate::loss::pairwise::pair_sum::loss_over_others;
+use crate::measure::Gain;
+use crate::op::shape::assert_same;
+use crate::op::{PairLoss, PairWeight, Step, differences, rank, step_sum};
+
+/// One batch, as a [`PositionMeasure`](super::PositionMeasure) sees it through a relaxation.
+pub struct MeasureContext<'a> {
+    lists: &'a Lists,
+    relaxed: Relaxed,
+    ranks: OnceCell<Tensor<2>>,
+    undefined: Cell<Option<&'static str>>,
+    expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
+}
+
+impl<'a> MeasureContext<'a> {
+    pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
+        let (undefined, expected) = (Cell::new(None), RefCell::default());
+        Self { lists, relaxed, ranks: OnceCell::new(), undefined, expected }
+    }
+
+    /// The first operation that was asked for and that the relaxation does not define.
+    pub(super) fn undefined(&self) -> Option<&'static str> {
+        self.undefined.get()
+    }
+
+    /// The functions of one rank, with their cut-offs, whose expectations were asked for.
+    pub(super) fn into_expected(self) -> Vec<(PositionFunction, Option<usize>)> {
+        self.expected.into_inner()
+    }
+
+    /// Gain of each document: `[B, N]`.
+    pub fn gains(&self, gain: &Gain) -> Tensor<2> {
+        self.lists.gains(gain)
+    }
+
+    /// 1 at relevant documents, else 0: `[B, N]`.
+    pub fn relevance(&self) -> Tensor<2> {
+        self.lists.relevance()
+    }
+
+    /// Number of relevant documents, 1 in place of 0 so that it can divide: `[B]`.
+    pub fn relevant(&self) -> Tensor<1> {
+        one_in_place_of_zero(sum_documents(self.lists.relevance()))
+    }
+
+    /// `sum_x a_x f(position of x)` over the documents within the cut-off: `[B]`.
+    ///
+    /// # Shapes
+    /// - `a`: `[batch, documents]`, 0 at padded places
+    ///
+    /// # Panics
+    /// `a` of another shape than the scores.
+    #[track_caller]
+    pub fn sum(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
+        assert_same("sum", ("scores", &self.lists.scores), &[("a", &a)]);
+        sum_documents(match &self.relaxed {
+            Relaxed::Positions(positions) => weigh(a, f, k, positions),
+            Relaxed::Indicators(at_ranks) => at_ranks(a) * self.at_ranks(f, k),
+            Relaxed::Expectations(expectation) => {
+                self.expected.borrow_mut().push((f.clone(), k));
+                a * expectation(f, k)
+            }
+        })
+    }
+
+    /// `sum_x a_x f(position of x) (b_x + sum of b_y over y above x)` over the documents within the cut-off: `[B]`.
+    ///
+    /// # Shapes
+    /// - `a`, `b`: `[batch, documents]`, 0 at padded places
+    ///
+    /// # Panics
+    /// `a` or `b` of another shape than the scores.
+    #[track_caller]
+    pub fn sum_with_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
+        assert_same("sum_with_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
+        match &self.relaxed {
+            Relaxed::Positions(positions) => {
+                // The sum has the term y = x as b / 2.
+                let above = step_sum(positions.order.clone(), b.clone(), positions.comparison, Step::Logistic)
+                    + b * (positions.own - 0.5);
+                sum_documents(weigh(a, f, k, positions) * above)
+            }
+            Relaxed::Indicators(at_ranks) => {
+                let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
+                sum_documents(a * self.at_ranks(f, k) * sum_at_or_above(self.ranks(), b))
+            }
+            Relaxed::Expectations(_) => self.not_defined("sum_with_above", a),
+        }
+    }
+
+    /// `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off: `[B]`. The
+    /// memory is O(n) with positions, O(n^2) with soft indicators.
+    ///
+    /// # Shapes
+    /// - `a`: `[batch, documents]`, 0 at padded places
+    ///
+    /// # Panics
+    /// `a` of another shape than the scores.
+    #[track_caller]
+    pub fn sum_with_no_relevant_above(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
+        assert_same("sum_with_no_relevant_above", ("scores", &self.lists.scores), &[("a", &a)]);
+        let relevance = self.lists.relevance();
+        let Relaxed::Positions(positions) = &self.relaxed else { return self.sum_with_none_above(a, f, relevance, k) };
+        // 1 - sigmoid(t) = exp(-log(1 + exp(t))): as a sum of logarithms no factor vanishes.
+        let depth = positions.order.clone() * positions.comparison;
+        let odds = loss_over_others(depth, relevance, &PairWeight::Unit, PairLoss::Logistic);
+        sum_documents(weigh(a * odds.neg().exp(), f, k, positions))
+    }
+
+    /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. The
+    /// memory is O(n^2); where `b` is the relevance,
+    /// [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) is the same and needs less.
+    ///
+    /// # Shapes
+    /// - `a`, `b`: `[batch, documents]`, 0 at padded places
+    ///
+    /// # Panics
+    /// `a` or `b` of another shape than the scores.
+    #[track_caller]
+    pub fn sum_with_none_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
+        assert_same("sum_with_none_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
+        let none_above = |above: Tensor<3>, b: Tensor<2>| -> Tensor<2> {
+            ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2)
+        };
+        let dtype = self.lists.scores.dtype();
+        match &self.relaxed {
+            Relaxed::Positions(positions) => {
+                let [_, n] = a.dims();
+                let others = Tensor::<2>::eye(n, &a.device()).cast(dtype).neg() + 1.0;
+                let above = sigmoid(differences(&positions.order) * positions.comparison);
+                let above = above * others.unsqueeze_dim::<3>(0);
+                sum_documents(weigh(a, f, k, positions) * none_above(above, b))
+            }
+            Relaxed::Indicators(at_ranks) => {
+                let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
+                let above = differences(&self.ranks()).lower_elem(0.0).float().cast(dtype);
+                sum_documents(a * self.at_ranks(f, k) * none_above(above, b))
+            }
+            Relaxed::Expectations(_) => self.not_defined("sum_with_none_above", a),
+        }
+    }
+
+    /// `sum_x a_x f(r_x)` in the order that sorts `a`, which is its largest value for a decreasing `f`; 1 in place of
+    /// 0 so that it can divide: `[B]`. Carries no gradient.
+    ///
+    /// # Panics
+    /// `a` of another shape than the scores.
+    #[track_caller]
+    pub fn ideal(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
+        assert_same("ideal", ("scores", &self.lists.scores), &[("a", &a)]);
+        if let Some(discount) = f.discount() {
+            return self.lists.ideal_dcg(a, discount, k);
+        }
+        let ranks = rank(a.clone(), self.lists.mask.clone());
+        one_in_place_of_zero(sum_documents(a.detach() * self.at(f, ranks, k)))
+    }
+
+    /// Whole ranks, computed once.
+    fn ranks(&self) -> Tensor<2> {
+        self.ranks.get_or_init(|| self.lists.ranks()).clone()
+    }
+
+    fn at_ranks(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2> {
+        self.at(f, self.ranks(), k)
+    }
+
+    /// `f` at whole ranks within the cut-off, 0 at padded places.
+    fn at(&self, f: &PositionFunction, ranks: Tensor<2>, k: Option<usize>) -> Tensor<2> {
+        if let Some(discount) = f.discount() {
+            return self.lists.discounts_at(ranks, discount, k);
+        }
+        let values = f.at(ranks.clone()) * self.lists.mask.clone();
+        match k {
+            Some(k) => values * ranks.lower_equal_elem(k as f64).float().cast(self.lists.scores.dtype()),
+            None => values,
+        }
+    }
+
+    /// Takes note of an operation that is not defined; the value is of no meaning.
+    fn not_defined(&self, operation: &'static str, a: Tensor<2>) -> Tensor<1> {
+        self.undefined.set(self.undefined.get().or(Some(operation)));
+        sum_documents(a)
+    }
+}
+
+/// `a_x f(p_x) sigmoid(beta (k + 1/2 - p_x))`: `[B, N]`.
+fn weigh(
+    a: Tensor<2>,
+    f: &PositionFunction,
+    k: Option<usize>,
+    Positions { positions, cutoff, .. }: &Positions,
+) -> Tensor<2> {
+    let within = k.map(|k| sigmoid((positions.clone().neg() + (k as f64 + 0.5)) * *cutoff));
+    match (f.is_one(), within) {
+        (true, None) => a,
+        (true, Some(within)) => a * within,
+        (false, None) => a * f.at(positions.clone()),
+        (false, Some(within)) => a * (f.at(positions.clone()) * within),
+    }
+}
+
+/// `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory: a logistic step between ranks, which differ by 1 at
+/// least, is 0 or 1.
+///
+/// # Shapes
+/// - `ranks` (distinct whole numbers), `v`, output: `[batch, documents]`
+fn sum_at_or_above(ranks: Tensor<2>, v: Tensor<2>) -> Tensor<2> {
+    const STEEPNESS: f64 = 512.0;
+    step_sum(ranks.detach().neg(), v.clone(), STEEPNESS, Step::Logistic) + v * 0.5
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn sums_run_over_the_ranks_ahead() {
+        let device = Device::flex();
+        let ranks = Tensor::<2>::from_floats([[3.0, 1.0, 2.0, 4.0]], &device);
+        let v = Tensor::<2>::from_floats([[1.0, 10.0, 100.0, 1000.0]], &device);
+        let sums = sum_at_or_above(ranks, v).into_data().try_to_vec::<f32>().unwrap();
+        assert_eq!(sums, [111.0, 10.0, 110.0, 1111.0]);
+    }
+}

@@ -1,0 +1,38 @@
+//! The discounts that a configuration can name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::measure::Discount;
+
+/// The shape of a discount, its exponent apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscountShape {
+    /// `1 / log2(1 + r)`
+    #[default]
+    Log2,
+    /// `1 / ln(1 + r)`
+    Natural,
+    /// `r^-exponent`
+    Power,
+    /// `1 / r`
+    Zipf,
+    /// `2^-r`
+    Exponential,
+    /// 1 at ranks 1 and 2, then `ln 2 / ln r`
+    Letor,
+}
+
+impl DiscountShape {
+    /// The discount; only `Power` looks at the exponent.
+    pub fn with_exponent(self, exponent: f64) -> Discount {
+        match self {
+            DiscountShape::Log2 => Discount::Log2,
+            DiscountShape::Natural => Discount::Natural,
+            DiscountShape::Power => Discount::Power { exponent },
+            DiscountShape::Zipf => Discount::Zipf,
+            DiscountShape::Exponential => Discount::Exponential,
+            DiscountShape::Letor => Discount::Letor,
+        }
+    }
+}

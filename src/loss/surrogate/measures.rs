@@ -1,0 +1,177 @@
+//! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, precision, average precision and
+//! reciprocal rank.
+//!
+//! The expected relaxation defines the first three; see [`MeasureContext`] for the operations.
+
+use burn::tensor::{Bool, Tensor};
+
+use super::context::MeasureContext;
+use super::position_function::PositionFunction;
+use super::position_measure::PositionMeasure;
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::loss::ranking_loss::Orientation;
+use crate::measure::{Discount, Gain};
+
+/// `sum_x G(y_x) D(r_x)`
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Dcg {
+    /// Gain of a label.
+    pub gain: Gain,
+    /// Discount of a rank.
+    pub discount: Discount,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+}
+
+impl Dcg {
+    /// DCG of the whole list with gain `2^y - 1` and discount `1 / log2(1 + r)`.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with another cut-off, 1 or more; none for the whole list.
+    pub fn with_k(self, k: Option<usize>) -> Self {
+        Self { k, ..self }
+    }
+}
+
+impl PositionMeasure for Dcg {
+    fn name(&self) -> &'static str {
+        "dcg"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::cutoff(loss, self.k)?;
+        error::gain(loss, &self.gain)?;
+        error::discount(loss, &self.discount)
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Measure
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        list.sum(list.gains(&self.gain), &self.discount.clone().into(), self.k)
+    }
+}
+
+/// DCG over its largest attainable value.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ndcg {
+    /// What is normalised.
+    pub dcg: Dcg,
+}
+
+impl Ndcg {
+    /// NDCG of the whole list with gain `2^y - 1` and discount `1 / log2(1 + r)`.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with another cut-off, 1 or more; none for the whole list.
+    pub fn with_k(self, k: Option<usize>) -> Self {
+        Self { dcg: self.dcg.with_k(k) }
+    }
+}
+
+impl PositionMeasure for Ndcg {
+    fn name(&self) -> &'static str {
+        "ndcg"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        self.dcg.check(loss)
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.dcg.gain)
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        self.dcg.value(list) / list.ideal(list.gains(&self.dcg.gain), &self.dcg.discount.clone().into(), self.dcg.k)
+    }
+}
+
+/// Relevant documents among the first `k`, over `k`. It cannot do without a cut-off, so that its `k` is a plain number.
+#[doc(alias = "P@k")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrecisionAt {
+    /// Cut-off, 1 or more.
+    pub k: usize,
+}
+
+impl PositionMeasure for PrecisionAt {
+    fn name(&self) -> &'static str {
+        "precision"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::required_cutoff(loss, self.k)?;
+        Ok(())
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        lists.has_both_relevances()
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        list.sum(list.relevance(), &PositionFunction::one(), Some(self.k)) * (1.0 / self.k as f64)
+    }
+}
+
+/// `1/|l| sum_x l_x / r_x (relevant documents at or above x)`
+#[doc(alias = "MAP")]
+#[doc(alias = "AP")]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct AveragePrecision;
+
+impl PositionMeasure for AveragePrecision {
+    fn name(&self) -> &'static str {
+        "average_precision"
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        lists.has_both_relevances()
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        list.sum_with_above(list.relevance(), &Discount::Zipf.into(), list.relevance(), None) / list.relevant()
+    }
+}
+
+/// One over the rank of the first relevant document.
+#[doc(alias = "MRR")]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ReciprocalRank {
+    /// `sum_x l_x / r_x` instead, which is the same for one relevant document (smoothrank, section 4.1).
+    pub linear: bool,
+}
+
+impl ReciprocalRank {
+    /// The reciprocal rank of the first relevant document of any number.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl PositionMeasure for ReciprocalRank {
+    fn name(&self) -> &'static str {
+        "reciprocal_rank"
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        lists.has_both_relevances()
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        if self.linear {
+            return list.sum(list.relevance(), &Discount::Zipf.into(), None);
+        }
+        list.sum_with_no_relevant_above(list.relevance(), &Discount::Zipf.into(), None)
+    }
+}

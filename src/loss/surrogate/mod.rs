@@ -1,0 +1,57 @@
+//! Any measure to a surrogate: a measure is written once over positions, cut-offs and gains, as a [`PositionMeasure`],
+//! and each [`Relaxation`] makes a loss of it. The named surrogates of the papers are such pairs.
+//!
+//! Sums of a function of one position are defined in all relaxations of this crate; sums in which two documents meet
+//! (average precision, reciprocal rank) in all but the expected one, which is refused when the loss is built.
+//!
+//! Cost: that of the measure's operations, O(n^2) each, see [`MeasureContext`]; times the number of draws for a
+//! relaxation with noise.
+
+pub(super) mod approx_ap;
+pub(super) mod approx_dcg;
+pub(super) mod approx_ndcg;
+pub(super) mod approx_precision;
+pub(super) mod approx_rr;
+mod context;
+mod discount_shape;
+mod measures;
+mod position_function;
+mod position_measure;
+mod relaxation;
+pub(super) mod smooth_ap_indicator;
+pub(super) mod smooth_ap_rank;
+pub(super) mod smooth_dcg;
+pub(super) mod smooth_ndcg;
+pub(super) mod smooth_precision;
+pub(super) mod smooth_rr;
+pub(super) mod soft_dcg;
+pub(super) mod soft_ndcg;
+pub(super) mod soft_precision;
+mod transform;
+
+pub use approx_ap::{ApproxAp, ApproxApConfig};
+pub use approx_dcg::{ApproxDcg, ApproxDcgConfig};
+pub use approx_ndcg::{ApproxNdcg, ApproxNdcgConfig};
+pub use approx_precision::{ApproxPrecision, ApproxPrecisionConfig};
+pub use approx_rr::{ApproxRr, ApproxRrConfig};
+pub use context::MeasureContext;
+pub use discount_shape::DiscountShape;
+pub use measures::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
+pub use position_function::PositionFunction;
+pub use position_measure::PositionMeasure;
+pub use relaxation::expected::{
+    ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
+};
+pub use relaxation::{
+    AnyRelaxation, Approximate, Exact, Expected, Gumbel, Indicator, Positions, Relaxation, Relaxed, SigmoidRanks,
+};
+pub use smooth_ap_indicator::{SmoothApIndicator, SmoothApIndicatorConfig};
+pub use smooth_ap_rank::{SmoothApRank, SmoothApRankConfig};
+pub use smooth_dcg::{SmoothDcg, SmoothDcgConfig};
+pub use smooth_ndcg::{SmoothNdcg, SmoothNdcgConfig};
+pub use smooth_precision::{SmoothPrecision, SmoothPrecisionConfig};
+pub use smooth_rr::{SmoothRr, SmoothRrConfig};
+pub use soft_dcg::{SoftDcg, SoftDcgConfig};
+pub use soft_ndcg::{SoftNdcg, SoftNdcgConfig};
+pub use soft_precision::{SoftPrecision, SoftPrecisionConfig};
+pub use transform::Surrogate;

@@ -1,0 +1,92 @@
+//! A function of a document's position.
+
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+use burn::tensor::{DType, Device, Int, Tensor};
+
+use crate::measure::Discount;
+use crate::op::log2_discount;
+use crate::op::shape::assert_same;
+
+/// A function of a document's position.
+#[derive(Clone)]
+pub struct PositionFunction {
+    at: Arc<dyn Fn(Tensor<2>) -> Tensor<2> + Send + Sync>,
+    /// The discount that it is, if any: expectations of some are cheap.
+    discount: Option<Discount>,
+}
+
+impl PositionFunction {
+    /// A function of real positions from 1 on, applied element by element.
+    pub fn new(at: impl Fn(Tensor<2>) -> Tensor<2> + Send + Sync + 'static) -> Self {
+        Self { at: Arc::new(at), discount: None }
+    }
+
+    /// The constant 1: counts documents.
+    pub fn one() -> Self {
+        Discount::Power { exponent: 0.0 }.into()
+    }
+
+    /// The discount that it is, if it was made of one.
+    pub fn discount(&self) -> Option<&Discount> {
+        self.discount.as_ref()
+    }
+
+    /// Values at real positions, in their shape.
+    ///
+    /// # Panics
+    /// A function that does not keep the shape of the positions.
+    #[track_caller]
+    pub fn at(&self, positions: Tensor<2>) -> Tensor<2> {
+        let values = (self.at)(positions.clone());
+        assert_same("position function", ("positions", &positions), &[("values", &values)]);
+        values
+    }
+
+    /// Values at the ranks 1 to `n`.
+    pub(super) fn at_ranks(&self, n: usize) -> Vec<f64> {
+        if let Some(discount) = &self.discount {
+            return (1..=n).map(|rank| discount.at(rank)).collect();
+        }
+        // Constants, wherever the scores are.
+        let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &Device::flex()).float().cast(DType::F64);
+        self.at(ranks.unsqueeze::<2>()).into_data().iter().collect()
+    }
+
+    /// Whether it is 1 at every position.
+    pub(super) fn is_one(&self) -> bool {
+        matches!(self.discount, Some(Discount::Power { exponent: 0.0 }))
+    }
+}
+
+impl Debug for PositionFunction {
+    fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
+        formatter.debug_struct("PositionFunction").field("discount", &self.discount).finish_non_exhaustive()
+    }
+}
+
+impl From<Discount> for PositionFunction {
+    fn from(discount: Discount) -> Self {
+        let function = discount.clone();
+        Self { at: Arc::new(move |positions| discount_at(&function, positions)), discount: Some(discount) }
+    }
+}
+
+/// A discount at real positions; between the ranks of a table, linear.
+fn discount_at(discount: &Discount, positions: Tensor<2>) -> Tensor<2> {
+    use std::f64::consts::LN_2;
+    match discount {
+        Discount::Log2 => log2_discount(positions),
+        Discount::Natural => positions.log1p().recip(),
+        Discount::Letor => positions.clamp_min(2.0).log().recip() * LN_2,
+        Discount::Power { exponent: 0.0 } => positions.ones_like(),
+        Discount::Power { exponent } => (positions.log() * -exponent).exp(),
+        Discount::Zipf => positions.recip(),
+        Discount::Exponential => (positions * -LN_2).exp(),
+        Discount::Table(table) => table.iter().enumerate().fold(positions.zeros_like(), |sum, (index, &value)| {
+            let distance = (positions.clone() - (index + 1) as f64).abs();
+            sum + (distance.neg() + 1.0).clamp_min(0.0) * value
+        }),
+    }
+}

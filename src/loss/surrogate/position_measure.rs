@@ -1,0 +1,66 @@
+//! What a measure is to a relaxation.
+
+use std::fmt::Debug;
+
+use burn::tensor::{Bool, Tensor};
+
+use super::context::MeasureContext;
+use crate::loss::error::LossError;
+use crate::loss::lists::Lists;
+use crate::loss::ranking_loss::Orientation;
+use crate::measure::Gain;
+
+/// A measure of a ranked list, written over positions. [`Ndcg`](super::Ndcg) and others are ready made.
+///
+/// ```
+/// use burn::tensor::Tensor;
+/// use burn_rank::loss::{Expected, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
+///
+/// /// Rank-biased precision with persistence 0.8.
+/// #[derive(Debug)]
+/// struct RankBiasedPrecision;
+///
+/// impl PositionMeasure for RankBiasedPrecision {
+///     fn name(&self) -> &'static str {
+///         "rbp"
+///     }
+///     fn value(&self, list: &MeasureContext) -> Tensor<1> {
+///         let persistence = PositionFunction::new(|position| ((position - 1.0) * 0.8f64.ln()).exp() * 0.2);
+///         list.sum(list.relevance(), &persistence, None)
+///     }
+/// }
+///
+/// let loss = Surrogate::new(RankBiasedPrecision, Expected::new(0.5))?;
+/// # Ok::<(), burn_rank::loss::LossError>(())
+/// ```
+pub trait PositionMeasure: Debug + Send + Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// Checks the parameters; `loss` is the name that the message gives.
+    ///
+    /// # Errors
+    /// [`LossError::Parameter`] for the first one out of its range. By default every value is valid.
+    fn check(&self, _loss: &'static str) -> Result<(), LossError> {
+        Ok(())
+    }
+
+    /// Whether it is normalised to [0, 1].
+    fn orientation(&self) -> Orientation {
+        Orientation::NormalisedMeasure
+    }
+
+    /// Gain whose domain the labels must be in; `None` when any finite label will do.
+    fn gain(&self) -> Option<&Gain> {
+        None
+    }
+
+    /// Which queries have something to learn, `[B]`: by default those with two documents of different gains, or, for a
+    /// measure without a gain, of different labels.
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
+    }
+
+    /// The measure of each query, `[B]`. It must use the same operations of the list for every input.
+    fn value(&self, list: &MeasureContext) -> Tensor<1>;
+}

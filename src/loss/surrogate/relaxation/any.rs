@@ -1,0 +1,90 @@
+//! The relaxations of this crate as one type, for configuration files.
+
+use std::sync::Arc;
+
+use burn::tensor::DType;
+use serde::{Deserialize, Serialize};
+
+use super::approximate::Approximate;
+use super::exact::Exact;
+use super::expected::Expected;
+use super::gumbel::Gumbel;
+use super::indicator::Indicator;
+use super::relaxed::{Relaxation, Relaxed};
+use super::sigmoid_ranks::SigmoidRanks;
+use crate::loss::approximation::Approximation;
+use crate::loss::error::LossError;
+use crate::loss::lists::Lists;
+use crate::loss::surrogate::position_function::PositionFunction;
+
+/// The relaxations of this crate, as configuration files write them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "relaxation")]
+pub enum AnyRelaxation {
+    /// Whole ranks, without gradient.
+    Exact,
+    /// Approximate positions.
+    Approximate(Approximate),
+    /// Sigmoid ranks.
+    SigmoidRanks(SigmoidRanks),
+    /// Soft indicators.
+    Indicator(Indicator),
+    /// Expectation over Gaussian scores.
+    Expected(Expected),
+    /// Mean over scores with Gumbel noise.
+    Gumbel(Gumbel),
+}
+
+impl AnyRelaxation {
+    fn inner(&self) -> &dyn Relaxation {
+        match self {
+            AnyRelaxation::Exact => &Exact,
+            AnyRelaxation::Approximate(relaxation) => relaxation,
+            AnyRelaxation::SigmoidRanks(relaxation) => relaxation,
+            AnyRelaxation::Indicator(relaxation) => relaxation,
+            AnyRelaxation::Expected(relaxation) => relaxation,
+            AnyRelaxation::Gumbel(relaxation) => relaxation,
+        }
+    }
+}
+
+impl Relaxation for AnyRelaxation {
+    fn name(&self) -> &'static str {
+        self.inner().name()
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        self.inner().check(loss)
+    }
+
+    fn check_sum(&self, loss: &'static str, f: &PositionFunction, k: Option<usize>) -> Result<(), LossError> {
+        self.inner().check_sum(loss, f, k)
+    }
+
+    fn is_differentiable(&self) -> bool {
+        self.inner().is_differentiable()
+    }
+
+    fn samples(&self) -> usize {
+        self.inner().samples()
+    }
+
+    fn relax(&self, lists: &Lists, sample: usize) -> Relaxed {
+        self.inner().relax(lists, sample)
+    }
+
+    fn approximation(
+        &self,
+        loss: &'static str,
+        f: &PositionFunction,
+        k: Option<usize>,
+        documents: usize,
+        scores: DType,
+    ) -> Result<Option<Approximation>, LossError> {
+        self.inner().approximation(loss, f, k, documents, scores)
+    }
+
+    fn reseeded(&self, seed: u64) -> Option<Arc<dyn Relaxation>> {
+        self.inner().reseeded(seed)
+    }
+}

@@ -1,0 +1,36 @@
+//! Approximate positions: `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` (approximation-framework, equation 20).
+
+use serde::{Deserialize, Serialize};
+
+use super::relaxed::{Positions, Relaxation, Relaxed};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::op::Step;
+
+/// Approximate positions. Tends to the measure as `alpha` and `beta` grow (Theorems 3 to 6).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Approximate {
+    /// Steepness of positions, above 0.
+    pub alpha: f64,
+    /// Steepness of cut-offs and comparisons, above 0 (the truncation function of section 4.3).
+    pub beta: f64,
+    /// Smooth step of the positions.
+    #[serde(default)]
+    pub step: Step,
+}
+
+impl Relaxation for Approximate {
+    fn name(&self) -> &'static str {
+        "approximate"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::positive(loss, "alpha", self.alpha)?;
+        error::positive(loss, "beta", self.beta)?;
+        Ok(())
+    }
+
+    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+        Relaxed::Positions(Positions::new(lists.approximate_positions(self.alpha, self.step), self.beta))
+    }
+}

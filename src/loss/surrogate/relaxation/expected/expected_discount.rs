@@ -1,0 +1,265 @@
+//! The rank distribution of SoftRank and expectations under it (softrank-directness, section III).
+//!
+//! With scores of variance `sigma^2` each, document `k` beats `j` with probability
+//! `pi_kj = (1 + erf((s_k - s_j) / (2 sigma))) / 2`, and the rank of `j`, counted from 0, is taken to be the number of
+//! successes in independent trials of these probabilities: `p_j(r) <- p_j(r - 1) pi_kj + p_j(r) (1 - pi_kj)` over
+//! `k != j`. The expectation of a discount, `E[D(1 + R_j)] = sum_r D(1 + r) p_j(r)`, is evaluated in three ways:
+//!
+//! | evaluation | of | time | memory |
+//! |---|---|---|---|
+//! | recursion | any discount | O(n^3) | that of [`rank_recursion`] |
+//! | cutoff | a discount that is 0 below rank k | O(k n^2) | that of [`rank_recursion`] |
+//! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | that of [`rank_expectation`] |
+
+use std::sync::Arc;
+
+use burn::tensor::{DType, Tensor};
+
+use super::exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
+use crate::loss::approximation::{Approximation, RankExpectationMethod};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::{Lists, discount_table};
+use crate::measure::Discount;
+use crate::op::{rank_expectation, rank_recursion};
+
+/// A discount of the rank, to be averaged over the rank distribution.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectedDiscount {
+    /// Discount of a rank.
+    pub discount: Discount,
+    /// Ranks beyond `k` do not count.
+    pub k: Option<usize>,
+    /// Standard deviation of a score, above 0.
+    pub sigma: f64,
+    /// How the expectation is computed.
+    pub evaluation: RankExpectationMethod,
+}
+
+impl ExpectedDiscount {
+    /// Checks the parameters; `loss` is the name that the message gives.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `k = 0`, an exponent that is negative or not finite, an evaluation by
+    /// exponentials of a discount that is not completely monotone.
+    pub(super) fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::positive(loss, "sigma", self.sigma)?;
+        error::cutoff(loss, self.k)?;
+        if let Discount::Power { exponent } = self.discount {
+            error::not_negative(loss, "exponent", exponent)?;
+        }
+        let cause = match self.k {
+            Some(k) => Some(format!("a discount with k = {k}")),
+            None => (!is_completely_monotone(&self.discount)).then(|| format!("{:?}", self.discount)),
+        };
+        if let Some(cause) = cause.filter(|_| self.evaluation == RankExpectationMethod::Exponentials) {
+            let expected = format!("auto, recursion or cutoff: {cause} is not completely monotone");
+            return Err(LossError::parameter(loss, "evaluation", "exponentials", expected));
+        }
+        Ok(())
+    }
+
+    /// The exponentials that stand for the discount in lists of up to `n` documents with scores of the given type, and
+    /// their measured errors.
+    ///
+    /// The error is at most 1e-8 in float64, and in float32 2e-6 or, since so many roundings add up, `2e-9 n` where that
+    /// is more, with `n` rounded up to a power of two.
+    ///
+    /// # Errors
+    /// A discount that is not completely monotone, or too many documents for the tolerance.
+    pub fn fit(&self, n: usize, scores: DType) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
+        let length = n.next_power_of_two() as f64;
+        let tolerance = if scores == DType::F64 { 1e-8 } else { (2e-9 * length).max(2e-6) };
+        exponential_fit(&self.discount, n, tolerance, scores)
+    }
+
+    /// The evaluation that is used in lists of `n` documents. A discount with a cut-off is never completely monotone.
+    pub fn resolve(&self, n: usize) -> RankExpectationMethod {
+        match (self.evaluation, self.k) {
+            (RankExpectationMethod::Auto, Some(k)) if k < n => RankExpectationMethod::Cutoff,
+            (RankExpectationMethod::Auto, _) if is_completely_monotone(&self.discount) => {
+                RankExpectationMethod::Exponentials
+            }
+            (RankExpectationMethod::Auto, _) => RankExpectationMethod::Recursion,
+            (chosen, _) => chosen,
+        }
+    }
+
+    /// The evaluation in lists of up to `n` documents with scores of the given type, and its measured errors.
+    ///
+    /// # Errors
+    /// `evaluation = "exponentials"` was asked for, and no fit reaches the tolerance of [`fit`](Self::fit).
+    pub(super) fn approximation(
+        &self,
+        loss: &'static str,
+        n: usize,
+        scores: DType,
+    ) -> Result<Approximation, LossError> {
+        let exact = |evaluation| Approximation { documents: n, evaluation, terms: 0, error_f64: 0.0, error_f32: 0.0 };
+        let evaluation = self.resolve(n);
+        if evaluation != RankExpectationMethod::Exponentials {
+            return Ok(exact(evaluation));
+        }
+        match self.fit(n, scores) {
+            Ok(fit) => Ok(Approximation {
+                documents: n,
+                evaluation,
+                terms: fit.terms.len(),
+                error_f64: fit.error_f64,
+                error_f32: fit.error_f32,
+            }),
+            Err(_) if self.evaluation == RankExpectationMethod::Auto => Ok(exact(RankExpectationMethod::Recursion)),
+            Err(error) => {
+                Err(LossError::parameter(loss, "evaluation", "exponentials", format!("auto or recursion: {error}")))
+            }
+        }
+    }
+
+    /// `E[D(1 + R_j)]` of every document.
+    ///
+    /// # Shapes
+    /// - output: `[batch, documents]`; padded places hold a finite value of no meaning
+    pub fn expectation(&self, lists: &Lists) -> Tensor<2> {
+        let [_, n] = lists.scores.dims();
+        let dtype = lists.scores.dtype();
+        let evaluation = self.resolve(n);
+        // A fit that misses its tolerance is refused: the recursion is exact.
+        if evaluation == RankExpectationMethod::Exponentials
+            && let Ok(fit) = self.fit(n, dtype)
+        {
+            return rank_expectation(lists.scores.clone(), lists.mask.clone(), self.sigma, &fit.terms);
+        }
+        let ranks = if evaluation == RankExpectationMethod::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
+        let discounts = discount_table(&self.discount, ranks, self.k);
+        rank_recursion(lists.scores.clone(), lists.mask.clone(), self.sigma, &discounts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Bool, DType, Device, TensorData};
+
+    use super::*;
+
+    /// `p_j(r)` for the first `ranks` ranks: expectations of discounts that count one rank. Padded places hold 0.
+    ///
+    /// # Shapes
+    /// - output: `[batch, documents, ranks]`
+    fn rank_distribution(lists: &Lists, sigma: f64, ranks: usize) -> Tensor<3> {
+        let probability = |rank: usize| {
+            let counts: Vec<f64> = (0..=rank).map(|other| f64::from(u8::from(other == rank))).collect();
+            rank_recursion(lists.scores.clone(), lists.mask.clone(), sigma, &counts)
+        };
+        Tensor::stack((0..ranks).map(probability).collect(), 2)
+    }
+
+    /// One query of float64 scores without padding.
+    fn lists(scores: &[f64]) -> Lists {
+        let device = Device::flex();
+        let shape = [1, scores.len()];
+        let scores = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
+        Lists::new(scores.clone(), scores.zeros_like(), Tensor::<2, Bool>::full(shape, true, &device))
+    }
+
+    fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
+        tensor.into_data().try_to_vec().unwrap()
+    }
+
+    fn expected(discount: Discount, k: Option<usize>, evaluation: RankExpectationMethod) -> ExpectedDiscount {
+        ExpectedDiscount { discount, k, sigma: 0.4, evaluation }
+    }
+
+    /// Scores without structure in [-1, 1].
+    fn scattered(n: usize) -> Vec<f64> {
+        (0..n).map(|i| (i as f64 * 12.9898).sin()).collect()
+    }
+
+    #[test]
+    fn equal_scores_have_binomial_ranks() {
+        for ranks in 1..4 {
+            let p = values(rank_distribution(&lists(&[0.7; 3]), 1.0, ranks));
+            assert_eq!(p.len(), 3 * ranks);
+            for (found, expected) in p.iter().zip([0.25, 0.5, 0.25][..ranks].repeat(3)) {
+                assert!((found - expected).abs() < 1e-15, "{p:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_documents_by_hand() {
+        // pi = (1 + erf(1 / 2)) / 2 = 0.760249938906523...
+        let p = values(rank_distribution(&lists(&[1.0, 0.0]), 1.0, 2));
+        let wins = 0.760_249_938_906_523_3;
+        for (found, expected) in p.iter().zip([wins, 1.0 - wins, 1.0 - wins, wins]) {
+            assert!((found - expected).abs() < 1e-12, "{p:?}");
+        }
+    }
+
+    #[test]
+    fn the_expectation_is_of_the_discount_not_of_the_rank() {
+        let found =
+            values(expected(Discount::Log2, None, RankExpectationMethod::Recursion).expectation(&lists(&[0.0; 3])))[0];
+        let of_discount = 0.25 * 1.0 + 0.5 / 3f64.log2() + 0.25 * 0.5;
+        let at_expected_rank = Discount::Log2.at(2);
+        assert!((found - of_discount).abs() < 1e-12);
+        assert!(found - at_expected_rank > 0.05, "Jensen's gap: {found} above {at_expected_rank}");
+    }
+
+    #[test]
+    fn the_three_evaluations_agree() {
+        let discounts = [Discount::Log2, Discount::Natural, Discount::Zipf, Discount::Power { exponent: 0.5 }];
+        for n in [2, 5, 40, 300] {
+            let lists = lists(&scattered(n));
+            for discount in discounts.clone() {
+                let by = |evaluation| values(expected(discount.clone(), None, evaluation).expectation(&lists));
+                let recursion = by(RankExpectationMethod::Recursion);
+                for other in [RankExpectationMethod::Cutoff, RankExpectationMethod::Exponentials] {
+                    for (a, b) in recursion.iter().zip(by(other)) {
+                        assert!((a - b).abs() < 1e-7, "{discount:?}, n = {n}, {other:?}: {a} {b}");
+                    }
+                }
+            }
+            let by = |evaluation| values(expected(Discount::Log2, Some(3), evaluation).expectation(&lists));
+            for (a, b) in by(RankExpectationMethod::Recursion).iter().zip(by(RankExpectationMethod::Cutoff)) {
+                assert!((a - b).abs() < 1e-12, "cut-off, n = {n}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_completely_monotone_discount_has_a_fit_in_both_precisions() {
+        let exponents = [0.05, 0.5, 1.5, 3.0].map(|exponent| Discount::Power { exponent });
+        for discount in
+            [Discount::Log2, Discount::Natural, Discount::Zipf, Discount::Exponential].into_iter().chain(exponents)
+        {
+            let expected = expected(discount, None, RankExpectationMethod::Auto);
+            for (n, tolerance) in [(100, 2e-6), (1000, 2.1e-6), (10_000, 3.3e-5)] {
+                assert!(expected.fit(n, DType::F32).unwrap().error(DType::F32) <= tolerance, "{expected:?}, n = {n}");
+            }
+            assert!(expected.fit(2000, DType::F64).unwrap().error(DType::F64) <= 1e-8, "{expected:?}");
+        }
+    }
+
+    #[test]
+    fn auto_takes_the_cheapest_that_applies() {
+        let resolved = |discount, k, n| expected(discount, k, RankExpectationMethod::Auto).resolve(n);
+        assert_eq!(resolved(Discount::Log2, None, 100), RankExpectationMethod::Exponentials);
+        assert_eq!(resolved(Discount::Log2, Some(10), 100), RankExpectationMethod::Cutoff);
+        assert_eq!(resolved(Discount::Log2, Some(100), 100), RankExpectationMethod::Exponentials);
+        assert_eq!(resolved(Discount::Letor, None, 100), RankExpectationMethod::Recursion);
+    }
+
+    #[test]
+    fn an_evaluation_that_cannot_be_is_refused() {
+        let refused =
+            expected(Discount::Letor, None, RankExpectationMethod::Exponentials).check("soft_ndcg").unwrap_err();
+        let message =
+            "soft_ndcg.evaluation = exponentials: expected auto, recursion or cutoff: Letor is not completely monotone";
+        assert_eq!(refused.to_string(), message);
+        let cut =
+            expected(Discount::Log2, Some(2), RankExpectationMethod::Exponentials).check("soft_ndcg").unwrap_err();
+        assert!(cut.to_string().contains("a discount with k = 2 is not completely monotone"), "{cut}");
+        assert!(
+            expected(Discount::Power { exponent: -1.0 }, None, RankExpectationMethod::Auto).check("soft_ndcg").is_err()
+        );
+    }
+}

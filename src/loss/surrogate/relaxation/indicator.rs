@@ -1,0 +1,32 @@
+//! Soft indicators: `h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)` in place of "document i is at rank j", `d(j)` the
+//! document at rank `j` (smoothrank, section 4). Not differentiable where scores tie: ties are broken by position.
+
+use serde::{Deserialize, Serialize};
+
+use super::relaxed::{Relaxation, Relaxed};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::op::indicator_sum;
+
+/// Soft indicators. Tends to the measure as `sigma` tends to 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Indicator {
+    /// Smoothing, in squared scores, above 0.
+    pub sigma: f64,
+}
+
+impl Relaxation for Indicator {
+    fn name(&self) -> &'static str {
+        "indicator"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::positive(loss, "sigma", self.sigma)?;
+        Ok(())
+    }
+
+    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+        let (scores, mask, sigma) = (lists.scores.clone(), lists.mask.clone(), self.sigma);
+        Relaxed::Indicators(Box::new(move |values| indicator_sum(scores.clone(), values, mask.clone(), sigma)))
+    }
+}

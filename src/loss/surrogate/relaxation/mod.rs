@@ -1,0 +1,31 @@
+//! Relaxations: what stands in place of the rank of a document, so that a measure of ranks has a gradient.
+//!
+//! | relaxation | source | in place of the rank |
+//! |---|---|---|
+//! | [`Exact`] | | the rank itself; no gradient |
+//! | [`Approximate`] | approximation-framework, section 4 | `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))`; cut-offs and comparisons by sigmoids of steepness `beta` |
+//! | [`SigmoidRanks`] | smoothrank, equations 4, 5 and 9 | the same by the logistic step; comparisons by that step between scores |
+//! | [`Indicator`] | smoothrank, section 4 | `h_ij` in place of "document i is at rank j" |
+//! | [`Expected`] | softrank-directness, section III | the distribution of the rank over noisy scores |
+//! | [`Gumbel`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | approximate positions of scores with Gumbel noise, averaged over draws |
+//!
+//! A relaxation of one's own implements [`Relaxation`] and answers with one of the three forms of [`Relaxed`]; every
+//! [`PositionMeasure`](super::PositionMeasure) then works with it.
+
+mod any;
+mod approximate;
+mod exact;
+pub mod expected;
+mod gumbel;
+mod indicator;
+mod relaxed;
+mod sigmoid_ranks;
+
+pub use any::AnyRelaxation;
+pub use approximate::Approximate;
+pub use exact::Exact;
+pub use expected::Expected;
+pub use gumbel::Gumbel;
+pub use indicator::Indicator;
+pub use relaxed::{Positions, Relaxation, Relaxed};
+pub use sigmoid_ranks::SigmoidRanks;

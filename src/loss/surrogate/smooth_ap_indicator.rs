@@ -1,0 +1,69 @@
+//! SmoothAP from indicators: average precision with soft indicators of "document i is at rank j".
+//!
+//! With `P_j = sum_i l_i h_ij` the soft relevance of rank `j`, `1/|l| sum_j P_j 1/j sum_{t <= j} P_t` (smoothrank,
+//! section 4.2, the two approximations combined). Tends to average precision as `sigma` tends to 0.
+//!
+//! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query whose documents are all relevant or
+//! all irrelevant has loss 0.
+
+use burn::config::Config;
+
+use super::measures::AveragePrecision;
+use super::relaxation::Indicator;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+
+const NAME: &str = "smooth_ap_indicator";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "average precision with soft indicators of the document at each rank",
+    formula: "1 - 1/|l| sum_j P_j 1/j sum_{t <= j} P_t, P_j = sum_i l_i h_ij",
+    cost: "O(n^2)",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SmoothApIndicatorConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SmoothApIndicatorConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SmoothApIndicator`].
+#[derive(Config, Debug)]
+pub struct SmoothApIndicatorConfig {
+    /// Smoothing, in squared scores, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+}
+
+impl SmoothApIndicatorConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0.
+    pub fn init(&self) -> Result<SmoothApIndicator, LossError> {
+        Surrogate::named(NAME, AveragePrecision, Indicator { sigma: self.sigma })
+    }
+}
+
+/// `1 - 1/|l| sum_j P_j 1/j sum_{t <= j} P_t`
+#[doc(alias = "MAP")]
+#[doc(alias = "SmoothAP")]
+pub type SmoothApIndicator = Surrogate<AveragePrecision>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // P_1 = a, P_2 = 1 - a: a a + (1 - a) / 2.
+        let a = (-0.5f64).exp() / (1.0 + (-0.5f64).exp());
+        let loss = SmoothApIndicatorConfig::new().with_sigma(2.0).init().unwrap();
+        let found = explain(&loss, &[0.0, 1.0], &[1.0, 0.0], DType::F64).unwrap().value;
+        assert!((found - (a * a + (1.0 - a) / 2.0)).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,93 @@
+//! SmoothAP from ranks: average precision at sigmoid ranks.
+//!
+//! `1/|l| sum_ij l_i l_j T_ij / r_i`, `T_ij = sigmoid((s_j - s_i) / sigma)`, `r_i = 1 + sum_{j != i} T_ij`
+//! (smoothrank, equations 4, 5 and 9). As printed `T_ii = 1/2`, while the indicator `1(r(i) <= r(i))` that it stands
+//! for is 1, so that the limit `sigma -> 0` is not average precision: `diagonal = 1` is the default here,
+//! `diagonal = 0.5` the print.
+//!
+//! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
+
+use burn::config::Config;
+
+use super::measures::AveragePrecision;
+use super::relaxation::SigmoidRanks;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+
+const NAME: &str = "smooth_ap_rank";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "average precision at sigmoid ranks",
+    formula: "1 - 1/|l| sum_ij l_i l_j T_ij / r_i, T_ij = sigmoid((s_j - s_i) / sigma), T_ii = diagonal, r_i = 1 + sum_{j != i} T_ij",
+    cost: "O(n^2)",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (9)",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SmoothApRankConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SmoothApRankConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SmoothApRank`].
+#[derive(Config, Debug)]
+pub struct SmoothApRankConfig {
+    /// Smoothing, in scores, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// The document's own term `T_ii`, in [0, 1]: 1 for the exact indicator, 0.5 as printed.
+    #[config(default = 1.0)]
+    pub diagonal: f64,
+}
+
+impl SmoothApRankConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `diagonal` outside [0, 1].
+    pub fn init(&self) -> Result<SmoothApRank, LossError> {
+        let ranks = SigmoidRanks { sigma: self.sigma, diagonal: self.diagonal };
+        Surrogate::named(NAME, AveragePrecision, ranks)
+    }
+}
+
+/// `1 - 1/|l| sum_ij l_i l_j T_ij / r_i`
+#[doc(alias = "MAP")]
+#[doc(alias = "SmoothAP")]
+pub type SmoothApRank = Surrogate<AveragePrecision>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(sigma: f64, diagonal: f64, scores: &[f64], labels: &[f64]) -> f64 {
+        let loss = SmoothApRankConfig::new().with_sigma(sigma).with_diagonal(diagonal).init().unwrap();
+        explain(&loss, scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // One relevant document, 1 below: T_ii / (1 + sigmoid(2)).
+        let rank = 1.0 + 1.0 / (1.0 + (-2f64).exp());
+        assert!((value(0.5, 1.0, &[0.0, 1.0], &[1.0, 0.0]) - 1.0 / rank).abs() < 1e-12);
+        assert!((value(0.5, 0.5, &[0.0, 1.0], &[1.0, 0.0]) - 0.5 / rank).abs() < 1e-12);
+    }
+
+    #[test]
+    fn only_the_full_diagonal_tends_to_average_precision() {
+        // Relevant at ranks 1 and 3: AP = (1 + 2/3) / 2; a diagonal of 1/2 takes 1/2 from each count.
+        let (scores, labels) = ([3.0, 2.0, 1.0], [1.0, 0.0, 1.0]);
+        assert!((value(1e-3, 1.0, &scores, &labels) - (1.0 + 2.0 / 3.0) / 2.0).abs() < 1e-12);
+        assert!((value(1e-3, 0.5, &scores, &labels) - (0.5 + 1.5 / 3.0) / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_diagonal_outside_the_unit_interval_is_refused() {
+        for diagonal in [-0.1, 1.5, f64::NAN] {
+            assert!(SmoothApRankConfig::new().with_diagonal(diagonal).init().is_err());
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! SmoothDCG: DCG at sigmoid ranks.
+//!
+//! `sum_i G(y_i) / log2(1 + r_i)`, `r_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / sigma)` (smoothrank, equation 5).
+//! Tends to DCG as `sigma` tends to 0.
+//!
+//! Cost: O(n^2). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::measures::Dcg;
+use super::relaxation::SigmoidRanks;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+use crate::measure::Gain;
+
+const NAME: &str = "smooth_dcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "DCG at sigmoid ranks",
+    formula: "- sum_i G(y_i) / log2(1 + r_i), r_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / sigma)",
+    cost: "O(n^2)",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (5)",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SmoothDcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SmoothDcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SmoothDcg`].
+#[derive(Config, Debug)]
+pub struct SmoothDcgConfig {
+    /// Smoothing, in scores, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+}
+
+impl SmoothDcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, a bad table of gains.
+    pub fn init(&self) -> Result<SmoothDcg, LossError> {
+        let dcg = Dcg { gain: self.gain.clone(), ..Dcg::default() };
+        Surrogate::named(NAME, dcg, SigmoidRanks::new(self.sigma))
+    }
+}
+
+/// `- sum_i G(y_i) / log2(1 + r_i)` at sigmoid ranks `r_i`.
+#[doc(alias = "SmoothDCG")]
+pub type SmoothDcg = Surrogate<Dcg>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        let loss = SmoothDcgConfig::new().with_sigma(0.5).init().unwrap();
+        let found = explain(&loss, &[0.0, 1.0], &[2.0, 1.0], DType::F64).unwrap();
+        let below = 1.0 / (1.0 + (-2f64).exp());
+        let expected = 3.0 / (2.0 + below).log2() + 1.0 / (3.0 - below).log2();
+        assert!((found.value - expected).abs() < 1e-12);
+        assert_eq!(found.loss, -found.value);
+    }
+}

@@ -1,0 +1,91 @@
+//! SmoothNDCG: NDCG with soft indicators of "document i is at rank j".
+//!
+//! `1/Z sum_ij G(y_i) D(j) h_ij`, `h_ij` the softmax over `i` of `-(s_i - s_d(j))^2 / sigma`, `d(j)` the document at
+//! rank `j`, `D(j) = 1 / log2(1 + j)` and 0 beyond the cut-off `k` (smoothrank, equations 7 and 8). As a sum over
+//! documents `d` at their ranks `r(d)`, counted by comparison, it needs no sort. Tends to NDCG@k as `sigma` tends to
+//! 0, with an error of `O(exp(-mu / sigma))`, `mu` the smallest squared difference of two scores (section 5.1).
+//!
+//! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::measures::{Dcg, Ndcg};
+use super::relaxation::Indicator;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+use crate::measure::{Discount, Gain};
+
+const NAME: &str = "smooth_ndcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "NDCG with soft indicators of the document at each rank",
+    formula: "1 - 1/Z sum_ij G(y_i) D(j) h_ij, h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)",
+    cost: "O(n^2)",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (7), (8)",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SmoothNdcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SmoothNdcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SmoothNdcg`].
+#[derive(Config, Debug)]
+pub struct SmoothNdcgConfig {
+    /// Smoothing, in squared scores, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+}
+
+impl SmoothNdcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `k = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<SmoothNdcg, LossError> {
+        let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
+        Surrogate::named(NAME, Ndcg { dcg }, Indicator { sigma: self.sigma })
+    }
+}
+
+/// `1 - 1/Z sum_ij G(y_i) D(j) h_ij`
+#[doc(alias = "SmoothNDCG")]
+#[doc(alias = "SmoothRank")]
+pub type SmoothNdcg = Surrogate<Ndcg>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: SmoothNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // The relevant document is 1 below: h = e^-1/2 / (1 + e^-1/2) at rank 1 and 1 / (1 + e^-1/2) at rank 2.
+        let far = (-0.5f64).exp() / (1.0 + (-0.5f64).exp());
+        let expected = far + (1.0 - far) / 3f64.log2();
+        let config = SmoothNdcgConfig::new().with_sigma(2.0);
+        assert!((value(config.clone(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-12);
+        assert!((value(config.with_k(Some(1)), &[0.0, 1.0], &[1.0, 0.0]) - far).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_large_sigma_spreads_every_document_over_all_ranks() {
+        // h = 1/n (section 5.3): the mean gain times the sum of discounts.
+        let found = value(SmoothNdcgConfig::new().with_sigma(1e9), &[0.3, -1.0, 2.0], &[2.0, 0.0, 1.0]);
+        let discounts: f64 = 1.0 + 1.0 / 3f64.log2() + 0.5;
+        let ideal = 3.0 + 1.0 / 3f64.log2();
+        assert!((found - 4.0 / 3.0 * discounts / ideal).abs() < 1e-8);
+    }
+}

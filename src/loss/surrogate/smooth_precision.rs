@@ -1,0 +1,75 @@
+//! SmoothPrecision: precision at `k` with soft indicators of "document i is at rank j".
+//!
+//! `1/k sum_{j <= k} sum_i l_i h_ij`, `h_ij` the softmax over `i` of `-(s_i - s_d(j))^2 / sigma` (smoothrank, section
+//! 4.2). Tends to precision at `k` as `sigma` tends to 0.
+//!
+//! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query whose documents are all relevant or
+//! all irrelevant has loss 0.
+
+use burn::config::Config;
+
+use super::measures::PrecisionAt;
+use super::relaxation::Indicator;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+
+const NAME: &str = "smooth_precision";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "precision at k with soft indicators of the document at each rank",
+    formula: "1 - 1/k sum_{j <= k} sum_i l_i h_ij, h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)",
+    cost: "O(n^2)",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SmoothPrecisionConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SmoothPrecisionConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SmoothPrecision`].
+#[derive(Config, Debug)]
+pub struct SmoothPrecisionConfig {
+    /// Smoothing, in squared scores, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Cut-off, 1 or more.
+    #[config(default = 5)]
+    pub k: usize,
+}
+
+impl SmoothPrecisionConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `k = 0`.
+    pub fn init(&self) -> Result<SmoothPrecision, LossError> {
+        Surrogate::named(NAME, PrecisionAt { k: self.k }, Indicator { sigma: self.sigma })
+    }
+}
+
+/// `1 - 1/k sum_{j <= k} sum_i l_i h_ij`
+#[doc(alias = "P@k")]
+pub type SmoothPrecision = Surrogate<PrecisionAt>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(k: usize) -> f64 {
+        let loss = SmoothPrecisionConfig::new().with_sigma(2.0).with_k(k).init().unwrap();
+        explain(&loss, &[0.0, 1.0], &[1.0, 0.0], DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        let far = (-0.5f64).exp() / (1.0 + (-0.5f64).exp());
+        assert!((value(1) - far).abs() < 1e-12);
+        assert!((value(2) - 0.5).abs() < 1e-12, "one of two is relevant");
+        assert!((value(4) - 0.25).abs() < 1e-12, "ranks beyond the list hold nothing");
+    }
+}

@@ -1,0 +1,89 @@
+//! SmoothRR: reciprocal rank with soft indicators of "document i is at rank j".
+//!
+//! With `P_j = sum_i l_i h_ij` the soft relevance of rank `j`, `sum_j P_j / j prod_{t < j} (1 - P_t)`; with
+//! `linear = true` the paper's `sum_j P_j / j`, which is the reciprocal rank for one relevant document only
+//! (smoothrank, section 4.1, equation 7). The general form tends to the reciprocal rank of the first relevant document
+//! as `sigma` tends to 0.
+//!
+//! Cost: O(n^2), the linear form without an n x n tensor. Not differentiable where scores tie: ties go by position. A
+//! query whose documents are all relevant or all irrelevant has loss 0.
+
+use burn::config::Config;
+
+use super::measures::ReciprocalRank;
+use super::relaxation::Indicator;
+use super::transform::Surrogate;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+
+const NAME: &str = "smooth_rr";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "reciprocal rank with soft indicators of the document at each rank",
+    formula: "1 - sum_j P_j / j prod_{t < j} (1 - P_t), P_j = sum_i l_i h_ij; linear: 1 - sum_j P_j / j",
+    cost: "O(n^2)",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.1",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SmoothRrConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SmoothRrConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SmoothRr`].
+#[derive(Config, Debug)]
+pub struct SmoothRrConfig {
+    /// Smoothing, in squared scores, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// The paper's form for queries with one relevant document.
+    #[config(default = false)]
+    pub linear: bool,
+}
+
+impl SmoothRrConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0.
+    pub fn init(&self) -> Result<SmoothRr, LossError> {
+        let measure = ReciprocalRank { linear: self.linear };
+        Surrogate::named(NAME, measure, Indicator { sigma: self.sigma })
+    }
+}
+
+/// `1 - sum_j P_j / j prod_{t < j} (1 - P_t)`, or without the product.
+#[doc(alias = "MRR")]
+#[doc(alias = "SmoothMRR")]
+#[doc(alias = "reciprocal rank")]
+pub type SmoothRr = Surrogate<ReciprocalRank>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(linear: bool, scores: &[f64], labels: &[f64]) -> f64 {
+        let loss = SmoothRrConfig::new().with_sigma(2.0).with_linear(linear).init().unwrap();
+        explain(&loss, scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // P_1 = a and P_2 = 1 - a.
+        let a = (-0.5f64).exp() / (1.0 + (-0.5f64).exp());
+        let general = a + (1.0 - a) * (1.0 - a) / 2.0;
+        assert!((value(false, &[0.0, 1.0], &[1.0, 0.0]) - general).abs() < 1e-12);
+        assert!((value(true, &[0.0, 1.0], &[1.0, 0.0]) - (a + (1.0 - a) / 2.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_linear_form_counts_every_relevant_document() {
+        // Ranks 1 and 2 are relevant and far apart: 1 against 1 + 1/2.
+        let (scores, labels) = ([60.0, 30.0, 0.0], [1.0, 1.0, 0.0]);
+        assert!((value(false, &scores, &labels) - 1.0).abs() < 1e-12);
+        assert!((value(true, &scores, &labels) - 1.5).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,94 @@
+//! SoftDCG: the expectation of any gain and discount measure when scores are noisy.
+//!
+//! `sum_j G(y_j) E[D(1 + R_j)]`, the rank `R_j` a sum of independent trials "k beats j" (softrank-directness, section
+//! III), not divided by the ideal DCG. Tends to DCG@k as `sigma` tends to 0.
+//!
+//! Cost: as [`SoftNdcg`](super::SoftNdcg). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::discount_shape::DiscountShape;
+use super::measures::Dcg;
+use super::relaxation::Expected;
+use super::transform::Surrogate;
+use crate::loss::approximation::RankExpectationMethod;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+use crate::measure::Gain;
+
+const NAME: &str = "soft_dcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "expectation of DCG under Gaussian scores (SoftRank)",
+    formula: "- sum_j G(y_j) E[D(1 + R_j)], R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
+    cost: "O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts",
+    paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SoftDcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SoftDcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SoftDcg`].
+#[derive(Config, Debug)]
+pub struct SoftDcgConfig {
+    /// Standard deviation of a score, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Discount of a rank.
+    #[config(default = "DiscountShape::Log2")]
+    pub discount: DiscountShape,
+    /// Exponent of the power discount, 0 or above; without effect on others.
+    #[config(default = 1.0)]
+    pub exponent: f64,
+    /// How expectations are computed.
+    #[config(default = "RankExpectationMethod::Auto")]
+    pub evaluation: RankExpectationMethod,
+}
+
+impl SoftDcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
+    /// discount does not allow.
+    pub fn init(&self) -> Result<SoftDcg, LossError> {
+        let discount = self.discount.with_exponent(self.exponent);
+        let expected = Expected { sigma: self.sigma, evaluation: self.evaluation };
+        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), discount, k: self.k }, expected)
+    }
+}
+
+/// `- sum_j G(y_j) E[D(1 + R_j)]`
+#[doc(alias = "SoftRank")]
+pub type SoftDcg = Surrogate<Dcg>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Three equal scores have binomial ranks 1/4, 1/2, 1/4; the gains 3 + 0 + 1 meet the same expected discount.
+        let discounts = [
+            (DiscountShape::Zipf, 0.25 + 0.5 / 2.0 + 0.25 / 3.0),
+            (DiscountShape::Power, 0.25 + 0.5 / 2f64.sqrt() + 0.25 / 3f64.sqrt()),
+            (DiscountShape::Letor, 0.25 + 0.5 + 0.25 * 2f64.ln() / 3f64.ln()),
+            (DiscountShape::Exponential, 0.25 / 2.0 + 0.5 / 4.0 + 0.25 / 8.0),
+        ];
+        for (discount, expected) in discounts {
+            let loss = SoftDcgConfig::new().with_discount(discount).with_exponent(0.5).init().unwrap();
+            let found = explain(&loss, &[1.5; 3], &[2.0, 0.0, 1.0], DType::F64).unwrap().value;
+            assert!((found - 4.0 * expected).abs() < 1e-7, "{discount:?}: {found}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! SoftNDCG: the expectation of NDCG when scores are noisy.
+//!
+//! `1/Z sum_j G(y_j) E[D(1 + R_j)]`, the rank `R_j` a sum of independent trials "k beats j" (softrank-directness,
+//! section III). It is the expectation of the discount, not the discount of the expected rank, which is smaller by
+//! Jensen's inequality. Tends to NDCG@k as `sigma` tends to 0, within the bound of Theorem 2.
+//!
+//! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, M about 14 exponentials in float32; O(k
+//! n^2) with a cut-off; O(n^3) by the recursion (see [`RankExpectationMethod`]). A query with one label only has loss 0.
+
+use burn::config::Config;
+
+use super::discount_shape::DiscountShape;
+use super::measures::{Dcg, Ndcg};
+use super::relaxation::Expected;
+use super::transform::Surrogate;
+use crate::loss::approximation::RankExpectationMethod;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+use crate::measure::Gain;
+
+const NAME: &str = "soft_ndcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "expectation of NDCG under Gaussian scores (SoftRank)",
+    formula: "1 - 1/Z sum_j G(y_j) E[D(1 + R_j)], R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
+    cost: "O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts",
+    paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SoftNdcgConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SoftNdcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SoftNdcg`].
+#[derive(Config, Debug)]
+pub struct SoftNdcgConfig {
+    /// Standard deviation of a score, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Discount of a rank.
+    #[config(default = "DiscountShape::Log2")]
+    pub discount: DiscountShape,
+    /// Exponent of the power discount, 0 or above; without effect on others.
+    #[config(default = 1.0)]
+    pub exponent: f64,
+    /// How expectations are computed.
+    #[config(default = "RankExpectationMethod::Auto")]
+    pub evaluation: RankExpectationMethod,
+}
+
+impl SoftNdcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
+    /// discount does not allow.
+    pub fn init(&self) -> Result<SoftNdcg, LossError> {
+        let discount = self.discount.with_exponent(self.exponent);
+        let expected = Expected { sigma: self.sigma, evaluation: self.evaluation };
+        let dcg = Dcg { gain: self.gain.clone(), discount, k: self.k };
+        Surrogate::named(NAME, Ndcg { dcg }, expected)
+    }
+}
+
+/// `1 - 1/Z sum_j G(y_j) E[D(1 + R_j)]`
+#[doc(alias = "SoftRank")]
+#[doc(alias = "SoftNDCG")]
+pub type SoftNdcg = Surrogate<Ndcg>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Device, Tensor, TensorData};
+
+    use super::*;
+    use crate::loss::{RankingLoss, Reduction, explain};
+
+    fn value(config: SoftNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // The relevant document is 1 below: it wins with probability (1 + erf(-1/2)) / 2.
+        let wins = 1.0 - 0.760_249_938_906_523_3;
+        for evaluation in [
+            RankExpectationMethod::Auto,
+            RankExpectationMethod::Recursion,
+            RankExpectationMethod::Cutoff,
+            RankExpectationMethod::Exponentials,
+        ] {
+            let config = SoftNdcgConfig::new().with_evaluation(evaluation);
+            let expected = wins + (1.0 - wins) / 3f64.log2();
+            assert!((value(config.clone(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-7, "{evaluation:?}");
+            // A discount with a cut-off is no sum of exponentials.
+            if evaluation != RankExpectationMethod::Exponentials {
+                let cut = value(config.with_k(Some(1)), &[0.0, 1.0], &[1.0, 0.0]);
+                assert!((cut - wins).abs() < 1e-12, "{evaluation:?}: {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_raw_gain_counts_irrelevant_documents() {
+        let config = SoftNdcgConfig::new().with_gain(Gain::Exp2Raw).with_evaluation(RankExpectationMethod::Recursion);
+        // Equal scores: each document is at rank 1 or 2 with probability 1/2; gains 2 and 1.
+        let expected = 3.0 * 0.5 * (1.0 + 1.0 / 3f64.log2()) / (2.0 + 1.0 / 3f64.log2());
+        assert!((value(config, &[0.5, 0.5], &[1.0, 0.0]) - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn two_thousand_documents_have_a_finite_gradient() {
+        let device = Device::flex().autodiff();
+        let n = 2000;
+        let at = |f: fn(usize) -> f32| TensorData::new((0..n).map(f).collect::<Vec<_>>(), [1, n]);
+        let scores = Tensor::<2>::from_data(at(|i| (i as f32 * 12.9898).sin()), &device).require_grad();
+        let labels = Tensor::<2>::from_data(at(|i| (i % 5) as f32), &device);
+        let mask = scores.clone().inner().ones_like().greater_elem(0.0);
+        let mask = burn::tensor::Tensor::<2, burn::tensor::Bool>::from_data(mask.into_data(), &device);
+        let loss = SoftNdcgConfig::new().with_sigma(0.1).init().unwrap();
+        let output = loss.forward(scores.clone(), labels, mask, Reduction::Mean);
+        let gradient = scores.grad(&output.backward()).unwrap().into_data().try_to_vec::<f32>().unwrap();
+        assert!(gradient.iter().all(|g| g.is_finite()) && gradient.iter().any(|g| *g != 0.0));
+    }
+}

@@ -1,0 +1,77 @@
+//! SoftPrecision: the expectation of precision at `k` when scores are noisy.
+//!
+//! `1/k sum_j l_j P(R_j < k)`, the rank `R_j` (from 0) a sum of independent trials "k beats j" (softrank-directness,
+//! section III, for another measure). Tends to precision at `k` as `sigma` tends to 0.
+//!
+//! Cost: O(k n^2). A query whose documents are all relevant or all irrelevant has loss 0.
+
+use burn::config::Config;
+
+use super::measures::PrecisionAt;
+use super::relaxation::Expected;
+use super::transform::Surrogate;
+use crate::loss::approximation::RankExpectationMethod;
+use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::error::LossError;
+
+const NAME: &str = "soft_precision";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "expectation of precision at k under Gaussian scores (SoftRank)",
+    formula: "1 - 1/k sum_j l_j P(R_j < k), R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
+    cost: "O(k n^2)",
+    paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SoftPrecisionConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SoftPrecisionConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SoftPrecision`].
+#[derive(Config, Debug)]
+pub struct SoftPrecisionConfig {
+    /// Standard deviation of a score, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Cut-off, 1 or more.
+    #[config(default = 5)]
+    pub k: usize,
+}
+
+impl SoftPrecisionConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `k = 0`.
+    pub fn init(&self) -> Result<SoftPrecision, LossError> {
+        let expected = Expected { sigma: self.sigma, evaluation: RankExpectationMethod::Cutoff };
+        Surrogate::named(NAME, PrecisionAt { k: self.k }, expected)
+    }
+}
+
+/// `1 - 1/k sum_j l_j P(R_j < k)`
+#[doc(alias = "SoftRank")]
+#[doc(alias = "P@k")]
+pub type SoftPrecision = Surrogate<PrecisionAt>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(k: usize, scores: &[f64]) -> f64 {
+        let loss = SoftPrecisionConfig::new().with_k(k).init().unwrap();
+        explain(&loss, scores, &[1.0, 0.0, 0.0], DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn equal_scores_are_worked_by_hand() {
+        // Binomial ranks: P(R = 0) = 1/4, P(R < 2) = 3/4.
+        assert!((value(1, &[0.0; 3]) - 0.25).abs() < 1e-15);
+        assert!((value(2, &[0.0; 3]) - 0.375).abs() < 1e-15);
+        assert!((value(6, &[0.3, 2.0, -1.0]) - 1.0 / 6.0).abs() < 1e-12, "ranks beyond the list hold nothing");
+    }
+}

@@ -1,0 +1,318 @@
+//! `Surrogate`: a measure seen through a relaxation.
+
+use std::fmt::{Debug, Display, Formatter};
+use std::sync::Arc;
+
+use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, ModuleDisplayDefault};
+use burn::tensor::{Bool, DType, Device, Tensor};
+
+use super::context::MeasureContext;
+use super::position_function::PositionFunction;
+use super::position_measure::PositionMeasure;
+use super::relaxation::Relaxation;
+use crate::loss::approximation::Approximation;
+use crate::loss::error::LossError;
+use crate::loss::lists::{Lists, sum_documents};
+use crate::loss::ranking_loss::{Orientation, RankingLoss, assert_per_query};
+use crate::measure::Gain;
+
+/// A measure seen through a relaxation: a loss, and a burn module if the measure can be cloned.
+#[derive(Debug, Clone)]
+pub struct Surrogate<M> {
+    name: &'static str,
+    measure: M,
+    relaxation: Arc<dyn Relaxation>,
+    /// The functions of one rank whose expectations the measure takes, with their cut-offs.
+    expected: Vec<(PositionFunction, Option<usize>)>,
+}
+
+// Not derived: `#[derive(Module)]` would ask every measure to be `Clone`, losses outside a module too.
+impl<T: Clone + Debug + Send> Module for Surrogate<T> {
+    burn::empty!(module);
+}
+
+impl<T: Clone + Debug + Send> ModuleDisplayDefault for Surrogate<T> {
+    fn content(&self, content: Content) -> Option<Content> {
+        content
+            .set_top_level_type("Surrogate")
+            .add_debug_attribute("measure", &self.measure)
+            .add_debug_attribute("relaxation", &self.relaxation)
+            .optional()
+    }
+}
+
+impl<T: Clone + Debug + Send> ModuleDisplay for Surrogate<T> {}
+
+impl<T: Clone + Debug + Send> Display for Surrogate<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.format(DisplaySettings::default()))
+    }
+}
+
+impl<M: PositionMeasure> Surrogate<M> {
+    /// The loss that `relaxation` makes of `measure`, under the name of the measure.
+    ///
+    /// # Errors
+    /// A parameter out of its range, or an operation of the measure that the relaxation does not define.
+    pub fn new(measure: M, relaxation: impl Relaxation + 'static) -> Result<Self, LossError> {
+        relaxation.check(relaxation.name())?;
+        measure.check(measure.name())?;
+        Self::probed(measure.name(), measure, Arc::new(relaxation))
+    }
+
+    /// The same under the name of a registered loss, which messages about parameters give.
+    pub(super) fn named(
+        name: &'static str,
+        measure: M,
+        relaxation: impl Relaxation + 'static,
+    ) -> Result<Self, LossError> {
+        relaxation.check(name)?;
+        measure.check(name)?;
+        Self::probed(name, measure, Arc::new(relaxation))
+    }
+
+    fn probed(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
+        // A list of two documents shows which operations the measure uses.
+        let labels = Tensor::<2>::from_floats([[1.0, 0.0]], &Device::flex());
+        let lists = Lists::new(labels.clone(), labels.clone(), labels.greater_equal_elem(0.0));
+        let context = MeasureContext::new(&lists, relaxation.relax(&lists, 0));
+        measure.value(&context);
+        if let Some(operation) = context.undefined() {
+            let (measure, relaxation) = (measure.name(), relaxation.name());
+            return Err(LossError::Undefined { measure, relaxation, operation });
+        }
+        let expected = context.into_expected();
+        expected.iter().try_for_each(|(f, k)| relaxation.check_sum(name, f, *k))?;
+        Ok(Self { name, measure, relaxation, expected })
+    }
+
+    /// The surrogate of the measure of each query of clean lists: `[B]`.
+    ///
+    /// # Panics
+    /// A measure that does not give one value per query.
+    #[track_caller]
+    pub fn values(&self, lists: &Lists) -> Tensor<1> {
+        let value = |sample| {
+            let value = self.measure.value(&MeasureContext::new(lists, self.relaxation.relax(lists, sample)));
+            assert_per_query(self.measure.name(), "values", value.dims(), lists);
+            value
+        };
+        let mean = match self.relaxation.samples() {
+            1 => value(0),
+            samples => (1..samples).map(value).fold(value(0), |sum, value| sum + value) * (1.0 / samples as f64),
+        };
+        if self.relaxation.is_differentiable() {
+            return mean;
+        }
+        // Ties the value to the scores, so that a backward pass finds a gradient of 0.
+        mean + sum_documents(lists.scores.clone() * 0.0)
+    }
+}
+
+impl<M: PositionMeasure> RankingLoss for Surrogate<M> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.measure.orientation()
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        self.measure.gain()
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        self.measure.learnable(lists)
+    }
+
+    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
+        let sums = self.expected.iter();
+        let all = sums.map(|(f, k)| self.relaxation.approximation(self.name, f, *k, documents, scores));
+        let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
+        Ok(all.max_by(|a, b| a.error_f32.total_cmp(&b.error_f32)))
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let values = self.values(lists);
+        match self.measure.orientation() {
+            Orientation::NormalisedMeasure => values.neg() + 1.0,
+            Orientation::Measure => values.neg(),
+            Orientation::Loss => values,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::gumbel::perturbed;
+    use crate::loss::{
+        AnyRelaxation, Approximate, AveragePrecision, Dcg, Exact, Expected, Gumbel, Indicator, Ndcg, PrecisionAt,
+        ReciprocalRank, SigmoidRanks,
+    };
+    use crate::loss::{Explained, LossSpec, RankExpectationMethod, explain};
+    use crate::measure::{Convention, Discount, Measure, Ranking};
+    use crate::op::Step;
+
+    const SCORES: [f64; 7] = [0.31, -1.2, 2.5, 0.9, -0.4, 1.7, 0.05];
+    const LABELS: [f64; 7] = [2.0, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0];
+    const APPROXIMATE: Approximate = Approximate { alpha: 3.0, beta: 2.0, step: Step::Logistic };
+    const INDICATOR: Indicator = Indicator { sigma: 0.5 };
+    const EXPECTED: Expected = Expected { sigma: 0.5, evaluation: RankExpectationMethod::Auto };
+
+    fn surrogate(measure: impl PositionMeasure, relaxation: impl Relaxation + 'static) -> Explained {
+        explain(&Surrogate::new(measure, relaxation).unwrap(), &SCORES, &LABELS, DType::F64).unwrap()
+    }
+
+    /// A registered loss with some of the parameters alpha = 3, beta = 2, sigma = 0.5, k = 3.
+    fn registered(name: &str, parameters: &[&str]) -> Explained {
+        let spec = parameters.iter().fold(LossSpec::new(name), |spec, &parameter| match parameter {
+            "alpha" => spec.with("alpha", 3.0),
+            "beta" => spec.with("beta", 2.0),
+            "sigma" => spec.with("sigma", 0.5),
+            _ => spec.with("k", 3),
+        });
+        explain(spec.build().unwrap().as_ref(), &SCORES, &LABELS, DType::F64).unwrap()
+    }
+
+    fn assert_agree(found: &Explained, expected: &Explained, what: &str) {
+        assert!((found.value - expected.value).abs() < 1e-6, "{what}: {} {}", found.value, expected.value);
+        for (a, b) in found.grad.iter().zip(&expected.grad) {
+            assert!((a - b).abs() < 1e-6, "{what}: {:?} {:?}", found.grad, expected.grad);
+        }
+    }
+
+    #[test]
+    fn the_transform_of_ndcg_is_each_papers_surrogate() {
+        assert_agree(&surrogate(Ndcg::new(), APPROXIMATE), &registered("approx_ndcg", &["alpha"]), "ApproxNDCG");
+        assert_agree(&surrogate(Ndcg::new(), INDICATOR), &registered("smooth_ndcg", &["sigma"]), "SmoothNDCG");
+        assert_agree(&surrogate(Ndcg::new(), EXPECTED), &registered("soft_ndcg", &["sigma"]), "SoftNDCG");
+        let cut = || Ndcg::new().with_k(Some(3));
+        assert_agree(&surrogate(cut(), APPROXIMATE), &registered("approx_ndcg", &["alpha", "beta", "k"]), "@3");
+        assert_agree(&surrogate(cut(), INDICATOR), &registered("smooth_ndcg", &["sigma", "k"]), "@3");
+        assert_agree(&surrogate(cut(), EXPECTED), &registered("soft_ndcg", &["sigma", "k"]), "@3");
+    }
+
+    #[test]
+    fn the_transforms_of_dcg_and_precision_are_each_papers_surrogates() {
+        assert_agree(&surrogate(Dcg::new(), APPROXIMATE), &registered("approx_dcg", &["alpha"]), "ApproxDCG");
+        let cut = || Dcg::new().with_k(Some(3));
+        assert_agree(&surrogate(cut(), EXPECTED), &registered("soft_dcg", &["sigma", "k"]), "SoftDCG@3");
+        let precision = PrecisionAt { k: 3 };
+        let approximate = registered("approx_precision", &["alpha", "beta", "k"]);
+        assert_agree(&surrogate(precision, APPROXIMATE), &approximate, "ApproxPrecision");
+        assert_agree(
+            &surrogate(precision, INDICATOR),
+            &registered("smooth_precision", &["sigma", "k"]),
+            "SmoothPrecision",
+        );
+        assert_agree(&surrogate(precision, EXPECTED), &registered("soft_precision", &["sigma", "k"]), "SoftPrecision");
+    }
+
+    #[test]
+    fn the_transforms_of_average_precision_and_reciprocal_rank_are_each_papers_surrogates() {
+        let both = ["alpha", "beta"];
+        assert_agree(&surrogate(AveragePrecision, APPROXIMATE), &registered("approx_ap", &both), "ApproxAP");
+        assert_agree(
+            &surrogate(AveragePrecision, INDICATOR),
+            &registered("smooth_ap_indicator", &["sigma"]),
+            "SmoothAP",
+        );
+        assert_agree(&surrogate(ReciprocalRank::new(), APPROXIMATE), &registered("approx_rr", &both), "ApproxRR");
+        assert_agree(&surrogate(ReciprocalRank::new(), INDICATOR), &registered("smooth_rr", &["sigma"]), "SmoothRR");
+    }
+
+    #[test]
+    fn the_exact_family_is_the_measure() {
+        let convention = Convention::preset("standard").unwrap();
+        let scores = SCORES.map(|s| s as f32);
+        let labels = LABELS.map(|y| y as f32);
+        let exact = |measure: Measure| {
+            let ranking = Ranking { scores: &scores, labels: &labels, ids: None };
+            measure.query(&convention, &ranking).unwrap().unwrap()
+        };
+        let pairs = [
+            (surrogate(Ndcg::new(), Exact), exact(Measure::Ndcg(None))),
+            (surrogate(Ndcg::new().with_k(Some(3)), Exact), exact(Measure::Ndcg(Some(3)))),
+            (surrogate(Dcg::new().with_k(Some(3)), Exact), exact(Measure::Dcg(Some(3)))),
+            (surrogate(PrecisionAt { k: 3 }, Exact), exact(Measure::Precision(Some(3)))),
+            (surrogate(AveragePrecision, Exact), exact(Measure::Ap(None))),
+            (surrogate(ReciprocalRank::new(), Exact), exact(Measure::ReciprocalRank(None))),
+        ];
+        for (index, (found, expected)) in pairs.iter().enumerate() {
+            assert!((found.value - expected).abs() < 1e-6, "measure {index}: {} {expected}", found.value);
+            assert!(found.grad.iter().all(|g| *g == 0.0), "ranks have no gradient");
+        }
+    }
+
+    #[test]
+    fn a_measure_of_two_positions_has_no_expectation() {
+        let refused = Surrogate::new(AveragePrecision, EXPECTED).unwrap_err();
+        let message = "average_precision uses sum_with_above, which the expected relaxation does not define: \
+                       expected another relaxation";
+        assert_eq!(refused.to_string(), message);
+        let refused = Surrogate::new(ReciprocalRank::new(), EXPECTED).unwrap_err();
+        assert!(matches!(refused, LossError::Undefined { operation: "sum_with_none_above", .. }));
+    }
+
+    #[test]
+    fn gumbel_samples_average_the_approximate_measure() {
+        let family = |samples, seed| Gumbel { samples, seed, alpha: 3.0, beta: 2.0, step: Step::Logistic };
+        let one = |seed| surrogate(Ndcg::new(), family(1, seed)).value;
+        let two = surrogate(Ndcg::new(), family(2, 5)).value;
+        assert_eq!(one(5), one(5), "the noise is a function of the seed");
+        assert_ne!(one(5), one(6));
+        assert_ne!(one(5), two);
+        // Adding the noise by hand gives the same.
+        let device = Device::flex();
+        let scores = Tensor::<2>::from_data([SCORES], (&device, DType::F64));
+        let noisy: Vec<f64> = perturbed(scores, 5, 0).into_data().iter::<f64>().collect();
+        let approximate = Surrogate::new(Ndcg::new(), APPROXIMATE).unwrap();
+        let by_hand = explain(&approximate, &noisy, &LABELS, DType::F64).unwrap().value;
+        assert!((one(5) - by_hand).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_cutoff_of_zero_is_refused_not_a_loss_of_minus_infinity() {
+        let relaxations = [
+            AnyRelaxation::Exact,
+            AnyRelaxation::Approximate(APPROXIMATE),
+            AnyRelaxation::Indicator(INDICATOR),
+            AnyRelaxation::Expected(EXPECTED),
+        ];
+        for relaxation in relaxations {
+            let refused = Surrogate::new(PrecisionAt { k: 0 }, relaxation.clone()).unwrap_err();
+            assert_eq!(refused.to_string(), "precision.k = 0: expected a cut-off of 1 or more");
+            let refused = Surrogate::new(Ndcg::new().with_k(Some(0)), relaxation.clone()).unwrap_err();
+            assert_eq!(refused.to_string(), "ndcg.k = 0: expected a cut-off of 1 or more, or none");
+            assert!(Surrogate::new(Dcg::new().with_k(Some(0)), relaxation).is_err());
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_measure_are_checked() {
+        let dcg = |gain, discount| Surrogate::new(Dcg { gain, discount, k: None }, Exact).map(|_| ());
+        let refused = dcg(Gain::Table(vec![]), Discount::Log2).unwrap_err();
+        assert!(refused.to_string().starts_with("dcg.gain = []"), "{refused}");
+        let refused = dcg(Gain::Exp2, Discount::Power { exponent: f64::NAN }).unwrap_err();
+        assert!(refused.to_string().starts_with("dcg.exponent = NaN"), "{refused}");
+        assert!(dcg(Gain::Exp2, Discount::Table(vec![1.0, f64::INFINITY])).is_err());
+        assert!(dcg(Gain::Exp2, Discount::Table(vec![1.0, 0.5])).is_ok());
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        for relaxation in [
+            AnyRelaxation::Indicator(Indicator { sigma: 0.0 }),
+            AnyRelaxation::Expected(Expected::new(f64::NAN)),
+            AnyRelaxation::Approximate(Approximate { alpha: 1.0, beta: -1.0, step: Step::Logistic }),
+            AnyRelaxation::SigmoidRanks(SigmoidRanks { sigma: 1.0, diagonal: 2.0 }),
+            AnyRelaxation::Gumbel(Gumbel { samples: 0, seed: 1, alpha: 1.0, beta: 1.0, step: Step::Logistic }),
+        ] {
+            assert!(matches!(Surrogate::new(Ndcg::new(), relaxation), Err(LossError::Parameter { .. })));
+        }
+    }
+}
