@@ -5,3 +5,4 @@ mod limits;
 mod loss_contract;
 mod measures;
 mod op_fused;
+mod process;
