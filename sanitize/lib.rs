@@ -10,6 +10,9 @@
 
 #![allow(dead_code, unused_imports)]
 
+/// What the kernels ask of the execution of their thread: the instructions.
+mod execution;
+
 /// The module that the kernels stand in, with what they take from it. A kernel that needs more does not compile here.
 mod op {
     #[path = "../../src/op/kernel/mod.rs"]

@@ -82,6 +82,9 @@ fn names() -> String {
 
 /// Opens the device called `name` and proves it with a small computation.
 ///
+/// A missing driver is a panic inside a backend, on this thread or on one of its own; it becomes an error here. The
+/// panic hook is the program's and is left alone: it reports such a panic as any other.
+///
 /// # Errors
 /// [`DeviceError`] when the name is unknown, the backend was not built in, or the device does not answer.
 pub fn open(name: &str) -> Result<Device, DeviceError> {
@@ -94,15 +97,12 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
         return Err(DeviceError::NotBuilt { found: name.to_string(), backend: backend.name });
     }
     let select = select(name, backend.name, selector)?;
-    // A missing driver is a panic inside the backend: turn it into an error, and keep its report off the terminal.
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
+    // A missing driver is a panic inside the backend: turn it into an error.
     let opened = panic::catch_unwind(AssertUnwindSafe(|| {
         let device = select();
         let sum: f32 = Tensor::<1>::from_floats([1.0, 2.0], &device).sum().into_scalar();
         (device, sum)
     }));
-    panic::set_hook(hook);
     match opened {
         Ok((device, 3.0)) => Ok(device),
         Ok((_, sum)) => Err(DeviceError::Unavailable { found: name.to_string(), reason: format!("1 + 2 gave {sum}") }),

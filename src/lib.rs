@@ -54,6 +54,7 @@ mod readme {}
 pub mod atomic_file;
 pub mod data;
 pub mod device;
+mod execution;
 pub mod guide;
 pub mod loss;
 pub mod measure;

@@ -1,7 +1,9 @@
-//! Every kernel on lists of every length that ends a vector, a tile or a block, and one beside it.
+//! Every kernel with all instructions found, on lists of every length that ends a vector, a tile or a block, and one
+//! beside it.
 
 use super::kernel::*;
 use super::{ExponentialTerm, PairLoss, Step};
+use crate::execution::{Instructions, enter};
 
 const LENGTHS: [usize; 17] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025];
 
@@ -91,9 +93,12 @@ impl<T: Real> Batch<T> {
 }
 
 fn every_kernel<T: Real>() {
-    for n in LENGTHS {
-        for (lists, padding) in [(1, 0), (3, 0), (1, 1), (3, 5)] {
-            Batch::<T>::new(n, lists, padding).run();
+    for set in Instructions::found() {
+        enter(set);
+        for n in LENGTHS {
+            for (lists, padding) in [(1, 0), (3, 0), (1, 1), (3, 5)] {
+                Batch::<T>::new(n, lists, padding).run();
+            }
         }
     }
 }

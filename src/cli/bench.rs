@@ -4,10 +4,10 @@ use std::io::Write;
 
 use clap::{Args, Subcommand, value_parser};
 
-use super::{Failure, Table, work_on_this_thread};
+use super::execution_args::ExecutionArgs;
+use super::{Failure, Table, input, work_on_this_thread};
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench};
 use crate::data::SynthConfig;
-use crate::device;
 use crate::loss::LossSpec;
 use crate::scorer::{MlpScorerConfig, ScorerConfig};
 
@@ -34,6 +34,8 @@ pub struct BenchArgs {
     /// One JSON object a line
     #[arg(long, global = true)]
     json: bool,
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -64,12 +66,12 @@ impl From<BenchError> for Failure {
 impl BenchArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         work_on_this_thread();
-        match &self.command {
+        self.execution.scope(|| match &self.command {
             Some(BenchCommand::Train { loss, queries, batch }) => {
                 self.train(loss, *queries as usize, *batch as usize, out)
             }
             None => self.losses(out),
-        }
+        })
     }
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -82,7 +84,7 @@ impl BenchArgs {
         };
         for name in &self.devices {
             let mut rows: Vec<LossRow> = Vec::new();
-            bench.run(&device::open(name)?, name, |row| rows.push(row))?;
+            bench.run(&input::device(name)?, name, |row| rows.push(row))?;
             let mut table = Table::new(["loss", "shape", "path", "ms", "Mpairs/s", "documents/s", "peak MiB"]);
             for row in &rows {
                 if self.json {
@@ -115,7 +117,7 @@ impl BenchArgs {
                 let data = SynthConfig { queries, ..SynthConfig::default() };
                 let (loss, epochs) = (LossSpec::new(loss), self.repeats as usize);
                 let bench = TrainBench { scorer, loss, data, batch, epochs, seed: 1 };
-                let row = bench.run(&device::open(name)?, name)?;
+                let row = bench.run(&input::device(name)?, name)?;
                 if self.json {
                     let mut value = serde_json::to_value(&row).map_err(Failure::work)?;
                     value["scorer"] = scorer_name.into();

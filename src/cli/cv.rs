@@ -40,17 +40,22 @@ impl CvArgs {
         if self.out.is_none() && self.folder.claim() != Claim::New {
             return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
         }
-        let Opened { document, config, device } = self.run.open()?;
+        let opened = self.run.open()?;
+        opened.execution.scope(|| self.cross_validate(&opened, start, out))
+    }
+
+    fn cross_validate(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+        let Opened { document, config, device, .. } = opened;
         let folder = self.out.as_deref().map(OutputFolder::open).transpose()?;
         if let Some(folder) = &folder {
-            let resolved = resolved_toml(&config, &document)?;
+            let resolved = resolved_toml(config, document)?;
             folder.claim(RunKind::CrossValidation, &resolved, self.folder.claim())?;
         }
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
         let bar = JobsBar::new();
         let options = CrossValidationOptions {
-            device: &device,
+            device,
             output: folder.as_ref(),
             resume: self.folder.resume,
             jobs: self.jobs.map(usize::from),
@@ -59,7 +64,7 @@ impl CvArgs {
             interrupt: interrupt_on_signal()?,
         };
         let fitting = Instant::now();
-        let report = cross_validate(&document, &config, &options);
+        let report = cross_validate(document, config, &options);
         bar.end();
         let report = report?;
         let fit_time = fitting.elapsed();

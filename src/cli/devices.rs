@@ -1,12 +1,13 @@
-//! `burn-rank devices`: what this build has, and what it finds here.
+//! `burn-rank devices`: the devices and instructions that this build has, and those that it finds here.
 
 use std::io::Write;
 
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Table};
-use crate::device::{self, BACKENDS};
+use super::{Failure, Table, input};
+use crate::device::BACKENDS;
+use crate::op::Instructions;
 
 /// Arguments of `devices`.
 #[derive(Debug, Args)]
@@ -20,7 +21,7 @@ impl DevicesArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let mut table = Table::new(["device", "state", "what"]);
         for backend in BACKENDS {
-            let state = match (backend.built, device::open(backend.name)) {
+            let state = match (backend.built, input::device(backend.name)) {
                 (false, _) => format!("not built: --features {}", backend.name),
                 (true, Ok(_)) => "ready".to_string(),
                 (true, Err(error)) => error.to_string(),
@@ -32,8 +33,25 @@ impl DevicesArgs {
             }
             table.row([backend.name, &state, backend.summary]);
         }
+        let mut sets = Table::new(["instructions", "state", "what"]);
+        for &set in Instructions::ALL {
+            let (found, best) = (set.is_found(), set == Instructions::best());
+            let state = match (found, best) {
+                (true, true) => "found, the default",
+                (true, false) => "found",
+                (false, _) => "not found",
+            };
+            if self.json {
+                writeln!(
+                    out,
+                    "{}",
+                    json!({"instructions": set, "found": found, "default": best, "what": set.summary()})
+                )?;
+            }
+            sets.row([set.name(), state, set.summary()]);
+        }
         if !self.json {
-            write!(out, "{}", table.render())?;
+            write!(out, "{}\nFor the fused kernels of the CPU:\n{}", table.render(), sets.render())?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::learner::LearnerError;
 use crate::loss::LossError;
 use crate::measure::MeasureError;
 use crate::measure::significance::SignificanceError;
+use crate::op::InstructionsError;
 use crate::ranker::{ExportError, RankerError};
 
 /// The end of a command that did not succeed.
@@ -88,7 +89,7 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, DeviceError, LossError, MeasureError, ExportError, SignificanceError);
+input_errors!(ConfigError, DeviceError, InstructionsError, LossError, MeasureError, ExportError, SignificanceError);
 
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {

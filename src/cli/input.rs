@@ -1,20 +1,41 @@
 //! Input shared by the commands: data files, score files, names of measures.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use burn::tensor::Device;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 
-use super::Failure;
-use crate::data::error::{Place, quoted};
+use super::{Failure, panics};
+use crate::data::error::quoted;
 use crate::data::letor::{self, Missing, ReadOptions, Source};
-use crate::data::{DataError, Dataset};
+use crate::data::{DataError, Dataset, Input};
+use crate::device::{self, DeviceError};
 use crate::experiment::{RANKER, written_value};
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Convention, Measure, MeasureError};
 use crate::ranker::Ranker;
-use crate::text::with_nearest;
+use crate::text::{is_standard_stream, with_nearest};
+
+/// A file, or for `-` standard input, which holds its text once.
+pub fn text(path: &Path) -> Result<Input, Failure> {
+    // The command is the process: the one place that reads its standard input.
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if !is_standard_stream(path) {
+        return Ok(Input::file(path));
+    }
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(Failure::input("standard input: found `-` twice, expected it once"));
+    }
+    Ok(Input::reader("standard input", io::stdin()))
+}
+
+/// Opens the device called `name`; what a missing driver says as it panics is in the error alone.
+pub fn device(name: &str) -> Result<Device, DeviceError> {
+    panics::quietly(|| device::open(name))
+}
 
 /// How LETOR files are read.
 #[derive(Debug, Args)]
@@ -48,7 +69,8 @@ impl ReadArgs {
             None => {}
         }
         options.features = features.or(options.features);
-        Ok(letor::read(files, &options)?)
+        let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
+        Ok(letor::read_from(inputs, &options)?)
     }
 }
 
@@ -122,14 +144,16 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
         max_decompressed_bytes,
         ..ReadOptions::default()
     };
-    let mut source = Source::open(path, &options)?;
+    let input = text(path)?;
+    let path = &input.name().to_path_buf();
+    let mut source = Source::open(input, &options)?;
     let mut scores: Vec<f64> = Vec::with_capacity(documents);
     let refuse = |line: usize, found: String, expected: &str| {
         Failure::from(DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() })
     };
     let too_long = |line| refuse(line, format!("a line of more than {LONGEST_SCORE} bytes"), "a number");
     let wrong_count = |found: String| {
-        Failure::input(format!("{}: found {found} scores, expected {documents}, one a document", Place(path)))
+        Failure::input(format!("{}: found {found} scores, expected {documents}, one a document", path.display()))
     };
     let mut block = Vec::new();
     loop {

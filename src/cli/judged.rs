@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, value_parser};
 
 use super::{Failure, input};
-use crate::data::trec::{JudgedRun, Qrels, read_judged};
+use crate::data::trec::{JudgedRun, Qrels, read_judged_from};
 use crate::measure::trec_eval::{TrecDocuments, TrecQuery};
 use crate::measure::{Convention, Evaluator, MeasureError, QueryValues};
 
@@ -41,7 +41,7 @@ pub struct Judgements<'a> {
 impl<'a> Judgements<'a> {
     /// Reads the file.
     pub fn read(path: &'a Path, args: &'a JudgingArgs) -> Result<Self, Failure> {
-        Ok(Self { path, qrels: Qrels::read(path)?, args })
+        Ok(Self { path, qrels: Qrels::read_from(input::text(path)?)?, args })
     }
 
     /// The convention with the relevance level asked for.
@@ -60,11 +60,13 @@ impl<'a> Judgements<'a> {
         run: &Path,
         of_query: impl Fn(&str, &TrecQuery) -> Result<T, Failure> + Sync,
     ) -> Result<JudgedRun<T>, Failure> {
-        let judged = read_judged(run, &self.qrels, self.args.complete, of_query)?;
+        let run = input::text(run)?;
+        let name = run.name().to_path_buf();
+        let judged = read_judged_from(run, &self.qrels, self.args.complete, of_query)?;
         if judged.missing.len() == self.qrels.queries.len() {
             return Err(Failure::input(format!(
                 "{}: found no query of {}, which has {} queries from `{}` to `{}`",
-                run.display(),
+                name.display(),
                 self.path.display(),
                 self.qrels.queries.len(),
                 self.qrels.queries[0],

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::execution_args::ExecutionArgs;
 use super::{Failure, input};
-use crate::data::error::Place;
 use crate::data::letor::{ReadOptions, Source};
 use crate::loss::{RankingLoss, explain, registry};
 use crate::text::with_nearest;
@@ -32,6 +32,8 @@ pub struct LossArgs {
     /// with nothing to learn, which counts in no mean, is `null`
     #[arg(default_value = "-")]
     file: PathBuf,
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -49,6 +51,10 @@ struct List {
 
 impl LossArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.execution.scope(|| self.explain(out))
+    }
+
+    fn explain(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let loss = registry::build(&self.name, &input::assignments("--set", &self.set)?)?;
         let dtype = match self.precision {
             Precision::F32 => DType::F32,
@@ -63,7 +69,9 @@ impl LossArgs {
             )?;
             return Ok(());
         }
-        let mut source = Source::open(&self.file, &ReadOptions::default()).map_err(Failure::input)?;
+        let input = input::text(&self.file)?;
+        let name = &input.name().to_path_buf();
+        let mut source = Source::open(input, &ReadOptions::default()).map_err(Failure::input)?;
         let (mut block, mut number) = (Vec::new(), 0);
         loop {
             source.next_block(&mut block).map_err(Failure::input)?;
@@ -73,7 +81,7 @@ impl LossArgs {
             for line in block.split_inclusive(|byte| *byte == b'\n') {
                 number += 1;
                 if !line.trim_ascii().is_empty() {
-                    explain_line(loss.as_ref(), dtype, &self.file, number, line.trim_ascii_end(), out)?;
+                    explain_line(loss.as_ref(), dtype, name, number, line.trim_ascii_end(), out)?;
                 }
             }
         }
@@ -88,13 +96,13 @@ fn explain_line(
     line: &[u8],
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", Place(file)));
+    let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", file.display()));
     let list: List = serde_json::from_slice(line).map_err(|error| {
         // serde counts the lines of this line.
         let place = format!(" at line {} column {}", error.line(), error.column());
         let message = error.to_string();
         let message = with_nearest(message.strip_suffix(&place).unwrap_or(&message));
-        Failure::input(format!("{}:{number}:{}: {message}", Place(file), error.column()))
+        Failure::input(format!("{}:{number}:{}: {message}", file.display(), error.column()))
     })?;
     match (list.scores.len(), list.labels.len()) {
         (0, _) => return Err(refuse("found no scores, expected one or more".to_string())),

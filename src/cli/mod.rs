@@ -6,11 +6,13 @@ mod convert;
 mod cv;
 mod devices;
 mod eval;
+mod execution_args;
 mod failure;
 mod input;
 mod judged;
 mod loss;
 mod models;
+mod panics;
 mod predict;
 mod progress;
 mod report;
@@ -77,6 +79,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     warnings::show();
+    panics::install();
     // Not locked: the dashboard draws on standard output from a thread of its own.
     let mut out = io::BufWriter::new(io::stdout());
     let done = match cli.command {

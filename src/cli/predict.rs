@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::execution_args::ExecutionArgs;
 use super::scored::warn_of_missing_features;
 use super::{Failure, input};
 use crate::atomic_file;
 use crate::data::DataError;
 use crate::data::trec::{write_qrels, write_run};
-use crate::device;
 use crate::text::is_standard_stream;
 
 /// Arguments of `predict`.
@@ -36,15 +36,21 @@ pub struct PredictArgs {
     /// Device of the scorer
     #[arg(long, default_value = "flex")]
     device: String,
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 impl PredictArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.execution.scope(|| self.predict(out))
+    }
+
+    fn predict(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
             return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
         }
-        let device = device::open(&self.device)?;
+        let device = input::device(&self.device)?;
         let ranker = input::ranker(&self.model, &device)?;
         let data = self.reading.read(&self.data, None)?;
         warn_of_missing_features(&self.model, &ranker, &data);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 
-use super::Failure;
-use crate::device;
+use super::{Failure, input};
 use crate::experiment::{Claim, Document, ExperimentConfig};
+use crate::op::Execution;
 
 /// The arguments of a command that runs a configuration.
 #[derive(Debug, Args)]
@@ -17,28 +17,41 @@ pub struct RunArgs {
     /// Device, as listed by `burn-rank devices` [default: the configuration's]
     #[arg(long)]
     device: Option<String>,
+    /// Instructions of the fused kernels on the CPU, as listed by `burn-rank devices` [default: the configuration's, else
+    /// the best]
+    #[arg(long, value_name = "SET")]
+    instructions: Option<String>,
     /// Replaces a key of the configuration, as in learner.epochs=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
 
-/// A configuration, checked, and the device it asks for.
+/// A configuration, checked, and the device and execution it asks for.
 pub struct Opened {
     pub document: Document,
     pub config: ExperimentConfig,
     pub device: Device,
+    pub execution: Execution,
 }
 
 impl RunArgs {
     /// Reads and checks the configuration and opens its device.
     pub fn open(&self) -> Result<Opened, Failure> {
         let mut document = Document::read(&self.config, &self.set)?;
-        if let Some(device) = &self.device {
-            document.set(&format!("device={device}"))?;
+        for (name, value) in [("device", &self.device), ("instructions", &self.instructions)] {
+            if let Some(value) = value {
+                document.set_option(name, value);
+            }
         }
         let config = ExperimentConfig::from_document(&document)?;
-        let device = device::open(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
-        Ok(Opened { document, config, device })
+        let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
+        let execution = match config.instructions {
+            None => Execution::current(),
+            Some(set) => Execution::current()
+                .with_instructions(set)
+                .map_err(|error| document.refuse("instructions", &error.to_string()))?,
+        };
+        Ok(Opened { document, config, device, execution })
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::execution_args::ExecutionArgs;
 use super::scored::Scored;
 use super::{Failure, Table, input};
 use crate::atomic_file;
-use crate::device;
 use crate::experiment::OutputError;
 use crate::report::study_page;
 use crate::study::{STUDIES, StudyError, StudyReport, Subject, find};
@@ -64,6 +64,8 @@ pub struct StudyArgs {
     /// Device of a saved ranker
     #[arg(long, default_value = "flex")]
     device: String,
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 impl From<StudyError> for Failure {
@@ -74,6 +76,10 @@ impl From<StudyError> for Failure {
 
 impl StudyArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.execution.scope(|| self.study(out))
+    }
+
+    fn study(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let Some(name) = &self.name else { return self.list(out) };
         let study = find(name)?;
         let report = study.run(&self.subject()?, &self.over)?;
@@ -117,7 +123,7 @@ impl StudyArgs {
             }
             (None, [model, files @ ..]) if !files.is_empty() => {
                 let data = read(files)?;
-                let scored = Scored::by_ranker(model, &data, &device::open(&self.device)?)?;
+                let scored = Scored::by_ranker(model, &data, &input::device(&self.device)?)?;
                 Ok(Subject::new(named(model, files), &data, scored.as_float32()))
             }
             (None, _) => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),

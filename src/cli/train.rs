@@ -38,12 +38,17 @@ impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
         work_on_this_thread();
-        let Opened { document, config, device } = self.run.open()?;
+        let opened = self.run.open()?;
+        opened.execution.scope(|| self.train(&opened, start, out))
+    }
+
+    fn train(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+        let Opened { document, config, device, .. } = opened;
         let split = config.data.split()?;
 
         let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
         let folder = OutputFolder::open(&path)?;
-        let resolved = resolved_toml(&config, &document)?;
+        let resolved = resolved_toml(config, document)?;
         folder.claim(RunKind::Train, &resolved, self.folder.claim())?;
 
         let dashboard =
@@ -53,19 +58,19 @@ impl TrainArgs {
         let interrupt = interrupt_on_signal()?;
         let fitting = Instant::now();
         let options = FitOptions {
-            device: &device,
+            device,
             directory: Some(folder.path()),
             resume: self.folder.resume,
             dashboard,
             progress: &bar,
             interrupt,
         };
-        let fit = fit(&config, &split, config.seed, &options)?;
+        let fit = fit(config, &split, config.seed, &options)?;
         let fit_time = fitting.elapsed();
 
         fit.ranker.save(&folder.file(RANKER))?;
         folder.write("README.md", fit.ranker.card(&config.name).as_bytes())?;
-        let report = Report::Train(TrainReport::new(&config, &split, &fit));
+        let report = Report::Train(TrainReport::new(config, &split, &fit));
         write_reports(&folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
 
         if self.json {

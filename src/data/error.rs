@@ -1,15 +1,12 @@
 //! Why data cannot be read or used.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-
-use crate::text::is_standard_stream;
 
 /// Why data cannot be read or used. Lines and columns count from 1; columns count bytes.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// A file or folder that cannot be opened, read or written.
-    #[error("{}: {source}", Place(path))]
+    #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -17,7 +14,7 @@ pub enum DataError {
         source: std::io::Error,
     },
     /// Text that is not in the format.
-    #[error("{}:{line}:{column}: found {found}, expected {expected}", Place(path))]
+    #[error("{}:{line}:{column}: found {found}, expected {expected}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -33,8 +30,8 @@ pub enum DataError {
     /// A query whose documents are not on consecutive lines of one file.
     #[error(
         "{}:{line}:{column}: found query `{query}` again, expected its documents on consecutive lines (it began at {}:{first_line})",
-        Place(path),
-        Place(first_path)
+        path.display(),
+        first_path.display()
     )]
     InterleavedQuery {
         /// The file where the query comes back.
@@ -51,7 +48,7 @@ pub enum DataError {
         first_line: usize,
     },
     /// A file without a single document.
-    #[error("{}: found no document, expected lines {expected}", Place(path))]
+    #[error("{}: found no document, expected lines {expected}", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
@@ -59,7 +56,7 @@ pub enum DataError {
         expected: &'static str,
     },
     /// A file that would take more memory than its options allow.
-    #[error("{}: found {found}, expected at most {limit} (option `{option}`)", Place(path))]
+    #[error("{}: found {found}, expected at most {limit} (option `{option}`)", path.display())]
     Limit {
         /// The file.
         path: PathBuf,
@@ -71,7 +68,7 @@ pub enum DataError {
         option: &'static str,
     },
     /// Group sizes that do not fit the documents.
-    #[error("{}: the group sizes sum to {sum} documents, {} has {documents}", Place(path), Place(data))]
+    #[error("{}: the group sizes sum to {sum} documents, {} has {documents}", path.display(), data.display())]
     GroupSizes {
         /// The file of group sizes.
         path: PathBuf,
@@ -131,7 +128,7 @@ pub enum DataError {
         source: Box<DataError>,
     },
     /// A folder that holds no set of folds.
-    #[error("{}: {found}, expected {expected}", Place(path))]
+    #[error("{}: {found}, expected {expected}", path.display())]
     Folds {
         /// The folder.
         path: PathBuf,
@@ -140,15 +137,6 @@ pub enum DataError {
         /// What it should hold.
         expected: String,
     },
-}
-
-/// A file in a message: `-` is standard input.
-pub(crate) struct Place<'a>(pub(crate) &'a Path);
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        if is_standard_stream(self.0) { formatter.write_str("standard input") } else { self.0.display().fmt(formatter) }
-    }
 }
 
 impl DataError {

@@ -2,12 +2,13 @@
 //!
 //! [`letor::read`] reads files into a [`Dataset`], [`SynthConfig`] generates one, [`folds`] finds or cuts folds, a
 //! [`Normaliser`] is fitted on training data, a [`Batcher`] chooses the queries of each [`RankingBatch`]. [`trec`]
-//! reads and writes runs and judgements.
+//! reads and writes runs and judgements. Files are read by their paths, any other [`Input`] by the functions `read_from`.
 
 mod batch;
 mod dataset;
 pub(crate) mod error;
 pub mod folds;
+mod input;
 pub mod letor;
 mod normaliser;
 mod statistics;
@@ -18,6 +19,7 @@ pub use batch::{Batcher, BatcherConfig, Keep, RankingBatch};
 pub use dataset::Dataset;
 pub use error::DataError;
 pub use folds::Fold;
+pub use input::Input;
 #[cfg(feature = "cli")]
 pub(crate) use normaliser::FeatureMap;
 pub use normaliser::{Normaliser, NormaliserKind};

@@ -11,8 +11,8 @@ use crate::data::{DataError, NormaliserKind, SynthConfig};
 use crate::learner::{Learner, LearnerError, Selection, registry};
 use crate::loss::{LossError, LossSpec};
 use crate::measure::{Convention, Measure};
+use crate::op::Instructions;
 use crate::scorer::{ScorerConfig, ScorerError};
-use crate::text::is_standard_stream;
 
 /// One experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,10 @@ pub struct ExperimentConfig {
     /// Device name, as for `--device`.
     #[serde(default = "default_device")]
     pub device: String,
+    /// Instructions of the fused kernels of the CPU, as for `--instructions`; the best of the processor when absent. As
+    /// with the device, who runs the experiment enters them ([`Execution`](crate::op::Execution)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Instructions>,
     /// Where the queries come from.
     pub data: DataConfig,
     /// What is done to features; fitted on training data.
@@ -62,7 +66,8 @@ fn default_device() -> String {
     "flex".to_string()
 }
 
-/// Where the queries come from: `folds`, or `train`, or `synthetic`. Relative paths start at the configuration file.
+/// Where the queries come from: `folds`, or `train`, or `synthetic`. Relative paths start at the configuration file,
+/// those of `--set` at the current folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataConfig {
@@ -191,11 +196,10 @@ impl ExperimentConfig {
         if Path::new(&config.name).components().any(|part| !matches!(part, Component::Normal(_))) {
             return Err(document.refuse("name", &format!("found {:?}, expected a name, not a path", config.name)));
         }
-        for path in config.data.paths_mut() {
-            *path = document.folder().join(&path);
-            // Standard input is for the command line.
-            if is_standard_stream(path) {
-                *path = Path::new(".").join("-");
+        for (key, path) in config.data.paths_mut() {
+            // Who types a path means the folder that they stand in.
+            if !document.is_set_by_hand(key) {
+                *path = document.folder().join(&path);
             }
         }
         config.check_data(document)?;
@@ -372,8 +376,12 @@ fn sort_by_key(table: &mut Map<String, Value>) {
 }
 
 impl DataConfig {
-    pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        self.folds.iter_mut().chain(&mut self.train).chain(&mut self.validation).chain(&mut self.test)
+    /// Every path, with its key.
+    pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
+        let folds = self.folds.iter_mut().map(|path| ("data.folds", path));
+        let files =
+            [("data.train", &mut self.train), ("data.validation", &mut self.validation), ("data.test", &mut self.test)];
+        folds.chain(files.into_iter().flat_map(|(key, paths)| paths.iter_mut().map(move |path| (key, path))))
     }
 }
 

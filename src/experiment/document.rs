@@ -94,7 +94,7 @@ impl Document {
         Ok(document)
     }
 
-    /// Folder of the file: relative paths in it start here.
+    /// Folder of the file: relative paths in it start here, those of overrides at the current folder.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
@@ -119,10 +119,23 @@ impl Document {
             let value = written_value(key, value).map_err(|message| refuse(&message))?;
             put(&mut self.root, key, value).map_err(|part| refuse(&format!("`{part}` is not a table")))?;
         }
-        // `--device` is handed on as an override.
-        let written = if key == "device" { format!("--device {value}") } else { format!("--set {assignment}") };
+        let written = format!("--set {assignment}");
         self.overrides.push(Override { key: key.to_string(), written, removes });
         Ok(())
+    }
+
+    /// Sets the key `name` to what `--NAME` was given: errors about it name the option.
+    pub fn set_option(&mut self, name: &str, value: &str) {
+        if let Some(root) = self.root.as_object_mut() {
+            root.insert(name.to_string(), Value::from(value));
+        }
+        let written = format!("--{name} {value}");
+        self.overrides.push(Override { key: name.to_string(), written, removes: false });
+    }
+
+    /// Whether the value at a dotted key is an override's, not the file's.
+    pub(super) fn is_set_by_hand(&self, key: &str) -> bool {
+        self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key))
     }
 
     /// Sets a dotted key to a value of the grid: errors about it are placed at the key in `[grid]`.
@@ -441,7 +454,7 @@ mod tests {
         document.assign("learner.epochs", 1.into()).unwrap();
         assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:3:1");
         assert_eq!(document.refuse("seed", "").place, "--set seed=2");
-        document.set("device=cuda").unwrap();
+        document.set_option("device", "cuda");
         assert_eq!(document.refuse("device", "").place, "--device cuda");
     }
 

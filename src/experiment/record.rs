@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::memory;
+use crate::op::Execution;
 
 /// The part of a run's record that may differ between machines and moments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,9 @@ pub struct RunRecord {
     /// Processor and system, as in `x86_64 linux`.
     #[serde(default)]
     pub platform: String,
+    /// Instructions of the fused kernels of the CPU, as in `avx512`; empty in older records.
+    #[serde(default)]
+    pub instructions: String,
     /// Threads of the processor pool.
     pub threads: usize,
     /// Seconds of the fits, as far as this process did them.
@@ -27,11 +31,12 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The record of a run that ends now.
+    /// The record of a run that ends now, in the execution of this thread.
     pub fn new(device: &str, fit: Duration, total: Duration) -> Self {
         Self {
             device: device.to_string(),
             platform: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
+            instructions: Execution::current().instructions().to_string(),
             threads: rayon::current_num_threads(),
             fit_seconds: fit.as_secs_f64(),
             total_seconds: total.as_secs_f64(),

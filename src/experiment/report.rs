@@ -259,7 +259,7 @@ pub(super) fn standard_error(values: &[f64]) -> f64 {
 /// [`ConfigError`] when a value has no TOML form.
 pub fn resolved_toml(config: &ExperimentConfig, document: &Document) -> Result<String, ConfigError> {
     let mut config = config.clone();
-    for path in config.data.paths_mut() {
+    for (_, path) in config.data.paths_mut() {
         if let Ok(absolute) = std::path::absolute(&path) {
             *path = absolute;
         }

@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use crate::data::Dataset;
+use crate::op::Execution;
 
 /// Most bins of a feature.
 pub(crate) const MAX_BINS: usize = 256;
@@ -24,12 +25,12 @@ impl Bins {
     pub(crate) fn new(data: &Dataset, bins: usize) -> Self {
         let (codes, thresholds): (Vec<Vec<u8>>, Vec<Vec<f32>>) = (0..data.feature_count)
             .into_par_iter()
-            .map(|feature| {
+            .map(Execution::current().bind(|feature| {
                 let values: Vec<f32> = (0..data.documents()).map(|d| data.row(d)[feature]).collect();
                 let thresholds = cut(&values, bins);
                 let codes = values.iter().map(|&x| thresholds.partition_point(|&t| t < x) as u8).collect();
                 (codes, thresholds)
-            })
+            }))
             .unzip();
         Self { documents: data.documents(), codes: codes.concat(), thresholds }
     }

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::data::Dataset;
+use crate::op::Execution;
 
 /// Queries added up by one task. Fixed, so that sums have one order whatever the number of threads.
 const QUERIES_A_TASK: usize = 16;
@@ -42,7 +43,7 @@ pub(crate) fn weighted_features(data: &Dataset, coefficients: &[f64]) -> Vec<f64
         sum
     };
     let starts: Vec<usize> = (0..data.queries()).step_by(QUERIES_A_TASK).collect();
-    let parts: Vec<Vec<f64>> = starts.into_par_iter().map(part).collect();
+    let parts: Vec<Vec<f64>> = starts.into_par_iter().map(Execution::current().bind(part)).collect();
     let mut total = vec![0.0; data.feature_count];
     parts.iter().for_each(|part| add_scaled(&mut total, 1.0, part));
     total

@@ -26,6 +26,7 @@ use super::registry::{self, LearnerEntry};
 use super::rounds::Rounds;
 use super::{FitContext, Fitted, Learner, LearnerError, Round, StopReason, checks};
 use crate::data::Dataset;
+use crate::op::Execution;
 use crate::ranker::{Model, Node, TreeEnsemble};
 
 const NAME: &str = "rank_boost";
@@ -228,7 +229,7 @@ fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize, f32, f64)
         }
         best
     };
-    let candidates: Vec<_> = (0..bins.features()).into_par_iter().map(best_of).collect();
+    let candidates: Vec<_> = (0..bins.features()).into_par_iter().map(Execution::current().bind(best_of)).collect();
     candidates.into_iter().flatten().reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 

@@ -23,6 +23,7 @@ use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, checks, line
 use crate::data::Dataset;
 use crate::loss::RankingLoss;
 use crate::measure::Gain;
+use crate::op::Execution;
 
 const NAME: &str = "regression";
 
@@ -133,7 +134,8 @@ impl NormalEquations {
         let mut sums = DMatrix::zeros(features + 1, features + 1);
         let documents: Vec<usize> = (0..data.documents()).collect();
         for group in documents.chunks(BLOCK * BLOCKS_AT_ONCE) {
-            let blocks: Vec<DMatrix<f64>> = group.par_chunks(BLOCK).map(block_sums).collect();
+            let blocks: Vec<DMatrix<f64>> =
+                group.par_chunks(BLOCK).map(Execution::current().bind(block_sums)).collect();
             blocks.iter().for_each(|block| sums += block);
         }
         Self {

@@ -177,7 +177,7 @@ mod tests {
     use burn::tensor::{DType, Device, Tensor, TensorData};
 
     use super::*;
-    use crate::op::{PairWeight, set_memory_budget, with_tensor_path};
+    use crate::op::{Execution, PairWeight, with_tensor_path};
 
     const SHAPE: [usize; 2] = [2, 9];
 
@@ -214,7 +214,14 @@ mod tests {
         primitive: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
         analytic: impl Fn(FloatTensor<Dispatch>, FloatTensor<Dispatch>, FloatTensor<Dispatch>) -> Vec<FloatTensor<Dispatch>>,
     ) {
-        set_memory_budget(1);
+        Execution::current().with_memory_budget(1).scope(|| check_here(what, primitive, analytic));
+    }
+
+    fn check_here(
+        what: &str,
+        primitive: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
+        analytic: impl Fn(FloatTensor<Dispatch>, FloatTensor<Dispatch>, FloatTensor<Dispatch>) -> Vec<FloatTensor<Dispatch>>,
+    ) {
         let (x, v, g) = (numbers(1), numbers(2) * mask(), numbers(3) * mask());
         let found = analytic(x.clone().into_dispatch(), v.clone().into_dispatch(), g.clone().into_dispatch());
         let tracked = [x.clone(), v.clone()].map(|input| input.autodiff().require_grad());

@@ -1,54 +1,19 @@
-//! How a primitive is computed: fused or by tensor operations, and in how much memory.
+//! What the execution of the calling thread means for a primitive: which path, and how many rows at once.
 
-use std::{
-    cell::Cell,
-    sync::atomic::{AtomicUsize, Ordering},
-};
-
-/// Budget a process starts with: 256 MiB.
-const DEFAULT_MEMORY_BUDGET: usize = 256 << 20;
+use crate::execution::{Execution, PrimitivePath};
 
 /// Temporaries of `[batch, rows, documents]` that a chunk of rows keeps alive at once, at most.
 const LIVE_TEMPORARIES: usize = 8;
 
-static MEMORY_BUDGET: AtomicUsize = AtomicUsize::new(DEFAULT_MEMORY_BUDGET);
-
-thread_local! {
-    static TENSOR_PATH_HERE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Sets how many bytes the temporaries of one primitive may take when it is computed by tensor operations, for the
-/// whole process; 256 MiB at the start. A list whose single row of pairs exceeds the budget is still computed, one row
-/// at a time.
-pub fn set_memory_budget(bytes: usize) {
-    MEMORY_BUDGET.store(bytes, Ordering::Relaxed);
-}
-
-/// The budget in bytes; see [`set_memory_budget`].
-pub fn memory_budget() -> usize {
-    MEMORY_BUDGET.load(Ordering::Relaxed)
-}
-
-/// Runs `f` with every primitive that this thread calls computed, and differentiated, by its tensor definition.
-pub fn with_tensor_path<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            TENSOR_PATH_HERE.set(self.0);
-        }
-    }
-    let _restore = Restore(TENSOR_PATH_HERE.replace(true));
-    f()
-}
-
 /// Whether a primitive called now uses its tensor definition.
 pub(super) fn uses_tensor_path() -> bool {
-    TENSOR_PATH_HERE.get()
+    Execution::current().path() == PrimitivePath::Tensor
 }
 
 /// Ranges of rows whose `[batch, rows, documents]` temporaries stay within the memory budget.
 pub(super) fn row_chunks(batch: usize, documents: usize, element_bytes: usize) -> impl Iterator<Item = (usize, usize)> {
-    chunks(memory_budget(), batch * documents * element_bytes * LIVE_TEMPORARIES, documents)
+    let budget = Execution::current().memory_budget();
+    chunks(budget, batch * documents * element_bytes * LIVE_TEMPORARIES, documents)
 }
 
 /// Ranges of rows of `row_bytes` each, as many to a range as the budget holds, at least one.
@@ -74,9 +39,9 @@ mod tests {
     }
 
     #[test]
-    fn the_tensor_path_ends_with_its_scope() {
-        assert!(with_tensor_path(|| with_tensor_path(uses_tensor_path) && uses_tensor_path()));
-        assert!(std::panic::catch_unwind(|| with_tensor_path(|| panic!("unwinds"))).is_err());
-        assert!(!uses_tensor_path());
+    fn the_budget_of_the_thread_cuts_the_rows() {
+        let rows = |budget| Execution::current().with_memory_budget(budget).scope(|| row_chunks(2, 10, 4).count());
+        assert_eq!((rows(1), rows(1280), rows(usize::MAX)), (10, 5, 1));
+        assert_eq!(row_chunks(2, 10, 4).count(), 1);
     }
 }

@@ -43,8 +43,8 @@ mod rank_recursion;
 pub(crate) mod shape;
 mod step_sum;
 
+pub use crate::execution::{Execution, Instructions, InstructionsError, PrimitivePath, with_tensor_path};
 pub use at_rank::at_rank;
-pub use execution::{memory_budget, set_memory_budget, with_tensor_path};
 pub use exp2::exp2;
 pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::indicator_sum;

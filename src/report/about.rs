@@ -113,6 +113,9 @@ pub(super) fn provenance(
         let threads = number::counted(record.threads, "thread");
         let platform = if record.platform.is_empty() { threads } else { format!("{}, {threads}", record.platform) };
         table.row("machine", [platform]);
+        if !record.instructions.is_empty() {
+            table.row("instructions of the fused CPU kernels", [record.instructions.clone()]);
+        }
         table.row("time in all", [number::seconds(record.total_seconds)]);
         table.row("time of fitting, by the process that ended the run", [number::seconds(record.fit_seconds)]);
         table.row("largest memory", [record.peak_memory_mib.map_or("not known here".into(), number::memory)]);

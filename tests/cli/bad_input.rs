@@ -222,6 +222,68 @@ fn devices() {
 }
 
 #[test]
+fn instructions_that_nobody_knows_or_the_processor_lacks() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    bench.write("lists.jsonl", "{\"scores\": [1, 2], \"labels\": [0, 1]}\n");
+    bench.write("data.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n");
+    let loss = ["loss", "list_net", "lists.jsonl", "--instructions"];
+    contains(
+        &bench.refused(&[&loss[..], &["avx3"]].concat()),
+        &["error: instructions `avx3`: expected one of baseline, neon, avx2, avx512; did you mean `avx"],
+    );
+    let train = ["train", "small.toml", "--out", "run"];
+    contains(
+        &bench.refused(&[&train[..], &["--instructions", "avx3"]].concat()),
+        &["--instructions avx3: instructions: unknown variant `avx3`", "did you mean `avx"],
+    );
+    bench.write("unknown.toml", &format!("instructions = \"sse\"\n{SMALL}"));
+    contains(&bench.refused(&["cv", "unknown.toml"]), &["unknown.toml:1:1: instructions: unknown variant `sse`"]);
+    // One that no processor of this kind has.
+    let lacking = if cfg!(target_arch = "x86_64") { "neon" } else { "avx2" };
+    let message = format!("instructions `{lacking}`: this processor does not have them, expected");
+    for command in [
+        &loss[..3],
+        &["predict", "none", "data.txt"],
+        &["eval", "--scores", "data.txt", "data.txt"],
+        &["compare", "data.txt", "data.txt", "data.txt"],
+        &["study", "position_accuracy"],
+        &["bench"],
+        &["bench", "train"],
+    ] {
+        contains(&bench.refused(&[command, &["--instructions", lacking]].concat()), &[&format!("error: {message}")]);
+    }
+    for command in ["train", "cv"] {
+        let refused = bench.refused(&[command, "small.toml", "--out", "run", "--instructions", lacking]);
+        contains(&refused, &[&format!("error: --instructions {lacking}: instructions: {message}"), "baseline"]);
+    }
+    bench.write("lacking.toml", &format!("instructions = {lacking:?}\n{SMALL}"));
+    contains(&bench.refused(&["train", "lacking.toml"]), &[&format!("lacking.toml:1:1: instructions: {message}")]);
+    assert!(!bench.path("run").exists() && !bench.path("runs").exists());
+}
+
+#[test]
+fn standard_input_given_twice_is_refused_whatever_stands_between() {
+    let bench = Bench::default();
+    bench.write("data.txt", "1 qid:1 1:0.5\n");
+    bench.write("qrels", "1 0 a 1\n");
+    for args in [
+        &["predict", "../models/none", "-", "data.txt", "-"][..],
+        &["eval", "--qrels", "-", "--run", "-"],
+        &["compare", "-", "-", "--qrels", "qrels"],
+    ] {
+        let refused = bench.command(args).write_stdin("1 0 a 1\n1 Q0 a 1 3 t\n").assert().code(2);
+        let message = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+        assert!(message.contains("standard input") || message.contains("../models/none"), "{message}");
+    }
+    // In a configuration, `-` is a file of that name.
+    bench.write("a.toml", "data = { train = [\"-\"] }\nlearner = { kind = \"regression\" }\n");
+    let refused = bench.command(&["train", "a.toml"]).write_stdin("1 qid:1 1:1\n").assert().code(2);
+    let message = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    contains(&message, &["data.train: -: No such file"]);
+}
+
+#[test]
 fn an_output_folder_that_cannot_be_made() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);

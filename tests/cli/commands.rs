@@ -1,5 +1,6 @@
 //! Commands that do not train.
 
+use burn_rank::op::Instructions;
 use serde_json::Value;
 
 use super::Bench;
@@ -121,7 +122,34 @@ fn everything_that_can_be_trained_is_listed() {
     assert!(names.contains(&Value::from("approx_ndcg")) && names.contains(&Value::from("soft_ndcg")));
     assert!(bench.output(&["models", "--learners"]).contains("learner gradient"));
     assert!(bench.output(&["models", "--measures"]).contains("letor"));
-    assert!(bench.output(&["devices"]).lines().any(|line| line.starts_with("flex") && line.contains("ready")));
+    let devices = bench.output(&["devices"]);
+    assert!(devices.lines().any(|line| line.starts_with("flex") && line.contains("ready")));
+    let default = |line: &str| line.contains("found, the default");
+    let best = devices.lines().find(|line| default(line)).unwrap();
+    assert!(best.starts_with(Instructions::best().name()), "{devices}");
+    let rows: Vec<Value> = bench.output(&["devices", "--json"]).lines().map(json).collect();
+    let found = rows.iter().filter(|row| row["found"] == true).map(|row| row["instructions"].clone());
+    assert_eq!(found.collect::<Value>(), serde_json::json!(Instructions::found()));
+}
+
+#[test]
+fn what_is_computed_uses_the_instructions_that_are_asked_for() {
+    let bench = Bench::default();
+    let lists: String = (0..40)
+        .map(|list| format!("{{\"scores\": [0.{list}, 1.3, 2.{list}7], \"labels\": [0, 1, 2]}}\n"))
+        .collect();
+    bench.write("lists.jsonl", &lists);
+    let by = |set: &str| bench.output(&["loss", "approx_ndcg", "--instructions", set, "lists.jsonl"]);
+    let fused: Vec<String> =
+        Instructions::found().into_iter().filter(|set| *set != Instructions::Baseline).map(|set| by(set.name())).collect();
+    assert_eq!(by("baseline").lines().count(), 40);
+    for other in &fused {
+        assert_eq!(*other, fused[0]);
+        assert_ne!(*other, by("baseline"), "the same to the last bit: nothing shows which was used");
+    }
+    if let Some(best) = fused.last() {
+        assert_eq!(bench.output(&["loss", "approx_ndcg", "lists.jsonl"]), *best);
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ use burn_rank::measure::{
     AveragePrecisionDenominator, AveragePrecisionTies, Convention, Discount, EmptyQuery, Gain, KendallTau, Measure,
     NegativeLabel, PrecisionDenominator, Ties,
 };
-use burn_rank::op::Step;
+use burn_rank::op::{Instructions, Step};
 use burn_rank::scorer::{Activation, NormKind, ScorerConfig};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -290,6 +290,7 @@ fn every_value_is_named() {
     let backends: Names = BACKENDS.iter().map(|backend| backend.name.to_string()).collect();
     for (heading, values) in [
         ("## Top level", backends),
+        ("## Top level", values::<Instructions>()),
         ("### `[data.read]`", values::<Missing>()),
         ("### `[data.read]`", values::<Groups>()),
         ("### `mlp`", values::<Activation>()),

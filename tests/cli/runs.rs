@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use burn_rank::op::Instructions;
 use serde_json::Value;
 
 use super::{Bench, SMALL, files};
@@ -125,4 +126,93 @@ fn cross_validation_selects_on_validation_and_reports_errors() {
     assert_eq!(jobs().count(), finished + 8);
     let message = bench.refused(&["train", "cv.toml", "--out", "cv"]);
     assert!(message.contains("another command"), "{message}");
+}
+
+#[test]
+fn a_path_given_by_set_starts_at_the_folder_that_one_stands_in() {
+    let bench = Bench::default();
+    let data = |label: usize| format!("{label} qid:{label} 1:0.5\n0 qid:{label} 1:0.1\n1 qid:{label} 1:0.3\n");
+    fs::create_dir_all(bench.path("conf/there")).unwrap();
+    fs::create_dir_all(bench.path("here")).unwrap();
+    // Both folders have files of these names.
+    for (folder, label) in [("conf/", 1), ("", 2)] {
+        for (at, name) in ["train.txt", "test.txt", "there/S1.txt", "there/S2.txt", "there/S3.txt"].iter().enumerate() {
+            fs::create_dir_all(bench.path(&format!("{folder}there"))).unwrap();
+            bench.write(&format!("{folder}{name}"), &data(10 * label + at));
+        }
+    }
+    bench.write(
+        "conf/a.toml",
+        "data = { train = [\"train.txt\"], test = [\"test.txt\"] }\nlearner = { kind = \"regression\" }\n",
+    );
+    let trained = |set: &[&str]| -> [String; 2] {
+        let sets = set.iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> = ["train", "conf/a.toml", "--out", "run", "--overwrite"].into_iter().chain(sets).collect();
+        bench.output(&args);
+        let config: toml::Table = fs::read_to_string(bench.path("run/config.toml")).unwrap().parse().unwrap();
+        let root = bench.path("").canonicalize().unwrap();
+        let shown = |key: &str| {
+            let value = &config["data"].get(key).map(ToString::to_string).unwrap_or_default();
+            value.replace(root.to_str().unwrap(), "").replace(bench.path("").to_str().unwrap(), "/")
+        };
+        [shown("train") + &shown("folds"), shown("test")].map(|text| text.replace("//", "/"))
+    };
+    let [of_file, of_hand] = ["conf/", ""].map(|folder| {
+        move |name: &str| format!("[\"/{folder}{name}\"]")
+    });
+    assert_eq!(trained(&[]), [of_file("train.txt"), of_file("test.txt")]);
+    // What is not set stays the file's.
+    assert_eq!(trained(&["data.train=[\"train.txt\"]"]), [of_hand("train.txt"), of_file("test.txt")]);
+    assert_eq!(trained(&["data.test=[\"test.txt\"]"]), [of_file("train.txt"), of_hand("test.txt")]);
+    let table = "data={train=[\"./train.txt\"],test=[\"conf/test.txt\"]}";
+    assert_eq!(trained(&[table]), [of_hand("train.txt"), of_file("test.txt")]);
+    // A key below the data does not make their paths ours.
+    assert_eq!(trained(&["data.read.features=3"]), [of_file("train.txt"), of_file("test.txt")]);
+    assert_eq!(trained(&["data={folds=\"there\"}"])[0], "\"/there\"");
+    let refused = bench.refused(&["train", "conf/a.toml", "--set", "data.train=[\"nowhere.txt\"]"]);
+    assert!(refused.contains("data.train: nowhere.txt: No such file"), "{refused}");
+    // `cv` reads the configuration again at every point of its grid.
+    let grid = "grid={\"learner.lambda\"=[0.1,1.0]}";
+    bench.output(&["cv", "conf/a.toml", "--set", "data={folds=\"there\"}", "--set", grid]);
+    fs::remove_dir_all(bench.path("conf/there")).unwrap();
+    bench.output(&["cv", "conf/a.toml", "--set", "data={folds=\"there\"}", "--set", grid]);
+}
+
+#[test]
+fn a_run_names_the_instructions_that_it_used() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    let best = Instructions::best().name();
+    let json = |run: &str, name: &str| -> Value {
+        serde_json::from_slice(&fs::read(bench.path(run).join(name)).unwrap()).unwrap()
+    };
+    let recorded = |run: &str| json(run, "run.json")["instructions"].clone();
+    let named = |run: &str| fs::read_to_string(bench.path(run).join("config.toml")).unwrap().contains("instructions");
+    bench.output(&["train", "small.toml", "--out", "best"]);
+    assert_eq!((recorded("best"), named("best")), (best.into(), false), "a configuration without the key stays without");
+    bench.output(&["train", "small.toml", "--out", "flag", "--instructions", "baseline"]);
+    assert_eq!((recorded("flag"), named("flag")), ("baseline".into(), true));
+    let page = fs::read_to_string(bench.path("flag/report.html")).unwrap();
+    assert!(page.contains("instructions of the fused CPU kernels") && page.contains("baseline"));
+    // The configuration that a run leaves pins them again.
+    bench.output(&["train", "flag/config.toml", "--out", "again"]);
+    assert_eq!(recorded("again"), "baseline");
+    let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
+    assert!(report("again") == report("flag"));
+    bench.write("pinned.toml", &format!("instructions = \"baseline\"\n{SMALL}"));
+    let cv = ["--set", "cv.split=3", "--set", "data.synthetic={train_queries=12,validation_queries=0,test_queries=0,features=10}"];
+    bench.output(&[&["cv", "pinned.toml", "--out", "cv", "--jobs", "2"], &cv[..]].concat());
+    assert_eq!(recorded("cv"), "baseline");
+    // By two threads of their own as by one.
+    bench.output(&[&["cv", "pinned.toml", "--out", "alone", "--jobs", "1"], &cv[..]].concat());
+    assert!(report("cv") == report("alone"));
+    bench.output(&[&["cv", "small.toml", "--out", "best-cv", "--jobs", "2"], &cv[..]].concat());
+    let objectives = |run: &str| -> Vec<Value> {
+        let folds = json(run, "report.json")["details"].as_array().unwrap().clone();
+        folds.iter().map(|fold| fold["fits"][0]["history"][2]["objective"].clone()).collect()
+    };
+    assert!(objectives("cv")[0].is_f64());
+    if best != "baseline" {
+        assert_ne!(objectives("cv"), objectives("best-cv"), "the fits did not use the instructions");
+    }
 }

@@ -9,6 +9,7 @@ use burn_rank::loss::{
     reduce_weighted, registry,
 };
 use burn_rank::measure::Gain;
+use burn_rank::op::{Execution, Instructions};
 use burn_rank::seed::seed_for;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -200,6 +201,27 @@ fn every_device_agrees() {
         for present in devices() {
             let found = evaluate_on(&present.device, &*loss, &queries, width, 0.0, DType::F32);
             assert_close(&format!("{name} on {}", present.name), &found, &expected, &queries, 2e-5);
+        }
+    }
+}
+
+/// As above for the processor's instruction sets; those with a fused multiply-add agree to the bit.
+#[test]
+fn every_instruction_set_agrees() {
+    let queries = [queries(), degenerate()].concat();
+    let width = longest(&queries);
+    for Subject { name, loss, .. } in subjects() {
+        let expected = evaluate(&*loss, &queries, width, 0.0, DType::F64);
+        for (dtype, tolerance) in [(DType::F32, 2e-5), (DType::F64, 1e-9)] {
+            let mut fused: Option<Outcome> = None;
+            for set in Instructions::found() {
+                let execution = Execution::default().with_instructions(set).unwrap();
+                let found = execution.scope(|| evaluate(&*loss, &queries, width, 0.0, dtype));
+                assert_close(&format!("{name} by {set}, {dtype:?}"), &found, &expected, &queries, tolerance);
+                if set != Instructions::Baseline {
+                    assert_eq!(*fused.get_or_insert_with(|| found.clone()), found, "{name} by {set}, {dtype:?}");
+                }
+            }
         }
     }
 }

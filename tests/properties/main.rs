@@ -7,3 +7,4 @@ mod loss_contract;
 mod measures;
 mod op_fused;
 mod op_shapes;
+mod process;

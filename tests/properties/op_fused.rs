@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        ExponentialTerm, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
+        Execution, ExponentialTerm, Instructions, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
         log2_discount, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
@@ -421,6 +421,30 @@ fn padding_never_changes_a_bit() {
             }
         }
     }
+}
+
+/// Those with a fused multiply-add agree to the bit, on any number of threads, so that a number comes back on a
+/// processor that has better ones; the baseline rounds otherwise, and shows that what is asked for is used.
+#[test]
+fn instructions_with_fused_multiply_add_give_the_same_bits_on_rayons_threads() {
+    let Some(flex) = devices().iter().find(|present| present.name == "flex") else { return };
+    let on = |threads, set| {
+        let execution = Execution::default().with_instructions(set).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| execution.scope(|| bits(flex, 3, |score| score)))
+    };
+    let baseline = on(1, Instructions::Baseline);
+    assert!(on(3, Instructions::Baseline) == baseline);
+    let fused: Vec<_> = Instructions::found().into_iter().filter(|set| *set != Instructions::Baseline).collect();
+    let Some((&first, others)) = fused.split_first() else { return };
+    let expected = on(1, first);
+    assert!(expected != baseline, "{first} gives the bits of the baseline");
+    assert!(on(3, first) == expected, "{first} on three threads");
+    for &set in others {
+        assert!(on(1, set) == expected && on(3, set) == expected, "{set} differs from {first}");
+    }
+    let close = |(&a, &b): (&u32, &u32)| (f32::from_bits(a) - f32::from_bits(b)).abs() < 1e-4 * f32::from_bits(b).abs().max(1.0);
+    assert!(baseline.iter().zip(&expected).all(close));
 }
 
 /// Values and gradients of two lists of 337 documents, padded, without the padding.

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
+use super::execution_args::ExecutionArgs;
 use super::judged::JudgingArgs;
 use super::{Failure, input};
 use crate::measure::significance::{ComparisonConfig, SystemPair, compare_all};
@@ -90,6 +91,8 @@ pub struct CompareArgs {
     #[arg(long, default_value = "flex")]
     device: String,
     #[command(flatten)]
+    execution: ExecutionArgs,
+    #[command(flatten)]
     judging: JudgingArgs,
 }
 
@@ -98,7 +101,7 @@ impl CompareArgs {
         let config =
             ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed };
         config.check()?;
-        let systems = self.systems()?;
+        let systems = self.execution.scope(|| self.systems())?;
         let pairs = (0..systems.evaluations[0].means.len())
             .map(|measure| {
                 let values: Vec<&[Option<f64>]> =

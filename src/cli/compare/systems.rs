@@ -7,7 +7,6 @@ use crate::cli::judged::Judgements;
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
 use crate::data::trec::JudgedRun;
-use crate::device;
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 
 /// The measures of two systems or more.
@@ -28,7 +27,7 @@ impl Systems {
         data: &Path,
         measures: &[Measure],
     ) -> Result<Self, Failure> {
-        let device = device::open(&args.device)?;
+        let device = input::device(&args.device)?;
         let data = args.reading.read(&[data.to_path_buf()], None)?;
         let score = |path: &PathBuf| match path.extension() {
             _ if path.is_dir() => Scored::by_ranker(path, &data, &device),

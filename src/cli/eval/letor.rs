@@ -8,11 +8,10 @@ use super::{EvalArgs, MEASURES};
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
 use crate::data::Dataset;
-use crate::device;
 use crate::measure::{Convention, evaluate};
 
 pub(super) fn of_ranker(args: &EvalArgs, model: &Path, data: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
-    let device = device::open(&args.device)?;
+    let device = input::device(&args.device)?;
     let data = args.reading.read(data, None)?;
     show(args, &Scored::by_ranker(model, &data, &device)?, &data, out)
 }

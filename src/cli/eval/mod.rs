@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::execution_args::ExecutionArgs;
 use super::judged::JudgingArgs;
 use super::{Failure, input};
 
@@ -90,6 +91,8 @@ pub struct EvalArgs {
     #[arg(long, default_value = "flex")]
     device: String,
     #[command(flatten)]
+    execution: ExecutionArgs,
+    #[command(flatten)]
     judging: JudgingArgs,
 }
 
@@ -108,12 +111,12 @@ enum Input<'a> {
 
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        match self.input()? {
+        self.execution.scope(|| match self.input()? {
             Input::Ranker { model, data } => letor::of_ranker(&self, model, data, out),
             Input::Scores { scores, data } => letor::of_scores(&self, scores, data, out),
             Input::Run { run, qrels } if self.format == Format::Trec => trec::of_run(&self, run, qrels, out),
             Input::Run { run, qrels } => run::of_run(&self, run, qrels, out),
-        }
+        })
     }
 
     fn input(&self) -> Result<Input<'_>, Failure> {

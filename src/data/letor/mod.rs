@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{DataError, Dataset};
+use super::{DataError, Dataset, Input};
 use parse::{Fault, Parsed, Rules};
 use rows::Rows;
 
@@ -143,12 +143,21 @@ impl ReadOptions {
 /// # Errors
 /// The first fault in file order, with path, line and column; see [`DataError`].
 pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, DataError> {
+    read_from(paths.iter().map(Input::file), options)
+}
+
+/// Reads files and readers as one dataset, in the order given. A reader has no `FILE.query` beside it: its lines need
+/// `qid:`.
+///
+/// # Errors
+/// As [`read()`].
+pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<Dataset, DataError> {
     options.check()?;
     let mut assembly = Assembly::new(options);
-    for path in paths {
-        assembly.read_file(path)?;
+    for input in inputs {
+        assembly.read_input(input)?;
     }
-    assembly.finish(paths)
+    assembly.finish()
 }
 
 /// A block of text and what it was parsed to; reused from block to block.
@@ -169,7 +178,7 @@ struct Assembly<'a> {
     columns: Option<usize>,
     /// Bytes that count of the files before the current one.
     bytes: u64,
-    /// File (index into `paths`) and line where each query began.
+    /// File (index into `files`) and line where each query began.
     begun: HashMap<String, (usize, usize)>,
     files: Vec<PathBuf>,
     missing: bool,
@@ -182,6 +191,8 @@ struct FileState {
     /// Documents of the files before.
     documents_before: usize,
     has_queries: Option<bool>,
+    /// Whether it is a file, beside which group sizes may stand.
+    is_file: bool,
 }
 
 impl<'a> Assembly<'a> {
@@ -198,10 +209,19 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<(), DataError> {
-        self.files.push(path.to_path_buf());
-        let mut source = Source::open(path, self.options)?;
-        let mut state = FileState { lines: 0, documents_before: self.dataset.documents(), has_queries: None };
+    fn read_input(&mut self, input: Input) -> Result<(), DataError> {
+        let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
+        if !is_file && self.options.groups == Groups::QueryFile {
+            return Err(DataError::Option {
+                option: "groups",
+                found: "query-file".to_owned(),
+                expected: format!("`auto` or `qid`: no file of group sizes stands beside {}", path.display()),
+            });
+        }
+        self.files.push(path.clone());
+        let mut source = Source::open(input, self.options)?;
+        let documents_before = self.dataset.documents();
+        let mut state = FileState { lines: 0, documents_before, has_queries: None, is_file };
         // Half of the slots are filled while the other half is parsed.
         let width = rayon::current_num_threads();
         let mut full: Vec<Slot> = (0..width).map(|_| Slot::default()).collect();
@@ -327,6 +347,7 @@ impl<'a> Assembly<'a> {
             Some(true) if !has_queries => fault("no `qid:ID`", "`qid:ID`, as on the lines before"),
             Some(false) if has_queries => fault("`qid:ID`", "no `qid:ID`, as on the lines before"),
             None if !has_queries && groups == Groups::Qid => fault("no `qid:ID`", "`label qid:ID index:value ...`"),
+            None if !has_queries && !state.is_file => fault("no `qid:ID`", "`qid:ID` on every line"),
             None if !has_queries && query_file::find(path).is_none() => {
                 let beside = query_file::name(path);
                 fault("no `qid:ID`", &format!("`qid:ID` on every line, or group sizes in {}", beside.display()))
@@ -354,10 +375,10 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    fn finish(mut self, paths: &[PathBuf]) -> Result<Dataset, DataError> {
+    fn finish(mut self) -> Result<Dataset, DataError> {
         let features = self.options.features.unwrap_or(self.rows.count);
         if self.dataset.documents().saturating_mul(features) > self.options.most_cells(self.bytes)
-            && let Some(path) = paths.last()
+            && let Some(path) = self.files.last()
         {
             return Err(too_many_cells(path, self.options.most_cells(self.bytes)));
         }

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::open;
-use crate::data::DataError;
 use crate::data::error::quoted;
+use crate::data::{DataError, Input};
 
 /// Where the group sizes of `data` are expected.
 pub(super) fn name(data: &Path) -> PathBuf {
@@ -32,7 +32,7 @@ pub(super) fn read(data: &Path, documents: usize) -> Result<Vec<usize>, DataErro
     // A valid file has at most one group a document, and few bytes a group.
     let most = 64 * (documents as u64 + 1);
     let mut text = Vec::new();
-    open(&path)?.0.take(most + 1).read_to_end(&mut text).map_err(DataError::io(&path))?;
+    open(Input::file(&path))?.0.take(most + 1).read_to_end(&mut text).map_err(DataError::io(&path))?;
     let mut sizes = Vec::new();
     let mut sum = 0u64;
     for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {

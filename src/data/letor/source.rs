@@ -1,16 +1,15 @@
-//! Blocks of whole lines from plain or gzip-compressed files; of `-`, from standard input.
+//! Blocks of whole lines from plain or gzip-compressed files and readers.
 
 use std::fs::File;
 use std::io::{self, Chain, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
 
 use super::ReadOptions;
-use crate::data::DataError;
-use crate::text::is_standard_stream;
+use crate::data::{DataError, Input};
 
 /// Bytes of a block. Fixed, so that blocks do not depend on the number of threads.
 pub(super) const BLOCK: usize = 2 << 20;
@@ -21,7 +20,7 @@ const UNSUSPICIOUS: u64 = 64 << 20;
 /// Bytes of text that a byte of a compressed file counts for, at most, where memory is granted by the size of a text.
 const COUNTED_RATIO: u64 = 4;
 
-/// A file, cut into blocks of whole lines.
+/// A file or a reader, cut into blocks of whole lines.
 pub(crate) struct Source {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
@@ -39,10 +38,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, DataError> {
-        let (reader, compressed) = open(path)?;
+    pub fn open(input: Input, options: &ReadOptions) -> Result<Self, DataError> {
+        let path = input.name().to_path_buf();
+        let (reader, compressed) = open(input)?;
         Ok(Self {
-            path: path.to_path_buf(),
+            path,
             reader,
             rest: Vec::new(),
             bytes: 0,
@@ -149,23 +149,18 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Whether standard input has been opened, which holds its text once.
-static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
-
-/// Opens a file, or standard input for `-`, decompressing where it begins as gzip does; then with the compressed size.
+/// Opens an input, decompressing where it begins as gzip does; then with the compressed size.
 ///
 /// # Errors
-/// [`DataError::Io`]; also where standard input is opened again.
-pub(crate) fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
-    if is_standard_stream(path) {
-        if STANDARD_INPUT_TAKEN.swap(true, Ordering::Relaxed) {
-            return Err(DataError::io(path)(io::Error::other("found `-` twice, expected it once")));
-        }
-        return sniff(path, io::stdin(), None);
+/// [`DataError::Io`]
+pub(crate) fn open(input: Input) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
+    let (path, reader) = input.into_parts();
+    if let Some(reader) = reader {
+        return sniff(&path, reader, None);
     }
-    let file = File::open(path).map_err(DataError::io(path))?;
-    let about = file.metadata().map_err(DataError::io(path))?;
-    sniff(path, file, about.is_file().then_some(about.len()))
+    let file = File::open(&path).map_err(DataError::io(&path))?;
+    let about = file.metadata().map_err(DataError::io(&path))?;
+    sniff(&path, file, about.is_file().then_some(about.len()))
 }
 
 fn sniff(

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{Qrels, RunQuery, read_run};
-use crate::data::DataError;
+use super::{Qrels, RunQuery, read_run_from};
+use crate::data::{DataError, Input};
 use crate::measure::trec_eval::TrecQuery;
 
 /// What was made of the judged queries of a run.
@@ -19,13 +19,30 @@ pub struct JudgedRun<T> {
     pub unjudged: usize,
 }
 
-/// Gives every query that has both documents and judgements to `of_query`, on all threads, as [`read_run`] does; with
+/// Gives every query that has both documents and judgements to `of_query`, on all threads, as [`read_run`](super::read_run) does; with
 /// `complete`, those without documents too.
 ///
 /// # Errors
-/// Those of [`read_run`].
+/// Those of [`read_run`](super::read_run).
 pub fn read_judged<T, E>(
     run: &Path,
+    qrels: &Qrels,
+    complete: bool,
+    of_query: impl Fn(&str, &TrecQuery) -> Result<T, E> + Sync,
+) -> Result<JudgedRun<T>, E>
+where
+    T: Send,
+    E: From<DataError> + Send,
+{
+    read_judged_from(Input::file(run), qrels, complete, of_query)
+}
+
+/// As [`read_judged`], of a run from a file or a reader.
+///
+/// # Errors
+/// Those of [`read_run`](super::read_run).
+pub fn read_judged_from<T, E>(
+    run: Input,
     qrels: &Qrels,
     complete: bool,
     of_query: impl Fn(&str, &TrecQuery) -> Result<T, E> + Sync,
@@ -39,7 +56,7 @@ where
         let judged = TrecQuery { run: &query.documents, qrels: &qrels.judgements(query.query) };
         of_query(query.query, &judged).map(|value| Some((place, value)))
     };
-    let run = read_run(run, judge)?;
+    let run = read_run_from(run, judge)?;
     let unjudged = run.queries.iter().filter(|query| query.is_none()).count();
     let mut values: Vec<Option<T>> = qrels.queries.iter().map(|_| None).collect();
     for (place, value) in run.queries.into_iter().flatten() {

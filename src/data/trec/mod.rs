@@ -10,6 +10,7 @@
 //!   longest query and of a few blocks of text, however long the run is. The lines of a query are expected to be
 //!   consecutive; where they are not, the run is read once more and its text held in memory.
 //! * [`read_judged`] does so for the queries that have judgements.
+//! * [`Qrels::read_from`], [`read_run_from`] and [`read_judged_from`] read any [`Input`](super::Input).
 //! * [`write_run`] and [`write_qrels`] write what those read.
 //!
 //! ```no_run
@@ -36,7 +37,7 @@ mod run;
 mod segments;
 mod write;
 
-pub use judged::{JudgedRun, read_judged};
+pub use judged::{JudgedRun, read_judged, read_judged_from};
 pub use qrels::Qrels;
-pub use run::{Run, RunQuery, read_run};
+pub use run::{Run, RunQuery, read_run, read_run_from};
 pub use write::{write_qrels, write_run};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::line::{DataLines, Line};
-use crate::data::DataError;
 use crate::data::letor::{ReadOptions, Source};
+use crate::data::{DataError, Input};
 use crate::measure::trec_eval::Judgement;
 
 const EXPECTED: &str = "`query iteration document relevance`";
@@ -30,7 +30,16 @@ impl Qrels {
     /// The first fault with path, line and column: a missing field, a relevance that is no integer, a document judged
     /// twice for a query, a file without judgements.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let mut source = Source::open(path, &ReadOptions::default())?;
+        Self::read_from(Input::file(path))
+    }
+
+    /// Reads judgements from a file or a reader.
+    ///
+    /// # Errors
+    /// As [`Qrels::read`].
+    pub fn read_from(input: Input) -> Result<Self, DataError> {
+        let path = &input.name().to_path_buf();
+        let mut source = Source::open(input, &ReadOptions::default())?;
         let mut qrels = Qrels::default();
         let mut seen: Vec<Seen> = Vec::new();
         let (mut block, mut before) = (Vec::new(), 0);
@@ -51,7 +60,7 @@ impl Qrels {
             before = lines.number();
         }
         if qrels.queries.is_empty() {
-            return Err(DataError::Empty { path: path.to_path_buf(), expected: EXPECTED });
+            return Err(DataError::Empty { path: path.clone(), expected: EXPECTED });
         }
         let sorted = |documents: Seen| {
             let mut documents: Vec<_> = documents.into_iter().map(|(id, (relevance, _))| (id, relevance)).collect();

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use super::line::Line;
 use super::segments::{Batch, Cutter, Extent, Filled, QueryLines};
-use crate::data::DataError;
+use crate::data::{DataError, Input};
+use crate::execution::Execution;
 use crate::measure::trec_eval::RunDocument;
 
 const EXPECTED: &str = "`query Q0 document rank score tag`";
@@ -33,7 +34,8 @@ pub struct Run<T> {
     pub queries: Vec<T>,
 }
 
-/// Gives every query of a run to `of_query`, on all threads.
+/// Gives every query of a run to `of_query`, on all threads, in the [`Execution`](crate::op::Execution) of the calling
+/// one.
 ///
 /// Memory is that of the longest query and a few blocks of text. A run in which a query comes back after another one is
 /// read from its beginning again (so that `of_query` may see a query twice) and its text held whole; so is the text of
@@ -47,21 +49,36 @@ where
     T: Send,
     E: From<DataError> + Send,
 {
+    read_run_from(Input::file(path), of_query)
+}
+
+/// Gives every query of a run, from a file or a reader, to `of_query`, as [`read_run`] does. What a reader gives is
+/// held whole, since it cannot be read twice.
+///
+/// # Errors
+/// As [`read_run`].
+pub fn read_run_from<T, E>(input: Input, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
+where
+    T: Send,
+    E: From<DataError> + Send,
+{
     let some_queries = Extent::Bytes(BYTES_A_THREAD * rayon::current_num_threads());
-    let streamed = if path.is_file() { read(path, some_queries, &of_query)? } else { None };
+    let path = input.name().to_path_buf();
+    let is_plain = input.is_file() && path.is_file();
+    let streamed = if is_plain { read(Input::file(&path), some_queries, &of_query)? } else { None };
     let run = match streamed {
         Some(run) => run,
-        None => read(path, Extent::Everything, &of_query)?.expect("a run that is held whole is in any order"),
+        None => read(input, Extent::Everything, &of_query)?.expect("a run that is held whole is in any order"),
     };
     if run.queries.is_empty() {
-        return Err(DataError::Empty { path: path.to_path_buf(), expected: EXPECTED }.into());
+        return Err(DataError::Empty { path, expected: EXPECTED }.into());
     }
     Ok(run)
 }
 
 /// Reads a run in batches: one is filled while the queries of another are parsed. `None` if a query comes back.
 fn read<T, E>(
-    path: &Path,
+    input: Input,
     extent: Extent,
     of_query: &(impl Fn(RunQuery) -> Result<T, E> + Sync),
 ) -> Result<Option<Run<T>>, E>
@@ -69,7 +86,8 @@ where
     T: Send,
     E: From<DataError> + Send,
 {
-    let mut cutter = Cutter::open(path)?;
+    let path = &input.name().to_path_buf();
+    let mut cutter = Cutter::open(input)?;
     let (mut full, mut filling) = (Batch::default(), Batch::default());
     let mut run = Run { tag: String::new(), queries: Vec::new() };
     let mut last_line = 0;
@@ -79,7 +97,9 @@ where
             let (query, last, tag) = parse(&full, path, lines)?;
             Ok((of_query(query)?, last, tag.to_owned()))
         };
-        let parse_full = || full.queries.par_iter().map(one).collect::<Vec<Result<(T, usize, String), E>>>();
+        let parse_full = || {
+            full.queries.par_iter().map(Execution::current().bind(one)).collect::<Vec<Result<(T, usize, String), E>>>()
+        };
         let (next, queries) = rayon::join(|| cutter.fill(&mut filling, extent), parse_full);
         // The first error in the order of queries, whichever thread met one first.
         for query in queries {

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::line::{DataLines, Line};
-use crate::data::DataError;
 use crate::data::letor::{ReadOptions, Source};
+use crate::data::{DataError, Input};
 
 /// Consecutive lines.
 #[derive(Clone)]
@@ -77,10 +77,10 @@ pub(super) struct Cutter {
 }
 
 impl Cutter {
-    pub(super) fn open(path: &Path) -> Result<Self, DataError> {
+    pub(super) fn open(input: Input) -> Result<Self, DataError> {
         Ok(Self {
-            path: path.to_path_buf(),
-            source: Source::open(path, &ReadOptions::default())?,
+            path: input.name().to_path_buf(),
+            source: Source::open(input, &ReadOptions::default())?,
             block: Vec::new(),
             open: Vec::new(),
             before: 0,
@@ -157,7 +157,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         std::fs::write(&path, text).unwrap();
-        let mut cutter = Cutter::open(&path).unwrap();
+        let mut cutter = Cutter::open(Input::file(&path)).unwrap();
         let (mut batch, mut queries) = (Batch::default(), Vec::new());
         loop {
             match cutter.fill(&mut batch, extent).unwrap() {

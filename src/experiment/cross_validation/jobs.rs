@@ -18,6 +18,7 @@ use crate::experiment::splits::Split;
 use crate::experiment::{CrossValidationConfig, ExperimentConfig};
 use crate::learner::{Progress, Round, StopReason};
 use crate::memory;
+use crate::op::Execution;
 use crate::text::hexadecimal;
 
 /// The result in the folder of a finished job.
@@ -124,9 +125,10 @@ impl Jobs<'_> {
                 options.progress.done(finished, all, &job.label);
             }
         };
+        let execution = Execution::current();
         thread::scope(|scope| {
             for _ in 1..at_once.clamp(1, all.max(1)) {
-                scope.spawn(work);
+                scope.spawn(|| execution.scope(work));
             }
             work();
         });
@@ -208,12 +210,60 @@ fn jobs_that_fit(splits_bytes: usize, available: Option<u64>, threads: usize) ->
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+    use std::sync::Barrier;
+    use std::thread::ThreadId;
+
+    use burn::tensor::Device;
+
     use super::*;
+    use crate::experiment::{Document, cross_validate};
+    use crate::learner::Interrupt;
+    use crate::op::PrimitivePath;
 
     #[test]
     fn fits_at_once_are_bounded_by_memory_and_threads() {
         assert_eq!(jobs_that_fit(100, Some(1_000), 8), 2);
         assert_eq!(jobs_that_fit(100, Some(1_000_000), 8), 8);
         assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
+    }
+
+    /// Notes the execution of every thread that ends a fit, and waits at its first one until there are two.
+    struct Seen {
+        together: Barrier,
+        executions: Mutex<HashMap<ThreadId, Execution>>,
+    }
+
+    impl JobProgress for Seen {
+        fn done(&self, _: usize, _: usize, _: &str) {
+            let here = thread::current().id();
+            if self.executions.lock().unwrap().insert(here, Execution::current()).is_none() {
+                self.together.wait();
+            }
+        }
+
+        fn warn(&self, _: &str, _: &str) {}
+    }
+
+    #[test]
+    fn every_thread_of_a_cross_validation_is_in_the_execution_of_the_caller() {
+        let text = "data = { synthetic = { train_queries = 6, validation_queries = 0, test_queries = 4 } }\n\
+                    learner = { kind = \"regression\" }\ncv = { seeds = [1, 2, 3, 4] }\n";
+        let document = Document::parse(Path::new("a.toml"), text.to_string(), &[]).unwrap();
+        let config = ExperimentConfig::from_document(&document).unwrap();
+        let seen = Seen { together: Barrier::new(2), executions: Mutex::default() };
+        let options = CrossValidationOptions {
+            device: &Device::flex(),
+            output: None,
+            resume: false,
+            jobs: Some(2),
+            threads: 2,
+            progress: &seen,
+            interrupt: Interrupt::default(),
+        };
+        let execution = Execution::default().with_memory_budget(12_345).with_path(PrimitivePath::Tensor);
+        execution.scope(|| cross_validate(&document, &config, &options)).unwrap();
+        let executions = seen.executions.into_inner().unwrap();
+        assert_eq!(executions.into_values().collect::<Vec<_>>(), [execution; 2]);
     }
 }

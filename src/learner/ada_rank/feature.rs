@@ -8,6 +8,7 @@ use super::{AdaRankConfig, Directions, Member, WeakRankers, measured};
 use crate::data::Dataset;
 use crate::learner::judge::Judge;
 use crate::learner::{LearnerError, linear};
+use crate::op::Execution;
 use crate::ranker::Model;
 
 /// A feature, ranking by its value or against it.
@@ -49,7 +50,7 @@ impl FeatureRankers {
             .collect();
         let values: Vec<Vec<f64>> = rankers
             .par_iter()
-            .map(|ranker| measured(judge, train, &scores(ranker, train)))
+            .map(Execution::current().bind(|ranker| measured(judge, train, &scores(ranker, train))))
             .collect::<Result<_, _>>()?;
         Ok(Self { feature_count: train.feature_count, reuse: config.reuse, rankers, values, device: device.clone() })
     }

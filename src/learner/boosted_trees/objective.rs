@@ -15,6 +15,7 @@ use crate::data::{Batcher, BatcherConfig, Dataset, Keep, RankingBatch};
 use crate::learner::LearnerError;
 use crate::loss::{LossSpec, RankingLoss};
 use crate::measure::{Discount, Gain};
+use crate::op::Execution;
 
 /// A loss of the scores of all documents: the mean over the queries with two labels.
 pub(super) enum Objective<'a> {
@@ -181,7 +182,8 @@ impl<'a> Logistic<'a> {
             let range = self.data.range(query);
             self.of_query(self.data.query_labels(query), &scores[range])
         };
-        let found: Vec<(f64, Derivatives)> = (0..self.data.queries()).into_par_iter().map(of_query).collect();
+        let found: Vec<(f64, Derivatives)> =
+            (0..self.data.queries()).into_par_iter().map(Execution::current().bind(of_query)).collect();
         let mut all = Derivatives::default();
         let mut total = 0.0;
         for (loss, mut derivatives) in found {

@@ -11,6 +11,7 @@
 use rayon::prelude::*;
 
 use crate::learner::bins::Bins;
+use crate::op::Execution;
 use crate::ranker::Node;
 
 /// What limits a tree.
@@ -155,7 +156,7 @@ impl Grower<'_> {
         self.features
             .par_iter()
             .with_min_len(8)
-            .map(|&feature| {
+            .map(Execution::current().bind(|&feature| {
                 let codes = self.bins.codes(feature);
                 let mut histogram = vec![Sums::default(); self.bins.thresholds(feature).len() + 1];
                 for &d in documents {
@@ -163,7 +164,7 @@ impl Grower<'_> {
                     histogram[codes[d] as usize].add(gradient[d], curvature[d]);
                 }
                 histogram
-            })
+            }))
             .collect()
     }
 
@@ -190,7 +191,7 @@ impl Grower<'_> {
             best
         };
         let splits: Vec<Option<Split>> =
-            self.features.par_iter().zip(histograms).with_min_len(8).map(best_of).collect();
+            self.features.par_iter().zip(histograms).with_min_len(8).map(Execution::current().bind(best_of)).collect();
         splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
     }
 

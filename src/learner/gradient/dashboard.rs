@@ -26,6 +26,7 @@ use super::model::{RankingBatcher, RankingModel, RankingOutput};
 use super::optimizer::OptimizerConfig;
 use crate::data::Dataset;
 use crate::learner::{LearnerError, Selection};
+use crate::op::Execution;
 
 type Processor = SupervisedTrainingEventProcessor<RankingModel>;
 
@@ -93,9 +94,10 @@ impl Dashboard {
             let learner = Learner::new(model, OptimizerConfig::default().build(None), ModuleLrScheduler::new(1.0));
             training.launch(learner);
         };
+        let execution = Execution::current();
         let thread = std::thread::Builder::new()
             .name("dashboard".into())
-            .spawn(run)
+            .spawn(move || execution.scope(run))
             .map_err(|error| broken(error.to_string()))?;
         let processor = receive.recv().map_err(|_| broken("it did not start".into()))?;
         Ok(Self { processor, give_back, thread, interrupter, device: device.clone(), last_train: Vec::new() })

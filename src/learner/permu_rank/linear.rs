@@ -11,6 +11,7 @@ use crate::learner::cutting_plane::{CuttingPlanes, Risk};
 use crate::learner::products::{add_scaled, dot};
 use crate::learner::{FitContext, linear};
 use crate::loss::{PairAggregation, TypeTwoLoss};
+use crate::op::Execution;
 use crate::ranker::Model;
 
 /// A linear scorer, with the features of all permutations in the working sets.
@@ -37,7 +38,7 @@ impl<'a> LinearBound<'a> {
     fn risk(&self, sets: &WorkingSets, weights: &[f64]) -> Risk {
         let loss = self.config.loss();
         let of = |(features, query): (&Features, &Query)| features.risk(loss, query.set.measure_losses(), weights);
-        let parts: Vec<Risk> = self.queries.par_iter().zip(&sets.queries).map(of).collect();
+        let parts: Vec<Risk> = self.queries.par_iter().zip(&sets.queries).map(Execution::current().bind(of)).collect();
         let share = 1.0 / parts.len() as f64;
         let mut mean = Risk { value: 0.0, slope: vec![0.0; weights.len()] };
         for part in parts {
@@ -60,7 +61,8 @@ impl super::Bound for LinearBound<'_> {
 
     fn minimise(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String> {
         let data = self.data;
-        self.queries.par_iter_mut().zip(&sets.queries).for_each(|(features, query)| features.extend(data, query));
+        let extend = |(features, query): (&mut Features, &Query)| features.extend(data, query);
+        self.queries.par_iter_mut().zip(&sets.queries).for_each(Execution::current().bind(extend));
         let risk = |weights: &[f64]| self.risk(sets, weights);
         let PermuRankConfig { tolerance, max_steps, .. } = *self.config;
         CuttingPlanes::new(cost).minimise(start, &risk, tolerance, max_steps, &self.context.interrupt)

@@ -11,6 +11,7 @@ use crate::data::Dataset;
 use crate::learner::{LearnerError, checks};
 use crate::loss::PermutationSet;
 use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};
+use crate::op::Execution;
 
 /// One query with an imperfect permutation.
 #[derive(Clone)]
@@ -73,7 +74,7 @@ impl<'a> WorkingSets<'a> {
     /// Adds to each query the perfect permutation that scores lowest and the imperfect one that scores highest. False
     /// when all were there.
     pub(super) fn grow(&mut self, scores: &[f64]) -> bool {
-        let grown = self.queries.par_iter_mut().map(|query| {
+        let of_query = |query: &mut Query| {
             let scores = &scores[query.first..query.first + query.documents];
             let perfect = query.set.insert_perfect(query.target.lowest_perfect(scores));
             let imperfect = query.target.highest_imperfect(scores).map(|order| {
@@ -82,7 +83,8 @@ impl<'a> WorkingSets<'a> {
             });
             // The searches return orders of the query's documents, so nothing is refused.
             perfect.unwrap_or(false) | imperfect.is_some_and(|added| added.unwrap_or(false))
-        });
+        };
+        let grown = self.queries.par_iter_mut().map(Execution::current().bind(of_query));
         grown.collect::<Vec<bool>>().contains(&true)
     }
 

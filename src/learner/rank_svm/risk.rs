@@ -8,6 +8,7 @@ use super::super::products::weighted_features;
 use super::PairWeighting;
 use super::pairs::{Active, Levels};
 use crate::data::Dataset;
+use crate::op::Execution;
 
 struct Query {
     first: usize,
@@ -71,7 +72,7 @@ impl<'a> PairRisk<'a> {
         });
         let exact =
             |query: &Query| query.levels.squared_shortfalls(&scores[query.first..query.first + query.documents]);
-        let exact: Vec<Option<f64>> = self.queries.par_iter().map(exact).collect();
+        let exact: Vec<Option<f64>> = self.queries.par_iter().map(Execution::current().bind(exact)).collect();
         let of_query = self.queries.iter().zip(exact).zip(values);
         let value = of_query.map(|((query, exact), sum)| exact.map_or(sum, |exact| query.weight * exact)).sum();
         SquaredHinge { value, gradient: weighted_features(self.data, &coefficients), scores }
@@ -98,11 +99,11 @@ impl<'a> PairRisk<'a> {
         let parts: Vec<Vec<(f64, f64)>> = self
             .queries
             .par_iter()
-            .map(|query| {
+            .map(Execution::current().bind(|query: &Query| {
                 let range = query.first..query.first + query.documents;
                 let active = query.levels.active(&scores[range.clone()], &values[range.clone()]);
                 active.iter().zip(&values[range]).map(|(active, &value)| term(value, active, query.weight)).collect()
-            })
+            }))
             .collect();
         let mut coefficients = vec![0.0; scores.len()];
         let mut risks = Vec::with_capacity(parts.len());

@@ -24,6 +24,7 @@ use super::products::{descending, weighted_features};
 use super::registry::{self, LearnerEntry};
 use super::{FitContext, Fitted, Grid, Learner, LearnerError, checks};
 use crate::data::Dataset;
+use crate::op::Execution;
 
 const NAME: &str = "svm_map";
 
@@ -129,8 +130,9 @@ impl<'a> ApRisk<'a> {
 
     fn at(&self, weights: &[f64]) -> Risk {
         let scores = scores(self.data, weights);
+        let of_query = |query: &Query| query.most_violated(&scores);
         let parts: Vec<(f64, Vec<(usize, f64)>)> =
-            self.queries.par_iter().map(|query| query.most_violated(&scores)).collect();
+            self.queries.par_iter().map(Execution::current().bind(of_query)).collect();
         let share = 1.0 / self.queries.len() as f64;
         let mut value = 0.0;
         let mut coefficients = vec![0.0; scores.len()];

@@ -1,6 +1,6 @@
 //! One function of each element: [`exp2`](crate::op::exp2()) and [`log2_discount`](crate::op::log2_discount()).
 
-use super::{Kernel, Real, dispatch, for_each};
+use super::{Kernel, Real, dispatch, for_each, target};
 
 /// Elements of a task: work enough to share out.
 const CHUNK: usize = 1 << 14;
@@ -26,9 +26,10 @@ impl<T: Real, F: Function<T>> Kernel for Chunk<'_, T, F> {
 }
 
 fn map<T: Real>(x: &[T], function: impl Function<T>) -> Vec<T> {
+    let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let chunks = x.chunks(CHUNK).zip(out.chunks_mut(CHUNK)).collect();
-    for_each(chunks, x.len(), |(x, out)| dispatch(Chunk { x, function, out }));
+    for_each(chunks, x.len(), |(x, out)| dispatch(target, Chunk { x, function, out }));
     out
 }
 

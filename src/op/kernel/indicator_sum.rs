@@ -1,6 +1,6 @@
 //! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential a pair.
 
-use super::{Kernel, Real, TILE, add, blocks, dispatch, diverged, documents, for_each, gather, scatter};
+use super::{Kernel, Real, TILE, add, blocks, dispatch, diverged, documents, for_each, gather, scatter, target};
 
 /// Numerator and denominator of the rows of one tile.
 struct Sums<'a, T> {
@@ -42,7 +42,7 @@ impl<T: Real> Kernel for Sums<'_, T> {
 /// `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` for lists of `n` documents, and the denominators.
 pub(in crate::op) fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64) -> (Vec<T>, Vec<T>) {
     let (mut out, mut total) = (vec![T::ZERO; x.len()], vec![T::ONE; x.len()]);
-    let rate = T::of(-1.0 / sigma);
+    let (rate, target) = (T::of(-1.0 / sigma), target());
     let pairs = x.len() * n;
     let inputs = x.chunks(n).zip(a.chunks(n)).zip(mask.chunks(n));
     let lists = inputs.zip(out.chunks_mut(n).zip(total.chunks_mut(n))).collect();
@@ -53,7 +53,7 @@ pub(in crate::op) fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usi
         if !diverged(&x, &mut sums) {
             let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
             for_each(tiles, x.len() * x.len(), |((rows, out), total)| {
-                dispatch(Sums { x: &x, a: &a, rows, rate, out, total });
+                dispatch(target, Sums { x: &x, a: &a, rows, rate, out, total });
             });
         }
         scatter(out, &members, &sums);
@@ -116,7 +116,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 pub(in crate::op) fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
     let Inputs { x, a, mask, out, total, g } = inputs;
     let mut to_x = vec![T::ZERO; x.len()];
-    let rate = T::of(-1.0 / sigma);
+    let (rate, target) = (T::of(-1.0 / sigma), target());
     let lists = to_x.chunks_mut(n).enumerate().collect();
     for_each(lists, x.len() * n, |(list, to_x)| {
         let cells = list * n..(list + 1) * n;
@@ -128,7 +128,7 @@ pub(in crate::op) fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize
         if !diverged(&x, &mut sums) {
             let tiles = sums.chunks_mut(TILE).enumerate().collect();
             for_each(tiles, x.len() * x.len(), |(tile, to_x)| {
-                dispatch(Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });
+                dispatch(target, Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });
             });
         }
         scatter(to_x, &members, &sums);

@@ -1,6 +1,6 @@
 //! Fused [`log_softmax`](crate::op::log_softmax()): one pass for the maximum, one for the exponentials, one to shift.
 
-use super::{Kernel, Real, dispatch, for_each, largest, sum};
+use super::{Kernel, Real, dispatch, for_each, largest, sum, target};
 
 /// One list.
 struct Value<'a, T> {
@@ -33,9 +33,10 @@ impl<T: Real> Kernel for Value<'_, T> {
 
 /// `x_i - log sum_j exp(x_j)` for lists of `n` documents, 0 at padding.
 pub(in crate::op) fn log_softmax<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
+    let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len(), |((x, mask), out)| dispatch(Value { x, mask, out }));
+    for_each(lists, x.len(), |((x, mask), out)| dispatch(target, Value { x, mask, out }));
     out
 }
 
@@ -66,9 +67,10 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 
 /// Gradient of [`log_softmax`] in `x`, given its output and that output's gradient.
 pub(in crate::op) fn log_softmax_gradient<T: Real>(out: &[T], mask: &[T], g: &[T], n: usize) -> Vec<T> {
+    let target = target();
     let mut to_x = vec![T::ZERO; out.len()];
     let inputs = out.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n));
     let lists = inputs.zip(to_x.chunks_mut(n)).collect();
-    for_each(lists, out.len(), |(((out, mask), g), to_x)| dispatch(Gradient { out, mask, g, to_x }));
+    for_each(lists, out.len(), |(((out, mask), g), to_x)| dispatch(target, Gradient { out, mask, g, to_x }));
     to_x
 }

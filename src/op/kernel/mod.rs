@@ -5,6 +5,10 @@
 //! sums over rows are added in order, so a result has the same bits with any number of threads; padding is dropped
 //! before the loops, so it has the same bits with any padding. A score that is NaN makes its whole list NaN, as it
 //! does in the tensor definitions, so that a run that has diverged shows it.
+//!
+//! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions), and those with a
+//! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
+//! those of the system's library.
 
 mod at_rank;
 mod elementwise;
@@ -37,6 +41,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::execution::Instructions;
+use crate::execution::{Execution, Target};
+
 /// Rows of a tile: a few arrays of this length stay in the first-level cache.
 const TILE: usize = 128;
 
@@ -58,8 +66,15 @@ trait Kernel {
     fn run<const FMA: bool>(self);
 }
 
-/// Runs a kernel with the widest instructions that this processor has.
-fn dispatch<K: Kernel>(kernel: K) {
+/// The instructions that the calling thread asks for. A primitive looks once, before it hands its work to other
+/// threads, which may be in another execution or in none.
+fn target() -> Target {
+    Execution::current().target()
+}
+
+/// Runs a kernel with these instructions.
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_variables))]
+fn dispatch<K: Kernel>(target: Target, kernel: K) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
@@ -72,21 +87,19 @@ fn dispatch<K: Kernel>(kernel: K) {
             kernel.run::<true>();
         }
 
-        if is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx2") {
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-            {
-                // SAFETY: every feature that the function enables has just been detected.
-                return unsafe { avx512(kernel) };
-            }
-            // SAFETY: every feature that the function enables has just been detected.
-            return unsafe { avx2(kernel) };
+        match target.instructions() {
+            // SAFETY: a target is made only of instructions that have been detected, every feature of them.
+            Instructions::Avx512 => return unsafe { avx512(kernel) },
+            // SAFETY: as above.
+            Instructions::Avx2 => return unsafe { avx2(kernel) },
+            _ => {}
         }
     }
-    // NEON and its fused multiply-add are part of every 64-bit ARM.
-    if cfg!(target_arch = "aarch64") { kernel.run::<true>() } else { kernel.run::<false>() }
+    #[cfg(target_arch = "aarch64")]
+    if target.instructions() == Instructions::Neon {
+        return kernel.run::<true>();
+    }
+    kernel.run::<false>();
 }
 
 /// Runs `f` on every task, on all threads when there are enough pairs.

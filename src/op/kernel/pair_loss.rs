@@ -5,7 +5,7 @@
 
 use super::{
     Kernel, Real, TILE, add, blocks, dispatch, diverged, documents, for_each, gather, order::by_descending_value,
-    reduce, scatter, stripes, sum,
+    reduce, scatter, stripes, sum, target,
 };
 use crate::op::{PairLoss, pair_loss::EXPONENTIAL_BOUND};
 
@@ -336,6 +336,7 @@ pub(in crate::op) fn pair_loss<T: Real>(
     n: usize,
     loss: PairLoss,
 ) -> Vec<T> {
+    let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let lists = out.chunks_mut(n).enumerate().collect();
     for_each(lists, x.len() * n, |(list, out)| {
@@ -347,7 +348,7 @@ pub(in crate::op) fn pair_loss<T: Real>(
             let tiles = losses.chunks_mut(TILE).enumerate().collect();
             for_each(tiles, list.pairs(), |(tile, out)| {
                 let start = tile * TILE;
-                with_term!(loss, term => dispatch(Value { list: &list, term, start, out }));
+                with_term!(loss, term => dispatch(target, Value { list: &list, term, start, out }));
             });
         }
         scatter(out, &list.members, &losses);
@@ -365,6 +366,7 @@ pub(in crate::op) fn pair_loss_gradient<T: Real>(
     n: usize,
     loss: PairLoss,
 ) -> Vec<T> {
+    let target = target();
     let mut to_x = vec![T::ZERO; x.len()];
     let lists = to_x.chunks_mut(n).enumerate().collect();
     for_each(lists, x.len() * n, |(list, to_x)| {
@@ -383,7 +385,7 @@ pub(in crate::op) fn pair_loss_gradient<T: Real>(
         for_each(tasks, list.pairs(), |((to_rows, to_all), stripe)| {
             for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
                 let start = stripe.start + tile * TILE;
-                with_term!(loss, term => dispatch(Slope { list: &list, term, start, g: &g, to_rows, to_all }));
+                with_term!(loss, term => dispatch(target, Slope { list: &list, term, start, g: &g, to_rows, to_all }));
             }
         });
         reduce(&mut to_rows, &partials);

@@ -6,6 +6,7 @@
 
 use super::{
     BLOCK, Kernel, Real, TILE, add, dispatch, diverged, documents, for_each, gather, reduce, scatter, stripes, sum,
+    target,
 };
 use crate::op::ExponentialTerm;
 
@@ -106,7 +107,7 @@ pub(in crate::op) fn rank_expectation<T: Real>(
     terms: &[ExponentialTerm],
 ) -> (Vec<T>, Vec<T>) {
     let terms = Terms::new(terms, sigma);
-    let width = terms.len();
+    let (width, target) = (terms.len(), target());
     let (mut out, mut products) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len() * width]);
     let inputs = x.chunks(n).zip(mask.chunks(n));
     let lists = inputs.zip(out.chunks_mut(n).zip(products.chunks_mut(n * width))).collect();
@@ -118,7 +119,7 @@ pub(in crate::op) fn rank_expectation<T: Real>(
         if !diverged(&x, &mut tiled) {
             let tiles = tiled.chunks_mut(TILE * width).enumerate().collect();
             for_each(tiles, x.len() * x.len() * width, |(tile, products)| {
-                dispatch(Products { x: &x, terms: &terms, start: tile * TILE, products });
+                dispatch(target, Products { x: &x, terms: &terms, start: tile * TILE, products });
             });
         }
         for (tile, values) in tiled.chunks(TILE * width).enumerate() {
@@ -213,7 +214,7 @@ pub(in crate::op) fn rank_expectation_gradient<T: Real>(
     terms: &[ExponentialTerm],
 ) -> Vec<T> {
     let terms = Terms::new(terms, sigma);
-    let width = terms.len();
+    let (width, target) = (terms.len(), target());
     let mut to_x = vec![T::ZERO; x.len()];
     let inputs = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(products.chunks(n * width));
     let lists = inputs.zip(to_x.chunks_mut(n)).collect();
@@ -236,7 +237,7 @@ pub(in crate::op) fn rank_expectation_gradient<T: Real>(
                     .flat_map(|m| rows.iter().map(move |&i| (i, m)))
                     .map(|(i, m)| flushed(g[i] * terms.slopes[m] * products[i * width + m]))
                     .collect();
-                dispatch(Gradient { x: &x, terms: &terms, start, weights: &weights, to_rows, to_all });
+                dispatch(target, Gradient { x: &x, terms: &terms, start, weights: &weights, to_rows, to_all });
             }
         });
         reduce(&mut to_rows, &partials);

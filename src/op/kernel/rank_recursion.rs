@@ -5,7 +5,7 @@
 
 use super::rank_expectation::{beats, flushed};
 use super::{
-    BLOCK, Kernel, Real, TILE, dispatch, diverged, documents, for_each, gather, reduce, scatter, stripes, sum,
+    BLOCK, Kernel, Real, TILE, dispatch, diverged, documents, for_each, gather, reduce, scatter, stripes, sum, target,
 };
 
 /// Numbers that the distributions of one tile may take, and fewest rows of a tile.
@@ -113,6 +113,7 @@ impl<T: Real> Kernel for Expectation<'_, T> {
 pub(in crate::op) fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, sigma: f64, discounts: &[f64]) -> Vec<T> {
     let discounts: Vec<T> = discounts.iter().map(|&discount| T::of(discount)).collect();
     let (ranks, rate) = (discounts.len(), T::of(0.5 / sigma));
+    let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
     for_each(lists, x.len() * n * ranks, |((x, mask), out)| {
@@ -125,7 +126,7 @@ pub(in crate::op) fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, sigm
         for_each(tiles, x.len() * x.len() * ranks, |(tile, out)| {
             let mut p = vec![T::ZERO; ranks * out.len()];
             let trials = Trials { x: &x, start: tile * rows, rate };
-            dispatch(Expectation { trials, discounts: &discounts, p: &mut p, out });
+            dispatch(target, Expectation { trials, discounts: &discounts, p: &mut p, out });
         });
         scatter(out, &members, &expected);
     });
@@ -266,6 +267,7 @@ pub(in crate::op) fn rank_recursion_gradient<T: Real>(
     let next = discounts.iter().skip(1).chain(&[0.0]);
     let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::of(next - here)).collect();
     let (ranks, rate) = (rises.len(), T::of(0.5 / sigma));
+    let target = target();
     let mut to_x = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
     for_each(lists, x.len() * n * ranks, |(((x, mask), g), to_x)| {
@@ -286,7 +288,7 @@ pub(in crate::op) fn rank_recursion_gradient<T: Real>(
                 let start = stripe.start + tile * rows;
                 let trials = Trials { x: &x, start, rate };
                 let g = &g[start..start + to_rows.len()];
-                dispatch(Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
+                dispatch(target, Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
             }
         });
         reduce(&mut to_rows, &partials);

@@ -6,7 +6,8 @@
 
 use std::marker::PhantomData;
 
-use super::{BLOCK, Kernel, Real, TILE, add, blocks, dispatch, diverged, for_each, sum, tiles};
+use super::{BLOCK, Kernel, Real, TILE, add, blocks, dispatch, diverged, for_each, sum, target, tiles};
+use crate::execution::Target;
 use crate::op::Step;
 
 /// A step and its slope at a difference, for the general path.
@@ -85,7 +86,7 @@ impl<'a, T: Real> List<'a, T> {
 
     /// `exp(alpha (x_i - centre))` of the first `rows`, if the members are narrow enough that no ratio or product of
     /// two is lost. Rows after the members, which may be padding, have no say in it.
-    fn exponentials(&self, rows: usize) -> Option<Exponentials<T>> {
+    fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
         let first = *members.first()?;
         let (low, high) = members
@@ -97,7 +98,7 @@ impl<'a, T: Real> List<'a, T> {
         }
         let centre = 0.5 * (high.to_f64() + low.to_f64());
         let mut e = vec![T::ZERO; rows];
-        dispatch(Exponents { x: &self.x[..rows], alpha, centre, e: &mut e });
+        dispatch(target, Exponents { x: &self.x[..rows], alpha, centre, e: &mut e });
         Some(Exponentials { e, centre, reach: 0.5 * T::RANGE.to_f64() / alpha })
     }
 }
@@ -215,6 +216,7 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
 
 /// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents.
 pub(in crate::op) fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
+    let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let pairs = x.len() * n;
     let lists = x.chunks(n).zip(v.chunks(n)).zip(out.chunks_mut(n)).collect();
@@ -225,19 +227,19 @@ pub(in crate::op) fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, s
         }
         let list = List::new(x, v, &[v], T::of(alpha));
         let (members, rows) = (list.members, list.rows);
-        let exponentials = if step == Step::Logistic { list.exponentials(rows) } else { None };
+        let exponentials = if step == Step::Logistic { list.exponentials(target, rows) } else { None };
         for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
             (Some(Exponentials { e, .. }), _) => {
-                dispatch(ByExponentials { e: &e[..members], v: &v[..members], rows: &e[start..], out });
+                dispatch(target, ByExponentials { e: &e[..members], v: &v[..members], rows: &e[start..], out });
             }
-            (None, Step::Erf) => by_differences(&list, start, out, Erf),
-            (None, Step::Arctan) => by_differences(&list, start, out, Arctan),
-            (None, Step::Logistic | Step::Tanh) => by_differences(&list, start, out, Logistic),
+            (None, Step::Erf) => by_differences(target, &list, start, out, Erf),
+            (None, Step::Arctan) => by_differences(target, &list, start, out, Arctan),
+            (None, Step::Logistic | Step::Tanh) => by_differences(target, &list, start, out, Logistic),
         });
         if let Some(Exponentials { centre, reach, .. }) = exponentials {
             let after = x[members..rows].iter().zip(&mut out[members..rows]);
             for (&row, out) in after.filter(|(row, _)| (row.to_f64() - centre).abs() > reach) {
-                dispatch(LogisticRow { x: &x[..members], v: &v[..members], row, alpha: list.alpha, out });
+                dispatch(target, LogisticRow { x: &x[..members], v: &v[..members], row, alpha: list.alpha, out });
             }
         }
         let last = out[rows - 1];
@@ -251,9 +253,9 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-fn by_differences<T: Real, P: Phi>(list: &List<T>, start: usize, out: &mut [T], _: P) {
+fn by_differences<T: Real, P: Phi>(target: Target, list: &List<T>, start: usize, out: &mut [T], _: P) {
     let (x, v) = (&list.x[..list.members], &list.v[..list.members]);
-    dispatch(ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi: PhantomData::<P> });
+    dispatch(target, ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi: PhantomData::<P> });
 }
 
 /// Gradient of one tile: of the rows `start..`.
@@ -341,6 +343,7 @@ impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
 
 /// Gradient of [`step_sum`] in `x`, given that of its output.
 pub(in crate::op) fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
+    let target = target();
     let mut to_x = vec![T::ZERO; x.len()];
     let inputs = x.chunks(n).zip(v.chunks(n)).zip(g.chunks(n));
     let lists = inputs.zip(to_x.chunks_mut(n)).collect();
@@ -351,17 +354,17 @@ pub(in crate::op) fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: us
         }
         let list = List::new(x, v, &[v, g], T::of(alpha));
         let (members, alpha) = (list.members, list.alpha);
-        let exponentials = if step == Step::Logistic { list.exponentials(members) } else { None };
+        let exponentials = if step == Step::Logistic { list.exponentials(target, members) } else { None };
         // Rows after the members have weight and gradient 0, as padding does.
         let tiles = to_x[..members].chunks_mut(TILE).enumerate().collect();
         for_each(tiles, members * members, |(tile, to_x)| {
             let tile = Tile { x, v, g, start: tile * TILE, members, alpha, to_x };
             match (&exponentials, step) {
-                (Some(Exponentials { e, .. }), _) => dispatch(GradientByExponentials { tile, e }),
-                (None, Step::Erf) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Erf> }),
-                (None, Step::Arctan) => dispatch(GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
+                (Some(Exponentials { e, .. }), _) => dispatch(target, GradientByExponentials { tile, e }),
+                (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Erf> }),
+                (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
                 (None, Step::Logistic | Step::Tanh) => {
-                    dispatch(GradientByDifferences { tile, phi: PhantomData::<Logistic> })
+                    dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Logistic> })
                 }
             }
         });

@@ -1,0 +1,30 @@
+//! What the kernels ask of the execution of their thread: the instructions.
+
+#[path = "../src/execution/instructions.rs"]
+mod instructions;
+
+use std::cell::Cell;
+
+pub use instructions::Instructions;
+pub(crate) use instructions::Target;
+
+thread_local! {
+    static TARGET: Cell<Option<Target>> = const { Cell::new(None) };
+}
+
+pub struct Execution(Target);
+
+impl Execution {
+    pub fn current() -> Self {
+        Self(TARGET.get().unwrap_or_else(Target::best))
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        self.0
+    }
+}
+
+/// Kernels that this thread calls use these instructions from now on.
+pub fn enter(instructions: Instructions) {
+    TARGET.set(Target::new(instructions));
+}

@@ -1,0 +1,65 @@
+//! The panic hook of the command: what a missing driver says as it panics stays off the terminal, since the error that
+//! is made of it says the same.
+
+use std::cell::Cell;
+use std::panic;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// What the threads of a GPU backend are called (cubecl's device services): drivers are loaded on them.
+const BACKEND_THREADS: [&str; 2] = ["DSU-", "DSD-"];
+
+/// Threads that are quiet now.
+static QUIET_THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Installs the hook, once, for the process that the command is: panics are reported as before, except quiet ones.
+pub(super) fn install() {
+    let report = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if !is_quiet(thread::current().name()) {
+            report(panic);
+        }
+    }));
+}
+
+/// Runs `f` with the panics of this thread, and of the threads of GPU backends, unreported. Those of other threads are
+/// reported as ever.
+pub(super) fn quietly<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IS_QUIET.set(self.0);
+            QUIET_THREADS.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    QUIET_THREADS.fetch_add(1, Ordering::SeqCst);
+    let _restore = Restore(IS_QUIET.replace(true));
+    f()
+}
+
+/// Whether a panic of this thread, called `name`, goes unreported now.
+fn is_quiet(name: Option<&str>) -> bool {
+    let of_backend = || BACKEND_THREADS.iter().any(|prefix| name.is_some_and(|name| name.starts_with(prefix)));
+    IS_QUIET.get() || (QUIET_THREADS.load(Ordering::SeqCst) > 0 && of_backend())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_thread_that_asks_and_gpu_backends_are_quiet() {
+        let on_another_thread = |name: Option<&'static str>| thread::spawn(move || is_quiet(name)).join().unwrap();
+        quietly(|| {
+            assert!(quietly(|| is_quiet(None)) && is_quiet(None));
+            assert!(on_another_thread(Some("DSU-0-0")));
+            assert!(!on_another_thread(None) && !on_another_thread(Some("main")));
+        });
+        assert!(panic::catch_unwind(|| quietly(|| panic::resume_unwind(Box::new(())))).is_err());
+        assert!(!is_quiet(None));
+    }
+}

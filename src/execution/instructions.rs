@@ -1,0 +1,117 @@
+//! The instruction sets that the fused kernels of the CPU are compiled for.
+
+use std::fmt;
+
+/// An instruction set that the fused kernels of the CPU are compiled for.
+///
+/// Rust never reorders or contracts floating-point operations by itself, so a kernel's bits depend on one thing alone:
+/// whether it multiplies and adds in one rounding. [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and
+/// [`Avx512`](Self::Avx512) do, [`Baseline`](Self::Baseline) does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Instructions {
+    /// What the crate is compiled for, without fused multiply-adds: every processor has it.
+    Baseline,
+    /// NEON with fused multiply-add: every 64-bit ARM processor has it.
+    Neon,
+    /// AVX2 with fused multiply-add (x86-64).
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL, with AVX2 and fused multiply-add (x86-64).
+    Avx512,
+}
+
+impl Instructions {
+    /// Every instruction set, the best last.
+    pub const ALL: &[Self] = &[Self::Baseline, Self::Neon, Self::Avx2, Self::Avx512];
+
+    /// Its name on the command line, in configuration files and in `run.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// What it is.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Baseline => "every processor, no fused multiply-add",
+            Self::Neon => "64-bit ARM, fused multiply-add",
+            Self::Avx2 => "x86-64 with AVX2 and FMA",
+            Self::Avx512 => "x86-64 with AVX-512 F, BW, DQ, VL and FMA",
+        }
+    }
+
+    /// Whether this processor has it.
+    pub fn is_found(self) -> bool {
+        match self {
+            Self::Baseline => true,
+            Self::Neon => cfg!(target_arch = "aarch64"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_found()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    /// Those that this processor has, the best last.
+    pub fn found() -> Vec<Self> {
+        Self::ALL.iter().copied().filter(|set| set.is_found()).collect()
+    }
+
+    /// The best that this processor has: what kernels use unless an [`Execution`](super::Execution) says otherwise.
+    pub fn best() -> Self {
+        Target::best().0
+    }
+}
+
+impl fmt::Display for Instructions {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// An instruction set that this processor has been found to have. The field is private, and both constructors look:
+/// code that is compiled for the set may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Target(Instructions);
+
+impl Target {
+    pub(crate) fn new(set: Instructions) -> Option<Self> {
+        set.is_found().then_some(Self(set))
+    }
+
+    pub(crate) fn best() -> Self {
+        Instructions::ALL.iter().rev().find_map(|&set| Self::new(set)).unwrap_or(Self(Instructions::Baseline))
+    }
+
+    #[inline]
+    pub(crate) fn instructions(self) -> Instructions {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_is_found_and_nothing_better_is() {
+        let found = Instructions::found();
+        assert_eq!(found.first(), Some(&Instructions::Baseline));
+        assert_eq!(found.last(), Some(&Instructions::best()));
+        for &set in Instructions::ALL {
+            assert_eq!(Target::new(set).is_some(), found.contains(&set), "{set}");
+        }
+    }
+}
