@@ -11,6 +11,7 @@ mod configs;
 mod convert;
 mod disk;
 mod exactness;
+mod folders;
 mod guide;
 mod readme;
 mod report;
@@ -92,12 +93,12 @@ epochs = 3
 batch_queries = 8
 "#;
 
-/// Every file below a folder, sorted, without the lock.
+/// Every file of a folder, sorted, without its lock and its mark.
 pub fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != ".lock")
+        .filter(|name| ![".lock", ".burn-rank"].contains(&name.as_str()))
         .collect();
     names.sort();
     names
