@@ -1,8 +1,11 @@
 //! Files that are either the old one or the new one, whole, whatever happens in between.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// How the name of a file ends that is not whole yet.
+const PARTIAL: &str = ".partial";
 
 /// Writes `path` through `fill` under a temporary name in the same folder, syncs it, and renames it into place.
 ///
@@ -16,40 +19,11 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")),
         Ok(there) if !there.is_file() => {
-            let mut file = io::BufWriter::new(File::options().write(true).open(path)?);
+            let mut file = BufWriter::new(File::options().write(true).open(path)?);
             fill(&mut file)?;
             file.flush()
         }
-        _ => replace(path, fill),
-    }
-}
-
-fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
-    let mut temporary = name.to_os_string();
-    temporary.push(format!(".{}.partial", std::process::id()));
-    let temporary = path.with_file_name(temporary);
-    let written = (|| {
-        let mut file = io::BufWriter::new(File::create(&temporary)?);
-        fill(&mut file)?;
-        file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
-        fs::rename(&temporary, path)?;
-        sync_folder(path);
-        Ok(())
-    })();
-    if written.is_err() {
-        // The first error is the one to report; a leftover temporary file does no harm.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
-/// Makes the new name last through a loss of power, where the system can.
-fn sync_folder(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if let Ok(folder) = File::open(folder) {
-        // The file is whole in any case.
-        let _ = folder.sync_all();
+        _ => replace_with(path, fill),
     }
 }
 
@@ -59,6 +33,97 @@ fn sync_folder(path: &Path) {
 /// Any error of the file system.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
+}
+
+/// As [`write_with`], but a link is replaced by the file: nothing outside of the folder is written to.
+#[cfg(feature = "cli")]
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_with(path, |file| file.write_all(bytes))
+}
+
+/// [`replace`] by what `fill` writes.
+pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut pending = Pending::create(path)?;
+    fill(&mut pending)?;
+    pending.commit(|| Ok(()))
+}
+
+/// A file under its temporary name, which goes away unless the file is committed.
+pub(crate) struct Pending {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+impl Pending {
+    /// Begins a file that will be at `path`.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
+        let mut temporary = name.to_os_string();
+        temporary.push(format!(".{}{PARTIAL}", std::process::id()));
+        let temporary = path.with_file_name(temporary);
+        // What a killed process of this number left; were it a link, only the link goes.
+        let _ = fs::remove_file(&temporary);
+        let file = BufWriter::new(File::options().write(true).create_new(true).open(&temporary)?);
+        Ok(Self { path: path.to_path_buf(), temporary, file: Some(file) })
+    }
+
+    /// Syncs the file, does `before`, and gives the file its name.
+    pub(crate) fn commit(mut self, before: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let file = self.file.take().ok_or_else(|| io::Error::other("written already"))?;
+        let renamed = (|| {
+            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            before()?;
+            fs::rename(&self.temporary, &self.path)
+        })();
+        if renamed.is_err() {
+            self.give_up();
+        }
+        renamed?;
+        sync_folder(&self.path);
+        Ok(())
+    }
+
+    fn give_up(&self) {
+        // The first error is the one to report; a leftover temporary file does no harm.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+impl Write for Pending {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), BufWriter::flush)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            // Closed first; what it still holds is not wanted.
+            drop(file.into_parts());
+            self.give_up();
+        }
+    }
+}
+
+/// The file that `name` is the unfinished form of, if it is one.
+#[cfg(feature = "cli")]
+pub(crate) fn unfinished(name: &str) -> Option<&str> {
+    let (file, process) = name.strip_suffix(PARTIAL)?.rsplit_once('.')?;
+    (!file.is_empty() && !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
+}
+
+/// Makes the new name last through a loss of power, where the system can.
+fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Ok(folder) = File::open(folder) {
+        // The file is whole in any case.
+        let _ = folder.sync_all();
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +156,31 @@ mod tests {
         write(&link, b"new").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(all(unix, feature = "cli"))]
+    #[test]
+    fn a_link_is_replaced_where_nothing_outside_may_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("file"), folder.path().join("link"));
+        write(&path, b"old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        // The temporary name may be taken by a link too.
+        let temporary = folder.path().join(format!("link.{}.partial", std::process::id()));
+        std::os::unix::fs::symlink(&path, &temporary).unwrap();
+        replace(&link, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read(&link).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn unfinished_files_are_known_by_their_names() {
+        assert_eq!(unfinished("report.json.12.partial"), Some("report.json"));
+        for other in ["report.json.partial", "report.json.x1.partial", ".12.partial", "a.12.partial.gz", "a..partial"] {
+            assert_eq!(unfinished(other), None, "{other}");
+        }
     }
 
     #[test]

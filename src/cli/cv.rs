@@ -21,7 +21,7 @@ use crate::learner::StopReason;
 pub struct CvArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Folder of the results; nothing is kept without
+    /// Folder of the results: a new or empty one, or that of an earlier run; nothing is kept without
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -46,11 +46,11 @@ impl CvArgs {
 
     fn cross_validate(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
-        let folder = self.out.as_deref().map(OutputFolder::open).transpose()?;
-        if let Some(folder) = &folder {
+        let open = |path: &PathBuf| {
             let resolved = resolved_toml(config, document)?;
-            folder.claim(RunKind::CrossValidation, &resolved, self.folder.claim())?;
-        }
+            Ok::<_, Failure>(OutputFolder::open(path, RunKind::CrossValidation, &resolved, self.folder.claim())?)
+        };
+        let folder = self.out.as_ref().map(open).transpose()?;
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
         let bar = JobsBar::new();

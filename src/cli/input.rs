@@ -118,17 +118,30 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
         .map_err(|error| Failure::input(format!("--convention {text}: {}", with_nearest(error.message()))))
 }
 
+/// Refuses to write a file over one that the command reads, or that would be missed: `what` says which.
+pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
+    // Links lead to the same file; a pipe or a terminal may well be both read and written.
+    let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    let Some(file) = whole(out) else { return Ok(()) };
+    match others.iter().find(|other| whole(other.as_ref()).is_some_and(|other| other == file)) {
+        Some(_) => Err(Failure::input(format!("{flag} {}: expected another file than this, {what}", out.display()))),
+        None => Ok(()),
+    }
+}
+
+/// The file of a saved ranker: itself, or that in the folder of a `train` run.
+pub fn ranker_file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }
+}
+
 /// Loads a saved ranker: the file, or that in the folder of a `train` run.
 pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
-    let in_folder = path.join(RANKER);
-    if !path.is_dir() {
-        return Ok(Ranker::load(path, device)?);
-    }
-    if !in_folder.exists() {
+    let file = ranker_file(path);
+    if path.is_dir() && !file.exists() {
         let message = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
         return Err(Failure::input(format!("{}: {message}", path.display())));
     }
-    Ok(Ranker::load(&in_folder, device)?)
+    Ok(Ranker::load(&file, device)?)
 }
 
 /// Longest line of a score file, in bytes.

@@ -21,7 +21,7 @@ pub struct PredictArgs {
     /// LETOR files; `-` is standard input
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// File to write; standard output when absent or `-`
+    /// File to write, in place of one of this name; standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write a TREC run with this tag instead of one score a line; documents are named by their identifiers, or
@@ -49,6 +49,18 @@ impl PredictArgs {
         let file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
             return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
+        }
+        let mut read = self.data.clone();
+        read.push(input::ranker_file(&self.model));
+        if let Some(out) = file {
+            input::not_over("--out", out, &read, "which is read")?;
+            read.push(out.clone());
+        }
+        if let Some(qrels) = &self.qrels {
+            input::not_over("--qrels", qrels, &read, "which is read, or that of --out")?;
+            if Some(qrels) == file {
+                return Err(Failure::input(format!("--qrels {}: expected another file than --out", qrels.display())));
+            }
         }
         let device = input::device(&self.device)?;
         let ranker = input::ranker(&self.model, &device)?;

@@ -1,27 +1,24 @@
 //! `burn-rank report RUN`: the page of a run, a pure view of `report.json` and `run.json`.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::de::DeserializeOwned;
 
-use super::Failure;
+use super::{Failure, input};
 use crate::atomic_file;
-use crate::experiment::{OutputError, OutputFolder, Report, RunRecord};
+use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_page};
 use crate::report::page;
 use crate::text::is_standard_stream;
-
-const REPORT: &str = "report.json";
-const RUN: &str = "run.json";
-const PAGE: &str = "report.html";
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Folder of a finished train or cv run
     run: PathBuf,
-    /// The page [default: report.html in the folder]; `-` is standard output
+    /// The page, in place of a file of this name [default: report.html in the folder]; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -29,13 +26,30 @@ pub struct ReportArgs {
 impl ReportArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let report = read_report(&self.run)?;
-        let record: Option<RunRecord> = read(&self.run.join(RUN))?;
-        let path = self.out.unwrap_or_else(|| self.run.join(PAGE));
-        if is_standard_stream(&path) {
-            return Ok(out.write_all(page(&report, record.as_ref()).as_bytes())?);
-        }
-        atomic_file::write(&path, page(&report, record.as_ref()).as_bytes())
-            .map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+        let record: Option<RunRecord> = read(&self.run.join(RECORD))?;
+        let page = page(&report, record.as_ref());
+        let (path, written) = match self.out {
+            Some(path) if is_standard_stream(&path) => return Ok(out.write_all(page.as_bytes())?),
+            Some(path) => {
+                let of_run = RUN_FILES.iter().filter(|entry| entry.name != PAGE).map(|entry| &*entry.name);
+                let of_run: Vec<PathBuf> = of_run.map(|name| self.run.join(name)).collect();
+                input::not_over("--out", &path, &of_run, "which is a file of the run")?;
+                let written = atomic_file::write(&path, page.as_bytes());
+                (path, written)
+            }
+            // A place that the user has not named is written to only where that loses nothing.
+            None => {
+                let path = self.run.join(PAGE);
+                let there = fs::symlink_metadata(&path);
+                if there.is_ok_and(|there| !there.is_file() || !is_page(&path)) {
+                    let found = format!("`{PAGE}` is not a page of burn-rank; name another file with --out");
+                    return Err(OutputError::NotOurs { path: self.run, found }.into());
+                }
+                let written = atomic_file::replace(&path, page.as_bytes());
+                (path, written)
+            }
+        };
+        written.map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
         writeln!(out, "{}", path.display())?;
         Ok(())
     }
@@ -51,7 +65,7 @@ pub fn read_report(folder: &Path) -> Result<Report, Failure> {
 /// Writes the record of a finished run: both JSON files, and their page.
 pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord) -> Result<(), OutputError> {
     folder.write_json(REPORT, report)?;
-    folder.write_json(RUN, record)?;
+    folder.write_json(RECORD, record)?;
     folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 

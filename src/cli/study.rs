@@ -1,6 +1,5 @@
 //! `burn-rank study NAME`: what a paper proves, computed again on a ranking and checked.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,10 +8,14 @@ use clap::Args;
 use super::execution_args::ExecutionArgs;
 use super::scored::Scored;
 use super::{Failure, Table, input};
-use crate::atomic_file;
-use crate::experiment::OutputError;
+use crate::experiment::{Entry, OutputFolder, Purpose, is_page};
 use crate::report::study_page;
 use crate::study::{STUDIES, StudyError, StudyReport, Subject, find};
+
+/// The record of a study.
+const JSON: &str = "study.json";
+/// Its page.
+const PAGE: &str = "study.html";
 
 const READING: &str = "\
 Inputs:
@@ -53,7 +56,8 @@ pub struct StudyArgs {
     /// Seed of generated queries
     #[arg(long, default_value_t = 1, conflicts_with = "files")]
     seed: u64,
-    /// Folder for study.json and study.html, the page with its plots
+    /// Folder for study.json and study.html, the page with its plots: a new or empty one, or that of an earlier study
+    /// or run
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// One JSON object
@@ -82,9 +86,15 @@ impl StudyArgs {
     fn study(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let Some(name) = &self.name else { return self.list(out) };
         let study = find(name)?;
+        let files = files();
+        if let Some(path) = &self.out {
+            OutputFolder::look(path, &Purpose::Files(&files))?;
+        }
         let report = study.run(&self.subject()?, &self.over)?;
-        if let Some(folder) = &self.out {
-            write(folder, &report)?;
+        if let Some(path) = &self.out {
+            let folder = OutputFolder::take(path, &Purpose::Files(&files))?;
+            folder.write_json(JSON, &report)?;
+            folder.write(PAGE, study_page(&report).as_bytes())?;
         }
         if self.json {
             writeln!(out, "{}", serde_json::to_string(&report).map_err(Failure::work)?)?;
@@ -131,19 +141,13 @@ impl StudyArgs {
     }
 }
 
-/// Writes the JSON and its page.
-fn write(folder: &Path, report: &StudyReport) -> Result<(), Failure> {
-    let unwritable = |path: &Path| {
-        let path = path.to_path_buf();
-        move |source| OutputError::Unwritable { path, source }
+/// The files of a study, and how they are recognised.
+fn files() -> [Entry; 2] {
+    let is_study = |path: &Path| {
+        let read = std::fs::read(path).ok();
+        read.is_some_and(|bytes| serde_json::from_slice::<StudyReport>(&bytes).is_ok())
     };
-    fs::create_dir_all(folder).map_err(unwritable(folder))?;
-    let json = serde_json::to_string_pretty(report).map_err(Failure::work)? + "\n";
-    for (name, text) in [("study.json", json), ("study.html", study_page(report))] {
-        let path = folder.join(name);
-        atomic_file::write(&path, text.as_bytes()).map_err(unwritable(&path))?;
-    }
-    Ok(())
+    [Entry::recorded(JSON, is_study), Entry::recorded(PAGE, is_page)]
 }
 
 fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use clap::Args;
 use super::Failure;
 use crate::atomic_file;
 use crate::data::{DataError, SynthConfig};
+use crate::experiment::{Entry, OutputFolder, Purpose};
 use crate::text::is_standard_stream;
 
 /// Arguments of `synth`.
@@ -32,10 +33,11 @@ pub struct SynthArgs {
     /// Deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
-    /// File to write; standard output when absent or `-`
+    /// File to write, in place of one of this name; standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
-    /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for `data.folds`
+    /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for
+    /// `data.folds`: a new or empty folder, or that of an earlier `synth`
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(3..))]
     parts: Option<u16>,
 }
@@ -68,20 +70,25 @@ impl SynthArgs {
                         self.queries
                     )));
                 }
-                std::fs::create_dir_all(folder)
-                    .map_err(|error| Failure::input(format!("{}: cannot create: {error}", folder.display())))?;
+                // Data in this form may be anyone's: only the mark of the folder says that they are ours.
+                let files = (1..=parts).map(|part| Entry::recorded(format!("S{part}.txt"), |_| false));
+                let files: Vec<Entry> = files.collect();
+                let folder = OutputFolder::take(folder, &Purpose::Files(&files))?;
                 let start = |part: usize| part * config.queries / parts;
-                (0..parts).try_for_each(|part| {
-                    write(&config, start(part)..start(part + 1), &folder.join(format!("S{}.txt", part + 1)))
-                })
+                for (part, file) in files.iter().enumerate() {
+                    folder.write_with(&file.name, |file| fill(&config, start(part)..start(part + 1), file))?;
+                }
+                Ok(())
             }
         }
     }
 }
 
 fn write(config: &SynthConfig, queries: Range<usize>, path: &Path) -> Result<(), Failure> {
-    atomic_file::write_with(path, |file| {
-        config.write_part(&mut BufWriter::new(file), queries.clone()).map(drop).map_err(io::Error::other)
-    })
-    .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))
+    atomic_file::write_with(path, |file| fill(config, queries, file))
+        .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))
+}
+
+fn fill(config: &SynthConfig, queries: Range<usize>, file: &mut dyn Write) -> io::Result<()> {
+    config.write_part(&mut BufWriter::new(file), queries).map(drop).map_err(io::Error::other)
 }

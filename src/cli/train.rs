@@ -12,7 +12,7 @@ use super::report::write_reports;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table, work_on_this_thread};
 use crate::experiment::{
-    Evaluations, FitOptions, OutputFolder, RANKER, Report, RunKind, RunRecord, TrainReport, fit, resolved_toml,
+    CARD, Evaluations, FitOptions, OutputFolder, RANKER, Report, RunKind, RunRecord, TrainReport, fit, resolved_toml,
 };
 use crate::learner::StopReason;
 
@@ -21,7 +21,7 @@ use crate::learner::StopReason;
 pub struct TrainArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Folder of the results [default: runs/NAME]
+    /// Folder of the results: a new or empty one, or that of an earlier run [default: runs/NAME]
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -44,12 +44,12 @@ impl TrainArgs {
 
     fn train(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
-        let split = config.data.split()?;
-
         let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
-        let folder = OutputFolder::open(&path)?;
         let resolved = resolved_toml(config, document)?;
-        folder.claim(RunKind::Train, &resolved, self.folder.claim())?;
+        // Known before the data are read, which may take long; and nothing is made for data that cannot be read.
+        OutputFolder::check(&path, RunKind::Train, &resolved, self.folder.claim())?;
+        let split = config.data.split()?;
+        let folder = OutputFolder::open(&path, RunKind::Train, &resolved, self.folder.claim())?;
 
         let dashboard =
             !self.no_tui && !self.json && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
@@ -68,8 +68,8 @@ impl TrainArgs {
         let fit = fit(config, &split, config.seed, &options)?;
         let fit_time = fitting.elapsed();
 
-        fit.ranker.save(&folder.file(RANKER))?;
-        folder.write("README.md", fit.ranker.card(&config.name).as_bytes())?;
+        folder.write(RANKER, &fit.ranker.to_bytes())?;
+        folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
         let report = Report::Train(TrainReport::new(config, &split, &fit));
         write_reports(&folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
 

@@ -9,9 +9,11 @@ mod cross_validation;
 mod document;
 mod fit;
 mod grid;
+mod mark;
 mod output;
 mod record;
 mod report;
+mod run_folder;
 mod splits;
 
 pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
@@ -20,10 +22,13 @@ pub(crate) use document::written_value;
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{GridError, Point, label, points};
-pub use output::{CONFIG, Claim, OutputError, OutputFolder, RANKER, REPORT, RunKind};
+pub(crate) use output::Purpose;
+pub use output::{Claim, OutputError, OutputFolder, RunKind};
 pub use record::RunRecord;
 pub use report::{
     CrossValidationReport, DataReport, FitReport, FoldDetails, Measures, PerQuery, Report, SetMeasures, Sets,
     TrainReport, resolved_toml,
 };
+pub use run_folder::{CARD, CONFIG, PAGE, RANKER, RECORD, REPORT};
+pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
 pub use splits::Split;

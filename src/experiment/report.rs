@@ -2,6 +2,8 @@
 //! between machines and moments is in `run.json` ([`RunRecord`](super::RunRecord)).
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -268,6 +270,24 @@ pub fn resolved_toml(config: &ExperimentConfig, document: &Document) -> Result<S
     remove_nulls(&mut value);
     toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
 }
+
+/// Whether the file is a resolved configuration as [`resolved_toml`] writes it, of this version or of an earlier one,
+/// which wrote the same lines but for keys that it did not know.
+pub(super) fn is_resolved(path: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(path) else { return false };
+    let resolved = || {
+        let document = Document::parse(path, text.clone(), &[])?;
+        resolved_toml(&ExperimentConfig::from_document(&document)?, &document)
+    };
+    let Ok(resolved) = resolved() else { return false };
+    let mut lines = resolved.lines();
+    text.lines().all(|line| lines.any(|other| other == line))
+        && ALWAYS_RESOLVED.iter().all(|key| text.lines().any(|line| line.starts_with(key)))
+}
+
+/// How lines begin that are in every resolved configuration.
+const ALWAYS_RESOLVED: [&str; 7] =
+    ["name = ", "seed = ", "device = ", "normaliser = ", "[data.read]", "[learner]", "[measure"];
 
 /// TOML has no null: what is not set is left out.
 fn remove_nulls(value: &mut Value) {

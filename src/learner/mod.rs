@@ -33,6 +33,7 @@ pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progr
 
 pub use ada_rank::BOUND;
 pub use grid::Grid;
+pub(crate) use rounds::{STATE_FILE, is_state};
 pub use surrogate_value::{EXACT_LEARNABLE, SURROGATE};
 
 use crate::data::Dataset;

@@ -28,7 +28,7 @@ use super::{FitContext, Fitted, LearnerError, Round, StopReason};
 use crate::atomic_file;
 use crate::data::Dataset;
 use crate::ranker::Model;
-use crate::text::hexadecimal;
+use crate::text::{beginning, hexadecimal};
 
 /// Name of the state file in the directory of a fit.
 pub(crate) const STATE_FILE: &str = "state.json";
@@ -162,7 +162,7 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
                 state: &self.state,
             };
             let bytes = serde_json::to_vec(&saved).map_err(|error| state_error(path, error))?;
-            atomic_file::write(path, &bytes).map_err(|error| state_error(path, error))?;
+            atomic_file::replace(path, &bytes).map_err(|error| state_error(path, error))?;
         }
         self.saving += start.elapsed();
         Ok(())
@@ -185,6 +185,16 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
             stop,
         })
     }
+}
+
+/// Whether the file is a state, by how it begins: states may be large.
+pub(crate) fn is_state(path: &Path) -> bool {
+    let (opening, next) = (r#"{"fit":""#, r#"","best_round":"#);
+    let hash = 2 * <Sha256 as Digest>::output_size();
+    let head = beginning(path, opening.len() + hash + next.len());
+    let after = head.as_deref().and_then(|head| head.strip_prefix(opening));
+    let fit = after.and_then(|after| after.strip_suffix(next));
+    fit.is_some_and(|fit| fit.len() == hash && fit.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn state_error(path: &Path, reason: impl ToString) -> LearnerError {
@@ -263,6 +273,14 @@ mod tests {
         rounds.record(round(1, 1.0 / 3.0));
         assert_eq!(rounds.stop(), Some(StopReason::Interrupted));
         rounds.finish(StopReason::Interrupted, no_model).unwrap();
+
+        let path = folder.path().join(STATE_FILE);
+        assert!(is_state(&path));
+        let other = folder.path().join("other.json");
+        for text in ["", "{}", r#"{"fit":"0123","best_round":1}"#, r#"{"best_round":1,"fit":"0"}"#] {
+            std::fs::write(&other, text).unwrap();
+            assert!(!is_state(&other), "{text}");
+        }
 
         context.resume = true;
         let again = Rounds::start("test", &1, &data, None, None, &context, Vec::<f64>::new).unwrap();

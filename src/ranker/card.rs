@@ -5,6 +5,23 @@ use std::fmt::Write;
 use super::{Model, Ranker};
 use crate::scorer::Scorer;
 
+/// What stands between the table of a card and the configuration.
+const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
+    probabilities. Data must have the features it was trained on, in the same order and scale, not normalised.\n\n\
+    ## Configuration\n\n```json\n";
+
+/// Whether a text is a card, whole and with nothing added.
+pub(crate) fn is_card(text: &str) -> bool {
+    let parts = text.split_once(BETWEEN).and_then(|(above, below)| Some((above, below.strip_suffix("\n```\n")?)));
+    let Some((above, config)) = parts else { return false };
+    let lines: Vec<&str> = above.lines().collect();
+    let [title, "", _, "", "| property | value |", rows @ ..] = lines.as_slice() else { return false };
+    title.starts_with("# ")
+        && rows.iter().all(|row| row.starts_with("| ") && row.ends_with(" |"))
+        && rows.iter().any(|row| row.starts_with("| made with | burn-rank "))
+        && serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(config).is_ok()
+}
+
 impl Ranker {
     /// A model card in Markdown: model, training, measures with their convention, versions, limits.
     pub fn card(&self, name: &str) -> String {
@@ -29,12 +46,7 @@ impl Ranker {
             format!("burn-rank {}, burn {}, file format {}", versions.burn_rank, versions.burn, versions.format),
         );
         let config = serde_json::to_string_pretty(&metadata.config).unwrap_or_default();
-        let _ = write!(
-            card,
-            "\n\nScores order the documents of one query; they are not comparable between queries, nor probabilities. \
-             Data must have the features it was trained on, in the same order and scale, not normalised.\n\n\
-             ## Configuration\n\n```json\n{config}\n```\n"
-        );
+        let _ = write!(card, "{BETWEEN}{config}\n```\n");
         card
     }
 }

@@ -6,6 +6,9 @@
 //! truncated or altered file is an error, never a wrong score.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
@@ -19,6 +22,9 @@ use crate::text::hexadecimal;
 pub const FORMAT: u32 = 1;
 
 const KEY: &str = "burn_rank";
+
+/// Longest header that safetensors reads, in bytes.
+const LONGEST_HEADER: u64 = 100_000_000;
 
 /// Why bytes are not those of a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -96,6 +102,25 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
         })
         .collect::<Result<_, _>>()?;
     Ok((Parts { kind: header.kind, config: header.config, arrays }, header.metadata))
+}
+
+/// Whether the file says that it is a ranker, of any format: a look at its header.
+pub(crate) fn is_ranker(path: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Beginning {
+        #[serde(rename = "__metadata__")]
+        metadata: HashMap<String, String>,
+    }
+    let header = || {
+        let mut file = File::open(path)?;
+        let mut length = [0; 8];
+        file.read_exact(&mut length)?;
+        let mut header = Vec::new();
+        file.take(u64::from_le_bytes(length).min(LONGEST_HEADER)).read_to_end(&mut header)?;
+        std::io::Result::Ok(header)
+    };
+    let header = header().ok().and_then(|header| serde_json::from_slice::<Beginning>(&header).ok());
+    header.is_some_and(|header| header.metadata.contains_key(KEY))
 }
 
 /// Checksum of a header (without its own) and arrays, in the order of their names.

@@ -14,7 +14,9 @@ mod parts;
 mod tree_ensemble;
 
 pub use artefact::{Metadata, Ranker, RankerError, Versions};
+pub(crate) use card::is_card;
 pub use export::{ExportError, ExportFormat};
+pub(crate) use file::is_ranker;
 pub use file::{FORMAT, FileError};
 pub(crate) use kernel_expansion::kernels;
 pub use kernel_expansion::{KernelError, KernelExpansion};

@@ -11,6 +11,7 @@ mod configs;
 mod convert;
 mod disk;
 mod exactness;
+mod folders;
 mod guide;
 mod readme;
 mod report;

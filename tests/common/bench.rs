@@ -74,12 +74,12 @@ epochs = 3
 batch_queries = 8
 "#;
 
-/// Every file below a folder, sorted, without the lock.
+/// Every file of a folder, sorted, without its lock and its mark.
 pub fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != ".lock")
+        .filter(|name| ![".lock", ".burn-rank"].contains(&name.as_str()))
         .collect();
     names.sort();
     names

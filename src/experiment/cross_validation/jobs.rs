@@ -12,17 +12,15 @@ use sha2::{Digest, Sha256};
 use super::{CrossValidationOptions, JobProgress};
 use crate::experiment::fit::{ExperimentError, FitOptions, fit};
 use crate::experiment::grid::{self, Point};
-use crate::experiment::output::{JOBS, OutputError};
+use crate::experiment::output::OutputError;
 use crate::experiment::report::{DataReport, FitReport, Sets};
+use crate::experiment::run_folder::{JOBS, RESULT};
 use crate::experiment::splits::Split;
 use crate::experiment::{CrossValidationConfig, ExperimentConfig};
 use crate::learner::{Progress, Round, StopReason};
 use crate::memory;
 use crate::op::Execution;
 use crate::text::hexadecimal;
-
-/// The result in the folder of a finished job.
-const RESULT: &str = "result.json";
 
 /// Every fit of a cross-validation: folds x points of the grid x seeds, in this order.
 pub(super) struct Jobs<'a> {

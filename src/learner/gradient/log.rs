@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::atomic_file;
 use crate::learner::{LearnerError, Round};
+use crate::text::beginning;
 
 /// Name of the log in the directory of a fit.
-pub(super) const LOG_FILE: &str = "metrics.jsonl";
+pub(crate) const LOG_FILE: &str = "metrics.jsonl";
 
 /// The log, if the fit has a directory.
 pub(super) struct MetricsLog(Option<(PathBuf, File)>);
@@ -18,7 +19,7 @@ impl MetricsLog {
     pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
         let Some(directory) = directory else { return Ok(Self(None)) };
         let path = directory.join(LOG_FILE);
-        let opened = atomic_file::write_with(&path, |file| history.iter().try_for_each(|round| line(file, round)))
+        let opened = atomic_file::replace_with(&path, |file| history.iter().try_for_each(|round| line(file, round)))
             .and_then(|()| File::options().append(true).open(&path));
         match opened {
             Ok(file) => Ok(Self(Some((path, file)))),
@@ -33,8 +34,31 @@ impl MetricsLog {
     }
 }
 
+/// Whether the file is a log, by its first line; that of a fit without rounds is empty.
+pub(crate) fn is_log(path: &Path) -> bool {
+    let opening = r#"{"round":"#;
+    beginning(path, opening.len()).is_some_and(|head| head.is_empty() || head == opening)
+}
+
 fn line(file: &mut dyn Write, round: &Round) -> std::io::Result<()> {
     let mut text = serde_json::to_vec(round)?;
     text.push(b'\n');
     file.write_all(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_known_by_its_first_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOG_FILE);
+        let mut log = MetricsLog::open(Some(folder.path()), &[]).unwrap();
+        assert!(is_log(&path), "empty before the first round");
+        log.write(&Round { round: 1, objective: 0.5, train: None, validation: None, figures: Vec::new() }).unwrap();
+        assert!(is_log(&path));
+        std::fs::write(&path, "{\"time\":1}\n").unwrap();
+        assert!(!is_log(&path));
+    }
 }

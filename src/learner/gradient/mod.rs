@@ -32,6 +32,7 @@ mod session;
 
 pub use anneal::AnnealConfig;
 pub use config::GradientConfig;
+pub(crate) use log::{LOG_FILE, is_log};
 pub use metric::{RankingInput, RankingMetric};
 pub use model::{RankingBatcher, RankingModel, RankingOutput, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};

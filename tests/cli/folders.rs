@@ -1,0 +1,581 @@
+//! Whose a folder is: a command writes only into one that it made, found empty, or marked, and there replaces and
+//! removes only what it wrote. After a refusal every folder has the same entries with the same bytes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::bad_input::contains;
+use super::{Bench, SMALL, files};
+
+const MARK: &str = ".burn-rank";
+
+/// What a configuration of cross-validation has in the place of test queries.
+fn small_cv() -> String {
+    let without =
+        |set: &str, config: String| config.replace(&format!("{set}_queries = 8"), &format!("{set}_queries = 0"));
+    without("test", without("validation", SMALL.to_string())) + "[cv]\nsplit = 3\n"
+}
+
+/// A bench with a configuration for both commands.
+fn bench() -> Bench {
+    let bench = Bench::default();
+    bench.write("train.toml", SMALL);
+    bench.write("cv.toml", &small_cv());
+    bench
+}
+
+/// Everything below a folder: bytes of files, targets of links.
+fn everything(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let kind = fs::symlink_metadata(&path).unwrap().file_type();
+        if kind.is_symlink() {
+            found.insert(path.clone(), format!("-> {}", fs::read_link(&path).unwrap().display()));
+        } else if kind.is_dir() {
+            found.insert(path.clone(), "folder".to_string());
+            found.extend(everything(&path));
+        } else {
+            found.insert(path.clone(), format!("{:?}", fs::read(&path).unwrap()));
+        }
+    }
+    found
+}
+
+/// Copies a folder.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to)
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// Each way to run `train` and `cv` into `out`.
+fn ways<'a>(out: &'a str) -> Vec<Vec<&'a str>> {
+    let ways = [&[][..], &["--overwrite"], &["--resume"]];
+    ["train", "cv"]
+        .into_iter()
+        .flat_map(|command| {
+            let config = if command == "train" { "train.toml" } else { "cv.toml" };
+            ways.map(|way| [&[command, config, "--out", out][..], way].concat())
+        })
+        .collect()
+}
+
+/// Refused with these words, and nothing in the bench has changed.
+fn refused(bench: &Bench, args: &[&str], words: &[&str]) {
+    let before = everything(&bench.path(""));
+    contains(&bench.refused(args), words);
+    assert_eq!(everything(&bench.path("")), before, "{args:?}");
+}
+
+fn start(bench: &Bench, args: &[&str]) -> Child {
+    let program = assert_cmd::cargo::cargo_bin("burn-rank");
+    let mut command = Command::new(program);
+    command.current_dir(bench.path("")).args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn a_configuration_of_the_users_is_not_replaced_by_a_run_beside_it() {
+    let bench = bench();
+    fs::create_dir(bench.path("mine")).unwrap();
+    bench.write("mine/config.toml", &format!("# my notes\n{SMALL}"));
+    let only =
+        "mine: holds `config.toml`, which burn-rank did not write there; choose a new or empty folder with --out";
+    refused(&bench, &["train", "mine/config.toml", "--out", "mine"], &[only]);
+    bench.write("mine/README.md", "mine\n");
+    for way in [&[][..], &["--overwrite"], &["--resume"]] {
+        let args = [&["train", "mine/config.toml", "--out", "mine"][..], way].concat();
+        refused(&bench, &args, &["mine: holds `README.md` and 1 more entry, which burn-rank did not write there"]);
+    }
+    for args in ways("mine") {
+        refused(&bench, &args, &["mine: holds `README.md` and 1 more entry"]);
+    }
+}
+
+#[test]
+fn overwrite_removes_nothing_where_no_run_was() {
+    let bench = bench();
+    fs::create_dir_all(bench.path("mine/jobs")).unwrap();
+    bench.write("mine/README.md", "mine\n");
+    bench.write("mine/jobs/print.sh", "lpr\n");
+    bench.write("mine/half.partial", "mine too\n");
+    // What earlier versions left where they were refused.
+    for lock in [false, true] {
+        if lock {
+            bench.write("mine/.lock", "");
+        }
+        for args in ways("mine") {
+            refused(
+                &bench,
+                &args,
+                &["mine: holds `README.md` and 2 more entries, which burn-rank did not write there"],
+            );
+        }
+    }
+}
+
+/// Not even files in the form of ours make a folder ours.
+#[test]
+fn a_copied_configuration_or_report_is_the_users() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    for name in ["config.toml", "report.json", "ranker.safetensors"] {
+        fs::create_dir(bench.path("mine")).unwrap();
+        fs::copy(bench.path("run").join(name), bench.path("mine").join(name)).unwrap();
+        for args in ways("mine") {
+            refused(&bench, &args, &[&format!("mine: holds `{name}`, which burn-rank did not write there")]);
+        }
+        fs::remove_dir_all(bench.path("mine")).unwrap();
+    }
+}
+
+#[test]
+fn every_command_with_a_folder_refuses_one_of_the_users() {
+    let bench = Bench::default();
+    fs::create_dir(bench.path("mine")).unwrap();
+    for name in ["S1.txt", "study.json", "study.html"] {
+        bench.write(&format!("mine/{name}"), "mine\n");
+    }
+    let words = ["mine: holds `S1.txt` and 2 more entries, which burn-rank did not write there"];
+    refused(&bench, &["study", "position-accuracy", "--queries", "12", "--out", "mine"], &words);
+    refused(&bench, &["synth", "--queries", "5", "--parts", "3", "--out", "mine"], &words);
+    fs::remove_file(bench.path("mine/S1.txt")).unwrap();
+    fs::remove_file(bench.path("mine/study.json")).unwrap();
+    let words = ["mine: holds `study.html`, which burn-rank did not write there"];
+    refused(&bench, &["study", "position-accuracy", "--queries", "12", "--out", "mine"], &words);
+    refused(&bench, &["synth", "--queries", "5", "--parts", "3", "--out", "mine"], &words);
+}
+
+#[test]
+fn studies_and_generated_parts_take_the_place_of_their_own_files_alone() {
+    let bench = Bench::default();
+    let study = ["study", "position-accuracy", "--queries", "12", "--out", "study"];
+    let synth = ["synth", "--queries", "9", "--features", "3", "--parts", "3", "--out", "data"];
+    bench.output(&study);
+    bench.output(&synth);
+    bench.write("study/notes.txt", "mine\n");
+    bench.write("data/notes.txt", "mine\n");
+    let before = everything(&bench.path(""));
+    bench.output(&study);
+    bench.output(&synth);
+    assert_eq!(everything(&bench.path("")), before);
+    bench.output(&[&study[..], &["--seed", "2"]].concat());
+    bench.output(&[&synth[..], &["--seed", "2"]].concat());
+    assert_ne!(everything(&bench.path("")), before);
+    // Of an earlier version, which left no mark.
+    fs::remove_file(bench.path("study").join(MARK)).unwrap();
+    bench.output(&study);
+    // Changed since.
+    bench.write("study/study.json", "{}\n");
+    bench.write("data/S2.txt", "1 qid:1 1:1\n");
+    refused(&bench, &study, &["study: `study.json` is not as burn-rank wrote it; move it elsewhere"]);
+    refused(&bench, &synth, &["data: `S2.txt` is not as burn-rank wrote it; move it elsewhere"]);
+    assert_eq!(files(&bench.path("data")), ["S1.txt", "S2.txt", "S3.txt", "notes.txt"]);
+}
+
+#[test]
+fn a_study_may_stand_beside_the_run_that_it_is_of() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    bench.output(&["synth", "--queries", "9", "--features", "10", "--out", "data.txt"]);
+    bench.output(&["study", "position-accuracy", "run", "data.txt", "--out", "run"]);
+    bench.output(&["train", "train.toml", "--out", "run", "--overwrite"]);
+    assert!(bench.path("run/study.json").exists(), "the study is not the run's");
+}
+
+/// As version 0.1.0 left them.
+#[test]
+fn folders_of_the_version_without_marks_go_on() {
+    let unmarked = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unmarked");
+    for (command, ways) in [
+        ("train", &[&["--no-tui"][..], &["--resume"], &["--overwrite"], &["--overwrite", "--set", "seed=2"]][..]),
+        ("cv", &[&["--jobs", "1"][..], &["--resume"], &["--resume", "--set", "seed=2"], &["--overwrite"]]),
+    ] {
+        for (way, finished) in ways.iter().flat_map(|way| [(way, true), (way, false)]) {
+            let bench = Bench::default();
+            copy(&unmarked.join(command), &bench.path("run"));
+            bench.write("run/notes.txt", "mine\n");
+            bench.output(&["report", "run"]);
+            refused(
+                &bench,
+                &[command, "run/config.toml", "--out", "run", "--set", "seed=2"],
+                &["another configuration"],
+            );
+            if !finished {
+                fs::remove_file(bench.path("run/report.json")).unwrap();
+                refused(&bench, &[command, "run/config.toml", "--out", "run"], &["holds an unfinished run"]);
+                if !way[0].starts_with("--resume") && !way[0].starts_with("--overwrite") {
+                    continue;
+                }
+            }
+            bench.output(&[&[command, "run/config.toml", "--out", "run"][..], way].concat());
+            assert!(bench.path("run").join(MARK).exists() && bench.path("run/report.json").exists(), "{way:?}");
+            assert_eq!(fs::read_to_string(bench.path("run/notes.txt")).unwrap(), "mine\n");
+        }
+    }
+    let bench = Bench::default();
+    copy(&unmarked.join("study"), &bench.path("study"));
+    bench.output(&["study", "position-accuracy", "--queries", "12", "--out", "study"]);
+}
+
+/// Finished and interrupted, of a version that made no mark, alone and beside files of the user's.
+#[test]
+fn runs_without_a_mark_are_recognised_and_go_on() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    bench.output(&["cv", "cv.toml", "--out", "cv"]);
+    let results = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
+    let expected = ["run", "cv"].map(results);
+    let unmark = |run: &str| {
+        let mark = bench.path(run).join(MARK);
+        assert!(mark.exists(), "{run} was marked");
+        fs::remove_file(mark).unwrap();
+    };
+    for with_lock in [true, false] {
+        for (run, command, config) in [("run", "train", "train.toml"), ("cv", "cv", "cv.toml")] {
+            let lock = bench.path(run).join(".lock");
+            let unlock = || {
+                if !with_lock && lock.exists() {
+                    fs::remove_file(&lock).unwrap()
+                }
+            };
+            bench.write(&format!("{run}/notes.txt"), "mine\n");
+            unmark(run);
+            unlock();
+            bench.output(&["report", run]);
+            refused(
+                &bench,
+                &[command, config, "--out", run, "--set", "seed=2"],
+                &["holds a run of another configuration"],
+            );
+            assert!(lock.exists() == with_lock, "a refusal leaves no lock");
+            bench.output(&[command, config, "--out", run]);
+            unmark(run);
+            unlock();
+            // Interrupted before its report.
+            fs::remove_file(bench.path(run).join("report.json")).unwrap();
+            refused(&bench, &[command, config, "--out", run], &["holds an unfinished run: --resume continues it"]);
+            bench.output(&[command, config, "--out", run, "--resume"]);
+            unmark(run);
+            unlock();
+            bench.output(&[command, config, "--out", run, "--overwrite"]);
+            assert_eq!(fs::read_to_string(bench.path(run).join("notes.txt")).unwrap(), "mine\n");
+        }
+        assert_eq!(["run", "cv"].map(results), expected);
+    }
+    // Interrupted before its first state.
+    fs::create_dir(bench.path("early")).unwrap();
+    fs::copy(bench.path("run/config.toml"), bench.path("early/config.toml")).unwrap();
+    bench.write("early/.lock", "");
+    bench.output(&["train", "early/config.toml", "--out", "early"]);
+    assert_eq!(results("early"), expected[0]);
+}
+
+/// A folder in which an earlier version began a run beside what the user had there.
+#[test]
+fn a_run_without_a_mark_does_not_replace_the_readme_that_was_there_before_it() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    for name in [MARK, "report.json", "report.html", "run.json", "ranker.safetensors"] {
+        fs::remove_file(bench.path("run").join(name)).unwrap();
+    }
+    bench.write("run/README.md", "# Mine\n");
+    for way in [&[][..], &["--overwrite"], &["--resume"]] {
+        let args = [&["train", "train.toml", "--out", "run"][..], way].concat();
+        refused(&bench, &args, &["run: `README.md` is not as burn-rank wrote it; move it elsewhere"]);
+    }
+    fs::remove_file(bench.path("run/README.md")).unwrap();
+    bench.output(&["train", "train.toml", "--out", "run", "--resume"]);
+}
+
+#[test]
+fn overwrite_removes_only_what_the_run_wrote() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    bench.output(&["cv", "cv.toml", "--out", "cv"]);
+    let job = fs::read_dir(bench.path("cv/jobs")).unwrap().next().unwrap().unwrap().file_name();
+    let job = format!("cv/jobs/{}", job.to_str().unwrap());
+    let mine = ["run/notes.txt", "run/data.partial", "run/jobs/mine", "cv/README.md", "cv/jobs/mine"];
+    let mine: Vec<String> = mine.iter().map(|name| name.to_string()).chain([format!("{job}/notes")]).collect();
+    let halves = ["run/config.toml.77.partial", "run/.burn-rank.77.partial", "cv/report.json.77.partial"];
+    let halves: Vec<String> =
+        halves.iter().map(|name| name.to_string()).chain([format!("{job}/state.json.77.partial")]).collect();
+    fs::create_dir(bench.path("run/jobs")).unwrap();
+    for name in mine.iter().chain(&halves) {
+        bench.write(name, "mine\n");
+    }
+    refused(&bench, &["train", "cv.toml", "--out", "cv"], &["holds a run of another command"]);
+    refused(&bench, &["train", "train.toml", "--out", "run", "--set", "seed=2"], &["another configuration"]);
+    bench.output(&["train", "train.toml", "--set", "seed=2", "--out", "run", "--overwrite"]);
+    bench.output(&["cv", "cv.toml", "--set", "seed=2", "--out", "cv", "--overwrite"]);
+    for name in &mine {
+        assert_eq!(fs::read_to_string(bench.path(name)).unwrap(), "mine\n", "{name}");
+    }
+    assert!(halves.iter().all(|name| !bench.path(name).exists()), "halves that a killed run left");
+    assert_eq!(files(&bench.path(&job)), ["notes"], "the files of another run are gone");
+    assert_eq!(fs::read_dir(bench.path("cv/jobs")).unwrap().count(), 5, "3 new jobs, 2 of the user's");
+}
+
+#[test]
+fn a_file_of_a_run_that_the_user_has_changed_is_the_users() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    let ways = [&[][..], &["--overwrite"], &["--resume"]];
+    let written = |name: &str| fs::read_to_string(bench.path("run").join(name)).unwrap();
+    let seed = written("config.toml").replace("seed = 1\n", "seed = 2\n");
+    for (name, changed) in [
+        ("README.md", written("README.md") + "\nIt did well.\n"),
+        ("config.toml", format!("# of Tuesday\n{}", written("config.toml"))),
+        ("config.toml", seed),
+        ("report.json", "{}".to_string()),
+        ("ranker.safetensors", "mine".to_string()),
+    ] {
+        let before = fs::read(bench.path("run").join(name)).unwrap();
+        bench.write(&format!("run/{name}"), &changed);
+        for way in ways {
+            let args = [&["train", "train.toml", "--out", "run"][..], way].concat();
+            let words =
+                format!("run: `{name}` is not as burn-rank wrote it; move it elsewhere, or choose another folder");
+            refused(&bench, &args, &[&words]);
+        }
+        fs::write(bench.path("run").join(name), before).unwrap();
+    }
+    // The own configuration of a run, unchanged, is no other file.
+    for way in ways {
+        bench.output(&[&["train", "run/config.toml", "--out", "run"][..], way].concat());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_or_removed_through_a_link() {
+    use std::os::unix::fs::symlink;
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    bench.output(&["cv", "cv.toml", "--out", "cv"]);
+    fs::create_dir(bench.path("outside")).unwrap();
+    for run in ["run", "cv"] {
+        let (command, config) = if run == "run" { ("train", "train.toml") } else { ("cv", "cv.toml") };
+        for name in ["config.toml", "report.html", ".lock", MARK] {
+            let path = bench.path(run).join(name);
+            let outside = bench.path("outside").join(format!("{run}{name}"));
+            fs::rename(&path, &outside).unwrap();
+            symlink(&outside, &path).unwrap();
+            for way in [&[][..], &["--overwrite"], &["--resume"]] {
+                let args = [&[command, config, "--out", run][..], way].concat();
+                refused(
+                    &bench,
+                    &args,
+                    &[&format!("{run}: `{name}` is a link, which burn-rank does not write through")],
+                );
+            }
+            fs::remove_file(&path).unwrap();
+            fs::rename(&outside, &path).unwrap();
+        }
+    }
+    // The jobs of a cross-validation, one of them, and a file in one.
+    let jobs = bench.path("cv/jobs");
+    let job = fs::read_dir(&jobs).unwrap().next().unwrap().unwrap().path();
+    for path in [jobs, job.clone(), job.join("state.json")] {
+        let outside = bench.path("outside/moved");
+        fs::rename(&path, &outside).unwrap();
+        symlink(&outside, &path).unwrap();
+        for way in [&[][..], &["--overwrite"], &["--resume"]] {
+            let args = [&["cv", "cv.toml", "--out", "cv"][..], way].concat();
+            refused(&bench, &args, &["cv: `jobs", "` is a link, which burn-rank does not write through"]);
+        }
+        fs::remove_file(&path).unwrap();
+        fs::rename(&outside, &path).unwrap();
+    }
+    bench.output(&["cv", "cv.toml", "--out", "cv", "--resume"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_behind_a_link_is_judged_by_what_it_holds() {
+    use std::os::unix::fs::symlink;
+    let bench = bench();
+    for folder in ["empty", "mine"] {
+        fs::create_dir(bench.path(folder)).unwrap();
+        symlink(bench.path(folder), bench.path(&format!("to-{folder}"))).unwrap();
+    }
+    bench.write("mine/notes.txt", "mine\n");
+    symlink(bench.path("nowhere"), bench.path("to-nowhere")).unwrap();
+    bench.output(&["train", "train.toml", "--out", "to-empty"]);
+    assert!(bench.path("empty/report.json").exists() && bench.path("to-empty").is_symlink());
+    for args in ways("to-mine") {
+        refused(&bench, &args, &["to-mine: holds `notes.txt`, which burn-rank did not write there"]);
+    }
+    for args in ways("to-nowhere") {
+        refused(&bench, &args, &["to-nowhere: is a link to a folder that does not exist; make it, or choose another"]);
+    }
+}
+
+#[test]
+fn the_current_folder_is_a_folder_like_any_other() {
+    let bench = bench();
+    for out in [".", "./", ""] {
+        for args in ways(out) {
+            refused(&bench, &args, &["holds `cv.toml` and 1 more entry, which burn-rank did not write there"]);
+        }
+    }
+    fs::create_dir(bench.path("empty")).unwrap();
+    bench.command(&["train", "../train.toml", "--out", "."]).current_dir(bench.path("empty")).assert().success();
+    let again = ["train", "config.toml", "--out", ".", "--resume"];
+    bench.command(&again).current_dir(bench.path("empty")).assert().success();
+}
+
+#[test]
+fn a_mark_is_what_it_says_not_what_it_is_called() {
+    let bench = bench();
+    fs::create_dir(bench.path("mine")).unwrap();
+    for text in ["", "{}", "{\"made_by\": \"me\", \"format\": 1, \"about\": \"\", \"wrote\": {}}"] {
+        bench.write("mine/.burn-rank", text);
+        bench.write("mine/notes.txt", "mine\n");
+        for args in ways("mine") {
+            refused(&bench, &args, &["mine: holds `.burn-rank` and 1 more entry"]);
+        }
+    }
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    let newer = fs::read_to_string(bench.path("run/.burn-rank")).unwrap().replace("\"format\": 1", "\"format\": 2");
+    bench.write("run/.burn-rank", &newer);
+    for args in ways("run") {
+        refused(&bench, &args, &["run: `.burn-rank` was written by a newer version of burn-rank"]);
+    }
+}
+
+/// A kill comes after the folder was made, after the lock, or while the mark is written.
+#[test]
+fn a_run_killed_before_its_mark_goes_on() {
+    let bench = bench();
+    let half = format!("{MARK}.4242.partial");
+    for (number, left) in [&[][..], &[".lock"], &[".lock", &half], &[&half]].into_iter().enumerate() {
+        for way in ["--resume", "--overwrite", "--no-tui"] {
+            let out = format!("run{number}{way}");
+            fs::create_dir(bench.path(&out)).unwrap();
+            for name in left {
+                bench.write(&format!("{out}/{name}"), if *name == ".lock" { "" } else { "{\"abo" });
+            }
+            bench.output(&["train", "train.toml", "--set", "learner.epochs=1", "--out", &out, way]);
+            assert!(!bench.path(&out).join(&half).exists());
+        }
+    }
+}
+
+#[test]
+fn whenever_it_is_killed_a_run_goes_on() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "whole"]);
+    let read = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
+    for milliseconds in [5, 10, 15, 20, 30, 40, 60, 80, 120, 200] {
+        let out = format!("killed{milliseconds}");
+        let args = ["train", "train.toml", "--out", &out, "--resume"];
+        for _ in 0..2 {
+            let mut run = start(&bench, &args);
+            sleep(Duration::from_millis(milliseconds));
+            run.kill().unwrap();
+            run.wait().unwrap();
+        }
+        bench.output(&args);
+        assert_eq!(read(&out), read("whole"));
+        // A mark that knows all of it.
+        bench.output(&["train", "train.toml", "--out", &out, "--overwrite"]);
+    }
+}
+
+#[test]
+fn of_runs_that_start_at_once_in_a_new_folder_one_takes_it() {
+    let bench = bench();
+    for round in 0..5 {
+        let out = format!("run{round}");
+        let args = ["train", "train.toml", "--out", &out];
+        let runs = [(); 4].map(|()| start(&bench, &args));
+        let ended = runs.map(|run| run.wait_with_output().unwrap());
+        let done = ended.iter().filter(|run| run.status.success()).count();
+        assert!(done >= 1, "{ended:?}");
+        for run in ended.iter().filter(|run| !run.status.success()) {
+            let message = String::from_utf8_lossy(&run.stderr);
+            assert_eq!(run.status.code(), Some(2), "{message}");
+            contains(&message, &[&out, "another run is writing into this folder"]);
+        }
+        // It is whole, and its mark knows it.
+        bench.output(&[&args[..], &["--resume"]].concat());
+    }
+}
+
+#[test]
+fn a_busy_folder_is_busy_for_every_command() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    let lock = fs::File::options().write(true).open(bench.path("run/.lock")).unwrap();
+    lock.lock().unwrap();
+    let study = ["study", "position-accuracy", "--queries", "12", "--out", "run"];
+    for args in ways("run").into_iter().chain([study.to_vec()]) {
+        refused(&bench, &args, &["run: another run is writing into this folder"]);
+    }
+    drop(lock);
+    bench.output(&study);
+}
+
+#[test]
+fn the_page_of_a_run_does_not_replace_a_file_of_the_users() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    bench.output(&["report", "run"]);
+    bench.write("run/report.html", "<p>mine</p>\n");
+    refused(
+        &bench,
+        &["report", "run"],
+        &["run: `report.html` is not a page of burn-rank; name another file with --out"],
+    );
+    bench.output(&["report", "run", "--out", "run/report.html"]);
+    for name in ["report.json", "run.json", "config.toml", "README.md", "ranker.safetensors", "state.json"] {
+        let path = format!("run/{name}");
+        let words = format!("--out {path}: expected another file than this, which is a file of the run");
+        refused(&bench, &["report", "run", "--out", &path], &[&words]);
+    }
+    #[cfg(unix)]
+    {
+        fs::rename(bench.path("run/report.html"), bench.path("page.html")).unwrap();
+        std::os::unix::fs::symlink(bench.path("page.html"), bench.path("run/report.html")).unwrap();
+        refused(&bench, &["report", "run"], &["run: `report.html` is not a page of burn-rank"]);
+    }
+}
+
+#[test]
+fn a_file_is_not_written_over_what_it_is_made_of() {
+    let bench = bench();
+    bench.output(&["train", "train.toml", "--out", "run"]);
+    bench.output(&["synth", "--queries", "4", "--features", "10", "--out", "data.txt"]);
+    fs::copy(bench.path("run/ranker.safetensors"), bench.path("ranker.txt")).unwrap();
+    let another = "expected another file than this";
+    for (model, out) in [("run", "data.txt"), ("run", "./data.txt"), ("run", "run/ranker.safetensors")] {
+        refused(&bench, &["predict", model, "data.txt", "--out", out], &["--out", out, another, "which is read"]);
+        let args = ["predict", model, "data.txt", "--run-id", "a", "--qrels", out];
+        refused(&bench, &[&args[..], &["--out", "scores"]].concat(), &["--qrels", out, another]);
+    }
+    let same = ["predict", "run", "data.txt", "--run-id", "a", "--out", "new", "--qrels", "new"];
+    refused(&bench, &same, &["--qrels new: expected another file than --out"]);
+    refused(&bench, &["convert", "ranker.txt", "ranker.txt"], &["ranker.txt", another, "which is the ranker"]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(bench.path("data.txt"), bench.path("link")).unwrap();
+        refused(&bench, &["predict", "run", "data.txt", "--out", "link"], &["--out link", another]);
+    }
+    // Another file of that name is replaced, as it always was.
+    bench.write("scores", "old");
+    bench.output(&["predict", "run", "data.txt", "--out", "scores"]);
+    assert_ne!(fs::read_to_string(bench.path("scores")).unwrap(), "old");
+}
