@@ -12,6 +12,8 @@ mod convert;
 mod disk;
 mod exactness;
 mod guide;
+mod manual;
+mod pages;
 mod readme;
 mod report;
 mod runs;
