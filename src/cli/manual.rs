@@ -62,7 +62,10 @@ impl ManArgs {
         let mut root = Cli::command().disable_help_subcommand(true);
         root.build();
         match &self.out {
-            None => Ok(write_page(find(&root, &self.command)?, None, out)?),
+            None => {
+                let (command, parent) = find(&root, &self.command)?;
+                Ok(write_page(command, parent, out)?)
+            }
             Some(folder) => {
                 fs::create_dir_all(folder).map_err(|error| {
                     Failure::unwritable(format!("{}: cannot create: {error}", folder.display()), &error)
@@ -73,10 +76,10 @@ impl ManArgs {
     }
 }
 
-/// The command of a path of names.
-fn find<'a>(root: &'a Command, path: &[String]) -> Result<&'a Command, Failure> {
-    path.iter().try_fold(root, |command, name| {
-        command.find_subcommand(name).ok_or_else(|| {
+/// The command of a path of names, and the one that it belongs to.
+fn find<'a>(root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&'a Command>), Failure> {
+    path.iter().try_fold((root, None), |(command, _), name| {
+        let child = command.find_subcommand(name).ok_or_else(|| {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             let parent = command.get_bin_name().unwrap_or(NAME);
             let expected = match known.is_empty() {
@@ -85,7 +88,8 @@ fn find<'a>(root: &'a Command, path: &[String]) -> Result<&'a Command, Failure> 
             };
             let guess = did_you_mean(&nearest(name, known));
             Failure::input(format!("man: found `{name}`, expected {expected}{guess}"))
-        })
+        })?;
+        Ok((child, Some(command)))
     })
 }
 
