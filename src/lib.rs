@@ -44,9 +44,6 @@
 //! | [`measure`] | exact measures and their conventions |
 //! | `plot` | plots as inline SVG (feature `cli`) |
 
-#![warn(missing_docs)]
-#![deny(unsafe_code, clippy::undocumented_unsafe_blocks)]
-
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}

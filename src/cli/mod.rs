@@ -11,6 +11,7 @@ mod failure;
 mod input;
 mod judged;
 mod loss;
+mod manual;
 mod models;
 mod panics;
 mod predict;
@@ -32,13 +33,15 @@ use clap::{Parser, Subcommand};
 pub use failure::Failure;
 pub(crate) use table::Table;
 
+const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input.";
+
 /// Learning to rank on burn: optimise NDCG, MAP and MRR directly.
 #[derive(Debug, Parser)]
 #[command(
     name = "burn-rank",
     version,
     max_term_width = 100,
-    after_help = "Exit codes: 0 done, 1 failed, 2 bad usage or bad input."
+    after_help = format!("Exit codes: {EXIT_CODES}")
 )]
 struct Cli {
     #[command(subcommand)]
@@ -73,6 +76,10 @@ enum Command {
     Models(models::ModelsArgs),
     /// Devices that this build has and finds
     Devices(devices::DevicesArgs),
+    /// The script that completes commands and options in a shell
+    Completions(manual::CompletionsArgs),
+    /// The manual: a page for each command
+    Man(manual::ManArgs),
 }
 
 /// Runs the command line of this process.
@@ -96,6 +103,8 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => args.run(&mut out),
         Command::Models(args) => args.run(&mut out),
         Command::Devices(args) => args.run(&mut out),
+        Command::Completions(args) => args.run(&mut out),
+        Command::Man(args) => args.run(&mut out),
     };
     let done = done.and_then(|()| out.flush().map_err(Failure::from));
     match done {

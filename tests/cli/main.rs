@@ -13,6 +13,8 @@ mod disk;
 mod exactness;
 mod folders;
 mod guide;
+mod manual;
+mod pages;
 mod readme;
 mod report;
 mod runs;

@@ -1,0 +1,134 @@
+//! `burn-rank completions` and `burn-rank man`: made from the definitions that `--help` prints.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+
+use super::{Cli, EXIT_CODES, Failure};
+use crate::atomic_file;
+use crate::text::{did_you_mean, nearest};
+
+const NAME: &str = "burn-rank";
+
+const WHERE_COMPLETIONS_GO: &str = "\
+Where shells look for the script:
+  bash        burn-rank completions bash > ~/.local/share/bash-completion/completions/burn-rank
+  elvish      burn-rank completions elvish >> ~/.config/elvish/rc.elv
+  fish        burn-rank completions fish > ~/.config/fish/completions/burn-rank.fish
+  powershell  burn-rank completions powershell >> $PROFILE
+  zsh         burn-rank completions zsh > DIR/_burn-rank, where DIR is a folder of $fpath";
+
+const WHERE_PAGES_GO: &str = "\
+To read a page:     burn-rank man train > train.1; man ./train.1
+To install them:    burn-rank man --out ~/.local/share/man/man1; man burn-rank-train";
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = WHERE_COMPLETIONS_GO)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl CompletionsArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        // Written to memory first: the generator panics where a write fails.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), NAME, &mut script);
+        Ok(out.write_all(&script)?)
+    }
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+#[command(after_help = WHERE_PAGES_GO)]
+pub struct ManArgs {
+    /// The command whose page is printed, as in `train` or `models show`; without one, the page of burn-rank
+    command: Vec<String>,
+    /// Instead of printing a page: write the pages of all commands into this folder, replacing those of the same names
+    #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+    out: Option<PathBuf>,
+}
+
+impl ManArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        // `burn-rank help` says what the pages say.
+        let mut root = Cli::command().disable_help_subcommand(true);
+        root.build();
+        match &self.out {
+            None => {
+                let (command, parent) = find(&root, &self.command)?;
+                Ok(write_page(command, parent, out)?)
+            }
+            Some(folder) => {
+                fs::create_dir_all(folder).map_err(|error| {
+                    Failure::unwritable(format!("{}: cannot create: {error}", folder.display()), &error)
+                })?;
+                write_pages(&root, None, folder)
+            }
+        }
+    }
+}
+
+/// The command of a path of names, and the one that it belongs to.
+fn find<'a>(root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&'a Command>), Failure> {
+    path.iter().try_fold((root, None), |(command, _), name| {
+        let child = command.find_subcommand(name).ok_or_else(|| {
+            let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+            let parent = command.get_bin_name().unwrap_or(NAME);
+            let expected = match known.is_empty() {
+                true => format!("nothing, since `{parent}` has no commands of its own"),
+                false => format!("a command of `{parent}`: {}", known.join(", ")),
+            };
+            let guess = did_you_mean(&nearest(name, known));
+            Failure::input(format!("man: found `{name}`, expected {expected}{guess}"))
+        })?;
+        Ok((child, Some(command)))
+    })
+}
+
+/// The name of a command's page, as in `burn-rank-models-show`.
+fn title(command: &Command) -> &str {
+    command.get_display_name().unwrap_or(NAME)
+}
+
+fn write_pages(command: &Command, parent: Option<&Command>, folder: &Path) -> Result<(), Failure> {
+    let path = folder.join(format!("{}.1", title(command)));
+    atomic_file::write_with(&path, |file| write_page(command, parent, file))
+        .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))?;
+    command.get_subcommands().try_for_each(|child| write_pages(child, Some(command), folder))
+}
+
+/// A page in the order of man-pages(7). clap's help after the options is laid out by hand and stays as it is.
+fn write_page(command: &Command, parent: Option<&Command>, out: &mut dyn Write) -> io::Result<()> {
+    let man = Man::new(command.clone()).source(concat!("burn-rank ", env!("CARGO_PKG_VERSION"))).manual("burn-rank");
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    man.render_synopsis_section(out)?;
+    man.render_description_section(out)?;
+    man.render_options_section(out)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(out)?;
+    }
+    let mut roff = Roff::new();
+    if let Some(text) = command.get_after_long_help().or(command.get_after_help())
+        && parent.is_some()
+    {
+        roff.control("SH", ["NOTES"]).control("nf", []);
+        text.to_string().lines().for_each(|line| {
+            roff.text([roman(line)]);
+        });
+        roff.control("fi", []);
+    }
+    roff.control("SH", ["EXIT STATUS"]).text([roman(EXIT_CODES)]);
+    if let Some(parent) = parent {
+        roff.control("SH", ["SEE ALSO"]).text([roman(format!("{}(1)", title(parent)))]);
+    }
+    roff.to_writer(out)
+}

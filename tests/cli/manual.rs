@@ -1,0 +1,151 @@
+//! Completions and manual pages are made from the definitions of the commands, so every command is in them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use super::{Bench, files};
+
+const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
+
+/// The names under `Commands:` in a help text, without `help`.
+fn commands(help: &str) -> Vec<&str> {
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.map(|line| line.split_whitespace().next().unwrap()).filter(|name| *name != "help").collect()
+}
+
+#[test]
+fn every_command_is_in_every_shells_script() {
+    let bench = Bench::default();
+    let help = bench.output(&["--help"]);
+    let commands = commands(&help);
+    assert!(commands.len() >= 15, "{commands:?}");
+    for shell in SHELLS {
+        let script = bench.output(&["completions", shell]);
+        for word in commands.iter().copied().chain(["compare-conventions", "resamples", "show"]) {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let message = bench.refused(&["completions", "cmd"]);
+    assert!(message.contains("'cmd'") && message.contains("[possible values: bash, elvish"), "{message}");
+}
+
+/// What a shell offers, asked as a person asks: with the tabulator.
+#[test]
+fn bash_completes_commands_options_and_values() {
+    let bench = Bench::default();
+    bench.write("burn-rank.bash", &bench.output(&["completions", "bash"]));
+    let offered = |words: &[&str]| {
+        let line = words.join(" ");
+        let script = format!(
+            "source ./burn-rank.bash; COMP_WORDS=({line} {empty}); COMP_CWORD={last}; COMP_LINE='{line}'; \
+             _burn-rank burn-rank '{word}' '{before}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            empty = if words.last() == Some(&"") { "''" } else { "" },
+            last = words.len() - 1,
+            word = words[words.len() - 1],
+            before = words[words.len() - 2],
+        );
+        let output = Command::new("bash").args(["-c", &script]).current_dir(bench.path("")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().lines().map(String::from).collect::<BTreeSet<_>>()
+    };
+    let set = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<BTreeSet<_>>();
+    assert_eq!(offered(&["burn-rank", "co"]), set(&["compare", "completions", "convert"]));
+    assert_eq!(offered(&["burn-rank", "eval", "--co"]), set(&["--compare-conventions", "--complete", "--convention"]));
+    assert_eq!(offered(&["burn-rank", "loss", "--precision", "f"]), set(&["f32", "f64"]));
+}
+
+#[test]
+fn the_scripts_are_read_by_the_shells_that_are_here() {
+    let bench = Bench::default();
+    for shell in ["bash", "fish", "zsh"] {
+        let script = bench.write(shell, &bench.output(&["completions", shell]));
+        match Command::new(shell).arg("-n").arg(script).output() {
+            Ok(output) => assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr)),
+            Err(_) => eprintln!("skipped: no {shell} here to read its script"),
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let bench = Bench::default();
+    let help = bench.output(&["--help"]);
+    assert_eq!(bench.output(&["man", "--out", "man/man1"]), "");
+    let mut expected: Vec<String> = commands(&help).iter().map(|name| format!("burn-rank-{name}.1")).collect();
+    expected.extend(["burn-rank.1", "burn-rank-models-show.1"].map(String::from));
+    expected.sort();
+    assert_eq!(files(&bench.path("man/man1")), expected);
+
+    let page = |name: &str| fs::read_to_string(bench.path("man/man1").join(name)).unwrap();
+    for name in &expected {
+        let page = page(name);
+        let sections = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "\"EXIT STATUS\""];
+        let places: Vec<usize> = sections.iter().map(|title| page.find(&format!(".SH {title}\n")).unwrap()).collect();
+        assert!(places.is_sorted(), "{name}: {places:?}");
+        let version = format!("\"burn\\-rank {}\"", env!("CARGO_PKG_VERSION"));
+        assert!(page.replace("burn-rank ", "burn\\-rank ").contains(&version), "{name}: {version}\n{page}");
+    }
+    assert_eq!(bench.output(&["man"]), page("burn-rank.1"));
+    assert_eq!(bench.output(&["man", "models", "show"]), page("burn-rank-models-show.1"));
+    let eval = page("burn-rank-eval.1");
+    assert!(eval.contains("compare\\-conventions") && eval.contains("How to read the table:"), "{eval}");
+}
+
+/// groff finds nothing to warn of, and what is laid out by hand keeps its lines.
+#[test]
+fn the_pages_are_good_troff() {
+    let bench = Bench::default();
+    bench.output(&["man", "--out", "man"]);
+    for name in files(&bench.path("man")) {
+        let page = bench.path("man").join(&name);
+        let output = Command::new("groff").args(["-man", "-Tutf8", "-ww", "-rLL=100n"]).arg(page).output();
+        let Ok(output) = output else {
+            eprintln!("skipped: no groff here to read the pages");
+            return;
+        };
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().count() > 15, "{name}: {text}");
+        if name == "burn-rank-eval.1" {
+            let kept = "  eval --scores FILE DATA...   one score a line, in the order of the documents";
+            assert!(text.lines().any(|line| line.trim_end().ends_with(kept)), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_page_that_is_not_there_is_refused_with_the_nearest_name() {
+    let bench = Bench::default();
+    let message = bench.refused(&["man", "trian"]);
+    assert!(message.contains("man: found `trian`, expected a command of `burn-rank`: train, cv,"), "{message}");
+    assert!(message.ends_with("; did you mean `train`?\n"), "{message}");
+    let message = bench.refused(&["man", "train", "now"]);
+    assert!(message.contains("found `now`, expected nothing, since `burn-rank train` has no commands"), "{message}");
+    bench.refused(&["man", "train", "--out", "man"]);
+    bench.write("file", "mine");
+    let message = bench.refused(&["man", "--out", "file"]);
+    assert!(message.contains("file: cannot create"), "{message}");
+    assert_eq!(fs::read_to_string(bench.path("file")).unwrap(), "mine");
+    assert_eq!(files(&bench.path("")), ["file"]);
+}
+
+/// Both are piped into a pager or a file; a reader that goes early is no error, a full disk is one.
+#[test]
+fn a_reader_that_goes_is_no_error_and_a_full_disk_is() {
+    let bench = Bench::default();
+    let program = assert_cmd::cargo::cargo_bin("burn-rank");
+    for args in ["completions zsh", "man"] {
+        let shell = |end: &str| {
+            let line = format!("set -o pipefail; {} {args} {end}", program.display());
+            Command::new("bash").args(["-c", &line]).current_dir(bench.path("")).output().unwrap()
+        };
+        assert!(shell("| true").status.success(), "{args}");
+        if cfg!(target_os = "linux") {
+            let output = shell("> /dev/full");
+            assert_eq!(output.status.code(), Some(1), "{args}");
+            assert!(String::from_utf8_lossy(&output.stderr).contains("No space left"), "{args}");
+        }
+    }
+}
