@@ -4,36 +4,26 @@
 //! its algorithm and its cost; [`FitContext`] is what a fit is given beside its data.
 
 pub mod ada_rank;
-mod bins;
 pub mod boosted_trees;
-mod checks;
-mod context;
-mod cost_grid;
-mod cutting_plane;
 pub mod gradient;
-mod grid;
-mod judge;
-mod linear;
-mod network;
 pub mod permu_rank;
-mod products;
-mod quadratic_program;
 pub mod rank_boost;
 pub mod rank_svm;
 pub mod registry;
 pub mod regression;
-mod rounds;
+mod shared;
 pub mod smooth_rank;
-mod surrogate_value;
+mod solver;
 pub mod svm_map;
 #[cfg(test)]
 mod testing;
 
-pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progress, Round, Selection, StopReason};
-
 pub use ada_rank::BOUND;
-pub use grid::Grid;
-pub use surrogate_value::{EXACT_LEARNABLE, SURROGATE};
+pub use shared::candidates::Grid;
+pub use shared::context::{
+    FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progress, Round, Selection, StopReason,
+};
+pub use shared::surrogate_value::{EXACT_LEARNABLE, SURROGATE};
 
 use crate::data::Dataset;
 

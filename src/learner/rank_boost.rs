@@ -20,12 +20,13 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::bins::{Bins, MAX_BINS};
-use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
-use super::rounds::Rounds;
-use super::{FitContext, Fitted, Learner, LearnerError, Round, StopReason, checks};
 use crate::data::Dataset;
+use crate::learner::shared::checks;
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::rounds::Rounds;
+use crate::learner::solver::bins::{Bins, MAX_BINS};
+use crate::learner::{FitContext, Fitted, Learner, LearnerError, Round, StopReason};
 use crate::ranker::{Model, Node, TreeEnsemble};
 
 const NAME: &str = "rank_boost";

@@ -16,11 +16,12 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
-use super::rounds::Rounds;
-use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, checks, linear};
 use crate::data::Dataset;
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::rounds::Rounds;
+use crate::learner::shared::{checks, linear};
+use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError, Round};
 use crate::loss::RankingLoss;
 use crate::measure::Gain;
 

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{AdaRankConfig, Directions, Member, WeakRankers, measured};
 use crate::data::Dataset;
-use crate::learner::judge::Judge;
-use crate::learner::{LearnerError, linear};
+use crate::learner::LearnerError;
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::linear;
 use crate::ranker::Model;
 
 /// A feature, ranking by its value or against it.

@@ -34,11 +34,12 @@ pub use scorer::{Emphasis, WeakScorer};
 
 use self::feature::FeatureRankers;
 use self::scorer::ScorerRankers;
-use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
-use super::rounds::Rounds;
-use super::{FitContext, Fitted, Learner, LearnerError, Round, Selection, StopReason, checks};
 use crate::data::Dataset;
+use crate::learner::shared::checks;
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::rounds::Rounds;
+use crate::learner::{FitContext, Fitted, Learner, LearnerError, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{AdaRankConfig, Member, NAME, WeakRankers};
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
-use crate::learner::judge::Judge;
-use crate::learner::{FitContext, LearnerError, checks, linear};
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::{checks, linear};
+use crate::learner::{FitContext, LearnerError};
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::{Model, Parts};
 use crate::scorer::{Scorer, ScorerConfig};

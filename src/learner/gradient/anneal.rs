@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::learner::LearnerError;
-use crate::learner::checks::{at_least, parameter, positive};
+use crate::learner::shared::checks::{at_least, parameter, positive};
 use crate::loss::LossSpec;
 
 /// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`, `sigma`)

@@ -7,7 +7,7 @@ use super::anneal::AnnealConfig;
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::schedule::ScheduleConfig;
 use crate::learner::LearnerError;
-use crate::learner::checks::{at_least, positive};
+use crate::learner::shared::checks::{at_least, positive};
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;
 

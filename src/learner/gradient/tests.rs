@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::*;
 use crate::data::{Normaliser, NormaliserKind, SynthConfig};
-use crate::learner::judge::Judge;
+use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, StopAfter};
 use crate::learner::{Interrupt, NoProgress, Selection};
 use crate::measure::{Convention, Measure};

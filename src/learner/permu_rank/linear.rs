@@ -6,10 +6,11 @@ use rayon::prelude::*;
 use super::PermuRankConfig;
 use super::working_sets::{Query, WorkingSets};
 use crate::data::Dataset;
-use crate::learner::cost_grid::Solved;
-use crate::learner::cutting_plane::{CuttingPlanes, Risk};
-use crate::learner::products::{add_scaled, dot};
-use crate::learner::{FitContext, linear};
+use crate::learner::FitContext;
+use crate::learner::shared::cost_path::Solved;
+use crate::learner::shared::linear;
+use crate::learner::solver::cutting_plane::{CuttingPlanes, Risk};
+use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::loss::{PairAggregation, TypeTwoLoss};
 use crate::ranker::Model;
 

@@ -31,12 +31,13 @@ mod working_sets;
 
 use serde::{Deserialize, Serialize};
 
-use super::cost_grid::{Solved, broken_off};
-use super::judge::Judge;
 use super::registry::{self, LearnerEntry};
-use super::rounds::Rounds;
-use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, Selection, StopReason, checks};
 use crate::data::Dataset;
+use crate::learner::shared::checks;
+use crate::learner::shared::cost_path::{Solved, broken_off};
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::rounds::Rounds;
+use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError, Round, Selection, StopReason};
 use crate::loss::{PairAggregation, TypeTwoBound, TypeTwoLoss};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;

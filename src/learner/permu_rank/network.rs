@@ -6,9 +6,9 @@ use super::PermuRankConfig;
 use super::working_sets::WorkingSets;
 use crate::data::{Dataset, RankingBatch};
 use crate::learner::FitContext;
-use crate::learner::cost_grid::Solved;
-use crate::learner::network::Network;
-use crate::learner::products::{add_scaled, dot};
+use crate::learner::shared::cost_path::Solved;
+use crate::learner::shared::flat_scorer::Network;
+use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 

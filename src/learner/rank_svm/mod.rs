@@ -23,11 +23,11 @@ mod risk;
 
 use serde::{Deserialize, Serialize};
 
-use super::cost_grid;
-use super::cutting_plane::CuttingPlanes;
 use super::registry::{self, LearnerEntry};
-use super::{FitContext, Fitted, Grid, Learner, LearnerError, checks};
 use crate::data::Dataset;
+use crate::learner::shared::{checks, cost_path};
+use crate::learner::solver::cutting_plane::CuttingPlanes;
+use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError};
 use risk::PairRisk;
 
 const NAME: &str = "rank_svm";
@@ -120,7 +120,7 @@ impl Learner for RankSvm {
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
         checks::trainable(NAME, train, validation, context)?;
         let risk = PairRisk::new(train, self.config.weighting);
-        cost_grid::fit(NAME, &self.config, &self.costs, train, validation, context, |cost, start| {
+        cost_path::fit(NAME, &self.config, &self.costs, train, validation, context, |cost, start| {
             match self.config.loss {
                 RankSvmLoss::Hinge => CuttingPlanes::new(cost).minimise(
                     start,

@@ -9,9 +9,9 @@ use argmin::solver::linesearch::{LineSearch, MoreThuenteLineSearch};
 use argmin::solver::quasinewton::LBFGS;
 use serde::{Deserialize, Serialize};
 
-use super::super::products::{add_scaled, dot};
 use super::{NAME, Objective};
 use crate::learner::LearnerError;
+use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::loss::RankingLoss;
 
 /// Gradient steps that L-BFGS remembers.

@@ -8,9 +8,10 @@ use super::kernel::KernelMap;
 use super::surrogate::Lists;
 use super::{NAME, Objective};
 use crate::data::Dataset;
-use crate::learner::judge::Judge;
-use crate::learner::products::weighted_features;
-use crate::learner::{LearnerError, linear};
+use crate::learner::LearnerError;
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::linear;
+use crate::learner::solver::vectors::weighted_features;
 use crate::loss::RankingLoss;
 use crate::ranker::Model;
 

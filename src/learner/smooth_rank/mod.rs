@@ -27,13 +27,14 @@ use serde::{Deserialize, Serialize};
 
 pub use descent::Optimizer;
 
-use super::judge::{Judge, counted, mean};
 use super::registry::{self, LearnerEntry};
 use super::regression::{NormalEquations, balanced_weights, start_gain, start_gains};
-use super::rounds::Rounds;
-use super::surrogate_value::SurrogateValue;
-use super::{FitContext, Fitted, Grid, Learner, LearnerError, Round, StopReason, checks};
 use crate::data::Dataset;
+use crate::learner::shared::checks;
+use crate::learner::shared::judge::{Judge, counted, mean};
+use crate::learner::shared::rounds::Rounds;
+use crate::learner::shared::surrogate_value::SurrogateValue;
+use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError, Round, StopReason};
 use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing};
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;

@@ -3,8 +3,8 @@
 use super::descent::{self, Limits, Optimizer};
 use super::{NAME, Objective};
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
-use crate::learner::judge::Judge;
-use crate::learner::network::Network;
+use crate::learner::shared::flat_scorer::Network;
+use crate::learner::shared::judge::Judge;
 use crate::learner::{FitContext, LearnerError};
 use crate::loss::{MseGainConfig, RankingLoss, Reduction};
 use crate::measure::Gain;

@@ -17,13 +17,13 @@ mod most_violated;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::cost_grid;
-use super::cutting_plane::{CuttingPlanes, Risk};
-use super::linear::scores;
-use super::products::{descending, weighted_features};
 use super::registry::{self, LearnerEntry};
-use super::{FitContext, Fitted, Grid, Learner, LearnerError, checks};
 use crate::data::Dataset;
+use crate::learner::shared::linear::scores;
+use crate::learner::shared::{checks, cost_path};
+use crate::learner::solver::cutting_plane::{CuttingPlanes, Risk};
+use crate::learner::solver::vectors::{descending, weighted_features};
+use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError};
 
 const NAME: &str = "svm_map";
 
@@ -84,7 +84,7 @@ impl Learner for SvmMap {
         checks::trainable(NAME, train, validation, context)?;
         let risk = ApRisk::new(train)?;
         let SvmMapConfig { tolerance, max_steps, .. } = &self.config;
-        cost_grid::fit(NAME, &self.config, &self.costs, train, validation, context, |cost, start| {
+        cost_path::fit(NAME, &self.config, &self.costs, train, validation, context, |cost, start| {
             CuttingPlanes::new(cost).minimise(
                 start,
                 &|weights| risk.at(weights),
@@ -185,7 +185,7 @@ mod tests {
     fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
         let data = testing::random(3, 12, 3, 4);
         let risk = ApRisk::new(&data).unwrap();
-        let judge = super::super::judge::Judge::of_selection(&testing::context(None)).unwrap();
+        let judge = crate::learner::shared::judge::Judge::of_selection(&testing::context(None)).unwrap();
         let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
         for at in points {
             let here = risk.at(&at);

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::judge::Judge;
 use super::linear;
 use super::rounds::Rounds;
-use super::{FitContext, Fitted, LearnerError, Round, StopReason};
 use crate::data::Dataset;
+use crate::learner::{FitContext, Fitted, LearnerError, Round, StopReason};
 
 /// The solution of one convex problem.
 pub(crate) struct Solved {

@@ -1,7 +1,7 @@
 //! A measure with its convention, applied to the scores a learner holds.
 
-use super::{FitContext, LearnerError, Selection};
 use crate::data::Dataset;
+use crate::learner::{FitContext, LearnerError, Selection};
 use crate::measure::{Evaluator, Measure};
 
 /// A measure with its convention, checked.

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use super::judge::Judge;
-use super::{FitContext, LearnerError};
 use crate::data::Dataset;
+use crate::learner::{FitContext, LearnerError};
 use crate::loss::{LossError, LossSpec, RankingLoss};
 use crate::measure::Measure;
 

@@ -1,0 +1,6 @@
+//! Numerical work that knows nothing of rankings.
+
+pub(crate) mod bins;
+pub(crate) mod cutting_plane;
+pub(crate) mod quadratic_program;
+pub(crate) mod vectors;
