@@ -20,13 +20,14 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::registry::{self, LearnerEntry};
 use crate::data::Dataset;
+use crate::learner::entry::{self, Learner, LearnerEntry};
+use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::Rounds;
 use crate::learner::solver::bins::{Bins, MAX_BINS};
-use crate::learner::{FitContext, Fitted, Learner, LearnerError, Round, StopReason};
 use crate::ranker::{Model, Node, TreeEnsemble};
 
 const NAME: &str = "rank_boost";
@@ -38,8 +39,8 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             of Xu et al., Direct optimization of evaluation measures in learning to rank, section 6",
     takes_loss: false,
     takes_scorer: false,
-    defaults: || registry::parameters(&RankBoostConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<RankBoostConfig>(parts)?.check()?)),
+    defaults: || entry::parameters(&RankBoostConfig::default()),
+    build: |parts| Ok(Box::new(entry::decode::<RankBoostConfig>(parts)?.check()?)),
 };
 
 /// Largest edge that `alpha` is computed of: keeps it finite.

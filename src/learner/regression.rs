@@ -16,12 +16,14 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::registry::{self, LearnerEntry};
 use crate::data::Dataset;
+use crate::learner::entry::{self, Learner, LearnerEntry};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::context::{FitContext, Fitted, Round};
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::Rounds;
 use crate::learner::shared::{checks, linear};
-use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError, Round};
 use crate::loss::RankingLoss;
 use crate::measure::Gain;
 
@@ -34,8 +36,8 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and 7",
     takes_loss: false,
     takes_scorer: false,
-    defaults: || registry::parameters(&RegressionConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<RegressionConfig>(parts)?.check()?)),
+    defaults: || entry::parameters(&RegressionConfig::default()),
+    build: |parts| Ok(Box::new(entry::decode::<RegressionConfig>(parts)?.check()?)),
 };
 
 /// Configuration of [`Regression`].

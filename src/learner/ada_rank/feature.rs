@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AdaRankConfig, Directions, Member, WeakRankers, measured};
 use crate::data::Dataset;
-use crate::learner::LearnerError;
+use crate::learner::error::LearnerError;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::linear;
 use crate::ranker::Model;

@@ -34,12 +34,13 @@ pub use scorer::{Emphasis, WeakScorer};
 
 use self::feature::FeatureRankers;
 use self::scorer::ScorerRankers;
-use super::registry::{self, LearnerEntry};
 use crate::data::Dataset;
+use crate::learner::entry::{self, Learner, LearnerEntry};
+use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, Round, Selection, StopReason};
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::Rounds;
-use crate::learner::{FitContext, Fitted, Learner, LearnerError, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 
@@ -52,14 +53,14 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and Figure 6",
     takes_loss: true,
     takes_scorer: true,
-    defaults: || registry::parameters(&AdaRankConfig::default()),
+    defaults: || entry::parameters(&AdaRankConfig::default()),
     build: |parts| {
-        let config: AdaRankConfig = registry::decode(parts)?;
+        let config: AdaRankConfig = entry::decode(parts)?;
         let scorer = match (parts.loss, parts.scorer) {
             (None, None) => None,
             _ => Some(WeakScorer {
                 scorer: parts.scorer.cloned().unwrap_or_default(),
-                loss: registry::loss(parts)?.clone(),
+                loss: entry::loss(parts)?.clone(),
             }),
         };
         Ok(Box::new(config.check(scorer)?))

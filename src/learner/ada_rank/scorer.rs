@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{AdaRankConfig, Member, NAME, WeakRankers};
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::FitContext;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::{checks, linear};
-use crate::learner::{FitContext, LearnerError};
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::{Model, Parts};
 use crate::scorer::{Scorer, ScorerConfig};

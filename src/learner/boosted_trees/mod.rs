@@ -29,15 +29,16 @@ use serde::{Deserialize, Serialize};
 
 use self::objective::Objective;
 use self::tree::{Derivatives, TreeParams, grow};
-use super::registry::{self, LearnerEntry};
 use super::regression::start_gains;
 use crate::data::Dataset;
+use crate::learner::entry::{self, Learner, LearnerEntry};
+use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
 use crate::learner::shared::judge::{Judge, counted, mean};
 use crate::learner::shared::rounds::Rounds;
 use crate::learner::shared::surrogate_value::SurrogateValue;
 use crate::learner::solver::bins::{Bins, MAX_BINS};
-use crate::learner::{FitContext, Fitted, Learner, LearnerError, Round, StopReason};
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::seed::seed_for;
@@ -51,8 +52,8 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             optimization of smoothed information retrieval metrics, section 6",
     takes_loss: true,
     takes_scorer: false,
-    defaults: || registry::parameters(&BoostedTreesConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<BoostedTreesConfig>(parts)?.check(registry::loss(parts)?)?)),
+    defaults: || entry::parameters(&BoostedTreesConfig::default()),
+    build: |parts| Ok(Box::new(entry::decode::<BoostedTreesConfig>(parts)?.check(entry::loss(parts)?)?)),
 };
 
 /// Derivatives at equal scores below this share of those at scores that are labels are of a flat loss, rounded.

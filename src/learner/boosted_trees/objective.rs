@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::NAME;
 use super::tree::Derivatives;
 use crate::data::{Batcher, BatcherConfig, Dataset, Keep, RankingBatch};
-use crate::learner::LearnerError;
+use crate::learner::error::LearnerError;
 use crate::loss::{LossSpec, RankingLoss};
 use crate::measure::{Discount, Gain};
 

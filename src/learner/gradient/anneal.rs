@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::learner::LearnerError;
+use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, parameter, positive};
 use crate::loss::LossSpec;
 

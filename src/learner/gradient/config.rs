@@ -6,7 +6,7 @@ use super::Gradient;
 use super::anneal::AnnealConfig;
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::schedule::ScheduleConfig;
-use crate::learner::LearnerError;
+use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, positive};
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;

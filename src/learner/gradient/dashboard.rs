@@ -25,7 +25,8 @@ use super::metric::{RankingInput, RankingMetric};
 use super::model::{RankingBatcher, RankingModel, RankingOutput};
 use super::optimizer::OptimizerConfig;
 use crate::data::Dataset;
-use crate::learner::{LearnerError, Selection};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::Selection;
 
 type Processor = SupervisedTrainingEventProcessor<RankingModel>;
 

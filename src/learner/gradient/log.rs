@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::atomic_file;
-use crate::learner::{LearnerError, Round};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::Round;
 
 /// Name of the log in the directory of a fit.
 pub(super) const LOG_FILE: &str = "metrics.jsonl";

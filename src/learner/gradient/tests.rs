@@ -12,9 +12,9 @@ use serde_json::json;
 
 use super::*;
 use crate::data::{Normaliser, NormaliserKind, SynthConfig};
+use crate::learner::shared::context::{Interrupt, NoProgress, Selection};
 use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, StopAfter};
-use crate::learner::{Interrupt, NoProgress, Selection};
 use crate::measure::{Convention, Measure};
 
 /// Training and validation data: lists of 2 to 40 documents, 6 features.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::PermuRankConfig;
 use super::working_sets::{Query, WorkingSets};
 use crate::data::Dataset;
-use crate::learner::FitContext;
+use crate::learner::shared::context::FitContext;
 use crate::learner::shared::cost_path::Solved;
 use crate::learner::shared::linear;
 use crate::learner::solver::cutting_plane::{CuttingPlanes, Risk};

@@ -31,13 +31,15 @@ mod working_sets;
 
 use serde::{Deserialize, Serialize};
 
-use super::registry::{self, LearnerEntry};
 use crate::data::Dataset;
+use crate::learner::entry::{self, Learner, LearnerEntry};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, Round, Selection, StopReason};
 use crate::learner::shared::cost_path::{Solved, broken_off};
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::Rounds;
-use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError, Round, Selection, StopReason};
 use crate::loss::{PairAggregation, TypeTwoBound, TypeTwoLoss};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
@@ -55,10 +57,10 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, Figure 7",
     takes_loss: false,
     takes_scorer: true,
-    defaults: || registry::parameters(&PermuRankConfig::default()),
+    defaults: || entry::parameters(&PermuRankConfig::default()),
     build: |parts| {
         let scorer = parts.scorer.cloned().unwrap_or_default();
-        Ok(Box::new(registry::decode::<PermuRankConfig>(parts)?.check(&scorer)?))
+        Ok(Box::new(entry::decode::<PermuRankConfig>(parts)?.check(&scorer)?))
     },
 };
 
@@ -305,7 +307,7 @@ impl PermuRank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learner::StopReason;
+    use crate::learner::shared::context::StopReason;
     use crate::learner::testing::{self, linear_weights};
 
     /// One pair of permutations, which differ by 1/2 in average precision and by `w . (-1, 1)` in `F`:

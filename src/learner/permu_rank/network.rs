@@ -5,7 +5,7 @@
 use super::PermuRankConfig;
 use super::working_sets::WorkingSets;
 use crate::data::{Dataset, RankingBatch};
-use crate::learner::FitContext;
+use crate::learner::shared::context::FitContext;
 use crate::learner::shared::cost_path::Solved;
 use crate::learner::shared::flat_scorer::Network;
 use crate::learner::solver::vectors::{add_scaled, dot};

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::search::Target;
 use super::{NAME, Pairs};
 use crate::data::Dataset;
-use crate::learner::LearnerError;
+use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::loss::PermutationSet;
 use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};

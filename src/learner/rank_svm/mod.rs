@@ -23,11 +23,13 @@ mod risk;
 
 use serde::{Deserialize, Serialize};
 
-use super::registry::{self, LearnerEntry};
 use crate::data::Dataset;
+use crate::learner::entry::{self, Learner, LearnerEntry};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::context::{FitContext, Fitted};
 use crate::learner::shared::{checks, cost_path};
 use crate::learner::solver::cutting_plane::CuttingPlanes;
-use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError};
 use risk::PairRisk;
 
 const NAME: &str = "rank_svm";
@@ -38,8 +40,8 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Joachims, Optimizing search engines using clickthrough data",
     takes_loss: false,
     takes_scorer: false,
-    defaults: || registry::parameters(&RankSvmConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<RankSvmConfig>(parts)?.check()?)),
+    defaults: || entry::parameters(&RankSvmConfig::default()),
+    build: |parts| Ok(Box::new(entry::decode::<RankSvmConfig>(parts)?.check()?)),
 };
 
 /// The loss of a pair with score difference `t`.
@@ -141,8 +143,8 @@ impl Learner for RankSvm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learner::shared::context::{Interrupt, StopReason};
     use crate::learner::testing::{self, linear_weights};
-    use crate::learner::{Interrupt, StopReason};
 
     const LOSSES: [RankSvmLoss; 2] = [RankSvmLoss::Hinge, RankSvmLoss::SquaredHinge];
 

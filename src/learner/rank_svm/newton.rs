@@ -3,7 +3,7 @@
 //! optimum.
 
 use super::risk::{PairRisk, SquaredHinge};
-use crate::learner::Interrupt;
+use crate::learner::shared::context::Interrupt;
 use crate::learner::shared::cost_path::Solved;
 use crate::learner::solver::vectors::{add_scaled, dot};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks;
-use crate::learner::LearnerError;
+use crate::learner::error::LearnerError;
 
 /// One value, or the values to choose from on validation data: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
+use super::context::FitContext;
 use super::judge::Judge;
 use crate::data::Dataset;
-use crate::learner::{FitContext, LearnerError};
+use crate::learner::error::LearnerError;
 use crate::loss::{LossError, LossSpec, RankingLoss};
 use crate::measure::Measure;
 

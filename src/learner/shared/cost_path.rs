@@ -3,11 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::context::{FitContext, Fitted, Round, StopReason};
 use super::judge::Judge;
 use super::linear;
 use super::rounds::Rounds;
 use crate::data::Dataset;
-use crate::learner::{FitContext, Fitted, LearnerError, Round, StopReason};
+use crate::learner::error::LearnerError;
 
 /// The solution of one convex problem.
 pub(crate) struct Solved {

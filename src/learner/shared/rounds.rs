@@ -24,9 +24,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::context::{FitContext, Fitted, Round, StopReason};
 use crate::atomic_file;
 use crate::data::Dataset;
-use crate::learner::{FitContext, Fitted, LearnerError, Round, StopReason};
+use crate::learner::error::LearnerError;
 use crate::ranker::Model;
 use crate::text::hexadecimal;
 

@@ -10,7 +10,7 @@ use argmin::solver::quasinewton::LBFGS;
 use serde::{Deserialize, Serialize};
 
 use super::{NAME, Objective};
-use crate::learner::LearnerError;
+use crate::learner::error::LearnerError;
 use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::loss::RankingLoss;
 

@@ -8,7 +8,7 @@ use super::kernel::KernelMap;
 use super::surrogate::Lists;
 use super::{NAME, Objective};
 use crate::data::Dataset;
-use crate::learner::LearnerError;
+use crate::learner::error::LearnerError;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::linear;
 use crate::learner::solver::vectors::weighted_features;

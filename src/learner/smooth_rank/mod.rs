@@ -27,14 +27,16 @@ use serde::{Deserialize, Serialize};
 
 pub use descent::Optimizer;
 
-use super::registry::{self, LearnerEntry};
 use super::regression::{NormalEquations, balanced_weights, start_gain, start_gains};
 use crate::data::Dataset;
+use crate::learner::entry::{self, Learner, LearnerEntry};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
 use crate::learner::shared::judge::{Judge, counted, mean};
 use crate::learner::shared::rounds::Rounds;
 use crate::learner::shared::surrogate_value::SurrogateValue;
-use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError, Round, StopReason};
 use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing};
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
@@ -51,11 +53,11 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Algorithm 1",
     takes_loss: true,
     takes_scorer: true,
-    defaults: || registry::parameters(&SmoothRankConfig::default()),
+    defaults: || entry::parameters(&SmoothRankConfig::default()),
     build: |parts| {
         let loss = parts.loss.cloned().unwrap_or_else(default_loss);
         let scorer = parts.scorer.cloned().unwrap_or_default();
-        Ok(Box::new(registry::decode::<SmoothRankConfig>(parts)?.check(&loss, &scorer)?))
+        Ok(Box::new(entry::decode::<SmoothRankConfig>(parts)?.check(&loss, &scorer)?))
     },
 };
 

@@ -3,9 +3,10 @@
 use super::descent::{self, Limits, Optimizer};
 use super::{NAME, Objective};
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::FitContext;
 use crate::learner::shared::flat_scorer::Network;
 use crate::learner::shared::judge::Judge;
-use crate::learner::{FitContext, LearnerError};
 use crate::loss::{MseGainConfig, RankingLoss, Reduction};
 use crate::measure::Gain;
 use crate::ranker::Model;

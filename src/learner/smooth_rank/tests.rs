@@ -1,7 +1,7 @@
 //! The learner as a whole: gradients, descent, annealing, limits, reproducibility, refusals.
 
 use super::*;
-use crate::learner::StopReason;
+use crate::learner::shared::context::StopReason;
 use crate::learner::testing::{self, linear_weights};
 
 const SURROGATES: [&str; 4] = ["smooth_ndcg", "smooth_ap_indicator", "smooth_ap_rank", "approx_ndcg"];

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::quadratic_program::{self, Plane};
 use super::vectors::{add_scaled, dot};
-use crate::learner::Interrupt;
+use crate::learner::shared::context::Interrupt;
 use crate::learner::shared::cost_path::Solved;
 
 /// Evaluations of the risk along one segment.

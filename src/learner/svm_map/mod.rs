@@ -17,13 +17,15 @@ mod most_violated;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::registry::{self, LearnerEntry};
 use crate::data::Dataset;
+use crate::learner::entry::{self, Learner, LearnerEntry};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::context::{FitContext, Fitted};
 use crate::learner::shared::linear::scores;
 use crate::learner::shared::{checks, cost_path};
 use crate::learner::solver::cutting_plane::{CuttingPlanes, Risk};
 use crate::learner::solver::vectors::{descending, weighted_features};
-use crate::learner::{FitContext, Fitted, Grid, Learner, LearnerError};
 
 const NAME: &str = "svm_map";
 
@@ -33,8 +35,8 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Yue, Finley, Radlinski and Joachims, A support vector method for optimizing average precision",
     takes_loss: false,
     takes_scorer: false,
-    defaults: || registry::parameters(&SvmMapConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<SvmMapConfig>(parts)?.check()?)),
+    defaults: || entry::parameters(&SvmMapConfig::default()),
+    build: |parts| Ok(Box::new(entry::decode::<SvmMapConfig>(parts)?.check()?)),
 };
 
 /// Configuration of [`SvmMap`].
@@ -166,8 +168,8 @@ impl Query {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learner::shared::context::{Interrupt, StopReason};
     use crate::learner::testing::{self, linear_weights};
-    use crate::learner::{Interrupt, StopReason};
 
     /// One inverted pair loses 1/2 and has the margin `2 w . d`, `d = (-1, 1)`: `w = 2 min(C, 1/16) d`.
     #[test]
