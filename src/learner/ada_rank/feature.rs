@@ -4,7 +4,8 @@ use burn::tensor::Device;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{AdaRankConfig, Directions, Member, WeakRankers, measured};
+use super::config::{AdaRankConfig, Directions};
+use super::weak::{Member, WeakRankers, measured};
 use crate::data::Dataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::judge::Judge;

@@ -1,8 +1,16 @@
+//! What AdaRank promises, on small data.
+
 use proptest::prelude::*;
 
-use super::*;
+use super::config::{AdaRank, AdaRankConfig, Directions, Emphasis, WeakScorer};
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::shared::context::{Fitted, Round, StopReason};
+use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
+use crate::measure::Measure;
+use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 
 fn figure(round: &Round, name: &str) -> f64 {

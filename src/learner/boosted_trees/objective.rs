@@ -9,7 +9,7 @@ use burn::tensor::{Bool, Device, Tensor, TensorData};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::NAME;
+use super::config::NAME;
 use super::tree::Derivatives;
 use crate::data::{Batcher, BatcherConfig, Dataset, Keep, RankingBatch};
 use crate::learner::error::LearnerError;

@@ -1,5 +1,13 @@
-use super::*;
+//! What boosted trees promise, on small data.
+
+use super::config::BoostedTreesConfig;
+use super::fit::towards_gains;
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::shared::context::{Fitted, StopReason};
 use crate::learner::testing::{self, dataset};
+use crate::loss::LossSpec;
+use crate::ranker::Model;
 
 /// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
 fn exclusive_or() -> Dataset {

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Gradient;
 use super::anneal::AnnealConfig;
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::schedule::ScheduleConfig;
@@ -10,6 +9,8 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, positive};
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;
+
+pub(super) const NAME: &str = "gradient";
 
 /// Configuration of [`Gradient`](super::Gradient). Every key has a default.
 ///
@@ -92,6 +93,24 @@ impl GradientConfig {
             }
         }
         Ok(Gradient { config: self.clone(), scorer: scorer.clone(), loss: loss.clone() })
+    }
+}
+
+/// Trains a scorer by gradient descent on a differentiable loss.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gradient {
+    pub(super) config: GradientConfig,
+    pub(super) scorer: ScorerConfig,
+    pub(super) loss: LossSpec,
+}
+
+impl Gradient {
+    /// A checked learner: [`GradientConfig::check`].
+    ///
+    /// # Errors
+    /// The first invalid parameter of learner, scorer or loss, by its key.
+    pub fn new(config: GradientConfig, scorer: ScorerConfig, loss: LossSpec) -> Result<Self, LearnerError> {
+        config.check(&scorer, &loss)
     }
 }
 

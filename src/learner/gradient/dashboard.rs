@@ -20,7 +20,7 @@ use burn::train::{
     SupervisedTrainingEventProcessor, TrainLoader, TrainingComponents, TrainingItem, TrainingStrategy, ValidLoader,
 };
 
-use super::NAME;
+use super::config::NAME;
 use super::metric::{RankingInput, RankingMetric};
 use super::model::{RankingBatcher, RankingModel, RankingOutput};
 use super::optimizer::OptimizerConfig;

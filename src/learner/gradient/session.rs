@@ -12,10 +12,9 @@ use burn::store::{ModuleRecord, RecordError};
 use burn::tensor::{Bytes, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::NAME;
 use super::anneal::AnnealState;
 use super::batches::Batches;
-use super::config::GradientConfig;
+use super::config::{GradientConfig, NAME};
 use super::model::{RankingModel, TrainingBatch};
 use super::noise::Noise;
 use crate::data::Dataset;

@@ -3,7 +3,8 @@
 
 use rayon::prelude::*;
 
-use super::PermuRankConfig;
+use super::bound::Bound;
+use super::config::PermuRankConfig;
 use super::working_sets::{Query, WorkingSets};
 use crate::data::Dataset;
 use crate::learner::shared::context::FitContext;
@@ -49,7 +50,7 @@ impl<'a> LinearBound<'a> {
     }
 }
 
-impl super::Bound for LinearBound<'_> {
+impl Bound for LinearBound<'_> {
     fn start(&self) -> Vec<f64> {
         vec![0.0; self.data.feature_count]
     }
@@ -140,7 +141,7 @@ mod tests {
     use burn::tensor::{DType, Device, Tensor, TensorData};
 
     use super::*;
-    use crate::learner::permu_rank::Pairs;
+    use crate::learner::permu_rank::config::Pairs;
     use crate::learner::testing;
     use crate::loss::TypeTwoBound;
     use crate::measure::Convention;

@@ -20,7 +20,7 @@
 
 use std::cmp::Reverse;
 
-use super::Pairs;
+use super::config::Pairs;
 use crate::learner::solver::vectors::descending;
 use crate::loss::{PermutationSet, level_score_coefficients, score_coefficients};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::config::{NAME, Pairs};
 use super::search::Target;
-use super::{NAME, Pairs};
 use crate::data::Dataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;

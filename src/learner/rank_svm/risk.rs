@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::PairWeighting;
+use super::config::PairWeighting;
 use super::pairs::{Active, Levels};
 use crate::data::Dataset;
 use crate::learner::shared::linear::scores;

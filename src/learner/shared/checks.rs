@@ -106,6 +106,17 @@ pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     matches!(measure, Measure::Dcg(_) | Measure::KendallTau)
 }
 
+/// Refuses a measure whose values leave `[0, 1]`: on any data, or on the data at hand.
+pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
+    let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
+    if outside.is_some() || leaves_unit_interval(measure) {
+        let seen = outside.map(|value| format!(" (a query has {value})")).unwrap_or_default();
+        let expected = format!("a measure with values in [0, 1], such as ndcg@10 or map{seen}");
+        return Err(parameter("measure", measure, expected));
+    }
+    Ok(())
+}
+
 /// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it for want of a measure of its
 /// own.
 pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {

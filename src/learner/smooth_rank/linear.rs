@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use burn::tensor::Device;
 
+use super::config::NAME;
 use super::kernel::KernelMap;
+use super::objective::Objective;
 use super::surrogate::Lists;
-use super::{NAME, Objective};
 use crate::data::Dataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::judge::Judge;

@@ -1,7 +1,8 @@
 //! Scores of any scorer, by automatic differentiation.
 
-use super::descent::{self, Limits, Optimizer};
-use super::{NAME, Objective};
+use super::config::{NAME, Optimizer};
+use super::descent::{self, Limits};
+use super::objective::Objective;
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;

@@ -1,8 +1,21 @@
-//! The learner as a whole: gradients, descent, annealing, limits, reproducibility, refusals.
+//! What SmoothRank promises, on small data.
 
-use super::*;
+use std::borrow::Cow;
+
+use super::config::{Optimizer, SmoothRankConfig, default_loss};
+use super::descent::{self, Limits};
+use super::linear::LinearObjective;
+use super::objective::Objective;
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::context::StopReason;
+use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, linear_weights};
+use crate::loss::{LossSpec, RankingLoss};
+use crate::ranker::Model;
+use crate::scorer::ScorerConfig;
 
 const SURROGATES: [&str; 4] = ["smooth_ndcg", "smooth_ap_indicator", "smooth_ap_rank", "approx_ndcg"];
 

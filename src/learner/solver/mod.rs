@@ -2,5 +2,6 @@
 
 pub(crate) mod bins;
 pub(crate) mod cutting_plane;
+pub(crate) mod normal_equations;
 pub(crate) mod quadratic_program;
 pub(crate) mod vectors;
