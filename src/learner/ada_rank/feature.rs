@@ -103,7 +103,7 @@ impl WeakRankers for FeatureRankers {
         vec![("feature".into(), (ranker.feature + 1) as f64), ("direction".into(), ranker.direction)]
     }
 
-    fn model(&self, members: Vec<Member<FeatureRanker>>) -> Result<Model, LearnerError> {
+    fn model(&self, members: &[Member<FeatureRanker>]) -> Result<Model, LearnerError> {
         let mut weights = vec![0.0; self.feature_count];
         for Member { alpha, ranker } in members {
             weights[ranker.feature] += alpha * ranker.direction;

@@ -1,5 +1,7 @@
 //! The rounds of AdaRank.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::config::{AdaRank, NAME};
@@ -9,10 +11,12 @@ use super::weak::{Member, WeakRankers, measured};
 use crate::data::Dataset;
 use crate::learner::entry::Learner;
 use crate::learner::error::LearnerError;
+use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{FitContext, Fitted, Round, Selection, StopReason};
-use crate::learner::shared::judge::Judge;
-use crate::learner::shared::rounds::Rounds;
+use crate::learner::shared::judge::{Judge, mean};
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::ranker::Model;
 
 /// Largest `phi` that `alpha` is computed of: keeps it finite.
 const LARGEST_PHI: f64 = 1.0 - 1e-12;
@@ -28,24 +32,6 @@ struct State<R> {
     bound_gap: f64,
 }
 
-/// `f_t` on one dataset.
-struct Combined<'a> {
-    data: &'a Dataset,
-    scores: Vec<f64>,
-}
-
-impl<'a> Combined<'a> {
-    fn new(data: &'a Dataset) -> Self {
-        Self { data, scores: vec![0.0; data.documents()] }
-    }
-
-    fn add<W: WeakRankers>(&mut self, weak: &W, member: &Member<W::Ranker>) -> Result<(), LearnerError> {
-        let added = weak.scores(&member.ranker, self.data)?;
-        self.scores.iter_mut().zip(added).for_each(|(score, h)| *score += member.alpha * h);
-        Ok(())
-    }
-}
-
 /// `exp(-E)`, normalised.
 fn distribution(values: &[f64]) -> Vec<f64> {
     let weights: Vec<f64> = values.iter().map(|value| (-value).exp()).collect();
@@ -53,93 +39,114 @@ fn distribution(values: &[f64]) -> Vec<f64> {
     weights.iter().map(|weight| weight / total).collect()
 }
 
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
-    values.sum::<f64>() / count
+/// `f_t` under way, over one family of weak rankers.
+struct Boosting<'a, W> {
+    learner: &'a AdaRank,
+    weak: W,
+    /// Takes `E`.
+    judge: &'a Judge,
+    train: &'a Dataset,
+    scores: Additive<'a>,
+    /// `E(f_t, q)` of every query that counts.
+    values: Vec<f64>,
+}
+
+impl<W: WeakRankers> Boosting<'_, W> {
+    fn add(&mut self, member: &Member<W::Ranker>) -> Result<(), LearnerError> {
+        self.scores.add(|data, scores| {
+            let added = self.weak.scores(&member.ranker, data)?;
+            scores.iter_mut().zip(added).for_each(|(score, h)| *score += member.alpha * h);
+            Ok(())
+        })
+    }
+}
+
+impl<W: WeakRankers> Iterative for Boosting<'_, W> {
+    type State = State<W::Ranker>;
+
+    fn initial(&self) -> Self::State {
+        State { members: Vec::new(), bound_gap: 1.0 }
+    }
+
+    fn resume(&mut self, state: &mut Self::State, _: &History) -> Result<(), LearnerError> {
+        state.members.iter().try_for_each(|member| self.add(member))?;
+        self.values = measured(self.judge, self.train, self.scores.on_train())?;
+        if state.members.is_empty() {
+            self.values.fill(0.0);
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError> {
+        if self.learner.without_progress(history.rounds()) {
+            return Ok(Step::End(StopReason::Converged));
+        }
+        let weights = distribution(&self.values);
+        let Some(ranker) = self.weak.choose(&weights, history.next(), &state.members)? else {
+            return Ok(Step::End(StopReason::Converged));
+        };
+        let weak_values = self.weak.values(&ranker, self.judge, self.train)?;
+        let phi: f64 = weights.iter().zip(&weak_values).map(|(weight, value)| weight * value).sum();
+        if phi <= 0.0 {
+            let reason = format!(
+                "the best weak ranker of round {} has {} 0 on every query: choose another learner.measure",
+                history.next(),
+                self.judge.measure()
+            );
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
+        let capped = phi.min(LARGEST_PHI);
+        let member = Member { alpha: capped.atanh(), ranker };
+        self.add(&member)?;
+        let values = measured(self.judge, self.train, self.scores.on_train())?;
+        let before = std::mem::replace(&mut self.values, values);
+        let delta = (0..before.len())
+            .map(|q| self.values[q] - before[q] - member.alpha * weak_values[q])
+            .fold(f64::INFINITY, f64::min);
+        let gap = state.bound_gap * (-delta).exp() * (1.0 - capped * capped).sqrt();
+        // A bound that says nothing may outgrow f64 in many rounds.
+        state.bound_gap = gap.min(f64::MAX);
+        let mut figures = self.weak.figures(&member.ranker);
+        figures.push(("alpha".into(), member.alpha));
+        figures.push(("phi".into(), phi));
+        figures.push((self.judge.measure().to_string(), average(&self.values)));
+        figures.push((BOUND.into(), 1.0 - state.bound_gap));
+        state.members.push(member);
+        let objective = self.values.iter().map(|value| (-value).exp()).collect::<Vec<f64>>();
+        Ok(Step::Made(Made::new(average(&objective), figures)))
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.scores.on(set).into()))
+    }
+
+    fn recorded(&mut self, _: &Recorded, state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+        let whole = state.members.last().is_some_and(|member| member.alpha >= LARGEST_PHI.atanh());
+        Ok(whole.then_some(StopReason::Converged))
+    }
+
+    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError> {
+        self.weak.model(&state.members[..best_round])
+    }
+}
+
+/// The mean; NaN of nothing.
+fn average(values: &[f64]) -> f64 {
+    mean(values).unwrap_or(f64::NAN)
 }
 
 impl AdaRank {
     fn boost<W: WeakRankers>(
         &self,
-        weak: &W,
+        weak: W,
         judge: &Judge,
         train: &Dataset,
         validation: Option<&Dataset>,
-        context: &FitContext,
+        rounds: Rounds,
     ) -> Result<Fitted, LearnerError> {
-        let selection = Judge::of_selection(context)?;
-        let start = || State { members: Vec::new(), bound_gap: 1.0 };
-        let limit = Some(self.config.rounds);
-        let mut rounds = Rounds::start(NAME, &(&self.config, &self.scorer), train, validation, limit, context, start)?;
-        let mut on_train = Combined::new(train);
-        let mut on_validation = validation.map(Combined::new);
-        for member in &rounds.state.members {
-            on_train.add(weak, member)?;
-            on_validation.as_mut().map(|combined| combined.add(weak, member)).transpose()?;
-        }
-        let mut values = measured(judge, train, &on_train.scores)?;
-        if rounds.state.members.is_empty() {
-            values.fill(0.0);
-        }
-        let stop = loop {
-            if let Some(stop) = rounds.stop() {
-                break stop;
-            }
-            if self.without_progress(rounds.history()) {
-                break StopReason::Converged;
-            }
-            let weights = distribution(&values);
-            let Some(ranker) = weak.choose(&weights, rounds.next(), &rounds.state.members)? else {
-                break StopReason::Converged;
-            };
-            let weak_values = weak.values(&ranker, judge, train)?;
-            let phi: f64 = weights.iter().zip(&weak_values).map(|(weight, value)| weight * value).sum();
-            if phi <= 0.0 {
-                let reason = format!(
-                    "the best weak ranker of round {} has {} 0 on every query: choose another learner.measure",
-                    rounds.next(),
-                    judge.measure()
-                );
-                return Err(LearnerError::Data { learner: NAME, reason });
-            }
-            let capped = phi.min(LARGEST_PHI);
-            let member = Member { alpha: capped.atanh(), ranker };
-            on_train.add(weak, &member)?;
-            on_validation.as_mut().map(|combined| combined.add(weak, &member)).transpose()?;
-
-            let before = std::mem::replace(&mut values, measured(judge, train, &on_train.scores)?);
-            let delta = (0..values.len())
-                .map(|q| values[q] - before[q] - member.alpha * weak_values[q])
-                .fold(f64::INFINITY, f64::min);
-            let gap = rounds.state.bound_gap * (-delta).exp() * (1.0 - capped * capped).sqrt();
-            // A bound that says nothing may outgrow f64 in many rounds.
-            rounds.state.bound_gap = gap.min(f64::MAX);
-            let mut figures = weak.figures(&member.ranker);
-            figures.push(("alpha".into(), member.alpha));
-            figures.push(("phi".into(), phi));
-            figures.push((judge.measure().to_string(), mean(values.iter().copied())));
-            figures.push((BOUND.into(), 1.0 - rounds.state.bound_gap));
-            rounds.state.members.push(member);
-            rounds.record(Round {
-                round: rounds.next(),
-                objective: mean(values.iter().map(|value| (-value).exp())),
-                train: selection.mean(train, &on_train.scores)?,
-                validation: on_validation
-                    .as_ref()
-                    .map(|combined| selection.mean(combined.data, &combined.scores))
-                    .transpose()?
-                    .flatten(),
-                figures,
-            });
-            rounds.save_when_due()?;
-            if phi >= LARGEST_PHI {
-                break StopReason::Converged;
-            }
-        };
-        rounds.finish(stop, |mut state, best_round| {
-            state.members.truncate(best_round);
-            weak.model(state.members)
-        })
+        let (scores, values) = (Additive::new(train, validation), Vec::new());
+        let mut boosting = Boosting { learner: self, weak, judge, train, scores, values };
+        rounds.most(self.config.rounds).drive(&(&self.config, &self.scorer), &mut boosting)
     }
 
     /// Whether the objective did not sink in the last `patience` rounds.
@@ -158,7 +165,7 @@ impl Learner for AdaRank {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context)?;
+        let rounds = Rounds::new(NAME, train, validation, context)?;
         if self.config.measure.is_none() {
             checks::bounded_selection(NAME, context.selection.measure)?;
         }
@@ -170,11 +177,11 @@ impl Learner for AdaRank {
         match &self.scorer {
             None => {
                 let weak = FeatureRankers::new(&self.config, &judge, train, &context.device)?;
-                self.boost(&weak, &judge, train, validation, context)
+                self.boost(weak, &judge, train, validation, rounds)
             }
             Some(scorer) => {
                 let weak = ScorerRankers::new(&self.config, scorer, &judge, train, context)?;
-                self.boost(&weak, &judge, train, validation, context)
+                self.boost(weak, &judge, train, validation, rounds)
             }
         }
     }

@@ -153,7 +153,7 @@ impl WeakRankers for ScorerRankers<'_> {
         Vec::new()
     }
 
-    fn model(&self, members: Vec<Member<ScorerRanker>>) -> Result<Model, LearnerError> {
+    fn model(&self, members: &[Member<ScorerRanker>]) -> Result<Model, LearnerError> {
         let weighted =
             |member: &Member<ScorerRanker>| Ok((member.alpha * member.ranker.scale, self.build(&member.ranker)?));
         let weighted: Vec<(f64, Scorer)> = members.iter().map(weighted).collect::<Result<_, LearnerError>>()?;

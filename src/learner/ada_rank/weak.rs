@@ -34,7 +34,7 @@ pub(super) trait WeakRankers {
     fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
 
     /// The model `sum_t alpha_t h_t`.
-    fn model(&self, members: Vec<Member<Self::Ranker>>) -> Result<Model, LearnerError>;
+    fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model, LearnerError>;
 }
 
 /// A weak ranker with its weight.

@@ -1,22 +1,23 @@
 //! The rounds of boosted trees.
 
+use std::borrow::Cow;
+
 use rand::SeedableRng;
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::config::{BoostedTrees, NAME};
+use super::config::{BoostedTrees, BoostedTreesConfig, NAME};
 use super::objective::Objective;
 use super::tree::{Derivatives, grow};
 use crate::data::Dataset;
 use crate::learner::entry::Learner;
 use crate::learner::error::LearnerError;
+use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
-use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::gains::start_gains;
-use crate::learner::shared::judge::{Judge, counted, mean};
-use crate::learner::shared::rounds::Rounds;
-use crate::learner::shared::surrogate_value::SurrogateValue;
+use crate::learner::shared::rounds::{History, Iterative, Made, Rounds, Set, Step};
 use crate::learner::solver::bins::Bins;
 use crate::loss::RankingLoss;
 use crate::ranker::{Model, Node, TreeEnsemble};
@@ -55,13 +56,6 @@ pub(super) fn towards_gains(train: &Dataset, loss: &dyn RankingLoss) -> Result<D
     Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
 }
 
-/// Whether the loss is as good as flat at equal scores, beside its slopes at scores that are labels.
-fn is_flat(objective: &Objective, at_zero: &Derivatives, train: &Dataset) -> bool {
-    let steepest = |derivatives: &Derivatives| derivatives.gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
-    let labels: Vec<f64> = train.labels.iter().copied().map(f64::from).collect();
-    steepest(at_zero) < FLAT * steepest(&objective.derivatives(&labels).1)
-}
-
 fn ensemble(trees: &[impl AsRef<[Node]>], features: usize) -> Result<TreeEnsemble, LearnerError> {
     let mut all = TreeEnsemble::new(features);
     for tree in trees {
@@ -70,30 +64,58 @@ fn ensemble(trees: &[impl AsRef<[Node]>], features: usize) -> Result<TreeEnsembl
     Ok(all)
 }
 
-impl BoostedTrees {
+/// The trees under way.
+struct Boosting<'a> {
+    config: &'a BoostedTreesConfig,
+    loss_name: &'a str,
+    surrogate: &'a dyn RankingLoss,
+    objective: Objective<'a>,
+    train: &'a Dataset,
+    bins: Bins,
+    seed: u64,
+    scores: Additive<'a>,
+    /// The loss and its derivatives at the scores.
+    loss: f64,
+    derivatives: Derivatives,
+}
+
+impl Boosting<'_> {
+    fn add(&mut self, tree: &[Node]) -> Result<(), LearnerError> {
+        self.scores.add(|data, scores| add(tree, scores, data))
+    }
+
+    /// Whether the loss is as good as flat at equal scores, beside its slopes at scores that are labels.
+    fn is_flat(&self) -> bool {
+        let steepest =
+            |derivatives: &Derivatives| derivatives.gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
+        let labels: Vec<f64> = self.train.labels.iter().copied().map(f64::from).collect();
+        steepest(&self.derivatives) < FLAT * steepest(&self.objective.derivatives(&labels).1)
+    }
+
     /// The documents and features that the tree of a round is fitted to, both ascending.
-    fn sample(&self, train: &Dataset, seed: u64, round: usize) -> (Vec<u32>, Vec<usize>) {
+    fn sample(&self, round: usize) -> (Vec<u32>, Vec<usize>) {
         let draw = |purpose: &str, total: usize, share: f64| {
             let count = ((total as f64 * share).round() as usize).clamp(1, total);
-            let mut rng = ChaCha8Rng::seed_from_u64(seed_for(seed, purpose, round as u64));
+            let mut rng = ChaCha8Rng::seed_from_u64(seed_for(self.seed, purpose, round as u64));
             let mut drawn = index::sample(&mut rng, total, count).into_vec();
             drawn.sort_unstable();
             drawn
         };
-        let queries = draw("boosted_trees queries", train.queries(), self.config.subsample);
-        let documents = queries.into_iter().flat_map(|q| train.range(q)).map(|d| d as u32).collect();
-        (documents, draw("boosted_trees features", train.feature_count, self.config.colsample))
+        let queries = draw("boosted_trees queries", self.train.queries(), self.config.subsample);
+        let documents = queries.into_iter().flat_map(|q| self.train.range(q)).map(|d| d as u32).collect();
+        (documents, draw("boosted_trees features", self.train.feature_count, self.config.colsample))
     }
 
     /// The step along the tree: the best power of two times the last one, if any lowers the loss.
-    fn search(&self, objective: &Objective, scores: &[f64], loss: f64, tree: &[f64], last: f64) -> Option<f64> {
+    fn search(&self, tree: &[f64], last: f64) -> Option<f64> {
         let value = |step: f64| {
-            let moved: Vec<f64> = scores.iter().zip(tree).map(|(score, value)| score + step * value).collect();
-            objective.value(&moved)
+            let moved: Vec<f64> =
+                self.scores.on_train().iter().zip(tree).map(|(score, value)| score + step * value).collect();
+            self.objective.value(&moved)
         };
         let first = |factor: f64| {
             let steps = std::iter::successors(Some(last), |step| Some(step * factor)).take(STEP_CHANGES + 1);
-            steps.map(|step| (step, value(step))).find(|(_, value)| *value < loss)
+            steps.map(|step| (step, value(step))).find(|(_, value)| *value < self.loss)
         };
         // Along a gradient a short step lowers the loss; along gains it may take a long one.
         let (mut step, mut lowest) = first(0.5).or_else(|| first(2.0))?;
@@ -110,98 +132,101 @@ impl BoostedTrees {
     }
 }
 
+impl Iterative for Boosting<'_> {
+    type State = State;
+
+    fn initial(&self) -> State {
+        State { trees: Vec::new(), step: 1.0 }
+    }
+
+    fn resume(&mut self, state: &mut State, _: &History) -> Result<(), LearnerError> {
+        state.trees.iter().try_for_each(|tree| self.add(tree))?;
+        (self.loss, self.derivatives) = self.objective.derivatives(self.scores.on_train());
+        Ok(())
+    }
+
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+        let (documents, features) = self.sample(history.next());
+        let newton = self.objective.has_curvature();
+        let flat = state.trees.is_empty() && !newton && self.is_flat();
+        let start = flat.then(|| towards_gains(self.train, self.surrogate)).transpose()?;
+        let fitted_to = start.as_ref().unwrap_or(&self.derivatives);
+        let mut tree = grow(&self.bins, documents, &features, fitted_to, &self.config.tree());
+        if tree.len() == 1 {
+            return Ok(Step::End(StopReason::Converged));
+        }
+        let mut step = 1.0;
+        if !newton {
+            let mut values = vec![0.0; self.train.documents()];
+            add(&tree, &mut values, self.train)?;
+            match self.search(&values, state.step) {
+                Some(found) => step = found,
+                None => return Ok(Step::End(StopReason::Converged)),
+            }
+        }
+        // A start is taken whole: a part of it may be no better than nothing.
+        let shrinkage = if start.is_some() { 1.0 } else { self.config.learning_rate };
+        for node in &mut tree {
+            if let Node::Leaf { value } = node {
+                *value *= shrinkage * step;
+            }
+        }
+        self.add(&tree)?;
+        (self.loss, self.derivatives) = self.objective.derivatives(self.scores.on_train());
+        if !self.loss.is_finite() {
+            let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();
+            return Err(LearnerError::Solver { learner: NAME, reason });
+        }
+        let leaves = tree.iter().filter(|node| matches!(node, Node::Leaf { .. })).count();
+        state.trees.push(tree);
+        state.step = step;
+        let losses = Some(self.loss * self.objective.queries());
+        Ok(Step::Made(Made { losses, ..Made::new(self.loss, [("leaves", leaves as f64), ("step", step)]) }))
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.scores.on(set).into()))
+    }
+
+    fn conclude(&mut self, stop: StopReason, history: &History, _: &State) -> Result<StopReason, LearnerError> {
+        if history.rounds().is_empty() && stop == StopReason::Converged {
+            let reason = format!(
+                "no tree of {} leaves with {} documents or more lowers {}: lower learner.min_documents or \
+                 learner.min_gain, or take another loss",
+                self.config.leaves, self.config.min_documents, self.loss_name
+            );
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
+        Ok(stop)
+    }
+
+    fn model(&self, state: &State, best_round: usize) -> Result<Model, LearnerError> {
+        Ok(Model::Trees(ensemble(&state.trees[..best_round], self.train.feature_count)?))
+    }
+}
+
 impl Learner for BoostedTrees {
     fn name(&self) -> &'static str {
         NAME
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context)?;
+        let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.loss.build()?;
         checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
-        let objective = Objective::new(&self.loss, train, &context.device)?;
-        let judge = Judge::of_selection(context)?;
-        let in_measure = SurrogateValue::of(&*surrogate, train)?;
-        let two_labels = (0..train.queries()).filter(|&q| train.has_two_labels(q)).count() as f64;
-        let bins = Bins::new(train, self.config.bins);
-        let parameters = (&self.config, &self.loss);
-        let limit = Some(self.config.rounds);
-        let start = || State { trees: Vec::new(), step: 1.0 };
-        let mut rounds = Rounds::start(NAME, &parameters, train, validation, limit, context, start)?;
-        let mut scores = vec![0.0; train.documents()];
-        let mut validation_scores = vec![0.0; validation.map_or(0, Dataset::documents)];
-        for tree in &rounds.state.trees {
-            add(tree, &mut scores, train)?;
-            validation.map(|data| add(tree, &mut validation_scores, data)).transpose()?;
-        }
-        let (mut loss, mut derivatives): (f64, Derivatives) = objective.derivatives(&scores);
-        let stop = loop {
-            if let Some(stop) = rounds.stop() {
-                break stop;
-            }
-            if rounds.stalled(self.config.patience) {
-                break StopReason::EarlyStopped;
-            }
-            let (documents, features) = self.sample(train, context.seed, rounds.next());
-            let flat =
-                rounds.state.trees.is_empty() && !objective.has_curvature() && is_flat(&objective, &derivatives, train);
-            let start = flat.then(|| towards_gains(train, &*surrogate)).transpose()?;
-            let fitted_to = start.as_ref().unwrap_or(&derivatives);
-            let mut tree = grow(&bins, documents, &features, fitted_to, &self.config.tree());
-            if tree.len() == 1 {
-                break StopReason::Converged;
-            }
-            let mut step = 1.0;
-            if !objective.has_curvature() {
-                let mut values = vec![0.0; train.documents()];
-                add(&tree, &mut values, train)?;
-                match self.search(&objective, &scores, loss, &values, rounds.state.step) {
-                    Some(found) => step = found,
-                    None => break StopReason::Converged,
-                }
-            }
-            // A start is taken whole: a part of it may be no better than nothing.
-            let shrinkage = if start.is_some() { 1.0 } else { self.config.learning_rate };
-            for node in &mut tree {
-                if let Node::Leaf { value } = node {
-                    *value *= shrinkage * step;
-                }
-            }
-            add(&tree, &mut scores, train)?;
-            validation.map(|data| add(&tree, &mut validation_scores, data)).transpose()?;
-            (loss, derivatives) = objective.derivatives(&scores);
-            if !loss.is_finite() {
-                let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();
-                return Err(LearnerError::Solver { learner: NAME, reason });
-            }
-            let leaves = tree.iter().filter(|node| matches!(node, Node::Leaf { .. })).count();
-            rounds.state.trees.push(tree);
-            rounds.state.step = step;
-            let mut figures = vec![("leaves".into(), leaves as f64), ("step".into(), step)];
-            let on_train = judge.values(train, &scores)?;
-            if let Some(value) = &in_measure {
-                figures.push(value.figure(loss * two_labels));
-                figures.extend(value.exact_figure(&on_train));
-            }
-            rounds.record(Round {
-                round: rounds.next(),
-                objective: loss,
-                train: mean(&counted(&on_train)),
-                validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?.flatten(),
-                figures,
-            });
-            rounds.save_when_due()?;
+        let mut boosting = Boosting {
+            config: &self.config,
+            loss_name: &self.loss.name,
+            surrogate: &*surrogate,
+            objective: Objective::new(&self.loss, train, &context.device)?,
+            train,
+            bins: Bins::new(train, self.config.bins),
+            seed: context.seed,
+            scores: Additive::new(train, validation),
+            loss: 0.0,
+            derivatives: Derivatives::default(),
         };
-        if rounds.history().is_empty() && stop == StopReason::Converged {
-            let reason = format!(
-                "no tree of {} leaves with {} documents or more lowers {}: lower learner.min_documents or learner.min_gain, \
-                 or take another loss",
-                self.config.leaves, self.config.min_documents, self.loss.name
-            );
-            return Err(LearnerError::Data { learner: NAME, reason });
-        }
-        rounds.finish(stop, |state, best_round| {
-            Ok(Model::Trees(ensemble(&state.trees[..best_round], train.feature_count)?))
-        })
+        let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(&*surrogate)?;
+        rounds.drive(&(&self.config, &self.loss), &mut boosting)
     }
 }

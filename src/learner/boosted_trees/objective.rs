@@ -38,6 +38,14 @@ impl<'a> Objective<'a> {
         matches!(self, Objective::Logistic(_))
     }
 
+    /// The queries that the loss is a mean over.
+    pub(super) fn queries(&self) -> f64 {
+        match self {
+            Objective::Surrogate(surrogate) => surrogate.queries,
+            Objective::Logistic(logistic) => logistic.queries,
+        }
+    }
+
     /// The loss.
     pub(super) fn value(&self, scores: &[f64]) -> f64 {
         match self {

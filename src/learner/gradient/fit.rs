@@ -1,27 +1,22 @@
 //! The epochs of gradient training.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use burn::train::Interrupter;
 use burn::train::renderer::tui::TuiMetricsRendererWrapper;
-use serde::{Deserialize, Serialize};
 
 use super::config::{Gradient, NAME};
 use super::dashboard::{Dashboard, Shown};
 use super::log::MetricsLog;
-use super::session::{SavedSession, Session};
+use super::session::{Outcome, SavedSession, Session};
 use crate::data::Dataset;
 use crate::learner::entry::Learner;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::checks::trainable;
-use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
-use crate::learner::shared::judge::{counted, mean};
-use crate::learner::shared::rounds::Rounds;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::judge::counted;
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::ranker::Model;
-
-/// What a fit is resumed from; absent until it is first saved.
-#[derive(Default, Serialize, Deserialize)]
-struct State(Option<SavedSession>);
 
 impl Gradient {
     /// Draws burn's dashboard where one is wanted and there is a terminal to draw on.
@@ -48,6 +43,90 @@ impl Gradient {
     }
 }
 
+/// A fit with all that accompanies it.
+struct Run<'a> {
+    learner: &'a Gradient,
+    context: &'a FitContext<'a>,
+    session: Session<'a>,
+    log: MetricsLog,
+    dashboard: Option<Dashboard>,
+    validates: bool,
+    /// The last epoch.
+    epoch: usize,
+    outcome: Outcome,
+}
+
+impl Run<'_> {
+    /// Gives the terminal back.
+    fn end_dashboard(&mut self) -> Result<(), LearnerError> {
+        self.dashboard.take().map_or(Ok(()), Dashboard::end)
+    }
+}
+
+impl Iterative for Run<'_> {
+    /// Absent until it is first saved.
+    type State = Option<SavedSession>;
+
+    fn initial(&self) -> Self::State {
+        None
+    }
+
+    fn resume(&mut self, state: &mut Self::State, history: &History) -> Result<(), LearnerError> {
+        state.take().map_or(Ok(()), |saved| self.session.restore(saved))?;
+        self.log = MetricsLog::open(self.context.directory, history.rounds())?;
+        self.dashboard = self.learner.dashboard(&self.session, self.context, history.next())?;
+        Ok(())
+    }
+
+    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
+        if self.dashboard.as_ref().is_some_and(Dashboard::stop_requested) {
+            return Ok(Step::End(StopReason::Interrupted));
+        }
+        self.epoch = history.next();
+        self.outcome = self.session.epoch(self.epoch)?;
+        let Outcome { sum, queries, figures, .. } = &mut self.outcome;
+        let made = Made::new(*sum / *queries as f64, std::mem::take(figures));
+        Ok(Step::Made(Made { losses: Some(*sum), ..made }))
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        if set == Set::Training && !self.learner.measures_train(self.epoch, self.validates) {
+            return Ok(None);
+        }
+        Ok(self.session.scores(set, self.epoch)?.map(Cow::Owned))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, _: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+        self.log.write(recorded.round)?;
+        self.session.close_epoch(recorded.improved);
+        if let Some(dashboard) = &mut self.dashboard {
+            dashboard.show(Shown {
+                epoch: self.epoch,
+                steps: self.outcome.steps,
+                loss: recorded.round.objective,
+                learning_rate: self.outcome.learning_rate,
+                train: recorded.on_train.map(counted).as_deref(),
+                validation: recorded.on_validation.map(counted).as_deref(),
+            })?;
+        }
+        Ok(None)
+    }
+
+    fn store(&self, state: &mut Self::State) -> Result<(), LearnerError> {
+        *state = Some(self.session.save()?);
+        Ok(())
+    }
+
+    fn conclude(&mut self, stop: StopReason, _: &History, _: &Self::State) -> Result<StopReason, LearnerError> {
+        self.end_dashboard()?;
+        Ok(stop)
+    }
+
+    fn model(&self, _: &Self::State, _: usize) -> Result<Model, LearnerError> {
+        Ok(Model::Scorer(self.session.best().clone()))
+    }
+}
+
 impl Learner for Gradient {
     fn name(&self) -> &'static str {
         NAME
@@ -58,87 +137,23 @@ impl Learner for Gradient {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        trainable(NAME, train, validation, context)?;
-        let mut session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
-        let limit = Some(self.config.epochs);
-        let mut rounds = Rounds::start(NAME, self, train, validation, limit, context, State::default)?;
-        if let Some(saved) = rounds.state.0.take() {
-            session.restore(saved)?;
-        }
-        let log = MetricsLog::open(context.directory, rounds.history())?;
-        let dashboard = self.dashboard(&session, context, rounds.next())?;
-        let mut run = Run { learner: self, session, rounds, log, dashboard, validates: validation.is_some() };
-        let stop = run.run_all_epochs();
-        // The terminal is given back first, so that an error can be read.
-        if let Some(dashboard) = run.dashboard {
-            dashboard.end()?;
-        }
-        let stop = stop?;
-        run.rounds.state = State(Some(run.session.save()?));
-        run.rounds.finish(stop, |_, _| Ok(Model::Scorer(run.session.into_best())))
-    }
-}
-
-/// A fit with all that accompanies it.
-struct Run<'a> {
-    learner: &'a Gradient,
-    session: Session<'a>,
-    rounds: Rounds<'a, State>,
-    log: MetricsLog,
-    dashboard: Option<Dashboard>,
-    validates: bool,
-}
-
-impl Run<'_> {
-    /// Trains until something stops it.
-    fn run_all_epochs(&mut self) -> Result<StopReason, LearnerError> {
-        loop {
-            if let Some(stop) = self.rounds.stop() {
-                return Ok(stop);
-            }
-            if self.rounds.stalled(self.learner.config.patience) {
-                return Ok(StopReason::EarlyStopped);
-            }
-            if self.dashboard.as_ref().is_some_and(Dashboard::stop_requested) {
-                return Ok(StopReason::Interrupted);
-            }
-            self.epoch()?;
-            if self.rounds.due() {
-                self.rounds.state = State(Some(self.session.save()?));
-                self.rounds.save_when_due()?;
-            }
-        }
-    }
-
-    /// Trains, measures and reports one epoch.
-    fn epoch(&mut self) -> Result<(), LearnerError> {
-        let epoch = self.rounds.next();
-        let mut outcome = self.session.epoch(epoch)?;
-        let train = self.learner.measures_train(epoch, self.validates).then(|| self.session.measure_train(epoch));
-        let train = train.transpose()?;
-        outcome.figures.extend(train.as_deref().and_then(|values| self.session.exact_figure(values)));
-        let train = train.as_deref().map(counted);
-        let validation = self.session.measure_validation(epoch)?.as_deref().map(counted);
-        let round = Round {
-            round: epoch,
-            objective: outcome.loss,
-            train: train.as_deref().and_then(mean),
-            validation: validation.as_deref().and_then(mean),
-            figures: outcome.figures,
+        let rounds = Rounds::new(NAME, train, validation, context)?;
+        let session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
+        let mut run = Run {
+            learner: self,
+            context,
+            session,
+            log: MetricsLog::default(),
+            dashboard: None,
+            validates: validation.is_some(),
+            epoch: 0,
+            outcome: Outcome::default(),
         };
-        self.log.write(&round)?;
-        let improved = self.rounds.record(round);
-        self.session.close_epoch(improved);
-        if let Some(dashboard) = &mut self.dashboard {
-            dashboard.show(Shown {
-                epoch,
-                steps: outcome.steps,
-                loss: outcome.loss,
-                learning_rate: outcome.learning_rate,
-                train: train.as_deref(),
-                validation: validation.as_deref(),
-            })?;
-        }
-        Ok(())
+        let loss = self.loss.build()?;
+        let rounds = rounds.most(self.config.epochs).patience(self.config.patience).beside_measure(&*loss)?;
+        let fitted = rounds.drive(self, &mut run);
+        // The terminal is given back first, so that an error can be read.
+        run.end_dashboard()?;
+        fitted
     }
 }

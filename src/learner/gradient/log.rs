@@ -12,6 +12,7 @@ use crate::learner::shared::context::Round;
 pub(super) const LOG_FILE: &str = "metrics.jsonl";
 
 /// The log, if the fit has a directory.
+#[derive(Default)]
 pub(super) struct MetricsLog(Option<(PathBuf, File)>);
 
 impl MetricsLog {

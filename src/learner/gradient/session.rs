@@ -22,8 +22,7 @@ use crate::device::root_cause;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::learnable;
 use crate::learner::shared::context::FitContext;
-use crate::learner::shared::judge::Judge;
-use crate::learner::shared::surrogate_value::SurrogateValue;
+use crate::learner::shared::rounds::Set;
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
@@ -41,14 +40,17 @@ pub(super) struct SavedSession {
 }
 
 /// What an epoch came to.
+#[derive(Default)]
 pub(super) struct Outcome {
-    /// Mean loss of the training queries, each at the weights it was met with.
-    pub(super) loss: f64,
+    /// Sum of the losses of the training queries, each at the weights it was met with.
+    pub(super) sum: f64,
+    /// Number of these queries.
+    pub(super) queries: usize,
     /// Optimiser steps.
     pub(super) steps: usize,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Learning rate, annealed parameter, surrogate.
+    /// Learning rate, annealed parameter.
     pub(super) figures: Vec<(String, f64)>,
 }
 
@@ -58,8 +60,6 @@ pub(super) struct Session<'a> {
     /// Name of the annealed parameter.
     annealed: Option<String>,
     anneal: AnnealState,
-    in_measure: Option<SurrogateValue>,
-    judge: Judge,
     seed: u64,
     batches: Batches<'a>,
     train: Prepared<'a>,
@@ -90,8 +90,6 @@ impl<'a> Session<'a> {
         Ok(Self {
             annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
             anneal: AnnealState::default(),
-            in_measure: SurrogateValue::of(&*built, train)?,
-            judge: Judge::of_selection(context)?,
             seed: context.seed,
             train: Prepared::new(train, &best, &context.device),
             validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
@@ -142,8 +140,7 @@ impl<'a> Session<'a> {
         figures.insert(0, ("learning_rate".to_string(), learning_rate));
         let queries: usize = steps.iter().map(Vec::len).sum();
         let sum: f64 = losses.iter().sum();
-        figures.extend(self.in_measure.as_ref().map(|value| value.figure(sum)));
-        Ok(Outcome { loss: sum / queries as f64, steps: steps.len(), learning_rate, figures })
+        Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
     }
 
     /// Sum of the losses of a step, and the gradients of their mean.
@@ -181,27 +178,18 @@ impl<'a> Session<'a> {
         Ok((loss, grads))
     }
 
-    /// The selection measure of each training query, `None` where it does not count.
-    pub(super) fn measure_train(&self, epoch: usize) -> Result<Vec<Option<f64>>, LearnerError> {
-        self.measure(&self.train, epoch, "training")
-    }
-
-    /// The selection measure beside the surrogate, from that of each training query.
-    pub(super) fn exact_figure(&self, on_train: &[Option<f64>]) -> Option<(String, f64)> {
-        self.in_measure.as_ref()?.exact_figure(on_train)
-    }
-
-    /// The selection measure of each validation query, `None` where it does not count; nothing without validation data.
-    pub(super) fn measure_validation(&self, epoch: usize) -> Result<Option<Vec<Option<f64>>>, LearnerError> {
-        self.validation.as_ref().map(|data| self.measure(data, epoch, "validation")).transpose()
-    }
-
-    fn measure(&self, data: &Prepared, epoch: usize, name: &str) -> Result<Vec<Option<f64>>, LearnerError> {
+    /// The scores of the documents of a set after an epoch; nothing without validation data.
+    pub(super) fn scores(&self, set: Set, epoch: usize) -> Result<Option<Vec<f64>>, LearnerError> {
+        let (data, name) = match set {
+            Set::Training => (Some(&self.train), "training"),
+            Set::Validation => (self.validation.as_ref(), "validation"),
+        };
+        let Some(data) = data else { return Ok(None) };
         let scores = data.scores(&self.model.scorer.valid());
         if !scores.iter().all(|score| score.is_finite()) {
             return Err(self.diverged(format!("after epoch {epoch} the scores of the {name} data are not finite")));
         }
-        self.judge.values_of_model(data.data(), &scores)
+        Ok(Some(scores.into_iter().map(f64::from).collect()))
     }
 
     /// Says which batch was the largest: most devices that fail want memory.
@@ -238,8 +226,8 @@ impl<'a> Session<'a> {
     }
 
     /// The scorer of the best epoch.
-    pub(super) fn into_best(self) -> Scorer {
-        self.best
+    pub(super) fn best(&self) -> &Scorer {
+        &self.best
     }
 
     /// All that the fit is continued from.

@@ -2,7 +2,7 @@
 
 use super::working_sets::WorkingSets;
 use crate::data::Dataset;
-use crate::learner::shared::cost_path::Solved;
+use crate::learner::solver::solved::Solved;
 use crate::ranker::Model;
 
 /// A scorer and how it minimises the bound over given working sets.

@@ -1,5 +1,7 @@
 //! The rounds of PermuRank.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::bound::Bound;
@@ -11,10 +13,10 @@ use crate::data::Dataset;
 use crate::learner::entry::Learner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::learner::shared::context::{FitContext, Fitted, Round, Selection, StopReason};
-use crate::learner::shared::cost_path::broken_off;
-use crate::learner::shared::judge::Judge;
-use crate::learner::shared::rounds::Rounds;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::cost_path::Attempt;
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use crate::seed::seed_for;
 
@@ -30,13 +32,126 @@ struct State {
     all_stable: bool,
 }
 
-impl PermuRank {
-    /// The measure `E` with its convention.
-    fn selection(&self, context: &FitContext) -> Selection {
-        Selection {
-            measure: self.config.measure.unwrap_or(context.selection.measure),
-            convention: self.config.convention.clone().unwrap_or_else(|| context.selection.convention.clone()),
+/// Minimises the bound and enlarges the working sets by turns (Figure 7).
+struct Alternation<'a, B> {
+    learner: &'a PermuRank,
+    bound: B,
+    train: &'a Dataset,
+    context: &'a FitContext<'a>,
+    start: Vec<f64>,
+    /// The sets that every cost starts from, and those of the cost under way.
+    first: WorkingSets<'a>,
+    sets: WorkingSets<'a>,
+    /// The parameters of the last round, and whether they are within the tolerance.
+    last: (Vec<f64>, bool),
+}
+
+impl<B: Bound> Alternation<'_, B> {
+    /// Enlarges the sets at some parameters; whether none of them grew.
+    fn are_stable(&mut self, parameters: &[f64]) -> bool {
+        !self.sets.grow(&self.bound.scores(parameters, self.train))
+    }
+
+    /// Goes on to the next cost.
+    fn next_cost(&mut self, stable: bool, state: &mut State) {
+        if !stable {
+            self.context.progress.warn(&format!(
+                "{NAME}: c = {}: the working sets still grow after learner.rounds = {} rounds: raise it, or see \
+                 learner.aggregation and learner.pairs",
+                self.learner.costs[state.cost], self.learner.config.rounds
+            ));
         }
+        state.all_stable &= stable;
+        state.cost += 1;
+        state.path.clear();
+        self.sets = self.first.clone();
+        self.bound.begin(&self.sets);
+    }
+}
+
+impl<B: Bound> Iterative for Alternation<'_, B> {
+    type State = State;
+
+    fn initial(&self) -> State {
+        State { all_stable: true, ..State::default() }
+    }
+
+    fn resume(&mut self, state: &mut State, _: &History) -> Result<(), LearnerError> {
+        self.bound.begin(&self.sets);
+        // Nothing but the order of the rounds tells the sets apart, so that a resumed fit makes them again.
+        for parameters in &state.path {
+            self.are_stable(parameters);
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+        let cost = self.learner.costs[state.cost];
+        let from = state.path.last().unwrap_or(&self.start);
+        let solved = self.bound.minimise(&self.sets, cost, from);
+        let solved = match Attempt::of(NAME, cost, solved, history, self.context)? {
+            Attempt::Solved(solved) => solved,
+            Attempt::Interrupted(half) => {
+                state.best.get_or_insert(half);
+                return Ok(Step::End(StopReason::Interrupted));
+            }
+            Attempt::Failed => return Ok(Step::End(StopReason::NotConverged)),
+        };
+        let [perfect, imperfect] = self.sets.mean_sizes();
+        let figures = [("c", cost), ("perfect_permutations", perfect), ("imperfect_permutations", imperfect)];
+        let mut made = Made::new(solved.objective, figures);
+        made.figures.extend(solved.gap_figure());
+        self.last = (solved.weights, solved.converged);
+        Ok(Step::Made(made))
+    }
+
+    fn scores(&self, _: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.bound.scores(&self.last.0, data).into()))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+        let (parameters, converged) = self.last.clone();
+        if recorded.improved {
+            state.best = Some(parameters.clone());
+            state.best_converged = converged;
+        }
+        let stable = self.are_stable(&parameters);
+        state.path.push(parameters);
+        if stable || state.path.len() == self.learner.config.rounds {
+            self.next_cost(stable, state);
+        }
+        let end = if state.all_stable { StopReason::Converged } else { StopReason::NotConverged };
+        Ok((state.cost == self.learner.costs.len()).then_some(end))
+    }
+
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+        Ok(match stop {
+            StopReason::Converged if !state.best_converged => StopReason::NotConverged,
+            other => other,
+        })
+    }
+
+    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+        Ok(self.bound.model(state.best.as_ref().unwrap_or(&self.start)))
+    }
+}
+
+impl PermuRank {
+    fn alternate(
+        &self,
+        bound: impl Bound,
+        train: &Dataset,
+        context: &FitContext,
+        rounds: Rounds,
+    ) -> Result<Fitted, LearnerError> {
+        let measure = self.config.measure.unwrap_or(context.selection.measure);
+        let convention = self.config.convention.as_ref().unwrap_or(&context.selection.convention);
+        let mut sets = WorkingSets::new(train, measure, convention, self.config.pairs)?;
+        sets.grow(&vec![0.0; train.documents()]);
+        let (start, first, last) = (bound.start(), sets.clone(), (Vec::new(), false));
+        let mut alternation = Alternation { learner: self, bound, train, context, start, first, sets, last };
+        let rounds = rounds.most(self.costs.len() * self.config.rounds);
+        rounds.drive(&(&self.config, &self.scorer), &mut alternation)
     }
 }
 
@@ -46,110 +161,19 @@ impl Learner for PermuRank {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context)?;
+        let rounds = Rounds::new(NAME, train, validation, context)?;
         if self.config.measure.is_none() {
             checks::bounded_selection(NAME, context.selection.measure)?;
         }
         match &self.scorer {
             ScorerConfig::Linear(_) => {
-                self.alternate(&mut LinearBound::new(train, &self.config, context), train, validation, context)
+                self.alternate(LinearBound::new(train, &self.config, context), train, context, rounds)
             }
             scorer => {
                 let seed = seed_for(context.seed, NAME, 0);
                 let scorer = scorer.init(train.feature_count, seed, &context.device)?;
-                self.alternate(&mut NetworkBound::new(scorer, train, &self.config, context), train, validation, context)
+                self.alternate(NetworkBound::new(scorer, train, &self.config, context), train, context, rounds)
             }
         }
-    }
-}
-
-impl PermuRank {
-    /// Minimises the bound and enlarges the working sets by turns (Figure 7).
-    fn alternate(
-        &self,
-        bound: &mut dyn Bound,
-        train: &Dataset,
-        validation: Option<&Dataset>,
-        context: &FitContext,
-    ) -> Result<Fitted, LearnerError> {
-        let selection = self.selection(context);
-        let judge = Judge::of_selection(context)?;
-        let params = (&self.config, &self.scorer);
-        let limit = Some(self.costs.len() * self.config.rounds);
-        let initial = || State { all_stable: true, ..State::default() };
-        let mut rounds = Rounds::start(NAME, &params, train, validation, limit, context, initial)?;
-        let start = bound.start();
-        let mut sets = WorkingSets::new(train, selection.measure, &selection.convention, self.config.pairs)?;
-        sets.grow(&vec![0.0; train.documents()]);
-        let first = sets.clone();
-        bound.begin(&sets);
-        // Nothing but the order of the rounds tells the sets apart, so that a resumed fit makes them again.
-        let mut stable = false;
-        for parameters in &rounds.state.path {
-            stable = !sets.grow(&bound.scores(parameters, train));
-        }
-        let stop = loop {
-            if stable || rounds.state.path.len() == self.config.rounds {
-                if !stable {
-                    context.progress.warn(&format!(
-                        "{NAME}: c = {}: the working sets still grow after learner.rounds = {} rounds: raise it, or see \
-                         learner.aggregation and learner.pairs",
-                        self.costs[rounds.state.cost], self.config.rounds
-                    ));
-                }
-                rounds.state.all_stable &= stable;
-                rounds.state.cost += 1;
-                rounds.state.path.clear();
-                sets = first.clone();
-                bound.begin(&sets);
-            }
-            if rounds.state.cost >= self.costs.len() {
-                break if rounds.state.all_stable { StopReason::Converged } else { StopReason::NotConverged };
-            }
-            if let Some(stop) = rounds.stop() {
-                break stop;
-            }
-            let cost = self.costs[rounds.state.cost];
-            let from = rounds.state.path.last().unwrap_or(&start);
-            let solved = match bound.minimise(&sets, cost, from) {
-                Ok(solved) => solved,
-                Err(reason) => break broken_off(NAME, cost, &reason, rounds.best_round(), context)?,
-            };
-            if !solved.converged && context.interrupt.requested() {
-                // Half a solution is not a round: a resumed fit solves it again.
-                rounds.state.best.get_or_insert(solved.weights);
-                break StopReason::Interrupted;
-            }
-            let merit = |data: &Dataset| judge.mean(data, &bound.scores(&solved.weights, data));
-            let [perfect, imperfect] = sets.mean_sizes();
-            let mut figures = vec![
-                ("c".to_owned(), cost),
-                ("perfect_permutations".to_owned(), perfect),
-                ("imperfect_permutations".to_owned(), imperfect),
-            ];
-            figures.extend(solved.gap_figure());
-            let round = Round {
-                round: rounds.next(),
-                objective: solved.objective,
-                train: merit(train)?,
-                validation: validation.map(merit).transpose()?.flatten(),
-                figures,
-            };
-            if !solved.converged {
-                context.progress.warn(&solved.complaint(NAME, cost));
-            }
-            if rounds.record(round) {
-                rounds.state.best = Some(solved.weights.clone());
-                rounds.state.best_converged = solved.converged;
-            }
-            stable = !sets.grow(&bound.scores(&solved.weights, train));
-            rounds.state.path.push(solved.weights);
-            rounds.save_when_due()?;
-        };
-        let stop = match stop {
-            StopReason::Converged if !rounds.state.best_converged => StopReason::NotConverged,
-            other => other,
-        };
-        rounds.finish(stop, |state, _| Ok(bound.model(&state.best.unwrap_or(start))))
     }
 }

@@ -1,5 +1,7 @@
 //! The rounds of RankBoost.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +10,9 @@ use super::potentials::Levels;
 use crate::data::Dataset;
 use crate::learner::entry::Learner;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::checks;
-use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
-use crate::learner::shared::judge::Judge;
-use crate::learner::shared::rounds::Rounds;
+use crate::learner::shared::additive::Additive;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::bins::Bins;
 use crate::ranker::{Model, Node, TreeEnsemble};
 
@@ -23,7 +24,7 @@ const SMALLEST_EDGE: f64 = 1e-12;
 
 /// `alpha 1[x_feature > threshold]`
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Stump {
+pub(super) struct Stump {
     feature: usize,
     threshold: f32,
     alpha: f64,
@@ -72,76 +73,101 @@ pub(super) fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize
     candidates.into_iter().flatten().reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
+/// The sum of stumps under way.
+struct Boosting<'a> {
+    train: &'a Dataset,
+    bins: Bins,
+    levels: Levels,
+    scores: Additive<'a>,
+    potentials: Vec<f64>,
+}
+
+impl Boosting<'_> {
+    fn add(&mut self, stump: Stump) -> Result<(), LearnerError> {
+        self.scores.add(|data, scores| {
+            stump.add_to(scores, data);
+            Ok(())
+        })
+    }
+}
+
+impl Iterative for Boosting<'_> {
+    type State = Vec<Stump>;
+
+    fn initial(&self) -> Vec<Stump> {
+        Vec::new()
+    }
+
+    fn resume(&mut self, stumps: &mut Vec<Stump>, _: &History) -> Result<(), LearnerError> {
+        stumps.iter().try_for_each(|&stump| self.add(stump))?;
+        (_, self.potentials) = self.levels.potentials(self.scores.on_train());
+        Ok(())
+    }
+
+    fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step, LearnerError> {
+        let weak = best_weak_ranker(&self.bins, &self.potentials).filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
+        let Some((feature, threshold, edge)) = weak else {
+            return Ok(Step::End(StopReason::Converged));
+        };
+        let stump = Stump { feature, threshold, alpha: edge.clamp(-LARGEST_EDGE, LARGEST_EDGE).atanh() };
+        self.add(stump)?;
+        let objective;
+        (objective, self.potentials) = self.levels.potentials(self.scores.on_train());
+        // A round that is no number could not be read back.
+        if !objective.is_finite() {
+            return Ok(Step::End(StopReason::Converged));
+        }
+        stumps.push(stump);
+        Ok(Step::Made(Made::new(
+            objective,
+            [
+                ("feature", (feature + 1) as f64),
+                ("threshold", f64::from(threshold)),
+                ("edge", edge),
+                ("alpha", stump.alpha),
+            ],
+        )))
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.scores.on(set).into()))
+    }
+
+    fn recorded(&mut self, _: &Recorded, stumps: &mut Vec<Stump>) -> Result<Option<StopReason>, LearnerError> {
+        // A stump that orders every pair leaves nothing to do.
+        let whole = stumps.last().is_some_and(|stump| stump.alpha.abs() >= LARGEST_EDGE.atanh());
+        Ok(whole.then_some(StopReason::Converged))
+    }
+
+    fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason, LearnerError> {
+        if history.rounds().is_empty() && stop == StopReason::Converged {
+            let reason = "no threshold of a feature orders more pairs right than wrong".to_string();
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
+        Ok(stop)
+    }
+
+    fn model(&self, stumps: &Vec<Stump>, best_round: usize) -> Result<Model, LearnerError> {
+        let mut trees = TreeEnsemble::new(self.train.feature_count);
+        for stump in &stumps[..best_round] {
+            trees
+                .push(&stump.nodes())
+                .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
+        }
+        Ok(Model::Trees(trees))
+    }
+}
+
 impl Learner for RankBoost {
     fn name(&self) -> &'static str {
         NAME
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context)?;
+        let rounds = Rounds::new(NAME, train, validation, context)?;
         let bins = Bins::new(train, self.config.thresholds + 1);
-        let levels = Levels::new(train);
-        let judge = Judge::of_selection(context)?;
-        let limit = Some(self.config.rounds);
-        let mut rounds = Rounds::start(NAME, &self.config, train, validation, limit, context, Vec::<Stump>::new)?;
-        let mut scores = vec![0.0; train.documents()];
-        let mut validation_scores = vec![0.0; validation.map_or(0, Dataset::documents)];
-        for stump in &rounds.state {
-            stump.add_to(&mut scores, train);
-            validation.inspect(|data| stump.add_to(&mut validation_scores, data));
-        }
-        let (_, mut potentials) = levels.potentials(&scores);
-        let stop = loop {
-            if let Some(stop) = rounds.stop() {
-                break stop;
-            }
-            if rounds.stalled(self.config.patience) {
-                break StopReason::EarlyStopped;
-            }
-            let weak = best_weak_ranker(&bins, &potentials).filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
-            let Some((feature, threshold, edge)) = weak else {
-                break StopReason::Converged;
-            };
-            let capped = edge.clamp(-LARGEST_EDGE, LARGEST_EDGE);
-            let stump = Stump { feature, threshold, alpha: capped.atanh() };
-            stump.add_to(&mut scores, train);
-            validation.inspect(|data| stump.add_to(&mut validation_scores, data));
-            let objective;
-            (objective, potentials) = levels.potentials(&scores);
-            // A round that is no number could not be read back.
-            if !objective.is_finite() {
-                break StopReason::Converged;
-            }
-            rounds.state.push(stump);
-            rounds.record(Round {
-                round: rounds.next(),
-                objective,
-                train: judge.mean(train, &scores)?,
-                validation: validation.map(|data| judge.mean(data, &validation_scores)).transpose()?.flatten(),
-                figures: vec![
-                    ("feature".into(), (feature + 1) as f64),
-                    ("threshold".into(), f64::from(threshold)),
-                    ("edge".into(), edge),
-                    ("alpha".into(), stump.alpha),
-                ],
-            });
-            rounds.save_when_due()?;
-            if edge.abs() >= LARGEST_EDGE {
-                break StopReason::Converged;
-            }
-        };
-        if rounds.history().is_empty() && stop == StopReason::Converged {
-            let reason = "no threshold of a feature orders more pairs right than wrong".to_string();
-            return Err(LearnerError::Data { learner: NAME, reason });
-        }
-        rounds.finish(stop, |stumps, best_round| {
-            let mut trees = TreeEnsemble::new(train.feature_count);
-            for stump in &stumps[..best_round] {
-                trees
-                    .push(&stump.nodes())
-                    .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
-            }
-            Ok(Model::Trees(trees))
-        })
+        let (levels, scores) = (Levels::new(train), Additive::new(train, validation));
+        let mut boosting = Boosting { train, bins, levels, scores, potentials: Vec::new() };
+        rounds.most(self.config.rounds).patience(self.config.patience).drive(&self.config, &mut boosting)
     }
 }

@@ -4,7 +4,7 @@
 
 use super::risk::{PairRisk, SquaredHinge};
 use crate::learner::shared::context::Interrupt;
-use crate::learner::shared::cost_path::Solved;
+use crate::learner::solver::solved::Solved;
 use crate::learner::solver::vectors::{add_scaled, dot};
 
 /// Most conjugate gradient steps for one Newton system.

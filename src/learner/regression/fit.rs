@@ -1,15 +1,63 @@
 //! The rounds of ridge regression: one lambda each.
 
+use std::borrow::Cow;
+
+use burn::tensor::Device;
+
 use super::config::{NAME, Regression};
 use crate::data::Dataset;
 use crate::learner::entry::Learner;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::context::{FitContext, Fitted, Round};
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::gains::{balanced_weights, gains};
-use crate::learner::shared::judge::Judge;
-use crate::learner::shared::rounds::Rounds;
-use crate::learner::shared::{checks, linear};
+use crate::learner::shared::linear;
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::normal_equations::{LinearSolution, NormalEquations};
+use crate::ranker::Model;
+
+/// The normal equations, and the solution of the last round.
+struct Lambdas<'a> {
+    lambdas: &'a [f64],
+    equations: NormalEquations,
+    solution: LinearSolution,
+    device: &'a Device,
+}
+
+impl Iterative for Lambdas<'_> {
+    /// The best solution so far.
+    type State = Option<LinearSolution>;
+
+    fn initial(&self) -> Self::State {
+        None
+    }
+
+    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
+        let lambda = self.lambdas[history.rounds().len()];
+        self.solution = self.equations.solve(lambda).ok_or_else(|| LearnerError::Solver {
+            learner: NAME,
+            reason: format!("the normal equations are singular at learner.lambda = {lambda}: raise it"),
+        })?;
+        let objective = self.equations.objective(&self.solution.weights, lambda);
+        Ok(Step::Made(Made::new(objective, [("lambda", lambda)])))
+    }
+
+    fn scores(&self, _: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(linear::scores(data, &self.solution.weights).into()))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+        if recorded.improved {
+            *best = Some(self.solution.clone());
+        }
+        Ok(None)
+    }
+
+    fn model(&self, best: &Self::State, _: usize) -> Result<Model, LearnerError> {
+        // An interruption before the first round leaves the zeros of the start.
+        let LinearSolution { weights, bias } = best.as_ref().unwrap_or(&self.solution);
+        Ok(linear::model(weights, *bias, self.device))
+    }
+}
 
 impl Learner for Regression {
     fn name(&self) -> &'static str {
@@ -17,7 +65,7 @@ impl Learner for Regression {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context)?;
+        let rounds = Rounds::new(NAME, train, validation, context)?.most(self.lambdas.len());
         let targets = gains(NAME, train, &self.config.gain, ": change learner.gain")?;
         let weights = if self.config.balanced {
             balanced_weights(train)
@@ -25,35 +73,8 @@ impl Learner for Regression {
             vec![1.0 / train.documents() as f64; train.documents()]
         };
         let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept);
-        let judge = Judge::of_selection(context)?;
-        let limit = Some(self.lambdas.len());
-        let mut rounds = Rounds::start(NAME, &self.config, train, validation, limit, context, || None)?;
-        let stop = loop {
-            if let Some(stop) = rounds.stop() {
-                break stop;
-            }
-            let lambda = self.lambdas[rounds.next() - 1];
-            let solution = equations.solve(lambda).ok_or_else(|| LearnerError::Solver {
-                learner: NAME,
-                reason: format!("the normal equations are singular at learner.lambda = {lambda}: raise it"),
-            })?;
-            let merit = |data: &Dataset| judge.mean(data, &linear::scores(data, &solution.weights));
-            let round = Round {
-                round: rounds.next(),
-                objective: equations.objective(&solution.weights, lambda),
-                train: merit(train)?,
-                validation: validation.map(merit).transpose()?.flatten(),
-                figures: vec![("lambda".into(), lambda)],
-            };
-            if rounds.record(round) {
-                rounds.state = Some(solution);
-            }
-            rounds.save_when_due()?;
-        };
-        rounds.finish(stop, |solution: Option<LinearSolution>, _| {
-            let zero = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
-            let LinearSolution { weights, bias } = solution.unwrap_or(zero);
-            Ok(linear::model(&weights, bias, &context.device))
-        })
+        let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
+        let (lambdas, device) = (&self.lambdas[..], &context.device);
+        rounds.drive(&self.config, &mut Lambdas { lambdas, equations, solution, device })
     }
 }

@@ -1,5 +1,6 @@
 //! What every fit has, whatever it learns by: data and context, rounds, a judge, checks, and ways to hold scores.
 
+pub(crate) mod additive;
 pub(crate) mod candidates;
 pub(crate) mod checks;
 pub(crate) mod context;

@@ -14,12 +14,11 @@ use crate::data::Dataset;
 use crate::learner::entry::Learner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::gains::{balanced_weights, start_gain, start_gains};
-use crate::learner::shared::judge::{Judge, counted, mean};
-use crate::learner::shared::rounds::Rounds;
-use crate::learner::shared::surrogate_value::SurrogateValue;
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::normal_equations::NormalEquations;
+use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 
 #[derive(Serialize, Deserialize)]
@@ -56,74 +55,81 @@ impl SmoothRank {
     fn limits(&self) -> Limits {
         Limits { steps: self.config.steps, tolerance: self.config.tolerance }
     }
+}
 
-    /// Algorithm 1 from `centre`, for each lambda.
-    fn anneal(
-        &self,
-        objective: &dyn Objective,
-        centre: &[f64],
-        train: &Dataset,
-        validation: Option<&Dataset>,
-        context: &FitContext,
-    ) -> Result<Fitted, LearnerError> {
-        let judge = Judge::of_selection(context)?;
-        let params = (&self.config, &self.loss, &self.scorer);
-        let limit = Some(self.lambdas.len() * self.sigmas.len());
-        let initial = || State { weights: centre.to_vec(), best: centre.to_vec(), best_cut_short: false };
-        let in_measure = SurrogateValue::of(&*self.surrogate(self.config.first_sigma)?, train)?;
-        let mut rounds = Rounds::start(NAME, &params, train, validation, limit, context, initial)?;
-        let stop = loop {
-            if let Some(stop) = rounds.stop() {
-                break stop;
-            }
-            let round = rounds.next();
-            let (lambda, step) = (self.lambdas[(round - 1) / self.sigmas.len()], (round - 1) % self.sigmas.len());
-            let sigma = self.sigmas[step];
-            let start = if step == 0 { centre } else { &rounds.state.weights };
-            let loss = self.surrogate(sigma)?;
-            let optimizer = self.config.optimizer;
-            let Descent { weights, objectives, gradient_norm, evaluations, cut_short } =
-                descent::minimise(objective, &*loss, lambda, centre, start, optimizer, self.limits())?;
-            let (on_train, on_validation) = objective.merits(&weights, &judge)?;
-            let objective_value = objectives[objectives.len() - 1];
-            let mut figures = [
-                ("lambda", lambda),
-                ("sigma", sigma),
-                ("steps", (objectives.len() - 1) as f64),
-                ("evaluations", evaluations as f64),
-                ("gradient_norm", gradient_norm),
-            ]
-            .map(|(name, value)| (name.to_owned(), value))
-            .to_vec();
-            let away: f64 = weights.iter().zip(centre).map(|(weight, at)| (weight - at).powi(2)).sum();
-            if let Some(value) = &in_measure {
-                figures.push(value.figure(objective_value - lambda * away));
-                figures.extend(value.exact_figure(&on_train));
-            }
-            let made = Round {
-                round,
-                objective: objective_value,
-                train: mean(&counted(&on_train)),
-                validation: on_validation,
-                figures,
-            };
-            if step + 1 < self.sigmas.len() {
-                rounds.pass(made);
-            } else if rounds.record(made) {
-                rounds.state.best.clone_from(&weights);
-                rounds.state.best_cut_short = cut_short;
-            }
-            rounds.state.weights = weights;
-            rounds.save_when_due()?;
-        };
-        if rounds.state.best_cut_short && stop != StopReason::Interrupted {
-            context.progress.warn(&format!(
+/// Algorithm 1 from `centre`, for each lambda.
+struct Annealing<'a> {
+    learner: &'a SmoothRank,
+    objective: &'a dyn Objective,
+    centre: &'a [f64],
+    context: &'a FitContext<'a>,
+    /// The weights of the last round, and whether it ended for want of steps.
+    weights: Vec<f64>,
+    cut_short: bool,
+}
+
+impl Annealing<'_> {
+    /// The lambda of a round, counted from 0.
+    fn lambda(&self, round: usize) -> f64 {
+        self.learner.lambdas[round / self.learner.sigmas.len()]
+    }
+}
+
+impl Iterative for Annealing<'_> {
+    type State = State;
+
+    fn initial(&self) -> State {
+        State { weights: self.centre.to_vec(), best: self.centre.to_vec(), best_cut_short: false }
+    }
+
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+        let (round, sigmas) = (history.rounds().len(), &self.learner.sigmas);
+        let (lambda, sigma) = (self.lambda(round), sigmas[round % sigmas.len()]);
+        let start = if round % sigmas.len() == 0 { self.centre } else { &state.weights };
+        let (optimizer, limits) = (self.learner.config.optimizer, self.learner.limits());
+        let loss = self.learner.surrogate(sigma)?;
+        let Descent { weights, objectives, gradient_norm, evaluations, cut_short } =
+            descent::minimise(self.objective, &*loss, lambda, self.centre, start, optimizer, limits)?;
+        let value = objectives[objectives.len() - 1];
+        let away: f64 = weights.iter().zip(self.centre).map(|(weight, at)| (weight - at).powi(2)).sum();
+        (self.weights, self.cut_short) = (weights, cut_short);
+        let figures = [
+            ("lambda", lambda),
+            ("sigma", sigma),
+            ("steps", (objectives.len() - 1) as f64),
+            ("evaluations", evaluations as f64),
+            ("gradient_norm", gradient_norm),
+        ];
+        let made = Made { losses: Some(value - lambda * away), ..Made::new(value, figures) };
+        Ok(if (round + 1) % sigmas.len() == 0 { Step::Made(made) } else { Step::Passed(made) })
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.objective.scores(&self.weights, set).into()))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+        state.weights.clone_from(&self.weights);
+        if recorded.improved {
+            state.best.clone_from(&self.weights);
+            state.best_cut_short = self.cut_short;
+        }
+        Ok(None)
+    }
+
+    fn conclude(&mut self, stop: StopReason, history: &History, state: &State) -> Result<StopReason, LearnerError> {
+        if state.best_cut_short && stop != StopReason::Interrupted {
+            self.context.progress.warn(&format!(
                 "{NAME}: the last sigma of lambda = {} ended after learner.steps = {} steps, above learner.tolerance",
-                self.lambdas[(rounds.best_round() - 1) / self.sigmas.len()],
-                self.config.steps
+                self.lambda(history.best_round() - 1),
+                self.learner.config.steps
             ));
         }
-        rounds.finish(stop, |state, _| Ok(objective.model(&state.best)))
+        Ok(stop)
+    }
+
+    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+        Ok(self.objective.model(&state.best))
     }
 }
 
@@ -133,13 +139,20 @@ impl Learner for SmoothRank {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context)?;
-        checks::learnable(NAME, &self.loss, &*self.surrogate(self.config.first_sigma)?, train, context)?;
+        let rounds = Rounds::new(NAME, train, validation, context)?;
+        let surrogate = self.surrogate(self.config.first_sigma)?;
+        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
+        let anneal = |objective: &dyn Objective, centre: &[f64]| {
+            let rounds = rounds.most(self.lambdas.len() * self.sigmas.len()).beside_measure(&*surrogate)?;
+            let (weights, cut_short) = (Vec::new(), false);
+            let mut annealing = Annealing { learner: self, objective, centre, context, weights, cut_short };
+            rounds.drive(&(&self.config, &self.loss, &self.scorer), &mut annealing)
+        };
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
             let gain = start_gain(&*self.loss.build()?);
             let centre = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
-            return self.anneal(&objective, &centre, train, validation, context);
+            return anneal(&objective, &centre);
         }
         let objective = match self.config.kernel_components {
             None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, &context.device)?,
@@ -151,6 +164,6 @@ impl Learner for SmoothRank {
                 LinearObjective::new(train, validation, Some(map), &context.device)?
             }
         };
-        self.anneal(&objective, &self.ridge(&objective.train)?, train, validation, context)
+        anneal(&objective, &self.ridge(&objective.train)?)
     }
 }

@@ -10,8 +10,8 @@ use super::objective::Objective;
 use super::surrogate::Lists;
 use crate::data::Dataset;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::judge::Judge;
 use crate::learner::shared::linear;
+use crate::learner::shared::rounds::Set;
 use crate::learner::solver::vectors::weighted_features;
 use crate::loss::RankingLoss;
 use crate::ranker::Model;
@@ -45,10 +45,11 @@ impl Objective for LinearObjective<'_> {
         (value, weighted_features(&self.train, &slopes))
     }
 
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError> {
-        let scores = |data: &Dataset| linear::scores(data, weights);
-        let on_validation = self.validation.as_deref().map(|data| judge.mean(data, &scores(data))).transpose()?;
-        Ok((judge.values(&self.train, &scores(&self.train))?, on_validation.flatten()))
+    fn scores(&self, weights: &[f64], set: Set) -> Vec<f64> {
+        match (set, &self.validation) {
+            (Set::Validation, Some(data)) => linear::scores(data, weights),
+            _ => linear::scores(&self.train, weights),
+        }
     }
 
     fn model(&self, weights: &[f64]) -> Model {

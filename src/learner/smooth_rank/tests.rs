@@ -8,10 +8,10 @@ use super::linear::LinearObjective;
 use super::objective::Objective;
 use crate::data::Dataset;
 use crate::learner::entry::Learner;
-use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::context::StopReason;
 use crate::learner::shared::judge::Judge;
+use crate::learner::shared::rounds::Set;
 use crate::learner::testing::{self, linear_weights};
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::Model;
@@ -166,8 +166,8 @@ impl Objective for Bowl {
         (value, vec![2.0 * weights[0]])
     }
 
-    fn merits(&self, _: &[f64], _: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError> {
-        Ok((Vec::new(), None))
+    fn scores(&self, _: &[f64], _: Set) -> Vec<f64> {
+        unreachable!("only descended on")
     }
 
     fn model(&self, _: &[f64]) -> Model {

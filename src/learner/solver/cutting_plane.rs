@@ -10,9 +10,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::quadratic_program::{self, Plane};
+use super::solved::Solved;
 use super::vectors::{add_scaled, dot};
 use crate::learner::shared::context::Interrupt;
-use crate::learner::shared::cost_path::Solved;
 
 /// Evaluations of the risk along one segment.
 const SEARCH_STEPS: usize = 6;

@@ -6,7 +6,8 @@ use crate::data::Dataset;
 use crate::learner::entry::Learner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::{FitContext, Fitted};
-use crate::learner::shared::{checks, cost_path};
+use crate::learner::shared::cost_path;
+use crate::learner::shared::rounds::Rounds;
 use crate::learner::solver::cutting_plane::CuttingPlanes;
 
 impl Learner for SvmMap {
@@ -15,10 +16,10 @@ impl Learner for SvmMap {
     }
 
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context)?;
+        let rounds = Rounds::new(NAME, train, validation, context)?;
         let risk = ApRisk::new(train)?;
         let SvmMapConfig { tolerance, max_steps, .. } = &self.config;
-        cost_path::fit(NAME, &self.config, &self.costs, train, validation, context, |cost, start| {
+        cost_path::fit(rounds, &self.config, &self.costs, |cost, start| {
             CuttingPlanes::new(cost).minimise(
                 start,
                 &|weights| risk.at(weights),
