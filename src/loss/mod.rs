@@ -24,6 +24,7 @@ mod approx_ndcg;
 mod approx_precision;
 mod approx_rr;
 mod bounds;
+mod curvature;
 mod error;
 mod explain;
 mod exponential_fit;
@@ -68,6 +69,7 @@ pub use bounds::{
     level_score_coefficients, permutation_scores, score_coefficients,
 };
 pub use burn::nn::loss::Reduction;
+pub use curvature::{Curved, Derivatives};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 pub use explain::{Explained, explain};
 pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
@@ -158,6 +160,18 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// An approximation that was asked for and misses its tolerance at this length.
     fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
         Ok(None)
+    }
+
+    /// Second derivatives in closed form, for a loss that has them: boosted trees then take Newton steps. `None`, the
+    /// default, for the others.
+    fn curvature(&self) -> Option<&dyn Curved> {
+        None
+    }
+
+    /// The same loss with its noise drawn anew, for each row of a batch apart, from `seed(own)` with `own` the seed of
+    /// this loss: the gradient learner asks for it at every step. `None`, the default, for a loss without noise.
+    fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        None
     }
 
     /// Loss of each query.

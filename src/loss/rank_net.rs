@@ -9,6 +9,7 @@
 use burn::config::Config;
 use burn::tensor::Tensor;
 
+use super::curvature::{self, Curved, Derivatives};
 use super::pairs::sum_over_pairs;
 use super::registry::{LossEntry, configure, parameters};
 use super::{Lists, LossError, Orientation, RankingLoss, error};
@@ -65,8 +66,21 @@ impl RankingLoss for RankNet {
         Orientation::Loss
     }
 
+    fn curvature(&self) -> Option<&dyn Curved> {
+        Some(self)
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         sum_over_pairs(lists, lists.centred() * self.sigma, PairLoss::Logistic, self.mean_over_pairs)
+    }
+}
+
+impl Curved for RankNet {
+    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
+        let below = |label: &f32| labels.iter().filter(|other| *other < label).count();
+        let pairs = if self.mean_over_pairs { labels.iter().map(below).sum::<usize>().max(1) } else { 1 };
+        let weight = 1.0 / pairs as f64;
+        curvature::logistic(labels, scores, self.sigma, |_, _| weight)
     }
 }
 

@@ -218,7 +218,7 @@ impl Learner for BoostedTrees {
             config: &self.config,
             loss_name: &self.loss.name,
             surrogate: &*surrogate,
-            objective: Objective::new(&self.loss, train, &context.device)?,
+            objective: Objective::new(&*surrogate, train, &context.device)?,
             train,
             bins: Bins::new(train, self.config.bins),
             seed: context.seed,

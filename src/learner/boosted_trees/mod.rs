@@ -8,8 +8,8 @@
 //! f    <- f + learning_rate * step * tree
 //! ```
 //!
-//! For the logistic pair losses (`rank_net`, `lambda_ndcg`; with the latter this is LambdaMART) the tree takes Newton
-//! steps and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and `step` is
+//! For a loss with second derivatives (`rank_net`, `lambda_ndcg`; with the latter this is LambdaMART) the tree takes
+//! Newton steps and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and `step` is
 //! searched along it in powers of two, from that of the round before, so that the loss sinks.
 //!
 //! Some surrogates (SmoothNDCG and its kin, whose indicators are a softmax) are flat where all scores are equal, which

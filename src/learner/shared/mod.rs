@@ -5,6 +5,7 @@ pub(crate) mod candidates;
 pub(crate) mod checks;
 pub(crate) mod context;
 pub(crate) mod cost_path;
+pub(crate) mod flat_loss;
 pub(crate) mod flat_scorer;
 pub(crate) mod gains;
 pub(crate) mod judge;

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use burn::tensor::Device;
+use burn::tensor::{DType, Device};
 
 use super::config::NAME;
 use super::kernel::KernelMap;
 use super::objective::Objective;
-use super::surrogate::Lists;
-use crate::data::Dataset;
+use crate::data::{Dataset, Keep};
 use crate::learner::error::LearnerError;
+use crate::learner::shared::flat_loss::FlatLoss;
 use crate::learner::shared::linear;
 use crate::learner::shared::rounds::Set;
 use crate::learner::solver::vectors::weighted_features;
@@ -22,7 +22,7 @@ pub(super) struct LinearObjective<'a> {
     pub(super) train: Cow<'a, Dataset>,
     validation: Option<Cow<'a, Dataset>>,
     kernel: Option<KernelMap>,
-    lists: Lists,
+    losses: FlatLoss,
     device: Device,
 }
 
@@ -33,15 +33,15 @@ impl<'a> LinearObjective<'a> {
         kernel: Option<KernelMap>,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        let lists = Lists::new(&train, device)
+        let losses = FlatLoss::new(&train, Keep::All, DType::F64, device)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
-        Ok(Self { train, validation, kernel, lists, device: device.clone() })
+        Ok(Self { train, validation, kernel, losses, device: device.clone() })
     }
 }
 
 impl Objective for LinearObjective<'_> {
     fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
-        let (value, slopes) = self.lists.loss_and_slopes(loss, &linear::scores(&self.train, weights));
+        let (value, slopes) = self.losses.value_and_gradient(loss, &linear::scores(&self.train, weights));
         (value, weighted_features(&self.train, &slopes))
     }
 

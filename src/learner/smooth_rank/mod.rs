@@ -22,7 +22,6 @@ mod kernel;
 mod linear;
 mod network;
 mod objective;
-mod surrogate;
 #[cfg(test)]
 mod tests;
 
