@@ -59,6 +59,8 @@ pub struct LearnerEntry {
     pub takes_loss: bool,
     /// Whether it fits `[scorer]`.
     pub takes_scorer: bool,
+    /// What a round of it is called: `epoch`, `round`.
+    pub round_name: &'static str,
     /// Every parameter with its default.
     pub defaults: fn() -> Map<String, Value>,
     /// The learner, checked.

@@ -46,6 +46,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and Figure 6",
     takes_loss: true,
     takes_scorer: true,
+    round_name: "round",
     defaults: || entry::parameters(&AdaRankConfig::default()),
     build: |parts| {
         let config: AdaRankConfig = entry::decode(parts)?;

@@ -39,6 +39,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             optimization of smoothed information retrieval metrics, section 6",
     takes_loss: true,
     takes_scorer: false,
+    round_name: "round",
     defaults: || entry::parameters(&BoostedTreesConfig::default()),
     build: |parts| Ok(Box::new(entry::decode::<BoostedTreesConfig>(parts)?.check(entry::loss(parts)?)?)),
 };

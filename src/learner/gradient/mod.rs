@@ -51,6 +51,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             measures, Algorithm 1, as one query a step",
     takes_loss: true,
     takes_scorer: true,
+    round_name: "epoch",
     defaults: || entry::parameters(&GradientConfig::default()),
     build: |parts| {
         let scorer = parts.scorer.cloned().unwrap_or_default();

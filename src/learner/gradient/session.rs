@@ -1,8 +1,5 @@
 //! A fit under way: model, optimiser, schedule and annealing, one epoch at a time, saved and restored whole.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use burn::backend::ExecutionError;
 use burn::lr_scheduler::LrSchedulerRecord;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
@@ -16,14 +13,14 @@ use super::anneal::AnnealState;
 use super::batches::Batches;
 use super::config::{GradientConfig, NAME};
 use super::model::{RankingModel, TrainingBatch};
-use super::noise::Noise;
+use super::noise::drawn;
 use crate::data::Dataset;
 use crate::device::root_cause;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::learnable;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::rounds::Set;
-use crate::loss::{LossSpec, RankingLoss};
+use crate::loss::LossSpec;
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
@@ -111,21 +108,18 @@ impl<'a> Session<'a> {
     /// Trains one epoch, counted from 1.
     pub(super) fn epoch(&mut self, epoch: usize) -> Result<Outcome, LearnerError> {
         let mut figures = Vec::new();
-        let mut loss = Cow::Borrowed(self.loss);
         if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
             let value = self.anneal.value(anneal, epoch, self.config.epochs);
-            loss = Cow::Owned(loss.with(parameter, value));
-            let annealed: Arc<dyn RankingLoss> = loss.build()?.into();
-            self.model = self.model.clone().with_loss(annealed);
+            let annealed = self.loss.with(parameter, value).build()?;
+            self.model = self.model.clone().with_loss(annealed.into());
             figures.push((parameter.clone(), value));
         }
-        let noise = Noise::of_epoch(&loss, self.seed, epoch)?;
         let steps = self.batches.epoch(epoch);
         let dropout = seed_for(self.seed, "dropout", epoch as u64);
         let mut losses = Vec::with_capacity(steps.len());
         let mut learning_rate = 0.0;
         for (index, queries) in steps.iter().enumerate() {
-            let (loss, grads) = self.gradients(queries, index, dropout, noise.as_ref())?;
+            let (loss, grads) = self.gradients(queries, epoch, index, dropout);
             losses.push(loss);
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
             self.model = self.optimizer.step(learning_rate, self.model.clone(), grads);
@@ -144,38 +138,31 @@ impl<'a> Session<'a> {
     }
 
     /// Sum of the losses of a step, and the gradients of their mean.
-    fn gradients(
-        &self,
-        queries: &[usize],
-        step: usize,
-        dropout: u64,
-        noise: Option<&Noise>,
-    ) -> Result<(Tensor<1>, GradientsParams), LearnerError> {
+    fn gradients(&self, queries: &[usize], epoch: usize, step: usize, dropout: u64) -> (Tensor<1>, GradientsParams) {
         let seed = seed_for(dropout, "step", step as u64);
         let mut parts = self.batches.parts(queries).enumerate().map(|(part, batch)| {
             let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64) };
-            Ok::<_, LearnerError>(match noise {
+            match drawn(self.model.loss(), self.seed, epoch, step, part) {
                 None => self.model.part(&item, queries.len()),
-                Some(noise) => self.model.clone().with_loss(noise.draw(step, part)?).part(&item, queries.len()),
-            })
+                Some(loss) => self.model.clone().with_loss(loss.into()).part(&item, queries.len()),
+            }
         });
-        let Some((mut loss, mut grads)) = parts.next().transpose()? else {
+        let Some((mut loss, mut grads)) = parts.next() else {
             let zero = Tensor::zeros([1], &self.model.devices()[0].clone().inner());
-            return Ok((zero, GradientsParams::new()));
+            return (zero, GradientsParams::new());
         };
-        if let Some((next_loss, next_grads)) = parts.next().transpose()? {
+        if let Some((next_loss, next_grads)) = parts.next() {
             let mut sum = GradientsAccumulator::new();
             sum.accumulate(&self.model, grads);
             sum.accumulate(&self.model, next_grads);
             loss = loss + next_loss;
-            for next in parts {
-                let (next_loss, next_grads) = next?;
+            for (next_loss, next_grads) in parts {
                 sum.accumulate(&self.model, next_grads);
                 loss = loss + next_loss;
             }
             grads = sum.grads();
         }
-        Ok((loss, grads))
+        (loss, grads)
     }
 
     /// The scores of the documents of a set after an epoch; nothing without validation data.

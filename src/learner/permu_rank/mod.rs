@@ -46,6 +46,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, Figure 7",
     takes_loss: false,
     takes_scorer: true,
+    round_name: "round",
     defaults: || entry::parameters(&PermuRankConfig::default()),
     build: |parts| {
         let scorer = parts.scorer.cloned().unwrap_or_default();

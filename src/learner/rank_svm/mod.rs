@@ -37,6 +37,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Joachims, Optimizing search engines using clickthrough data",
     takes_loss: false,
     takes_scorer: false,
+    round_name: "round",
     defaults: || entry::parameters(&RankSvmConfig::default()),
     build: |parts| Ok(Box::new(entry::decode::<RankSvmConfig>(parts)?.check()?)),
 };

@@ -32,6 +32,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and 7",
     takes_loss: false,
     takes_scorer: false,
+    round_name: "round",
     defaults: || entry::parameters(&RegressionConfig::default()),
     build: |parts| Ok(Box::new(entry::decode::<RegressionConfig>(parts)?.check()?)),
 };

@@ -37,6 +37,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Algorithm 1",
     takes_loss: true,
     takes_scorer: true,
+    round_name: "round",
     defaults: || entry::parameters(&SmoothRankConfig::default()),
     build: |parts| {
         let loss = parts.loss.cloned().unwrap_or_else(default_loss);

@@ -31,6 +31,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Yue, Finley, Radlinski and Joachims, A support vector method for optimizing average precision",
     takes_loss: false,
     takes_scorer: false,
+    round_name: "round",
     defaults: || entry::parameters(&SvmMapConfig::default()),
     build: |parts| Ok(Box::new(entry::decode::<SvmMapConfig>(parts)?.check()?)),
 };
