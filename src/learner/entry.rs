@@ -35,15 +35,51 @@ pub trait Learner: Send + Sync {
     fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError>;
 }
 
-/// What a configuration gives a learner.
-#[derive(Debug, Clone, Copy)]
+/// The sections of a configuration that a learner may read beside its own.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Parts<'a> {
-    /// The parameters of `[learner]`, without `kind`.
-    pub params: &'a Map<String, Value>,
     /// `[loss]`
     pub loss: Option<&'a LossSpec>,
     /// `[scorer]`
     pub scorer: Option<&'a ScorerConfig>,
+}
+
+impl<'a> Parts<'a> {
+    /// With a section `[loss]`.
+    pub fn with_loss(self, loss: &'a LossSpec) -> Self {
+        Self { loss: Some(loss), ..self }
+    }
+
+    /// With a section `[scorer]`.
+    pub fn with_scorer(self, scorer: &'a ScorerConfig) -> Self {
+        Self { scorer: Some(scorer), ..self }
+    }
+
+    /// The loss, where the learner cannot do without.
+    pub(crate) fn required_loss(&self) -> Result<&'a LossSpec, LearnerError> {
+        self.loss.ok_or_else(|| LearnerError::Config {
+            key: "kind".to_string(),
+            message: "needs a section [loss] with a name".to_string(),
+        })
+    }
+
+    /// The scorer, or the default one.
+    pub(crate) fn scorer_or_default(&self) -> ScorerConfig {
+        self.scorer.cloned().unwrap_or_default()
+    }
+}
+
+/// The configuration of a learner, unchecked: what `[learner]` holds beside `kind`. Every key has a default.
+pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
+    /// The learner, checked.
+    type Learner: Learner + 'static;
+
+    /// Checks every parameter, with the sections that the learner reads.
+    ///
+    /// # Errors
+    /// [`LearnerError`] for the first value out of its range, by its key; for a loss or scorer that the learner needs
+    /// and does not get, or that is out of range itself. The learner's module says what it needs.
+    fn check(&self, parts: &Parts) -> Result<Self::Learner, LearnerError>;
 }
 
 /// One registered learner.
@@ -63,30 +99,27 @@ pub struct LearnerEntry {
     pub round_name: &'static str,
     /// Every parameter with its default.
     pub defaults: fn() -> Map<String, Value>,
-    /// The learner, checked.
-    pub build: fn(Parts<'_>) -> Result<Box<dyn Learner>, LearnerError>,
+    /// The learner with these parameters, checked; what is not given has its default.
+    pub build: fn(&Map<String, Value>, &Parts) -> Result<Box<dyn Learner>, LearnerError>,
 }
 
-/// A learner's configuration from its parameters; what is not given has its default.
-pub(crate) fn decode<C: DeserializeOwned>(parts: Parts<'_>) -> Result<C, LearnerError> {
-    serde_path_to_error::deserialize(Value::Object(parts.params.clone())).map_err(|error| LearnerError::Config {
-        key: error.path().to_string(),
-        message: with_nearest(&error.inner().to_string()),
-    })
-}
-
-/// The loss, where the learner cannot do without.
-pub(crate) fn loss<'a>(parts: Parts<'a>) -> Result<&'a LossSpec, LearnerError> {
-    parts.loss.ok_or_else(|| LearnerError::Config {
-        key: "kind".to_string(),
-        message: "needs a section [loss] with a name".to_string(),
-    })
-}
-
-/// The parameters of a configuration, as a map.
-pub(crate) fn parameters<C: Serialize>(config: &C) -> Map<String, Value> {
-    match serde_json::to_value(config) {
+/// Every parameter of a configuration with its default.
+pub(super) fn defaults<C: LearnerConfig>() -> Map<String, Value> {
+    match serde_json::to_value(C::default()) {
         Ok(Value::Object(map)) => map,
         other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
     }
+}
+
+/// The learner of a configuration's parameters.
+pub(super) fn build<C: LearnerConfig>(
+    params: &Map<String, Value>,
+    parts: &Parts,
+) -> Result<Box<dyn Learner>, LearnerError> {
+    let decoded: Result<C, _> = serde_path_to_error::deserialize(Value::Object(params.clone()));
+    let config = decoded.map_err(|error| LearnerError::Config {
+        key: error.path().to_string(),
+        message: with_nearest(&error.inner().to_string()),
+    })?;
+    Ok(Box::new(config.check(parts)?))
 }

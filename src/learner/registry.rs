@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::entry::Learner;
-pub use super::entry::{LearnerEntry, Parts};
+pub use super::entry::{LearnerConfig, LearnerEntry, Parts};
 use super::error::LearnerError;
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;
@@ -51,7 +51,7 @@ pub fn build(
             return Err(refuse("kind", format!("`{kind}` does not read the section [{section}]; remove it")));
         }
     }
-    (entry.build)(Parts { params: &params, loss, scorer })
+    (entry.build)(&params, &Parts { loss, scorer })
 }
 
 #[cfg(test)]
@@ -66,10 +66,9 @@ mod tests {
     fn names_are_unique_and_defaults_build() {
         for (i, entry) in LEARNERS.iter().enumerate() {
             assert!(LEARNERS[..i].iter().all(|other| other.name != entry.name), "{}", entry.name);
-            let params = (entry.defaults)();
             let loss = LossSpec::new("approx_ndcg");
-            let parts = Parts { params: &params, loss: entry.takes_loss.then_some(&loss), scorer: None };
-            let learner = (entry.build)(parts).unwrap();
+            let parts = Parts { loss: entry.takes_loss.then_some(&loss), scorer: None };
+            let learner = (entry.build)(&(entry.defaults)(), &parts).unwrap();
             assert_eq!(learner.name(), entry.name);
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::loss::LossSpec;
@@ -36,11 +37,11 @@ pub enum Emphasis {
 
 /// The scorers that are trained, and the loss that trains them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WeakScorer {
+pub(super) struct WeakScorer {
     /// The scorer of a round.
-    pub scorer: ScorerConfig,
+    pub(super) scorer: ScorerConfig,
     /// The loss that it is trained by.
-    pub loss: LossSpec,
+    pub(super) loss: LossSpec,
 }
 
 /// Configuration of [`AdaRank`].
@@ -86,12 +87,10 @@ impl Default for AdaRankConfig {
     }
 }
 
-impl AdaRankConfig {
-    /// Checks every parameter. With a `scorer` such scorers are the weak rankers, else single features are.
-    ///
-    /// # Errors
-    /// [`LearnerError`] names the first parameter out of its range.
-    pub fn check(&self, scorer: Option<WeakScorer>) -> Result<AdaRank, LearnerError> {
+impl LearnerConfig for AdaRankConfig {
+    type Learner = AdaRank;
+
+    fn check(&self, parts: &Parts) -> Result<AdaRank, LearnerError> {
         checks::at_least("rounds", self.rounds, 1)?;
         self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
         checks::not_negative("tolerance", self.tolerance)?;
@@ -99,6 +98,10 @@ impl AdaRankConfig {
         checks::positive("learning_rate", self.learning_rate)?;
         self.measure.map(|measure| checks::in_unit_interval(measure, &[])).transpose()?;
         self.convention.as_ref().map(Convention::check).transpose()?;
+        let scorer = match (parts.loss, parts.scorer) {
+            (None, None) => None,
+            _ => Some(WeakScorer { scorer: parts.scorer_or_default(), loss: parts.required_loss()?.clone() }),
+        };
         if let Some(weak) = &scorer {
             weak.scorer.check()?;
             weak.loss.build()?;

@@ -12,7 +12,8 @@
 //! Theorem 4 bounds the mean measure on the training data from below,
 //! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`, with
 //! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`; the right side is the figure
-//! `bound` of every round. Weak rankers are single features, or burn scorers trained by any surrogate ([`WeakScorer`]).
+//! `bound` of every round. Weak rankers are single features, or burn scorers trained by any surrogate, where
+//! there is a section `[loss]` or `[scorer]`.
 //!
 //! What the paper leaves open is fixed so:
 //! - equal weak rankers: the lowest feature, descending before ascending;
@@ -32,7 +33,7 @@ mod scorer;
 mod tests;
 mod weak;
 
-pub use config::{AdaRank, AdaRankConfig, Directions, Emphasis, WeakScorer};
+pub use config::{AdaRank, AdaRankConfig, Directions, Emphasis};
 pub use fit::BOUND;
 
 use config::NAME;
@@ -47,16 +48,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: true,
     round_name: "round",
-    defaults: || entry::parameters(&AdaRankConfig::default()),
-    build: |parts| {
-        let config: AdaRankConfig = entry::decode(parts)?;
-        let scorer = match (parts.loss, parts.scorer) {
-            (None, None) => None,
-            _ => Some(WeakScorer {
-                scorer: parts.scorer.cloned().unwrap_or_default(),
-                loss: entry::loss(parts)?.clone(),
-            }),
-        };
-        Ok(Box::new(config.check(scorer)?))
-    },
+    defaults: entry::defaults::<AdaRankConfig>,
+    build: entry::build::<AdaRankConfig>,
 };

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::tree::TreeParams;
+use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
@@ -57,11 +58,21 @@ impl Default for BoostedTreesConfig {
 }
 
 impl BoostedTreesConfig {
-    /// Checks every parameter, and the loss that is boosted.
-    ///
-    /// # Errors
-    /// [`LearnerError`] names the first one out of its range.
-    pub fn check(&self, loss: &LossSpec) -> Result<BoostedTrees, LearnerError> {
+    pub(super) fn tree(&self) -> TreeParams {
+        TreeParams {
+            leaves: self.leaves,
+            max_depth: self.max_depth.unwrap_or(usize::MAX),
+            min_documents: self.min_documents,
+            l2: self.l2,
+            min_gain: self.min_gain,
+        }
+    }
+}
+
+impl LearnerConfig for BoostedTreesConfig {
+    type Learner = BoostedTrees;
+
+    fn check(&self, parts: &Parts) -> Result<BoostedTrees, LearnerError> {
         checks::at_least("rounds", self.rounds, 1)?;
         checks::share("learning_rate", self.learning_rate)?;
         checks::at_least("leaves", self.leaves, 2)?;
@@ -75,18 +86,9 @@ impl BoostedTreesConfig {
         checks::share("subsample", self.subsample)?;
         checks::share("colsample", self.colsample)?;
         self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        let loss = parts.required_loss()?;
         loss.build()?;
         Ok(BoostedTrees { config: self.clone(), loss: loss.clone() })
-    }
-
-    pub(super) fn tree(&self) -> TreeParams {
-        TreeParams {
-            leaves: self.leaves,
-            max_depth: self.max_depth.unwrap_or(usize::MAX),
-            min_documents: self.min_documents,
-            l2: self.l2,
-            min_gain: self.min_gain,
-        }
     }
 }
 

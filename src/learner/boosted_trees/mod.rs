@@ -40,6 +40,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: false,
     round_name: "round",
-    defaults: || entry::parameters(&BoostedTreesConfig::default()),
-    build: |parts| Ok(Box::new(entry::decode::<BoostedTreesConfig>(parts)?.check(entry::loss(parts)?)?)),
+    defaults: entry::defaults::<BoostedTreesConfig>,
+    build: entry::build::<BoostedTreesConfig>,
 };

@@ -52,9 +52,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: true,
     round_name: "epoch",
-    defaults: || entry::parameters(&GradientConfig::default()),
-    build: |parts| {
-        let scorer = parts.scorer.cloned().unwrap_or_default();
-        Ok(Box::new(entry::decode::<GradientConfig>(parts)?.check(&scorer, entry::loss(parts)?)?))
-    },
+    defaults: entry::defaults::<GradientConfig>,
+    build: entry::build::<GradientConfig>,
 };

@@ -16,7 +16,7 @@ use super::dashboard::{Dashboard, Shown};
 use super::log;
 use super::session::Session;
 use crate::data::{Dataset, Normaliser, NormaliserKind, SynthConfig};
-use crate::learner::entry::Learner;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
 use crate::learner::shared::judge::{Judge, counted, mean};
 use crate::learner::testing::{self, StopAfter};
@@ -152,7 +152,7 @@ fn noisy(epochs: usize) -> Gradient {
     }))
     .unwrap();
     let loss = LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 1);
-    config.check(&ScorerConfig::default(), &loss).unwrap()
+    config.check(&Parts::default().with_loss(&loss)).unwrap()
 }
 
 /// Queries with equal documents, so that the loss of a query is a function of its noise alone.

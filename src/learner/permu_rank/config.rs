@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::checks;
@@ -72,20 +73,21 @@ impl PermuRankConfig {
     pub(super) fn loss(&self) -> TypeTwoLoss {
         TypeTwoLoss { bound: self.bound, aggregation: self.aggregation }
     }
+}
 
-    /// Checks every parameter, with the scorer to fit.
-    ///
-    /// # Errors
-    /// [`LearnerError::Parameter`] names the first one out of its range.
-    pub fn check(&self, scorer: &ScorerConfig) -> Result<PermuRank, LearnerError> {
+impl LearnerConfig for PermuRankConfig {
+    type Learner = PermuRank;
+
+    fn check(&self, parts: &Parts) -> Result<PermuRank, LearnerError> {
         let costs = self.c.positive("c")?;
         checks::at_least("rounds", self.rounds, 1)?;
         checks::positive("tolerance", self.tolerance)?;
         checks::at_least("max_steps", self.max_steps, 1)?;
         checks::at_least("gradient_steps", self.gradient_steps, 1)?;
         checks::positive("learning_rate", self.learning_rate)?;
+        let scorer = parts.scorer_or_default();
         scorer.check()?;
-        Ok(PermuRank { costs, scorer: scorer.clone(), config: self.clone() })
+        Ok(PermuRank { costs, scorer, config: self.clone() })
     }
 }
 

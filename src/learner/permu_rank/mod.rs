@@ -47,9 +47,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: true,
     round_name: "round",
-    defaults: || entry::parameters(&PermuRankConfig::default()),
-    build: |parts| {
-        let scorer = parts.scorer.cloned().unwrap_or_default();
-        Ok(Box::new(entry::decode::<PermuRankConfig>(parts)?.check(&scorer)?))
-    },
+    defaults: entry::defaults::<PermuRankConfig>,
+    build: entry::build::<PermuRankConfig>,
 };

@@ -1,7 +1,7 @@
 //! What PermuRank promises, on small data.
 
 use super::config::{Pairs, PermuRankConfig};
-use crate::learner::entry::Learner;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::context::StopReason;
 use crate::learner::testing::{self, linear_weights};
@@ -15,7 +15,7 @@ fn two_documents_have_the_analytic_solution() {
     for (c, expected) in [(0.5, 0.25), (7.0, 0.5)] {
         let config = PermuRankConfig { c: Grid::One(c), tolerance: 1e-10, ..PermuRankConfig::default() };
         let fitted = config
-            .check(&ScorerConfig::default())
+            .check(&Parts::default())
             .unwrap()
             .fit(&testing::two_documents(), None, &testing::context(None))
             .unwrap();
@@ -29,7 +29,7 @@ fn two_documents_have_the_analytic_solution() {
 fn working_sets_grow_until_they_are_stable() {
     let config = PermuRankConfig { c: Grid::One(50.0), rounds: 200, ..PermuRankConfig::default() };
     let data = testing::random(3, 5, 2, 8);
-    let fitted = config.check(&ScorerConfig::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+    let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
     assert_eq!(fitted.stop, StopReason::Converged);
     let sizes = |name: &str| -> Vec<f64> {
         let figure =
@@ -48,7 +48,7 @@ fn the_minimum_over_largest_terms_rises_until_the_sets_are_stable() {
         let (aggregation, pairs) = (PairAggregation::Max, Pairs::Different);
         let config =
             PermuRankConfig { aggregation, bound, pairs, c: Grid::One(10.0), rounds: 60, ..Default::default() };
-        let learner = config.check(&ScorerConfig::default()).unwrap();
+        let learner = config.check(&Parts::default()).unwrap();
         let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
         assert_eq!(fitted.stop, StopReason::Converged, "{bound:?}");
         let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
@@ -63,16 +63,12 @@ fn any_measure_in_the_unit_interval_will_do() {
     for name in ["ndcg@3", "ndcg", "map", "mrr", "err", "precision@2", "recall@4"] {
         let measure = Some(name.parse().unwrap());
         let config = PermuRankConfig { measure, rounds: 5, c: Grid::One(50.0), ..PermuRankConfig::default() };
-        let fitted = config.check(&ScorerConfig::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+        let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
         assert!(fitted.history[fitted.best_round - 1].train.unwrap() > 0.6, "{name}");
     }
     let config = PermuRankConfig { measure: Some("dcg".parse().unwrap()), ..PermuRankConfig::default() };
-    let message = config
-        .check(&ScorerConfig::default())
-        .unwrap()
-        .fit(&data, None, &testing::context(None))
-        .unwrap_err()
-        .to_string();
+    let message =
+        config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap_err().to_string();
     assert!(message.starts_with("learner.measure = dcg (from"), "{message}");
     assert!(message.ends_with("expected a measure with values in [0, 1]"), "{message}");
 }
@@ -81,7 +77,7 @@ fn any_measure_in_the_unit_interval_will_do() {
 fn a_network_takes_gradient_steps_on_the_same_bound() {
     let scorer = ScorerConfig::Mlp(crate::scorer::MlpScorerConfig::default());
     let config = PermuRankConfig { c: Grid::One(100.0), rounds: 4, gradient_steps: 10, ..PermuRankConfig::default() };
-    let learner = config.check(&scorer).unwrap();
+    let learner = config.check(&Parts::default().with_scorer(&scorer)).unwrap();
     let (train, validation) = (testing::random(3, 8, 3, 2), testing::random(2, 8, 3, 3));
     testing::assert_reproducible(&learner, &train, &validation, 2);
     let fitted = learner.fit(&train, None, &testing::context(None)).unwrap();
@@ -93,7 +89,7 @@ fn a_network_takes_gradient_steps_on_the_same_bound() {
 fn fits_are_reproducible() {
     let (train, validation) = (testing::random(4, 8, 3, 2), testing::random(2, 15, 3, 3));
     let config = PermuRankConfig { c: Grid::Many(vec![1.0, 20.0]), rounds: 4, ..PermuRankConfig::default() };
-    let learner = config.check(&ScorerConfig::default()).unwrap();
+    let learner = config.check(&Parts::default()).unwrap();
     // Once within a cost, once at the border of two.
     testing::assert_reproducible(&learner, &train, &validation, 2);
     testing::assert_reproducible(&learner, &train, &validation, 4);
@@ -102,7 +98,7 @@ fn fits_are_reproducible() {
 #[test]
 fn parameters_out_of_range_are_named() {
     let refused = |text: &str| {
-        serde_json::from_str::<PermuRankConfig>(text).unwrap().check(&ScorerConfig::default()).unwrap_err().to_string()
+        serde_json::from_str::<PermuRankConfig>(text).unwrap().check(&Parts::default()).unwrap_err().to_string()
     };
     assert_eq!(refused(r#"{"c": 0.0}"#), "learner.c = 0: expected a finite number above 0");
     assert_eq!(refused(r#"{"rounds": 0}"#), "learner.rounds = 0: expected at least 1");

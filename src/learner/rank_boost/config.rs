@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
@@ -26,12 +27,10 @@ impl Default for RankBoostConfig {
     }
 }
 
-impl RankBoostConfig {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// [`LearnerError::Parameter`] names the first one out of its range.
-    pub fn check(&self) -> Result<RankBoost, LearnerError> {
+impl LearnerConfig for RankBoostConfig {
+    type Learner = RankBoost;
+
+    fn check(&self, _: &Parts) -> Result<RankBoost, LearnerError> {
         checks::at_least("rounds", self.rounds, 1)?;
         if !(1..MAX_BINS).contains(&self.thresholds) {
             return Err(checks::parameter("thresholds", self.thresholds, format_args!("1 to {}", MAX_BINS - 1)));

@@ -37,6 +37,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: false,
     round_name: "round",
-    defaults: || entry::parameters(&RankBoostConfig::default()),
-    build: |parts| Ok(Box::new(entry::decode::<RankBoostConfig>(parts)?.check()?)),
+    defaults: entry::defaults::<RankBoostConfig>,
+    build: entry::build::<RankBoostConfig>,
 };

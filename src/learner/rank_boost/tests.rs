@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::config::RankBoostConfig;
 use super::fit::{LARGEST_EDGE, best_weak_ranker};
 use super::potentials::Levels;
-use crate::learner::entry::Learner;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
 use crate::learner::shared::context::StopReason;
 use crate::learner::solver::bins::Bins;
 use crate::learner::testing::{self, dataset};
@@ -38,7 +38,7 @@ fn the_first_round_by_hand() {
     // On the first feature alone: alpha = 1/2 ln 3, so the loss is (1/sqrt(3) + 1) / 2.
     let data = dataset(1, &[&[(1.0, &[1.0]), (1.0, &[0.0]), (0.0, &[0.0])]]);
     let config = RankBoostConfig { rounds: 1, ..RankBoostConfig::default() };
-    let fitted = config.check().unwrap().fit(&data, None, &testing::context(None)).unwrap();
+    let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
     let round = &fitted.history[0];
     assert!((round.objective - (1.0 / 3.0f64.sqrt() + 1.0) / 2.0).abs() < 1e-12);
     assert!((round.figures[3].1 - 3.0f64.ln() / 2.0).abs() < 1e-12, "alpha");
@@ -50,7 +50,7 @@ fn scores_far_apart_leave_the_loss_finite() {
     let query: Vec<(f32, [f32; 1])> = (0..6).map(|d| ((d % 3) as f32, [(d % 3) as f32])).collect();
     let query: Vec<(f32, &[f32])> = query.iter().map(|(label, row)| (*label, &row[..])).collect();
     let data = dataset(1, &[&query, &query]);
-    let learner = RankBoostConfig { rounds: 1500, ..RankBoostConfig::default() }.check().unwrap();
+    let learner = RankBoostConfig { rounds: 1500, ..RankBoostConfig::default() }.check(&Parts::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut context = testing::context(Some(folder.path()));
     let fitted = learner.fit(&data, None, &context).unwrap();
@@ -73,14 +73,15 @@ fn scores_far_apart_leave_the_loss_finite() {
 #[test]
 fn fits_are_reproducible() {
     let (train, validation) = (testing::random(4, 15, 3, 2), testing::random(2, 15, 3, 3));
-    let learner = RankBoostConfig { rounds: 20, ..RankBoostConfig::default() }.check().unwrap();
+    let learner = RankBoostConfig { rounds: 20, ..RankBoostConfig::default() }.check(&Parts::default()).unwrap();
     testing::assert_reproducible(&learner, &train, &validation, 5);
 }
 
 #[test]
 fn a_perfect_weak_ranker_ends_the_fit_with_a_finite_weight() {
     let data = testing::two_documents();
-    let fitted = RankBoostConfig::default().check().unwrap().fit(&data, None, &testing::context(None)).unwrap();
+    let fitted =
+        RankBoostConfig::default().check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
     assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Converged, 1));
     let Model::Trees(trees) = fitted.model else { panic!("stumps") };
     let scores = trees.scores(&data.features);
@@ -91,7 +92,7 @@ fn a_perfect_weak_ranker_ends_the_fit_with_a_finite_weight() {
 fn parameters_out_of_range_are_named() {
     let message = |text: &str| {
         let config: RankBoostConfig = serde_json::from_str(text).unwrap();
-        config.check().unwrap_err().to_string()
+        config.check(&Parts::default()).unwrap_err().to_string()
     };
     assert_eq!(message(r#"{"rounds": 0}"#), "learner.rounds = 0: expected at least 1");
     assert_eq!(message(r#"{"thresholds": 256}"#), "learner.thresholds = 256: expected 1 to 255");
@@ -109,7 +110,7 @@ proptest! {
         let rows: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();
         let data = dataset(2, &[&rows[..rows.len() / 2], &rows[rows.len() / 2..]]);
         let config = RankBoostConfig { rounds: 30, ..RankBoostConfig::default() };
-        if let Ok(fitted) = config.check().unwrap().fit(&data, None, &testing::context(None)) {
+        if let Ok(fitted) = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)) {
             let mut before = 1.0;
             for round in &fitted.history {
                 let edge = round.figures[2].1.clamp(-LARGEST_EDGE, LARGEST_EDGE);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::checks;
@@ -58,12 +59,10 @@ impl Default for RankSvmConfig {
     }
 }
 
-impl RankSvmConfig {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// [`LearnerError::Parameter`] names the first one out of its range.
-    pub fn check(&self) -> Result<RankSvm, LearnerError> {
+impl LearnerConfig for RankSvmConfig {
+    type Learner = RankSvm;
+
+    fn check(&self, _: &Parts) -> Result<RankSvm, LearnerError> {
         let costs = self.c.positive("c")?;
         checks::positive("tolerance", self.tolerance)?;
         checks::at_least("max_steps", self.max_steps, 1)?;

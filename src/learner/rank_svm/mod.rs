@@ -38,6 +38,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: false,
     round_name: "round",
-    defaults: || entry::parameters(&RankSvmConfig::default()),
-    build: |parts| Ok(Box::new(entry::decode::<RankSvmConfig>(parts)?.check()?)),
+    defaults: entry::defaults::<RankSvmConfig>,
+    build: entry::build::<RankSvmConfig>,
 };

@@ -3,7 +3,7 @@
 use super::config::{PairWeighting, RankSvmConfig, RankSvmLoss};
 use super::newton;
 use super::risk::PairRisk;
-use crate::learner::entry::Learner;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::context::{Interrupt, StopReason};
 use crate::learner::solver::cutting_plane::CuttingPlanes;
@@ -21,7 +21,7 @@ fn config(loss: RankSvmLoss, c: f64) -> RankSvmConfig {
 fn two_documents_have_the_analytic_solution() {
     for c in [0.2, 3.0] {
         for (loss, expected) in LOSSES.into_iter().zip([f64::min(c, 0.5), 2.0 * c / (1.0 + 4.0 * c)]) {
-            let learner = config(loss, c).check().unwrap();
+            let learner = config(loss, c).check(&Parts::default()).unwrap();
             let fitted = learner.fit(&testing::two_documents(), None, &testing::context(None)).unwrap();
             assert_eq!(fitted.stop, StopReason::Converged);
             let (weights, _) = linear_weights(&fitted.model);
@@ -54,7 +54,8 @@ fn separable_data_are_separated() {
         &[&[(2.0, &[0.9, 0.1]), (1.0, &[0.5, 0.3]), (0.0, &[0.1, 0.2])], &[(0.0, &[0.2, 0.9]), (1.0, &[0.6, 0.8])]],
     );
     for loss in LOSSES {
-        let fitted = config(loss, 1e3).check().unwrap().fit(&data, None, &testing::context(None)).unwrap();
+        let fitted =
+            config(loss, 1e3).check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
         assert_eq!(fitted.history[0].train, Some(1.0));
     }
 }
@@ -63,7 +64,7 @@ fn separable_data_are_separated() {
 fn fits_are_reproducible() {
     let (train, validation) = (testing::random(4, 15, 3, 2), testing::random(2, 15, 3, 3));
     for loss in LOSSES {
-        let learner = RankSvmConfig { loss, ..RankSvmConfig::default() }.check().unwrap();
+        let learner = RankSvmConfig { loss, ..RankSvmConfig::default() }.check(&Parts::default()).unwrap();
         testing::assert_reproducible(&learner, &train, &validation, 2);
     }
 }
@@ -73,7 +74,7 @@ fn a_solver_that_is_cut_short_is_marked() {
     let warnings = testing::Warnings::default();
     let mut context = testing::context(None);
     context.progress = &warnings;
-    let short = RankSvmConfig { max_steps: 1, ..config(RankSvmLoss::Hinge, 100.0) }.check().unwrap();
+    let short = RankSvmConfig { max_steps: 1, ..config(RankSvmLoss::Hinge, 100.0) }.check(&Parts::default()).unwrap();
     let fitted = short.fit(&testing::random(4, 15, 3, 2), None, &context).unwrap();
     assert_eq!(fitted.stop, StopReason::NotConverged);
     assert!(warnings.text().contains("raise learner.max_steps"), "{}", warnings.text());
@@ -81,7 +82,9 @@ fn a_solver_that_is_cut_short_is_marked() {
 
 #[test]
 fn parameters_out_of_range_are_named() {
-    let refused = |text: &str| serde_json::from_str::<RankSvmConfig>(text).unwrap().check().unwrap_err().to_string();
+    let refused = |text: &str| {
+        serde_json::from_str::<RankSvmConfig>(text).unwrap().check(&Parts::default()).unwrap_err().to_string()
+    };
     assert_eq!(refused(r#"{"c": [1.0, 0.0]}"#), "learner.c = 0: expected a finite number above 0");
     assert_eq!(refused(r#"{"max_steps": 0}"#), "learner.max_steps = 0: expected at least 1");
     assert!(serde_json::from_str::<RankSvmConfig>(r#"{"lambda": 1.0}"#).is_err());

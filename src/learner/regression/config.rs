@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Grid;
 use crate::measure::Gain;
@@ -28,12 +29,10 @@ impl Default for RegressionConfig {
     }
 }
 
-impl RegressionConfig {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// A lambda that is not above 0; a gain table that is empty or has a negative entry.
-    pub fn check(&self) -> Result<Regression, LearnerError> {
+impl LearnerConfig for RegressionConfig {
+    type Learner = Regression;
+
+    fn check(&self, _: &Parts) -> Result<Regression, LearnerError> {
         self.gain.check()?;
         Ok(Regression { lambdas: self.lambda.positive("lambda")?, config: self.clone() })
     }

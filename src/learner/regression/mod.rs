@@ -33,6 +33,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: false,
     round_name: "round",
-    defaults: || entry::parameters(&RegressionConfig::default()),
-    build: |parts| Ok(Box::new(entry::decode::<RegressionConfig>(parts)?.check()?)),
+    defaults: entry::defaults::<RegressionConfig>,
+    build: entry::build::<RegressionConfig>,
 };

@@ -1,7 +1,7 @@
 //! What ridge regression promises, on small data.
 
 use super::config::RegressionConfig;
-use crate::learner::entry::Learner;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
 use crate::learner::shared::gains::{balanced_weights, start_gains};
 use crate::learner::solver::normal_equations::NormalEquations;
 use crate::learner::testing::{self, dataset};
@@ -46,7 +46,7 @@ fn balanced_weights_halve_the_total() {
 fn two_documents_are_ordered() {
     let data = testing::two_documents();
     let context = testing::context(None);
-    let fitted = RegressionConfig::default().check().unwrap().fit(&data, None, &context).unwrap();
+    let fitted = RegressionConfig::default().check(&Parts::default()).unwrap().fit(&data, None, &context).unwrap();
     assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0));
     let (weights, _) = testing::linear_weights(&fitted.model);
     assert!(weights[0] < 0.0 && weights[1] > 0.0, "{weights:?}");
@@ -55,11 +55,11 @@ fn two_documents_are_ordered() {
 #[test]
 fn parameters_and_labels_out_of_range_are_named() {
     let config: RegressionConfig = serde_json::from_str(r#"{"lambda": [1.0, -1.0]}"#).unwrap();
-    let message = config.check().unwrap_err().to_string();
+    let message = config.check(&Parts::default()).unwrap_err().to_string();
     assert_eq!(message, "learner.lambda = -1: expected a finite number above 0");
     assert!(serde_json::from_str::<RegressionConfig>(r#"{"lamda": 1.0}"#).is_err());
     let table = RegressionConfig { gain: Gain::Table(vec![0.0]), ..RegressionConfig::default() };
-    let fitted = table.check().unwrap().fit(&testing::two_documents(), None, &testing::context(None));
+    let fitted = table.check(&Parts::default()).unwrap().fit(&testing::two_documents(), None, &testing::context(None));
     let message = fitted.unwrap_err().to_string();
     assert_eq!(message, "regression: label 1 of query 1 has no finite gain: change learner.gain");
 }
@@ -90,6 +90,6 @@ fn a_constant_feature_has_no_weight_beside_an_intercept() {
 #[test]
 fn fits_are_reproducible() {
     let (train, validation) = (testing::random(4, 15, 3, 2), testing::random(2, 15, 3, 3));
-    let learner = RegressionConfig::default().check().unwrap();
+    let learner = RegressionConfig::default().check(&Parts::default()).unwrap();
     testing::assert_reproducible(&learner, &train, &validation, 3);
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::checks;
@@ -72,14 +73,12 @@ impl Default for SmoothRankConfig {
     }
 }
 
-impl SmoothRankConfig {
-    /// Checks every parameter, with the surrogate to minimise, whose own temperature is not read, and the scorer to
-    /// fit.
-    ///
-    /// # Errors
-    /// The first parameter out of its range; a loss without a temperature; kernel components of another scorer than a
-    /// linear one.
-    pub fn check(&self, loss: &LossSpec, scorer: &ScorerConfig) -> Result<SmoothRank, LearnerError> {
+impl LearnerConfig for SmoothRankConfig {
+    type Learner = SmoothRank;
+
+    fn check(&self, parts: &Parts) -> Result<SmoothRank, LearnerError> {
+        let loss = parts.loss.cloned().unwrap_or_else(default_loss);
+        let scorer = parts.scorer_or_default();
         let lambdas = self.lambda.positive("lambda")?;
         checks::positive("first_sigma", self.first_sigma)?;
         checks::positive("last_sigma", self.last_sigma)?;
@@ -107,7 +106,6 @@ impl SmoothRankConfig {
         let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
             .take_while(|&sigma| sigma >= self.last_sigma)
             .collect::<Vec<f64>>();
-        let (loss, scorer) = (loss.clone(), scorer.clone());
         let learner = SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() };
         // A temperature that the loss refuses is known before the fit.
         for sigma in learner.sigmas.first().into_iter().chain(learner.sigmas.last()) {

@@ -38,10 +38,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: true,
     round_name: "round",
-    defaults: || entry::parameters(&SmoothRankConfig::default()),
-    build: |parts| {
-        let loss = parts.loss.cloned().unwrap_or_else(default_loss);
-        let scorer = parts.scorer.cloned().unwrap_or_default();
-        Ok(Box::new(entry::decode::<SmoothRankConfig>(parts)?.check(&loss, &scorer)?))
-    },
+    defaults: entry::defaults::<SmoothRankConfig>,
+    build: entry::build::<SmoothRankConfig>,
 };

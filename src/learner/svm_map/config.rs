@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::checks;
@@ -26,12 +27,10 @@ impl Default for SvmMapConfig {
     }
 }
 
-impl SvmMapConfig {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// [`LearnerError::Parameter`] names the first one out of its range.
-    pub fn check(&self) -> Result<SvmMap, LearnerError> {
+impl LearnerConfig for SvmMapConfig {
+    type Learner = SvmMap;
+
+    fn check(&self, _: &Parts) -> Result<SvmMap, LearnerError> {
         let costs = self.c.positive("c")?;
         checks::positive("tolerance", self.tolerance)?;
         checks::at_least("max_steps", self.max_steps, 1)?;

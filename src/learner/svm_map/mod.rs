@@ -32,6 +32,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: false,
     round_name: "round",
-    defaults: || entry::parameters(&SvmMapConfig::default()),
-    build: |parts| Ok(Box::new(entry::decode::<SvmMapConfig>(parts)?.check()?)),
+    defaults: entry::defaults::<SvmMapConfig>,
+    build: entry::build::<SvmMapConfig>,
 };

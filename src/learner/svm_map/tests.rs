@@ -2,7 +2,7 @@
 
 use super::config::SvmMapConfig;
 use super::risk::ApRisk;
-use crate::learner::entry::Learner;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::context::{Interrupt, StopReason};
 use crate::learner::shared::judge::Judge;
@@ -15,7 +15,11 @@ use crate::learner::testing::{self, linear_weights};
 fn two_documents_have_the_analytic_solution() {
     for (c, expected) in [(0.03, 0.06), (5.0, 0.125)] {
         let config = SvmMapConfig { c: Grid::One(c), tolerance: 1e-10, ..SvmMapConfig::default() };
-        let fitted = config.check().unwrap().fit(&testing::two_documents(), None, &testing::context(None)).unwrap();
+        let fitted = config
+            .check(&Parts::default())
+            .unwrap()
+            .fit(&testing::two_documents(), None, &testing::context(None))
+            .unwrap();
         assert_eq!(fitted.stop, StopReason::Converged);
         let (weights, _) = linear_weights(&fitted.model);
         assert!((weights[0] + expected).abs() < 1e-6 && (weights[1] - expected).abs() < 1e-6, "{weights:?}");
@@ -56,19 +60,21 @@ fn the_duality_gap_is_reached() {
 #[test]
 fn fits_are_reproducible() {
     let (train, validation) = (testing::random(4, 15, 3, 2), testing::random(2, 15, 3, 3));
-    testing::assert_reproducible(&SvmMapConfig::default().check().unwrap(), &train, &validation, 3);
+    testing::assert_reproducible(&SvmMapConfig::default().check(&Parts::default()).unwrap(), &train, &validation, 3);
 }
 
 #[test]
 fn labels_without_relevance_are_refused() {
     let data = testing::dataset(1, &[&[(2.0, &[0.5]), (1.0, &[0.1])]]);
-    let fitted = SvmMapConfig::default().check().unwrap().fit(&data, None, &testing::context(None));
+    let fitted = SvmMapConfig::default().check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None));
     assert!(fitted.unwrap_err().to_string().starts_with("svm_map: no training query has both relevant"));
 }
 
 #[test]
 fn parameters_out_of_range_are_named() {
-    let refused = |text: &str| serde_json::from_str::<SvmMapConfig>(text).unwrap().check().unwrap_err().to_string();
+    let refused = |text: &str| {
+        serde_json::from_str::<SvmMapConfig>(text).unwrap().check(&Parts::default()).unwrap_err().to_string()
+    };
     assert_eq!(refused(r#"{"c": -1.0}"#), "learner.c = -1: expected a finite number above 0");
     assert_eq!(refused(r#"{"tolerance": 0.0}"#), "learner.tolerance = 0: expected a finite number above 0");
 }
