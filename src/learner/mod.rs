@@ -4,60 +4,26 @@
 //! its algorithm and its cost; [`FitContext`] is what a fit is given beside its data.
 
 pub mod ada_rank;
-mod bins;
 pub mod boosted_trees;
-mod checks;
-mod context;
-mod cost_grid;
-mod cutting_plane;
+mod entry;
+mod error;
 pub mod gradient;
-mod grid;
-mod judge;
-mod linear;
-mod network;
 pub mod permu_rank;
-mod products;
-mod quadratic_program;
 pub mod rank_boost;
 pub mod rank_svm;
 pub mod registry;
 pub mod regression;
-mod rounds;
+mod shared;
 pub mod smooth_rank;
-mod surrogate_value;
+mod solver;
 pub mod svm_map;
 #[cfg(test)]
 mod testing;
 
-pub use context::{FitContext, Fitted, Interrupt, LearnerError, NoProgress, Progress, Round, Selection, StopReason};
-
 pub use ada_rank::BOUND;
-pub use grid::Grid;
-pub(crate) use rounds::{STATE_FILE, is_state};
-pub use surrogate_value::{EXACT_LEARNABLE, SURROGATE};
-
-use crate::data::Dataset;
-
-/// Fits a model to queries.
-///
-/// The data arrive normalised; the caller keeps the normaliser beside the fitted model. A learner reads its data, the
-/// seed and the device from its arguments only, so that the same arguments give the same bytes on the CPU.
-pub trait Learner: Send + Sync {
-    /// Registered name, as `learner.kind` in configuration files.
-    fn name(&self) -> &'static str;
-
-    /// Whether it draws a terminal dashboard where [`FitContext::dashboard`] asks for one; others report to
-    /// [`FitContext::progress`] alone.
-    fn draws_dashboard(&self) -> bool {
-        false
-    }
-
-    /// Fits a model to `train`; selects among rounds on `validation` where there is one, else on `train`.
-    ///
-    /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`].
-    ///
-    /// # Errors
-    /// [`LearnerError`] for data that the learner cannot learn from, labels that the loss or the measure refuses, state
-    /// that cannot be written or read back, and a solver that broke down.
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError>;
-}
+pub use entry::{Learner, LearnerConfig, Parts};
+pub use error::LearnerError;
+pub use shared::candidates::Grid;
+pub use shared::context::{FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
+pub(crate) use shared::rounds::{STATE_FILE, is_state};
+pub use shared::surrogate_value::{EXACT_LEARNABLE, SURROGATE};

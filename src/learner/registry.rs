@@ -1,43 +1,13 @@
 //! The registry: every learner once. The command line, configuration files and the documentation read it.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Learner, LearnerError};
+use super::entry::Learner;
+pub use super::entry::{LearnerConfig, LearnerEntry, Parts};
+use super::error::LearnerError;
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;
-use crate::text::{did_you_mean, nearest, with_nearest};
-
-/// What a configuration gives a learner.
-#[derive(Debug, Clone, Copy)]
-pub struct Parts<'a> {
-    /// The parameters of `[learner]`, without `kind`.
-    pub params: &'a Map<String, Value>,
-    /// `[loss]`
-    pub loss: Option<&'a LossSpec>,
-    /// `[scorer]`
-    pub scorer: Option<&'a ScorerConfig>,
-}
-
-/// One registered learner.
-#[derive(Debug)]
-pub struct LearnerEntry {
-    /// `learner.kind` in configuration files.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub summary: &'static str,
-    /// Source.
-    pub paper: &'static str,
-    /// Whether it minimises `[loss]`.
-    pub takes_loss: bool,
-    /// Whether it fits `[scorer]`.
-    pub takes_scorer: bool,
-    /// Every parameter with its default.
-    pub defaults: fn() -> Map<String, Value>,
-    /// The learner, checked.
-    pub build: fn(Parts<'_>) -> Result<Box<dyn Learner>, LearnerError>,
-}
+use crate::text::{did_you_mean, nearest};
 
 /// Every registered learner, by name.
 pub static LEARNERS: &[LearnerEntry] = &[
@@ -81,31 +51,7 @@ pub fn build(
             return Err(refuse("kind", format!("`{kind}` does not read the section [{section}]; remove it")));
         }
     }
-    (entry.build)(Parts { params: &params, loss, scorer })
-}
-
-/// A learner's configuration from its parameters; what is not given has its default.
-pub(crate) fn decode<C: DeserializeOwned>(parts: Parts<'_>) -> Result<C, LearnerError> {
-    serde_path_to_error::deserialize(Value::Object(parts.params.clone())).map_err(|error| LearnerError::Config {
-        key: error.path().to_string(),
-        message: with_nearest(&error.inner().to_string()),
-    })
-}
-
-/// The loss, where the learner cannot do without.
-pub(crate) fn loss<'a>(parts: Parts<'a>) -> Result<&'a LossSpec, LearnerError> {
-    parts.loss.ok_or_else(|| LearnerError::Config {
-        key: "kind".to_string(),
-        message: "needs a section [loss] with a name".to_string(),
-    })
-}
-
-/// The parameters of a configuration, as a map.
-pub(crate) fn parameters<C: Serialize>(config: &C) -> Map<String, Value> {
-    match serde_json::to_value(config) {
-        Ok(Value::Object(map)) => map,
-        other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
-    }
+    (entry.build)(&params, &Parts { loss, scorer })
 }
 
 #[cfg(test)]
@@ -120,10 +66,9 @@ mod tests {
     fn names_are_unique_and_defaults_build() {
         for (i, entry) in LEARNERS.iter().enumerate() {
             assert!(LEARNERS[..i].iter().all(|other| other.name != entry.name), "{}", entry.name);
-            let params = (entry.defaults)();
             let loss = LossSpec::new("approx_ndcg");
-            let parts = Parts { params: &params, loss: entry.takes_loss.then_some(&loss), scorer: None };
-            let learner = (entry.build)(parts).unwrap();
+            let parts = Parts { loss: entry.takes_loss.then_some(&loss), scorer: None };
+            let learner = (entry.build)(&(entry.defaults)(), &parts).unwrap();
             assert_eq!(learner.name(), entry.name);
         }
     }

@@ -7,8 +7,9 @@ use burn::tensor::Device;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{FitContext, Interrupt, Learner, NoProgress, Progress, Round, Selection, StopReason};
 use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
 use crate::ranker::{Model, Parts};
 use crate::scorer::Scorer;

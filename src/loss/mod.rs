@@ -59,6 +59,7 @@
 mod approximation;
 mod bounds;
 mod check;
+mod curvature;
 mod entry;
 mod error;
 mod explain;
@@ -77,6 +78,7 @@ pub use bounds::{
     level_score_coefficients, permutation_scores, score_coefficients,
 };
 pub use burn::nn::loss::Reduction;
+pub use curvature::{Curved, Derivatives};
 pub use entry::{LossEntry, Sharper, Smoothing};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 pub use explain::{Explained, explain};

@@ -7,6 +7,7 @@ use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 
 use super::approximation::Approximation;
 use super::check::{check_batch, check_label, check_offsets, check_weight_shape, check_weights};
+use super::curvature::Curved;
 use super::error::LossError;
 use super::lists::Lists;
 use crate::measure::Gain;
@@ -74,6 +75,18 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// An approximation that was asked for and misses its tolerance at this length.
     fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
         Ok(None)
+    }
+
+    /// Second derivatives in closed form, for a loss that has them: boosted trees then take Newton steps. `None`, the
+    /// default, for the others.
+    fn curvature(&self) -> Option<&dyn Curved> {
+        None
+    }
+
+    /// The same loss with its noise drawn anew, for each row of a batch apart, from `seed(own)` with `own` the seed of
+    /// this loss: the gradient learner asks for it at every step. `None`, the default, for a loss without noise.
+    fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        None
     }
 
     /// Loss of each query.

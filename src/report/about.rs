@@ -6,6 +6,7 @@ use super::html::{Html, Table, element, note, section};
 use super::number;
 use crate::experiment::RunRecord;
 use crate::learner::StopReason;
+use crate::learner::registry::LEARNERS;
 use crate::measure::Convention;
 use crate::ranker::Versions;
 
@@ -67,9 +68,9 @@ pub(super) fn stop_in_words(stop: StopReason) -> &'static str {
     }
 }
 
-/// What a round is called: an epoch where the learner trains by epochs.
+/// What the learner calls a round.
 pub(super) fn round_word(config: &Value) -> &'static str {
-    if config["learner"]["kind"] == "gradient" { "epoch" } else { "round" }
+    LEARNERS.iter().find(|entry| config["learner"]["kind"] == entry.name).map_or("round", |entry| entry.round_name)
 }
 
 /// The resolved configuration, as TOML.

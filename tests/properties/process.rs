@@ -26,7 +26,11 @@ fn opening_a_device_loses_no_panic_of_another_thread() {
         let mut alone = Command::new(std::env::current_exe().unwrap());
         let output = alone.args([name, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         return;
     }
     static REPORTED: AtomicUsize = AtomicUsize::new(0);
@@ -87,7 +91,8 @@ fn readers_are_read_as_files_are_and_more_than_once() {
         let mixed = [Input::file(folder.path().join("a")), reader(second)];
         assert_eq!(letor::read_from(mixed, &options).unwrap(), expected);
     }
-    let message = |text: &str, options: &ReadOptions| letor::read_from([reader(text)], options).unwrap_err().to_string();
+    let message =
+        |text: &str, options: &ReadOptions| letor::read_from([reader(text)], options).unwrap_err().to_string();
     assert_eq!(message("1 qid:1 1:x\n", &options), "standard input:1:9: found `1:x`, expected a finite value");
     let message_without = message("1 1:3\n", &options);
     assert_eq!(message_without, "standard input:1:1: found no `qid:ID`, expected `qid:ID` on every line");
@@ -152,7 +157,7 @@ fn the_library_changes_nothing_of_its_process() {
     let expected = [
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
-        ("loss/exponential_fit.rs", 1, "fits by their parameters"),
+        ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
         ("op/cube/launch.rs", 1, "kernels that a device can run"),
     ];
     assert_eq!(occurrences(&shared), expected.map(|(name, count, _)| (name.to_owned(), count)).into());
@@ -172,7 +177,7 @@ fn whatever_hands_work_to_other_threads_takes_the_execution_along() {
         "data/normaliser.rs",
         "data/statistics.rs",
         "data/synth/mod.rs",
-        "learner/linear.rs",
+        "learner/shared/linear.rs",
         "learner/smooth_rank/kernel.rs",
         "loss/gumbel.rs",
         "measure/evaluate.rs",

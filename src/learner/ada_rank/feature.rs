@@ -4,10 +4,12 @@ use burn::tensor::Device;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{AdaRankConfig, Directions, Member, WeakRankers, measured};
+use super::config::{AdaRankConfig, Directions};
+use super::weak::{Member, WeakRankers, measured};
 use crate::data::Dataset;
-use crate::learner::judge::Judge;
-use crate::learner::{LearnerError, linear};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::linear;
 use crate::op::Execution;
 use crate::ranker::Model;
 
@@ -102,7 +104,7 @@ impl WeakRankers for FeatureRankers {
         vec![("feature".into(), (ranker.feature + 1) as f64), ("direction".into(), ranker.direction)]
     }
 
-    fn model(&self, members: Vec<Member<FeatureRanker>>) -> Result<Model, LearnerError> {
+    fn model(&self, members: &[Member<FeatureRanker>]) -> Result<Model, LearnerError> {
         let mut weights = vec![0.0; self.feature_count];
         for Member { alpha, ranker } in members {
             weights[ranker.feature] += alpha * ranker.direction;

@@ -14,34 +14,17 @@ use rand::prelude::Distribution;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{AdaRankConfig, Member, NAME, WeakRankers};
+use super::config::{AdaRankConfig, Emphasis, NAME, WeakScorer};
+use super::weak::{Member, WeakRankers};
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
-use crate::learner::judge::Judge;
-use crate::learner::{FitContext, LearnerError, checks, linear};
-use crate::loss::{LossSpec, RankingLoss};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::FitContext;
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::{checks, linear};
+use crate::loss::RankingLoss;
 use crate::ranker::{Model, Parts};
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
-
-/// How `P_t` enters the training of a weak ranker.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Emphasis {
-    /// The loss of a query has the weight `P_t`.
-    #[default]
-    Weighted,
-    /// As many queries as there are, drawn with replacement by `P_t`.
-    Sampled,
-}
-
-/// The scorers that are trained, and the loss that trains them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WeakScorer {
-    /// The scorer of a round.
-    pub scorer: ScorerConfig,
-    /// The loss that it is trained by.
-    pub loss: LossSpec,
-}
 
 /// A trained scorer, and what its scores are multiplied by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -170,7 +153,7 @@ impl WeakRankers for ScorerRankers<'_> {
         Vec::new()
     }
 
-    fn model(&self, members: Vec<Member<ScorerRanker>>) -> Result<Model, LearnerError> {
+    fn model(&self, members: &[Member<ScorerRanker>]) -> Result<Model, LearnerError> {
         let weighted =
             |member: &Member<ScorerRanker>| Ok((member.alpha * member.ranker.scale, self.build(&member.ranker)?));
         let weighted: Vec<(f64, Scorer)> = members.iter().map(weighted).collect::<Result<_, LearnerError>>()?;

@@ -1,8 +1,16 @@
+//! What AdaRank promises, on small data.
+
 use proptest::prelude::*;
 
-use super::*;
+use super::config::{AdaRank, AdaRankConfig, Directions, Emphasis};
+use crate::data::Dataset;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::shared::context::{Fitted, Round, StopReason};
+use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
+use crate::measure::Measure;
+use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 
 fn figure(round: &Round, name: &str) -> f64 {
@@ -10,7 +18,7 @@ fn figure(round: &Round, name: &str) -> f64 {
 }
 
 fn fit(config: &AdaRankConfig, data: &Dataset) -> Fitted {
-    config.check(None).unwrap().fit(data, None, &testing::context(None)).unwrap()
+    config.check(&Parts::default()).unwrap().fit(data, None, &testing::context(None)).unwrap()
 }
 
 /// Feature 1 orders the first query and gets the second wrong (AP 1 and 1/2); feature 2 does the reverse, and has AP
@@ -100,12 +108,12 @@ fn a_fit_without_progress_ends() {
 #[test]
 fn measures_outside_the_unit_interval_are_refused() {
     let config = AdaRankConfig { measure: Some(Measure::Dcg(Some(10))), ..AdaRankConfig::default() };
-    let message = config.check(None).unwrap_err().to_string();
+    let message = config.check(&Parts::default()).unwrap_err().to_string();
     assert_eq!(message, "learner.measure = dcg@10: expected a measure with values in [0, 1], such as ndcg@10 or map");
     // The selection measure takes its place where there is none.
     let mut context = testing::context(None);
     context.selection.measure = Measure::Dcg(Some(10));
-    let learner = AdaRankConfig::default().check(None).unwrap();
+    let learner = AdaRankConfig::default().check(&Parts::default()).unwrap();
     assert!(learner.fit(&two_queries(), None, &context).unwrap_err().to_string().contains("dcg@10"));
 }
 
@@ -113,7 +121,7 @@ fn measures_outside_the_unit_interval_are_refused() {
 fn parameters_out_of_range_and_unknown_keys_are_named() {
     let message = |text: &str| {
         let config: AdaRankConfig = serde_json::from_str(text).unwrap();
-        config.check(None).unwrap_err().to_string()
+        config.check(&Parts::default()).unwrap_err().to_string()
     };
     assert_eq!(message(r#"{"rounds": 0}"#), "learner.rounds = 0: expected at least 1");
     assert_eq!(message(r#"{"tolerance": -1}"#), "learner.tolerance = -1: expected a finite number, 0 or above");
@@ -123,7 +131,7 @@ fn parameters_out_of_range_and_unknown_keys_are_named() {
 fn with_scorers(emphasis: Emphasis, scorer: &str) -> AdaRank {
     let config = AdaRankConfig { rounds: 3, epochs: 3, emphasis, ..AdaRankConfig::default() };
     let scorer: ScorerConfig = serde_json::from_str(scorer).unwrap();
-    config.check(Some(WeakScorer { scorer, loss: LossSpec::new("approx_ndcg") })).unwrap()
+    config.check(&Parts::default().with_scorer(&scorer).with_loss(&LossSpec::new("approx_ndcg"))).unwrap()
 }
 
 #[test]
@@ -153,7 +161,7 @@ fn other_scorers_stay_an_ensemble() {
 #[test]
 fn fits_are_reproducible() {
     let data = two_queries();
-    let features = AdaRankConfig { rounds: 6, ..AdaRankConfig::default() }.check(None).unwrap();
+    let features = AdaRankConfig { rounds: 6, ..AdaRankConfig::default() }.check(&Parts::default()).unwrap();
     let scorers = with_scorers(Emphasis::Sampled, r#"{"kind": "linear"}"#);
     for learner in [features, scorers] {
         testing::assert_reproducible(&learner, &data, &data, 1);
@@ -177,7 +185,7 @@ proptest! {
         let data = dataset(3, &[&rows[..third], &rows[third..2 * third], &rows[2 * third..]]);
         let measure = if ndcg { Measure::Ndcg(Some(5)) } else { Measure::Ap(None) };
         let config = AdaRankConfig { rounds: 20, measure: Some(measure), ..AdaRankConfig::default() };
-        if let Ok(fitted) = config.check(None).unwrap().fit(&data, None, &testing::context(None)) {
+        if let Ok(fitted) = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)) {
             for round in &fitted.history {
                 let value = figure(round, &measure.to_string());
                 prop_assert!(value >= figure(round, "bound") - 1e-9, "{round:?}");

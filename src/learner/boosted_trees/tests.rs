@@ -1,5 +1,13 @@
-use super::*;
+//! What boosted trees promise, on small data.
+
+use super::config::BoostedTreesConfig;
+use super::fit::towards_gains;
+use crate::data::Dataset;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::shared::context::{Fitted, StopReason};
 use crate::learner::testing::{self, dataset};
+use crate::loss::LossSpec;
+use crate::ranker::Model;
 
 /// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
 fn exclusive_or() -> Dataset {
@@ -13,7 +21,7 @@ fn small() -> BoostedTreesConfig {
 }
 
 fn fit_spec(config: &BoostedTreesConfig, loss: &LossSpec, data: &Dataset) -> Fitted {
-    config.check(loss).unwrap().fit(data, None, &testing::context(None)).unwrap()
+    config.check(&Parts::default().with_loss(loss)).unwrap().fit(data, None, &testing::context(None)).unwrap()
 }
 
 fn fit(config: &BoostedTreesConfig, loss: &str, data: &Dataset) -> Fitted {
@@ -43,7 +51,7 @@ fn a_loss_that_is_flat_at_equal_scores_is_learned() {
 #[test]
 fn data_that_no_tree_splits_are_refused() {
     let config = BoostedTreesConfig { min_documents: 1000, ..small() };
-    let learner = config.check(&LossSpec::new("rank_net")).unwrap();
+    let learner = config.check(&Parts::default().with_loss(&LossSpec::new("rank_net"))).unwrap();
     let error = learner.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
     assert!(error.contains("lower learner.min_documents"), "{error}");
 }
@@ -89,7 +97,12 @@ fn fits_are_reproducible() {
     let data = exclusive_or();
     let config = BoostedTreesConfig { rounds: 8, subsample: 0.5, colsample: 0.5, ..small() };
     for loss in ["lambda_ndcg", "approx_ndcg"] {
-        testing::assert_reproducible(&config.check(&LossSpec::new(loss)).unwrap(), &data, &data, 2);
+        testing::assert_reproducible(
+            &config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap(),
+            &data,
+            &data,
+            2,
+        );
     }
 }
 
@@ -97,7 +110,7 @@ fn fits_are_reproducible() {
 fn parameters_out_of_range_are_named() {
     let message = |text: &str, loss: &str| {
         let config: BoostedTreesConfig = serde_json::from_str(text).unwrap();
-        config.check(&LossSpec::new(loss)).unwrap_err().to_string()
+        config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap_err().to_string()
     };
     assert_eq!(
         message(r#"{"learning_rate": 0}"#, "rank_net"),

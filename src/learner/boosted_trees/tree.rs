@@ -10,7 +10,7 @@
 
 use rayon::prelude::*;
 
-use crate::learner::bins::Bins;
+use crate::learner::solver::bins::Bins;
 use crate::op::Execution;
 use crate::ranker::Node;
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::learner::LearnerError;
-use crate::learner::checks::{at_least, parameter, positive};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::{at_least, parameter, positive};
 use crate::loss::LossSpec;
 
 /// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`, `sigma`)

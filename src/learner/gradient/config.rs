@@ -2,14 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Gradient;
 use super::anneal::AnnealConfig;
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::schedule::ScheduleConfig;
-use crate::learner::LearnerError;
-use crate::learner::checks::{at_least, positive};
+use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::{at_least, positive};
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;
+
+pub(super) const NAME: &str = "gradient";
 
 /// Configuration of [`Gradient`](super::Gradient). Every key has a default.
 ///
@@ -64,12 +66,13 @@ impl GradientConfig {
     pub fn one_query_a_step() -> Self {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
     }
+}
 
-    /// Checks every value, with the scorer to train and the loss to train it by.
-    ///
-    /// # Errors
-    /// The first invalid parameter of learner, scorer or loss, by its key.
-    pub fn check(&self, scorer: &ScorerConfig, loss: &LossSpec) -> Result<Gradient, LearnerError> {
+impl LearnerConfig for GradientConfig {
+    type Learner = Gradient;
+
+    fn check(&self, parts: &Parts) -> Result<Gradient, LearnerError> {
+        let (loss, scorer) = (parts.required_loss()?, parts.scorer_or_default());
         at_least("epochs", self.epochs, 1)?;
         at_least("batch_queries", self.batch_queries, 1)?;
         at_least("batch_cells", self.batch_cells, 1)?;
@@ -91,7 +94,25 @@ impl GradientConfig {
                 loss.with(&parameter, end).build()?;
             }
         }
-        Ok(Gradient { config: self.clone(), scorer: scorer.clone(), loss: loss.clone() })
+        Ok(Gradient { config: self.clone(), scorer, loss: loss.clone() })
+    }
+}
+
+/// Trains a scorer by gradient descent on a differentiable loss.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gradient {
+    pub(super) config: GradientConfig,
+    pub(super) scorer: ScorerConfig,
+    pub(super) loss: LossSpec,
+}
+
+impl Gradient {
+    /// A checked learner: [`GradientConfig::check`].
+    ///
+    /// # Errors
+    /// The first invalid parameter of learner, scorer or loss, by its key.
+    pub fn new(config: GradientConfig, scorer: ScorerConfig, loss: LossSpec) -> Result<Self, LearnerError> {
+        config.check(&Parts::default().with_scorer(&scorer).with_loss(&loss))
     }
 }
 
@@ -102,7 +123,7 @@ mod tests {
     fn read(text: &str) -> Result<GradientConfig, String> {
         let config: GradientConfig = serde_json::from_str(text).map_err(|error| error.to_string())?;
         config
-            .check(&ScorerConfig::default(), &LossSpec::new("approx_ndcg"))
+            .check(&Parts::default().with_loss(&LossSpec::new("approx_ndcg")))
             .map(|_| config)
             .map_err(|error| error.to_string())
     }

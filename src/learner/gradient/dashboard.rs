@@ -20,12 +20,13 @@ use burn::train::{
     SupervisedTrainingEventProcessor, TrainLoader, TrainingComponents, TrainingItem, TrainingStrategy, ValidLoader,
 };
 
-use super::NAME;
+use super::config::NAME;
 use super::metric::{RankingInput, RankingMetric};
 use super::model::{RankingBatcher, RankingModel, RankingOutput};
 use super::optimizer::OptimizerConfig;
 use crate::data::Dataset;
-use crate::learner::{LearnerError, Selection};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::Selection;
 use crate::op::Execution;
 
 type Processor = SupervisedTrainingEventProcessor<RankingModel>;

@@ -5,13 +5,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::atomic_file;
-use crate::learner::{LearnerError, Round};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::Round;
 use crate::text::beginning;
 
 /// Name of the log in the directory of a fit.
 pub(crate) const LOG_FILE: &str = "metrics.jsonl";
 
 /// The log, if the fit has a directory.
+#[derive(Default)]
 pub(super) struct MetricsLog(Option<(PathBuf, File)>);
 
 impl MetricsLog {

@@ -36,6 +36,10 @@ impl RankingModel {
         Self { loss, ..self }
     }
 
+    pub(super) fn loss(&self) -> &dyn RankingLoss {
+        &*self.loss
+    }
+
     /// Training loss of each query, `[queries]`, and the scores, `[queries, documents]`.
     fn losses(&self, item: &TrainingBatch) -> (Tensor<1>, Tensor<2>) {
         let RankingBatch { features, labels, mask, .. } = item.batch.clone();

@@ -9,8 +9,8 @@ use burn::optim::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::learner::LearnerError;
-use crate::learner::checks::{not_negative, parameter, positive};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::{not_negative, parameter, positive};
 
 /// An optimiser of burn, told apart by `kind`, with the defaults of its paper.
 ///

@@ -8,8 +8,8 @@ use burn::lr_scheduler::noam::NoamLrSchedulerConfig;
 use burn::lr_scheduler::step::StepLrSchedulerConfig;
 use serde::{Deserialize, Serialize};
 
-use crate::learner::LearnerError;
-use crate::learner::checks::{at_least, parameter, share};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::{at_least, parameter, share};
 
 /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in epochs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,5 @@
 //! A fit under way: model, optimiser, schedule and annealing, one epoch at a time, saved and restored whole.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use burn::backend::ExecutionError;
 use burn::lr_scheduler::LrSchedulerRecord;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
@@ -12,19 +9,18 @@ use burn::store::{ModuleRecord, RecordError};
 use burn::tensor::{Bytes, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::NAME;
 use super::anneal::AnnealState;
 use super::batches::Batches;
-use super::config::GradientConfig;
+use super::config::{GradientConfig, NAME};
 use super::model::{RankingModel, TrainingBatch};
-use super::noise::Noise;
+use super::noise::drawn;
 use crate::data::Dataset;
 use crate::device::root_cause;
-use crate::learner::checks::learnable;
-use crate::learner::judge::Judge;
-use crate::learner::surrogate_value::SurrogateValue;
-use crate::learner::{FitContext, LearnerError};
-use crate::loss::{LossSpec, RankingLoss};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::learnable;
+use crate::learner::shared::context::FitContext;
+use crate::learner::shared::rounds::Set;
+use crate::loss::LossSpec;
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
@@ -41,14 +37,17 @@ pub(super) struct SavedSession {
 }
 
 /// What an epoch came to.
+#[derive(Default)]
 pub(super) struct Outcome {
-    /// Mean loss of the training queries, each at the weights it was met with.
-    pub(super) loss: f64,
+    /// Sum of the losses of the training queries, each at the weights it was met with.
+    pub(super) sum: f64,
+    /// Number of these queries.
+    pub(super) queries: usize,
     /// Optimiser steps.
     pub(super) steps: usize,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Learning rate, annealed parameter, surrogate.
+    /// Learning rate, annealed parameter.
     pub(super) figures: Vec<(String, f64)>,
 }
 
@@ -58,8 +57,6 @@ pub(super) struct Session<'a> {
     /// Name of the annealed parameter.
     annealed: Option<String>,
     anneal: AnnealState,
-    in_measure: Option<SurrogateValue>,
-    judge: Judge,
     seed: u64,
     batches: Batches<'a>,
     train: Prepared<'a>,
@@ -90,8 +87,6 @@ impl<'a> Session<'a> {
         Ok(Self {
             annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
             anneal: AnnealState::default(),
-            in_measure: SurrogateValue::of(&*built, train)?,
-            judge: Judge::of_selection(context)?,
             seed: context.seed,
             train: Prepared::new(train, &best, &context.device),
             validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
@@ -113,21 +108,18 @@ impl<'a> Session<'a> {
     /// Trains one epoch, counted from 1.
     pub(super) fn epoch(&mut self, epoch: usize) -> Result<Outcome, LearnerError> {
         let mut figures = Vec::new();
-        let mut loss = Cow::Borrowed(self.loss);
         if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
             let value = self.anneal.value(anneal, epoch, self.config.epochs);
-            loss = Cow::Owned(loss.with(parameter, value));
-            let annealed: Arc<dyn RankingLoss> = loss.build()?.into();
-            self.model = self.model.clone().with_loss(annealed);
+            let annealed = self.loss.with(parameter, value).build()?;
+            self.model = self.model.clone().with_loss(annealed.into());
             figures.push((parameter.clone(), value));
         }
-        let noise = Noise::of_epoch(&loss, self.seed, epoch)?;
         let steps = self.batches.epoch(epoch);
         let dropout = seed_for(self.seed, "dropout", epoch as u64);
         let mut losses = Vec::with_capacity(steps.len());
         let mut learning_rate = 0.0;
         for (index, queries) in steps.iter().enumerate() {
-            let (loss, grads) = self.gradients(queries, index, dropout, noise.as_ref())?;
+            let (loss, grads) = self.gradients(queries, epoch, index, dropout);
             losses.push(loss);
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
             self.model = self.optimizer.step(learning_rate, self.model.clone(), grads);
@@ -142,66 +134,49 @@ impl<'a> Session<'a> {
         figures.insert(0, ("learning_rate".to_string(), learning_rate));
         let queries: usize = steps.iter().map(Vec::len).sum();
         let sum: f64 = losses.iter().sum();
-        figures.extend(self.in_measure.as_ref().map(|value| value.figure(sum)));
-        Ok(Outcome { loss: sum / queries as f64, steps: steps.len(), learning_rate, figures })
+        Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
     }
 
     /// Sum of the losses of a step, and the gradients of their mean.
-    fn gradients(
-        &self,
-        queries: &[usize],
-        step: usize,
-        dropout: u64,
-        noise: Option<&Noise>,
-    ) -> Result<(Tensor<1>, GradientsParams), LearnerError> {
+    fn gradients(&self, queries: &[usize], epoch: usize, step: usize, dropout: u64) -> (Tensor<1>, GradientsParams) {
         let seed = seed_for(dropout, "step", step as u64);
         let mut parts = self.batches.parts(queries).enumerate().map(|(part, batch)| {
             let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64) };
-            Ok::<_, LearnerError>(match noise {
+            match drawn(self.model.loss(), self.seed, epoch, step, part) {
                 None => self.model.part(&item, queries.len()),
-                Some(noise) => self.model.clone().with_loss(noise.draw(step, part)?).part(&item, queries.len()),
-            })
+                Some(loss) => self.model.clone().with_loss(loss.into()).part(&item, queries.len()),
+            }
         });
-        let Some((mut loss, mut grads)) = parts.next().transpose()? else {
+        let Some((mut loss, mut grads)) = parts.next() else {
             let zero = Tensor::zeros([1], &self.model.devices()[0].clone().inner());
-            return Ok((zero, GradientsParams::new()));
+            return (zero, GradientsParams::new());
         };
-        if let Some((next_loss, next_grads)) = parts.next().transpose()? {
+        if let Some((next_loss, next_grads)) = parts.next() {
             let mut sum = GradientsAccumulator::new();
             sum.accumulate(&self.model, grads);
             sum.accumulate(&self.model, next_grads);
             loss = loss + next_loss;
-            for next in parts {
-                let (next_loss, next_grads) = next?;
+            for (next_loss, next_grads) in parts {
                 sum.accumulate(&self.model, next_grads);
                 loss = loss + next_loss;
             }
             grads = sum.grads();
         }
-        Ok((loss, grads))
+        (loss, grads)
     }
 
-    /// The selection measure of each training query, `None` where it does not count.
-    pub(super) fn measure_train(&self, epoch: usize) -> Result<Vec<Option<f64>>, LearnerError> {
-        self.measure(&self.train, epoch, "training")
-    }
-
-    /// The selection measure beside the surrogate, from that of each training query.
-    pub(super) fn exact_figure(&self, on_train: &[Option<f64>]) -> Option<(String, f64)> {
-        self.in_measure.as_ref()?.exact_figure(on_train)
-    }
-
-    /// The selection measure of each validation query, `None` where it does not count; nothing without validation data.
-    pub(super) fn measure_validation(&self, epoch: usize) -> Result<Option<Vec<Option<f64>>>, LearnerError> {
-        self.validation.as_ref().map(|data| self.measure(data, epoch, "validation")).transpose()
-    }
-
-    fn measure(&self, data: &Prepared, epoch: usize, name: &str) -> Result<Vec<Option<f64>>, LearnerError> {
+    /// The scores of the documents of a set after an epoch; nothing without validation data.
+    pub(super) fn scores(&self, set: Set, epoch: usize) -> Result<Option<Vec<f64>>, LearnerError> {
+        let (data, name) = match set {
+            Set::Training => (Some(&self.train), "training"),
+            Set::Validation => (self.validation.as_ref(), "validation"),
+        };
+        let Some(data) = data else { return Ok(None) };
         let scores = data.scores(&self.model.scorer.valid());
         if !scores.iter().all(|score| score.is_finite()) {
             return Err(self.diverged(format!("after epoch {epoch} the scores of the {name} data are not finite")));
         }
-        self.judge.values_of_model(data.data(), &scores)
+        Ok(Some(scores.into_iter().map(f64::from).collect()))
     }
 
     /// Says which batch was the largest: most devices that fail want memory.
@@ -238,8 +213,8 @@ impl<'a> Session<'a> {
     }
 
     /// The scorer of the best epoch.
-    pub(super) fn into_best(self) -> Scorer {
-        self.best
+    pub(super) fn best(&self) -> &Scorer {
+        &self.best
     }
 
     /// All that the fit is continued from.

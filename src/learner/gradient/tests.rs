@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use burn::train::Interrupter;
 use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
 use burn::train::metric::MetricDefinition;
 use burn::train::renderer::{
@@ -10,12 +11,18 @@ use burn::train::renderer::{
 };
 use serde_json::json;
 
-use super::*;
-use crate::data::{Normaliser, NormaliserKind, SynthConfig};
-use crate::learner::judge::Judge;
+use super::config::{Gradient, GradientConfig};
+use super::dashboard::{Dashboard, Shown};
+use super::log;
+use super::session::Session;
+use crate::data::{Dataset, Normaliser, NormaliserKind, SynthConfig};
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
+use crate::learner::shared::judge::{Judge, counted, mean};
 use crate::learner::testing::{self, StopAfter};
-use crate::learner::{Interrupt, NoProgress, Selection};
+use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure};
+use crate::scorer::ScorerConfig;
 
 /// Training and validation data: lists of 2 to 40 documents, 6 features.
 fn data() -> (Dataset, Dataset) {
@@ -32,7 +39,7 @@ fn data() -> (Dataset, Dataset) {
     (all.select(&(0..40).collect::<Vec<_>>()), all.select(&(40..60).collect::<Vec<_>>()))
 }
 
-fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn crate::learner::Progress) -> FitContext<'a> {
+fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn Progress) -> FitContext<'a> {
     FitContext {
         selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default() },
         progress,
@@ -145,7 +152,7 @@ fn noisy(epochs: usize) -> Gradient {
     }))
     .unwrap();
     let loss = LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 1);
-    config.check(&ScorerConfig::default(), &loss).unwrap()
+    config.check(&Parts::default().with_loss(&loss)).unwrap()
 }
 
 /// Queries with equal documents, so that the loss of a query is a function of its noise alone.

@@ -3,13 +3,15 @@
 
 use rayon::prelude::*;
 
-use super::PermuRankConfig;
+use super::bound::Bound;
+use super::config::PermuRankConfig;
 use super::working_sets::{Query, WorkingSets};
 use crate::data::Dataset;
-use crate::learner::cost_grid::Solved;
-use crate::learner::cutting_plane::{CuttingPlanes, Risk};
-use crate::learner::products::{add_scaled, dot};
-use crate::learner::{FitContext, linear};
+use crate::learner::shared::context::FitContext;
+use crate::learner::shared::linear;
+use crate::learner::solver::cutting_plane::{CuttingPlanes, Risk};
+use crate::learner::solver::solved::Solved;
+use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::loss::{PairAggregation, TypeTwoLoss};
 use crate::op::Execution;
 use crate::ranker::Model;
@@ -49,7 +51,7 @@ impl<'a> LinearBound<'a> {
     }
 }
 
-impl super::Bound for LinearBound<'_> {
+impl Bound for LinearBound<'_> {
     fn start(&self) -> Vec<f64> {
         vec![0.0; self.data.feature_count]
     }
@@ -141,7 +143,7 @@ mod tests {
     use burn::tensor::{DType, Device, Tensor, TensorData};
 
     use super::*;
-    use crate::learner::permu_rank::Pairs;
+    use crate::learner::permu_rank::config::Pairs;
     use crate::learner::testing;
     use crate::loss::TypeTwoBound;
     use crate::measure::Convention;

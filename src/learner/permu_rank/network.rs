@@ -2,13 +2,14 @@
 //! `loss_q` the configured type two bound (hinge, margin hinge, logistic or exponential), by automatic differentiation.
 //! There is no duality gap; the lowest objective met is returned.
 
-use super::PermuRankConfig;
+use super::bound::Bound;
+use super::config::PermuRankConfig;
 use super::working_sets::WorkingSets;
 use crate::data::{Dataset, RankingBatch};
-use crate::learner::FitContext;
-use crate::learner::cost_grid::Solved;
-use crate::learner::network::Network;
-use crate::learner::products::{add_scaled, dot};
+use crate::learner::shared::context::FitContext;
+use crate::learner::shared::flat_scorer::Network;
+use crate::learner::solver::solved::Solved;
+use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 
@@ -54,7 +55,7 @@ impl<'a> NetworkBound<'a> {
     }
 }
 
-impl super::Bound for NetworkBound<'_> {
+impl Bound for NetworkBound<'_> {
     fn start(&self) -> Vec<f64> {
         self.centre.clone()
     }

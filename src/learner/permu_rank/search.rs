@@ -20,8 +20,8 @@
 
 use std::cmp::Reverse;
 
-use super::Pairs;
-use crate::learner::products::descending;
+use super::config::Pairs;
+use crate::learner::solver::vectors::descending;
 use crate::loss::{PermutationSet, level_score_coefficients, score_coefficients};
 
 /// Measures above this share of the perfect one are perfect: sums in another order may differ in the last digits.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::config::{NAME, Pairs};
 use super::search::Target;
-use super::{NAME, Pairs};
 use crate::data::Dataset;
-use crate::learner::{LearnerError, checks};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks;
 use crate::loss::PermutationSet;
 use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};
 use crate::op::Execution;

@@ -17,20 +17,19 @@
 //! Every `C` of the grid is one round, solved from the solution of the one before; the selection measure chooses. A
 //! query without two labels has no pairs and takes no part.
 
+mod config;
+mod fit;
 mod newton;
 mod pairs;
 mod risk;
+#[cfg(test)]
+mod tests;
 
-use serde::{Deserialize, Serialize};
+pub use config::{PairWeighting, RankSvm, RankSvmConfig, RankSvmLoss};
 
-use super::cost_grid;
-use super::cutting_plane::CuttingPlanes;
-use super::registry::{self, LearnerEntry};
-use super::{FitContext, Fitted, Grid, Learner, LearnerError, checks};
-use crate::data::Dataset;
-use risk::PairRisk;
+use config::NAME;
 
-const NAME: &str = "rank_svm";
+use super::entry::{self, LearnerEntry};
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
@@ -38,190 +37,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Joachims, Optimizing search engines using clickthrough data",
     takes_loss: false,
     takes_scorer: false,
-    defaults: || registry::parameters(&RankSvmConfig::default()),
-    build: |parts| Ok(Box::new(registry::decode::<RankSvmConfig>(parts)?.check()?)),
+    round_name: "round",
+    defaults: entry::defaults::<RankSvmConfig>,
+    build: entry::build::<RankSvmConfig>,
 };
-
-/// The loss of a pair with score difference `t`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RankSvmLoss {
-    /// `max(0, 1 - t)`, solved by cutting planes.
-    #[default]
-    Hinge,
-    /// `max(0, 1 - t)^2`, solved by truncated Newton steps: the faster of the two.
-    SquaredHinge,
-}
-
-/// What the pairs of a query weigh together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PairWeighting {
-    /// Every pair weighs 1.
-    #[default]
-    Pair,
-    /// Every query weighs `1 / m`, shared by its pairs.
-    Query,
-}
-
-/// Configuration of [`RankSvm`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RankSvmConfig {
-    /// `C`, above 0: one value, or several to choose from on validation data.
-    pub c: Grid,
-    /// Loss of a pair.
-    pub loss: RankSvmLoss,
-    /// Weight of a pair.
-    pub weighting: PairWeighting,
-    /// Largest duality gap, relative to the objective, above 0.
-    pub tolerance: f64,
-    /// Most cutting planes or Newton steps for one `C`, at least 1.
-    pub max_steps: usize,
-}
-
-impl Default for RankSvmConfig {
-    fn default() -> Self {
-        Self {
-            c: Grid::powers_of_ten(-5, 0),
-            loss: RankSvmLoss::default(),
-            weighting: PairWeighting::default(),
-            tolerance: 1e-5,
-            max_steps: 1000,
-        }
-    }
-}
-
-impl RankSvmConfig {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// [`LearnerError::Parameter`] names the first one out of its range.
-    pub fn check(&self) -> Result<RankSvm, LearnerError> {
-        let costs = self.c.positive("c")?;
-        checks::positive("tolerance", self.tolerance)?;
-        checks::at_least("max_steps", self.max_steps, 1)?;
-        Ok(RankSvm { costs, config: self.clone() })
-    }
-}
-
-/// RankSVM, its parameters checked.
-#[derive(Debug, Clone)]
-pub struct RankSvm {
-    costs: Vec<f64>,
-    config: RankSvmConfig,
-}
-
-impl Learner for RankSvm {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
-        checks::trainable(NAME, train, validation, context)?;
-        let risk = PairRisk::new(train, self.config.weighting);
-        cost_grid::fit(NAME, &self.config, &self.costs, train, validation, context, |cost, start| {
-            match self.config.loss {
-                RankSvmLoss::Hinge => CuttingPlanes::new(cost).minimise(
-                    start,
-                    &|weights| risk.hinge(weights),
-                    self.config.tolerance,
-                    self.config.max_steps,
-                    &context.interrupt,
-                ),
-                RankSvmLoss::SquaredHinge => {
-                    let limits = (self.config.tolerance, self.config.max_steps);
-                    Ok(newton::minimise(&risk, cost, start, limits, &context.interrupt))
-                }
-            }
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::learner::testing::{self, linear_weights};
-    use crate::learner::{Interrupt, StopReason};
-
-    const LOSSES: [RankSvmLoss; 2] = [RankSvmLoss::Hinge, RankSvmLoss::SquaredHinge];
-
-    fn config(loss: RankSvmLoss, c: f64) -> RankSvmConfig {
-        RankSvmConfig { c: Grid::One(c), loss, tolerance: 1e-10, ..RankSvmConfig::default() }
-    }
-
-    /// One pair with difference (-1, 1): `w = a (-1, 1)` with `a = min(C, 1/2)` for the hinge and `2 C / (1 + 4 C)`
-    /// for its square.
-    #[test]
-    fn two_documents_have_the_analytic_solution() {
-        for c in [0.2, 3.0] {
-            for (loss, expected) in LOSSES.into_iter().zip([f64::min(c, 0.5), 2.0 * c / (1.0 + 4.0 * c)]) {
-                let learner = config(loss, c).check().unwrap();
-                let fitted = learner.fit(&testing::two_documents(), None, &testing::context(None)).unwrap();
-                assert_eq!(fitted.stop, StopReason::Converged);
-                let (weights, _) = linear_weights(&fitted.model);
-                assert!((f64::from(weights[0]) + expected).abs() < 1e-6, "{loss:?} {c}: {weights:?}");
-                assert!((f64::from(weights[1]) - expected).abs() < 1e-6, "{loss:?} {c}: {weights:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_duality_gap_bounds_the_distance_to_the_optimum() {
-        let data = testing::random(4, 20, 3, 1);
-        let risk = PairRisk::new(&data, PairWeighting::Query);
-        let (zeros, forever) = ([0.0; 3], Interrupt::default());
-        let hinge = |tolerance, most| {
-            CuttingPlanes::new(20.0)
-                .minimise(&zeros, &|weights| risk.hinge(weights), tolerance, most, &forever)
-                .unwrap()
-        };
-        let squared = |tolerance, most| newton::minimise(&risk, 20.0, &zeros, (tolerance, most), &forever);
-        for (exact, rough) in [(hinge(1e-9, 500), hinge(1e-9, 3)), (squared(1e-9, 100), squared(1e-9, 1))] {
-            assert!(exact.converged && exact.gap.unwrap() <= 1e-9 * exact.objective);
-            assert!(!rough.converged && rough.objective > exact.objective);
-            assert!(rough.objective - exact.objective <= rough.gap.unwrap());
-        }
-    }
-
-    #[test]
-    fn separable_data_are_separated() {
-        let data = testing::dataset(
-            2,
-            &[&[(2.0, &[0.9, 0.1]), (1.0, &[0.5, 0.3]), (0.0, &[0.1, 0.2])], &[(0.0, &[0.2, 0.9]), (1.0, &[0.6, 0.8])]],
-        );
-        for loss in LOSSES {
-            let fitted = config(loss, 1e3).check().unwrap().fit(&data, None, &testing::context(None)).unwrap();
-            assert_eq!(fitted.history[0].train, Some(1.0));
-        }
-    }
-
-    #[test]
-    fn fits_are_reproducible() {
-        let (train, validation) = (testing::random(4, 15, 3, 2), testing::random(2, 15, 3, 3));
-        for loss in LOSSES {
-            let learner = RankSvmConfig { loss, ..RankSvmConfig::default() }.check().unwrap();
-            testing::assert_reproducible(&learner, &train, &validation, 2);
-        }
-    }
-
-    #[test]
-    fn a_solver_that_is_cut_short_is_marked() {
-        let warnings = testing::Warnings::default();
-        let mut context = testing::context(None);
-        context.progress = &warnings;
-        let short = RankSvmConfig { max_steps: 1, ..config(RankSvmLoss::Hinge, 100.0) }.check().unwrap();
-        let fitted = short.fit(&testing::random(4, 15, 3, 2), None, &context).unwrap();
-        assert_eq!(fitted.stop, StopReason::NotConverged);
-        assert!(warnings.text().contains("raise learner.max_steps"), "{}", warnings.text());
-    }
-
-    #[test]
-    fn parameters_out_of_range_are_named() {
-        let refused =
-            |text: &str| serde_json::from_str::<RankSvmConfig>(text).unwrap().check().unwrap_err().to_string();
-        assert_eq!(refused(r#"{"c": [1.0, 0.0]}"#), "learner.c = 0: expected a finite number above 0");
-        assert_eq!(refused(r#"{"max_steps": 0}"#), "learner.max_steps = 0: expected at least 1");
-        assert!(serde_json::from_str::<RankSvmConfig>(r#"{"lambda": 1.0}"#).is_err());
-    }
-}

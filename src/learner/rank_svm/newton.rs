@@ -2,10 +2,10 @@
 //! gradients, then a backtracking line search. The objective is piecewise quadratic, so a handful of steps end at the
 //! optimum.
 
-use super::super::Interrupt;
-use super::super::cost_grid::Solved;
-use super::super::products::{add_scaled, dot};
 use super::risk::{PairRisk, SquaredHinge};
+use crate::learner::shared::context::Interrupt;
+use crate::learner::solver::solved::Solved;
+use crate::learner::solver::vectors::{add_scaled, dot};
 
 /// Most conjugate gradient steps for one Newton system.
 const INNER_STEPS: usize = 250;

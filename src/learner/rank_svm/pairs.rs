@@ -5,7 +5,7 @@
 //! score, the active partners of a document form a growing set, and a binary indexed tree over the label levels adds up
 //! those of lower (or higher) label: O(n log n) for n documents, any number of levels.
 
-use super::super::products::descending;
+use crate::learner::solver::vectors::descending;
 
 /// Number of documents and sum of their values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -2,12 +2,12 @@
 
 use rayon::prelude::*;
 
-use super::super::cutting_plane::Risk;
-use super::super::linear::scores;
-use super::super::products::weighted_features;
-use super::PairWeighting;
+use super::config::PairWeighting;
 use super::pairs::{Active, Levels};
 use crate::data::Dataset;
+use crate::learner::shared::linear::scores;
+use crate::learner::solver::cutting_plane::Risk;
+use crate::learner::solver::vectors::weighted_features;
 use crate::op::Execution;
 
 struct Query {

@@ -7,26 +7,15 @@ use argmin::core::{CostFunction, Error, Gradient, IterState, Problem, Solver, St
 use argmin::solver::conjugategradient::{NonlinearConjugateGradient, beta::PolakRibierePlus};
 use argmin::solver::linesearch::{LineSearch, MoreThuenteLineSearch};
 use argmin::solver::quasinewton::LBFGS;
-use serde::{Deserialize, Serialize};
 
-use super::super::products::{add_scaled, dot};
-use super::{NAME, Objective};
-use crate::learner::LearnerError;
+use super::config::{NAME, Optimizer};
+use super::objective::Objective;
+use crate::learner::error::LearnerError;
+use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::loss::RankingLoss;
 
 /// Gradient steps that L-BFGS remembers.
 const MEMORY: usize = 10;
-
-/// How each sigma is minimised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Optimizer {
-    /// Polak-Ribiere conjugate gradient, as in the paper.
-    #[default]
-    ConjugateGradient,
-    /// L-BFGS with ten remembered steps.
-    Lbfgs,
-}
 
 /// When the minimisation of one sigma ends.
 #[derive(Debug, Clone, Copy)]

@@ -99,7 +99,7 @@ mod tests {
         let mapped = map.map(&data);
         assert_eq!(mapped.feature_count, 5);
         let weights = [1.0, -0.5, 2.0, 0.1, -3.0];
-        let direct = crate::learner::linear::scores(&mapped, &weights);
+        let direct = crate::learner::shared::linear::scores(&mapped, &weights);
         for (found, expected) in map.expansion(&weights).scores(&data.features).iter().zip(direct) {
             assert!((found - expected).abs() < 1e-4);
         }

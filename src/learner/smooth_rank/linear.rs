@@ -2,15 +2,17 @@
 
 use std::borrow::Cow;
 
-use burn::tensor::Device;
+use burn::tensor::{DType, Device};
 
+use super::config::NAME;
 use super::kernel::KernelMap;
-use super::surrogate::Lists;
-use super::{NAME, Objective};
-use crate::data::Dataset;
-use crate::learner::judge::Judge;
-use crate::learner::products::weighted_features;
-use crate::learner::{LearnerError, linear};
+use super::objective::Objective;
+use crate::data::{Dataset, Keep};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::flat_loss::FlatLoss;
+use crate::learner::shared::linear;
+use crate::learner::shared::rounds::Set;
+use crate::learner::solver::vectors::weighted_features;
 use crate::loss::RankingLoss;
 use crate::ranker::Model;
 
@@ -20,7 +22,7 @@ pub(super) struct LinearObjective<'a> {
     pub(super) train: Cow<'a, Dataset>,
     validation: Option<Cow<'a, Dataset>>,
     kernel: Option<KernelMap>,
-    lists: Lists,
+    losses: FlatLoss,
     device: Device,
 }
 
@@ -31,22 +33,23 @@ impl<'a> LinearObjective<'a> {
         kernel: Option<KernelMap>,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        let lists = Lists::new(&train, device)
+        let losses = FlatLoss::new(&train, Keep::All, DType::F64, device)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
-        Ok(Self { train, validation, kernel, lists, device: device.clone() })
+        Ok(Self { train, validation, kernel, losses, device: device.clone() })
     }
 }
 
 impl Objective for LinearObjective<'_> {
     fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
-        let (value, slopes) = self.lists.loss_and_slopes(loss, &linear::scores(&self.train, weights));
+        let (value, slopes) = self.losses.value_and_gradient(loss, &linear::scores(&self.train, weights));
         (value, weighted_features(&self.train, &slopes))
     }
 
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError> {
-        let scores = |data: &Dataset| linear::scores(data, weights);
-        let on_validation = self.validation.as_deref().map(|data| judge.mean(data, &scores(data))).transpose()?;
-        Ok((judge.values(&self.train, &scores(&self.train))?, on_validation.flatten()))
+    fn scores(&self, weights: &[f64], set: Set) -> Vec<f64> {
+        match (set, &self.validation) {
+            (Set::Validation, Some(data)) => linear::scores(data, weights),
+            _ => linear::scores(&self.train, weights),
+        }
     }
 
     fn model(&self, weights: &[f64]) -> Model {

@@ -1,11 +1,13 @@
 //! Scores of any scorer, by automatic differentiation.
 
-use super::descent::{self, Limits, Optimizer};
-use super::{NAME, Objective};
+use super::config::{NAME, Optimizer};
+use super::descent::{self, Limits};
+use super::objective::Objective;
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
-use crate::learner::judge::Judge;
-use crate::learner::network::Network;
-use crate::learner::{FitContext, LearnerError};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::FitContext;
+use crate::learner::shared::flat_scorer::Network;
+use crate::learner::shared::rounds::Set;
 use crate::loss::{MseGainConfig, RankingLoss, Reduction};
 use crate::measure::Gain;
 use crate::ranker::Model;
@@ -71,10 +73,11 @@ impl Objective for NetworkObjective<'_> {
         (value, gradient)
     }
 
-    fn merits(&self, weights: &[f64], judge: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError> {
-        let scores = |data: &Dataset| self.network.scores(weights, data);
-        let on_validation = self.validation.map(|data| judge.mean(data, &scores(data))).transpose()?;
-        Ok((judge.values(self.train, &scores(self.train))?, on_validation.flatten()))
+    fn scores(&self, weights: &[f64], set: Set) -> Vec<f64> {
+        match (set, self.validation) {
+            (Set::Validation, Some(data)) => self.network.scores(weights, data),
+            _ => self.network.scores(weights, self.train),
+        }
     }
 
     fn model(&self, weights: &[f64]) -> Model {

@@ -1,8 +1,21 @@
-//! The learner as a whole: gradients, descent, annealing, limits, reproducibility, refusals.
+//! What SmoothRank promises, on small data.
 
-use super::*;
-use crate::learner::StopReason;
+use std::borrow::Cow;
+
+use super::config::{Optimizer, SmoothRankConfig, default_loss};
+use super::descent::{self, Limits};
+use super::linear::LinearObjective;
+use super::objective::Objective;
+use crate::data::Dataset;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::context::StopReason;
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::rounds::Set;
 use crate::learner::testing::{self, linear_weights};
+use crate::loss::{LossSpec, RankingLoss};
+use crate::ranker::Model;
+use crate::scorer::ScorerConfig;
 
 const SURROGATES: [&str; 4] = ["smooth_ndcg", "smooth_ap_indicator", "smooth_ap_rank", "approx_ndcg"];
 
@@ -26,7 +39,7 @@ fn gradients_agree_with_finite_differences() {
     let objective = objective(&data);
     let weights = [0.3, -0.7, 0.2];
     for name in SURROGATES {
-        let learner = config().check(&LossSpec::new(name), &ScorerConfig::default()).unwrap();
+        let learner = config().check(&Parts::default().with_loss(&LossSpec::new(name))).unwrap();
         for sigma in [8.0, 0.5] {
             let loss = learner.surrogate(sigma).unwrap();
             let (_, gradient) = objective.value_and_gradient(&weights, &*loss);
@@ -47,7 +60,7 @@ fn gradients_agree_with_finite_differences() {
 fn the_objective_never_rises_within_a_sigma() {
     let data = testing::random(4, 12, 3, 2);
     let objective = objective(&data);
-    let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+    let learner = config().check(&Parts::default()).unwrap();
     let limits = Limits { steps: 20, tolerance: 0.0 };
     for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
         for sigma in [4.0, 0.25] {
@@ -66,7 +79,7 @@ fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
     let data = testing::random(4, 12, 3, 3);
     for (lambda, sigma) in [(1e9, 1.0), (1.0, 1e9)] {
         let config = SmoothRankConfig { lambda: Grid::One(lambda), first_sigma: sigma, last_sigma: sigma, ..config() };
-        let learner = config.check(&default_loss(), &ScorerConfig::default()).unwrap();
+        let learner = config.check(&Parts::default()).unwrap();
         let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
         let (weights, _) = linear_weights(&fitted.model);
         for (weight, start) in weights.iter().zip(learner.ridge(&data).unwrap()) {
@@ -79,7 +92,7 @@ fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
 fn annealing_lowers_the_sharpest_loss() {
     let data = testing::random(6, 15, 4, 4);
     let config = SmoothRankConfig { lambda: Grid::One(1e-3), ..config() };
-    let learner = config.check(&default_loss(), &ScorerConfig::default()).unwrap();
+    let learner = config.check(&Parts::default()).unwrap();
     let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
     assert_eq!((fitted.stop, fitted.best_round), (StopReason::Completed, 5));
     let (weights, _) = linear_weights(&fitted.model);
@@ -91,7 +104,7 @@ fn annealing_lowers_the_sharpest_loss() {
 
 #[test]
 fn only_rounds_at_the_last_sigma_are_chosen() {
-    let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+    let learner = config().check(&Parts::default()).unwrap();
     let fitted = learner.fit(&testing::random(4, 10, 3, 2), None, &testing::context(None)).unwrap();
     assert_eq!((fitted.best_round % 5, fitted.history.len()), (0, 10));
 }
@@ -109,7 +122,7 @@ fn kernel_components_and_networks_learn_what_a_line_cannot() {
     let network = SmoothRankConfig { lambda, steps: 60, ..config() };
     let mlp = ScorerConfig::Mlp(crate::scorer::MlpScorerConfig::default());
     for (config, scorer) in [(kernel, ScorerConfig::default()), (network, mlp)] {
-        let learner = config.check(&default_loss(), &scorer).unwrap();
+        let learner = config.check(&Parts::default().with_scorer(&scorer)).unwrap();
         let context = testing::context(None);
         let fitted = learner.fit(&data, None, &context).unwrap();
         let scores: Vec<f64> = fitted.model.predict(&data, &context.device).into_iter().map(f64::from).collect();
@@ -127,7 +140,7 @@ fn a_start_that_is_not_finite_is_refused_with_advice() {
         let mut data = testing::random(3, 6, 2, 5);
         data.labels[0] = largest;
         data.features[0] *= feature;
-        let learner = config().check(loss, scorer).unwrap();
+        let learner = config().check(&Parts::default().with_loss(loss).with_scorer(scorer)).unwrap();
         learner.fit(&data, None, &testing::context(None)).map_err(|error| error.to_string())
     };
     // The start is a regression on the loss's own gains, so that labels that it accepts are fitted.
@@ -153,8 +166,8 @@ impl Objective for Bowl {
         (value, vec![2.0 * weights[0]])
     }
 
-    fn merits(&self, _: &[f64], _: &Judge) -> Result<(Vec<Option<f64>>, Option<f64>), LearnerError> {
-        Ok((Vec::new(), None))
+    fn scores(&self, _: &[f64], _: Set) -> Vec<f64> {
+        unreachable!("only descended on")
     }
 
     fn model(&self, _: &[f64]) -> Model {
@@ -219,7 +232,7 @@ fn a_last_sigma_that_wants_more_steps_is_named_once() {
         let mut context = testing::context(None);
         context.progress = &warnings;
         let config = SmoothRankConfig { lambda: Grid::One(0.01), steps, tolerance: 1e-4, ..config() };
-        let learner = config.check(&default_loss(), &ScorerConfig::default()).unwrap();
+        let learner = config.check(&Parts::default()).unwrap();
         let fitted = learner.fit(&data, None, &context).unwrap();
         (warnings.text(), fitted.history[fitted.best_round - 1].figures[2].clone())
     };
@@ -238,7 +251,7 @@ fn a_last_sigma_that_wants_more_steps_is_named_once() {
 #[test]
 fn fits_are_reproducible() {
     let (train, validation) = (testing::random(4, 10, 3, 2), testing::random(2, 10, 3, 3));
-    let learner = config().check(&default_loss(), &ScorerConfig::default()).unwrap();
+    let learner = config().check(&Parts::default()).unwrap();
     testing::assert_reproducible(&learner, &train, &validation, 3);
     testing::assert_reproducible(&learner, &train, &validation, 5);
 }
@@ -247,7 +260,7 @@ fn fits_are_reproducible() {
 fn parameters_out_of_range_are_named() {
     let refused = |text: &str, loss: &str| {
         let config: SmoothRankConfig = serde_json::from_str(text).unwrap();
-        config.check(&LossSpec::new(loss), &ScorerConfig::default()).unwrap_err().to_string()
+        config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap_err().to_string()
     };
     assert_eq!(
         refused(r#"{"lambda": [1.0, 0.0]}"#, "smooth_ndcg"),

@@ -103,6 +103,11 @@ impl RankingLoss for SoftmaxCrossEntropy {
         Some(&self.gain)
     }
 
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        let drawn = || Self { seed: seed(self.seed), noise_by_row: true, ..self.clone() };
+        (self.gumbel_samples > 0).then(|| Box::new(drawn()) as Box<dyn RankingLoss>)
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let cross_entropy = |scores: Tensor<2>| {
             sum_documents(lists.labels.clone() * lists.log_softmax(scores * self.temperature.recip())).neg()

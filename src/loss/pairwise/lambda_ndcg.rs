@@ -10,6 +10,7 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
+use crate::loss::curvature::{self, Curved, Derivatives};
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
@@ -83,10 +84,41 @@ impl RankingLoss for LambdaNdcg {
         Some(&self.gain)
     }
 
+    fn curvature(&self) -> Option<&dyn Curved> {
+        Some(self)
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let weight = lambda_weight(lists, &self.gain, self.k, 1.0, 0.0);
         let (scores, labels, mask) = (lists.centred() * self.sigma, lists.labels.clone(), lists.mask.clone());
         sum_documents(pair_loss(scores, labels, mask, &weight, PairLoss::Logistic))
+    }
+}
+
+impl Curved for LambdaNdcg {
+    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
+        let places = self.places(labels, scores);
+        curvature::logistic(labels, scores, self.sigma, |i, j| {
+            (places[i].0 - places[j].0).abs() * (places[i].1 - places[j].1).abs()
+        })
+    }
+}
+
+impl LambdaNdcg {
+    /// Gain over the ideal DCG, and discount at the rank by score (equal scores by position), of each document.
+    fn places(&self, labels: &[f32], scores: &[f64]) -> Vec<(f64, f64)> {
+        let last = self.k.unwrap_or(usize::MAX);
+        let discount = |rank: usize| if rank <= last { Discount::Log2.at(rank) } else { 0.0 };
+        let gains: Vec<f64> = labels.iter().map(|&label| self.gain.of(f64::from(label))).collect();
+        let mut best = gains.clone();
+        best.sort_by(|a, b| b.total_cmp(a));
+        let ideal: f64 = best.iter().zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
+        let mut order: Vec<usize> = (0..labels.len()).collect();
+        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let mut places: Vec<(f64, f64)> =
+            gains.iter().map(|gain| (if ideal > 0.0 { gain / ideal } else { 0.0 }, 0.0)).collect();
+        order.iter().zip(1..).for_each(|(&document, rank)| places[document].1 = discount(rank));
+        places
     }
 }
 

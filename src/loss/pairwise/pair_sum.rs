@@ -3,6 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{Int, Tensor};
 
+use crate::loss::curvature::{self, Curved, Derivatives};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::op::{PairLoss, PairWeight, pair_loss};
@@ -29,12 +30,29 @@ impl RankingLoss for PairSum {
         Orientation::Loss
     }
 
+    fn curvature(&self) -> Option<&dyn Curved> {
+        match self.loss {
+            PairLoss::Logistic => Some(self),
+            _ => None,
+        }
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let scores = match self.scale {
             Some(scale) => lists.centred() * scale,
             None => lists.scores.clone(),
         };
         sum_over_pairs(lists, scores, self.loss, self.mean)
+    }
+}
+
+/// Those of the logistic loss.
+impl Curved for PairSum {
+    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
+        let below = |label: &f32| labels.iter().filter(|other| *other < label).count();
+        let pairs = if self.mean { labels.iter().map(below).sum::<usize>().max(1) } else { 1 };
+        let weight = 1.0 / pairs as f64;
+        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), |_, _| weight)
     }
 }
 

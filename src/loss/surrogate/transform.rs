@@ -16,22 +16,29 @@ use crate::loss::lists::{Lists, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss, assert_per_query};
 use crate::measure::Gain;
 
-/// A measure seen through a relaxation: a loss, and a burn module if the measure can be cloned.
-#[derive(Debug, Clone)]
+/// A measure seen through a relaxation: a loss, and a burn module.
+#[derive(Debug)]
 pub struct Surrogate<M> {
     name: &'static str,
-    measure: M,
+    measure: Arc<M>,
     relaxation: Arc<dyn Relaxation>,
     /// The functions of one rank whose expectations the measure takes, with their cut-offs.
     expected: Vec<(PositionFunction, Option<usize>)>,
 }
 
-// Not derived: `#[derive(Module)]` would ask every measure to be `Clone`, losses outside a module too.
-impl<T: Clone + Debug + Send> Module for Surrogate<T> {
+impl<M> Clone for Surrogate<M> {
+    fn clone(&self) -> Self {
+        let (measure, relaxation, expected) = (self.measure.clone(), self.relaxation.clone(), self.expected.clone());
+        Self { name: self.name, measure, relaxation, expected }
+    }
+}
+
+// Not derived: `#[derive(Module)]` would ask every measure to be a module.
+impl<T: Debug + Send + Sync> Module for Surrogate<T> {
     burn::empty!(module);
 }
 
-impl<T: Clone + Debug + Send> ModuleDisplayDefault for Surrogate<T> {
+impl<T: Debug + Send + Sync> ModuleDisplayDefault for Surrogate<T> {
     fn content(&self, content: Content) -> Option<Content> {
         content
             .set_top_level_type("Surrogate")
@@ -41,9 +48,9 @@ impl<T: Clone + Debug + Send> ModuleDisplayDefault for Surrogate<T> {
     }
 }
 
-impl<T: Clone + Debug + Send> ModuleDisplay for Surrogate<T> {}
+impl<T: Debug + Send + Sync> ModuleDisplay for Surrogate<T> {}
 
-impl<T: Clone + Debug + Send> Display for Surrogate<T> {
+impl<T: Debug + Send + Sync> Display for Surrogate<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.format(DisplaySettings::default()))
     }
@@ -83,7 +90,7 @@ impl<M: PositionMeasure> Surrogate<M> {
         }
         let expected = context.into_expected();
         expected.iter().try_for_each(|(f, k)| relaxation.check_sum(name, f, *k))?;
-        Ok(Self { name, measure, relaxation, expected })
+        Ok(Self { name, measure: Arc::new(measure), relaxation, expected })
     }
 
     /// The surrogate of the measure of each query of clean lists: `[B]`.
@@ -109,7 +116,7 @@ impl<M: PositionMeasure> Surrogate<M> {
     }
 }
 
-impl<M: PositionMeasure> RankingLoss for Surrogate<M> {
+impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -131,6 +138,11 @@ impl<M: PositionMeasure> RankingLoss for Surrogate<M> {
         let all = sums.map(|(f, k)| self.relaxation.approximation(self.name, f, *k, documents, scores));
         let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
         Ok(all.max_by(|a, b| a.error_f32.total_cmp(&b.error_f32)))
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        let relaxation = self.relaxation.reseeded(seed)?;
+        Some(Box::new(Self { relaxation, ..self.clone() }))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use burn_rank::data::folds;
 use burn_rank::data::letor::{ReadOptions, read};
 use burn_rank::learner::ada_rank::AdaRankConfig;
-use burn_rank::learner::{FitContext, Interrupt, Learner, NoProgress, Selection};
+use burn_rank::learner::{FitContext, Interrupt, Learner, LearnerConfig, NoProgress, Parts, Selection};
 use burn_rank::measure::{Convention, Measure};
 
 use super::shared;
@@ -13,7 +13,7 @@ use super::shared;
 fn test_map(config: &AdaRankConfig) -> Vec<f64> {
     let folds = folds::discover(&shared("data/letor2-ohsumed").unwrap()).unwrap();
     let convention = Convention::preset("letor").unwrap();
-    let learner = config.check(None).unwrap();
+    let learner = config.check(&Parts::default()).unwrap();
     let of_fold = |fold: &burn_rank::data::Fold| {
         let [train, validation, test] =
             [&fold.train, &fold.validation, &fold.test].map(|paths| read(paths, &ReadOptions::default()).unwrap());

@@ -84,7 +84,7 @@ impl Relaxation for AnyRelaxation {
         self.inner().approximation(loss, f, k, documents, scores)
     }
 
-    fn reseeded(&self, seed: u64) -> Option<Arc<dyn Relaxation>> {
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
         self.inner().reseeded(seed)
     }
 }

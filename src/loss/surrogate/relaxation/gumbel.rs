@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::approximate::Approximate;
 use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::error::LossError;
-use crate::loss::gumbel::perturbed;
+use crate::loss::gumbel::{perturbed, perturbed_by_row};
 use crate::loss::lists::Lists;
 use crate::op::Step;
 
@@ -33,6 +34,12 @@ impl Gumbel {
     fn approximate(&self) -> Approximate {
         Approximate { alpha: self.alpha, beta: self.beta, step: self.step }
     }
+
+    /// Positions at scores with noise, which padded places lose again.
+    fn at(&self, scores: Tensor<2>, lists: &Lists) -> Relaxed {
+        let scores = scores * lists.mask.clone();
+        self.approximate().relax(&Lists { scores, ..lists.clone() }, 0)
+    }
 }
 
 impl Relaxation for Gumbel {
@@ -52,11 +59,32 @@ impl Relaxation for Gumbel {
     }
 
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed {
-        let scores = perturbed(lists.scores.clone(), self.seed, sample) * lists.mask.clone();
-        self.approximate().relax(&Lists { scores, ..lists.clone() }, 0)
+        self.at(perturbed(lists.scores.clone(), self.seed, sample), lists)
     }
 
-    fn reseeded(&self, seed: u64) -> Option<Arc<dyn Relaxation>> {
-        Some(Arc::new(Self { seed, ..*self }))
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
+        Some(Arc::new(ByRow(Self { seed: seed(self.seed), ..*self })))
+    }
+}
+
+/// The same with noise of its own for each row of a batch.
+#[derive(Debug)]
+struct ByRow(Gumbel);
+
+impl Relaxation for ByRow {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn samples(&self) -> usize {
+        self.0.samples()
+    }
+
+    fn relax(&self, lists: &Lists, sample: usize) -> Relaxed {
+        self.0.at(perturbed_by_row(lists.scores.clone(), self.0.seed, sample), lists)
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
+        self.0.reseeded(seed)
     }
 }

@@ -90,8 +90,9 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The same relaxation with other noise; `None`, the default, for one without noise.
-    fn reseeded(&self, _seed: u64) -> Option<Arc<dyn Relaxation>> {
+    /// The same relaxation with its noise drawn anew, for each row of a batch apart, from `seed(own)` with `own` the
+    /// seed of this one; `None`, the default, for a relaxation without noise.
+    fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
         None
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LearnerError, checks};
+use super::checks;
+use crate::learner::error::LearnerError;
 
 /// One value, or the values to choose from on validation data: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

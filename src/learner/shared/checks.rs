@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
+use super::context::FitContext;
 use super::judge::Judge;
-use super::{FitContext, LearnerError};
 use crate::data::Dataset;
+use crate::learner::error::LearnerError;
 use crate::loss::{LossError, LossSpec, RankingLoss};
 use crate::measure::Measure;
 
@@ -103,6 +104,17 @@ pub(crate) fn trainable(
 /// Whether values of a measure may lie outside `[0, 1]` whatever the convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     matches!(measure, Measure::Dcg(_) | Measure::KendallTau)
+}
+
+/// Refuses a measure whose values leave `[0, 1]`: on any data, or on the data at hand.
+pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
+    let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
+    if outside.is_some() || leaves_unit_interval(measure) {
+        let seen = outside.map(|value| format!(" (a query has {value})")).unwrap_or_default();
+        let expected = format!("a measure with values in [0, 1], such as ndcg@10 or map{seen}");
+        return Err(parameter("measure", measure, expected));
+    }
+    Ok(())
 }
 
 /// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it for want of a measure of its

@@ -1,7 +1,8 @@
 //! A measure with its convention, applied to the scores a learner holds.
 
-use super::{FitContext, LearnerError, Selection};
+use super::context::{FitContext, Selection};
 use crate::data::Dataset;
+use crate::learner::error::LearnerError;
 use crate::measure::{Evaluator, Measure};
 
 /// A measure with its convention, checked.

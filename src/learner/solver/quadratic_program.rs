@@ -15,7 +15,7 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus};
 use serde::{Deserialize, Serialize};
 
-use super::products::{add_scaled, dot};
+use super::vectors::{add_scaled, dot};
 
 /// The first cost tried, and the factor from one to the next, where slopes are at most 1.
 const FIRST_COST: f64 = 1e8;

@@ -9,10 +9,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Interrupt;
-use super::cost_grid::Solved;
-use super::products::{add_scaled, dot};
 use super::quadratic_program::{self, Plane};
+use super::solved::Solved;
+use super::vectors::{add_scaled, dot};
+use crate::learner::shared::context::Interrupt;
 
 /// Evaluations of the risk along one segment.
 const SEARCH_STEPS: usize = 6;

@@ -1,0 +1,118 @@
+//! Configuration of AdaRank.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks;
+use crate::loss::LossSpec;
+use crate::measure::{Convention, Measure};
+use crate::scorer::ScorerConfig;
+
+pub(super) const NAME: &str = "ada_rank";
+
+/// Directions in which a feature may rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Directions {
+    /// Either.
+    #[default]
+    Both,
+    /// Largest value first.
+    Descending,
+    /// Smallest value first.
+    Ascending,
+}
+
+/// How `P_t` enters the training of a weak ranker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Emphasis {
+    /// The loss of a query has the weight `P_t`.
+    #[default]
+    Weighted,
+    /// As many queries as there are, drawn with replacement by `P_t`.
+    Sampled,
+}
+
+/// The scorers that are trained, and the loss that trains them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct WeakScorer {
+    /// The scorer of a round.
+    pub(super) scorer: ScorerConfig,
+    /// The loss that it is trained by.
+    pub(super) loss: LossSpec,
+}
+
+/// Configuration of [`AdaRank`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdaRankConfig {
+    /// Measure to boost, with values in `[0, 1]`; the selection measure when absent.
+    pub measure: Option<Measure>,
+    /// Convention of the measure; that of the selection when absent.
+    pub convention: Option<Convention>,
+    /// Most rounds.
+    pub rounds: usize,
+    /// Directions of a feature.
+    pub directions: Directions,
+    /// Let a feature be chosen in more than one round.
+    pub reuse: bool,
+    /// Stop after so many rounds in which `mean_q exp(-E(f_t, q))` did not sink.
+    pub patience: Option<usize>,
+    /// How far it must sink to count as progress.
+    pub tolerance: f64,
+    /// How `P_t` enters the training of a scorer, where scorers are the weak rankers.
+    pub emphasis: Emphasis,
+    /// Passes over the queries in its training.
+    pub epochs: usize,
+    /// Step size of Adam in its training.
+    pub learning_rate: f64,
+}
+
+impl Default for AdaRankConfig {
+    fn default() -> Self {
+        Self {
+            measure: None,
+            convention: None,
+            rounds: 100,
+            directions: Directions::Both,
+            reuse: true,
+            patience: None,
+            tolerance: 0.0,
+            emphasis: Emphasis::Weighted,
+            epochs: 20,
+            learning_rate: 0.05,
+        }
+    }
+}
+
+impl LearnerConfig for AdaRankConfig {
+    type Learner = AdaRank;
+
+    fn check(&self, parts: &Parts) -> Result<AdaRank, LearnerError> {
+        checks::at_least("rounds", self.rounds, 1)?;
+        self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        checks::not_negative("tolerance", self.tolerance)?;
+        checks::at_least("epochs", self.epochs, 1)?;
+        checks::positive("learning_rate", self.learning_rate)?;
+        self.measure.map(|measure| checks::in_unit_interval(measure, &[])).transpose()?;
+        self.convention.as_ref().map(Convention::check).transpose()?;
+        let scorer = match (parts.loss, parts.scorer) {
+            (None, None) => None,
+            _ => Some(WeakScorer { scorer: parts.scorer_or_default(), loss: parts.required_loss()?.clone() }),
+        };
+        if let Some(weak) = &scorer {
+            weak.scorer.check()?;
+            weak.loss.build()?;
+        }
+        Ok(AdaRank { config: self.clone(), scorer })
+    }
+}
+
+/// AdaRank, its parameters checked.
+#[derive(Debug, Clone)]
+pub struct AdaRank {
+    pub(super) config: AdaRankConfig,
+    pub(super) scorer: Option<WeakScorer>,
+}

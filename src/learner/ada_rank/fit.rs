@@ -1,0 +1,188 @@
+//! The rounds of AdaRank.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::config::{AdaRank, NAME};
+use super::feature::FeatureRankers;
+use super::scorer::ScorerRankers;
+use super::weak::{Member, WeakRankers, measured};
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::additive::Additive;
+use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, Round, Selection, StopReason};
+use crate::learner::shared::judge::{Judge, mean};
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::ranker::Model;
+
+/// Largest `phi` that `alpha` is computed of: keeps it finite.
+const LARGEST_PHI: f64 = 1.0 - 1e-12;
+
+/// The figure of a round that holds Theorem 4's lower bound of the boosted measure on the training queries.
+pub const BOUND: &str = "bound";
+
+/// What has to be known between rounds.
+#[derive(Serialize, Deserialize)]
+struct State<R> {
+    members: Vec<Member<R>>,
+    /// `prod_t exp(-delta_t) sqrt(1 - phi_t^2)`
+    bound_gap: f64,
+}
+
+/// `exp(-E)`, normalised.
+fn distribution(values: &[f64]) -> Vec<f64> {
+    let weights: Vec<f64> = values.iter().map(|value| (-value).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|weight| weight / total).collect()
+}
+
+/// `f_t` under way, over one family of weak rankers.
+struct Boosting<'a, W> {
+    learner: &'a AdaRank,
+    weak: W,
+    /// Takes `E`.
+    judge: &'a Judge,
+    train: &'a Dataset,
+    scores: Additive<'a>,
+    /// `E(f_t, q)` of every query that counts.
+    values: Vec<f64>,
+}
+
+impl<W: WeakRankers> Boosting<'_, W> {
+    fn add(&mut self, member: &Member<W::Ranker>) -> Result<(), LearnerError> {
+        self.scores.add(|data, scores| {
+            let added = self.weak.scores(&member.ranker, data)?;
+            scores.iter_mut().zip(added).for_each(|(score, h)| *score += member.alpha * h);
+            Ok(())
+        })
+    }
+}
+
+impl<W: WeakRankers> Iterative for Boosting<'_, W> {
+    type State = State<W::Ranker>;
+
+    fn initial(&self) -> Self::State {
+        State { members: Vec::new(), bound_gap: 1.0 }
+    }
+
+    fn resume(&mut self, state: &mut Self::State, _: &History) -> Result<(), LearnerError> {
+        state.members.iter().try_for_each(|member| self.add(member))?;
+        self.values = measured(self.judge, self.train, self.scores.on_train())?;
+        if state.members.is_empty() {
+            self.values.fill(0.0);
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError> {
+        if self.learner.without_progress(history.rounds()) {
+            return Ok(Step::End(StopReason::Converged));
+        }
+        let weights = distribution(&self.values);
+        let Some(ranker) = self.weak.choose(&weights, history.next(), &state.members)? else {
+            return Ok(Step::End(StopReason::Converged));
+        };
+        let weak_values = self.weak.values(&ranker, self.judge, self.train)?;
+        let phi: f64 = weights.iter().zip(&weak_values).map(|(weight, value)| weight * value).sum();
+        if phi <= 0.0 {
+            let reason = format!(
+                "the best weak ranker of round {} has {} 0 on every query: choose another learner.measure",
+                history.next(),
+                self.judge.measure()
+            );
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
+        let capped = phi.min(LARGEST_PHI);
+        let member = Member { alpha: capped.atanh(), ranker };
+        self.add(&member)?;
+        let values = measured(self.judge, self.train, self.scores.on_train())?;
+        let before = std::mem::replace(&mut self.values, values);
+        let delta = (0..before.len())
+            .map(|q| self.values[q] - before[q] - member.alpha * weak_values[q])
+            .fold(f64::INFINITY, f64::min);
+        let gap = state.bound_gap * (-delta).exp() * (1.0 - capped * capped).sqrt();
+        // A bound that says nothing may outgrow f64 in many rounds.
+        state.bound_gap = gap.min(f64::MAX);
+        let mut figures = self.weak.figures(&member.ranker);
+        figures.push(("alpha".into(), member.alpha));
+        figures.push(("phi".into(), phi));
+        figures.push((self.judge.measure().to_string(), average(&self.values)));
+        figures.push((BOUND.into(), 1.0 - state.bound_gap));
+        state.members.push(member);
+        let objective = self.values.iter().map(|value| (-value).exp()).collect::<Vec<f64>>();
+        Ok(Step::Made(Made::new(average(&objective), figures)))
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.scores.on(set).into()))
+    }
+
+    fn recorded(&mut self, _: &Recorded, state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+        let whole = state.members.last().is_some_and(|member| member.alpha >= LARGEST_PHI.atanh());
+        Ok(whole.then_some(StopReason::Converged))
+    }
+
+    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError> {
+        self.weak.model(&state.members[..best_round])
+    }
+}
+
+/// The mean; NaN of nothing.
+fn average(values: &[f64]) -> f64 {
+    mean(values).unwrap_or(f64::NAN)
+}
+
+impl AdaRank {
+    fn boost<W: WeakRankers>(
+        &self,
+        weak: W,
+        judge: &Judge,
+        train: &Dataset,
+        validation: Option<&Dataset>,
+        rounds: Rounds,
+    ) -> Result<Fitted, LearnerError> {
+        let (scores, values) = (Additive::new(train, validation), Vec::new());
+        let mut boosting = Boosting { learner: self, weak, judge, train, scores, values };
+        rounds.most(self.config.rounds).drive(&(&self.config, &self.scorer), &mut boosting)
+    }
+
+    /// Whether the objective did not sink in the last `patience` rounds.
+    fn without_progress(&self, history: &[Round]) -> bool {
+        let Some(last) = self.config.patience.and_then(|patience| history.len().checked_sub(patience)) else {
+            return false;
+        };
+        let lowest = |rounds: &[Round]| rounds.iter().map(|round| round.objective).fold(f64::INFINITY, f64::min);
+        last > 0 && lowest(&history[last..]) >= lowest(&history[..last]) - self.config.tolerance
+    }
+}
+
+impl Learner for AdaRank {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, train, validation, context)?;
+        if self.config.measure.is_none() {
+            checks::bounded_selection(NAME, context.selection.measure)?;
+        }
+        let boosted = Selection {
+            measure: self.config.measure.unwrap_or(context.selection.measure),
+            convention: self.config.convention.as_ref().unwrap_or(&context.selection.convention).clone(),
+        };
+        let judge = Judge::new(&boosted)?;
+        match &self.scorer {
+            None => {
+                let weak = FeatureRankers::new(&self.config, &judge, train, &context.device)?;
+                self.boost(weak, &judge, train, validation, rounds)
+            }
+            Some(scorer) => {
+                let weak = ScorerRankers::new(&self.config, scorer, &judge, train, context)?;
+                self.boost(weak, &judge, train, validation, rounds)
+            }
+        }
+    }
+}

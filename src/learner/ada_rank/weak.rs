@@ -1,0 +1,52 @@
+//! What AdaRank asks of a family of weak rankers.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::data::Dataset;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::in_unit_interval;
+use crate::learner::shared::judge::Judge;
+use crate::ranker::Model;
+
+/// A family of weak rankers.
+pub(super) trait WeakRankers {
+    /// One of them, as it is saved.
+    type Ranker: Serialize + DeserializeOwned;
+
+    /// The weak ranker of a round for the distribution over queries; `None` when none is left.
+    fn choose(
+        &self,
+        distribution: &[f64],
+        round: usize,
+        members: &[Member<Self::Ranker>],
+    ) -> Result<Option<Self::Ranker>, LearnerError>;
+
+    /// Its scores of all documents.
+    fn scores(&self, ranker: &Self::Ranker, data: &Dataset) -> Result<Vec<f64>, LearnerError>;
+
+    /// Its `E` on every query that counts.
+    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
+        measured(judge, train, &self.scores(ranker, train)?)
+    }
+
+    /// What to report of it, by name.
+    fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
+
+    /// The model `sum_t alpha_t h_t`.
+    fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model, LearnerError>;
+}
+
+/// A weak ranker with its weight.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Member<R> {
+    pub(super) alpha: f64,
+    pub(super) ranker: R,
+}
+
+/// `E` on every query that counts.
+pub(super) fn measured(judge: &Judge, data: &Dataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+    let values = judge.counted(data, scores)?;
+    in_unit_interval(judge.measure(), &values)?;
+    Ok(values)
+}

@@ -1,0 +1,100 @@
+//! Configuration of boosted trees.
+
+use serde::{Deserialize, Serialize};
+
+use super::tree::TreeParams;
+use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks;
+use crate::learner::solver::bins::MAX_BINS;
+use crate::loss::LossSpec;
+
+pub(super) const NAME: &str = "boosted_trees";
+
+/// Configuration of [`BoostedTrees`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BoostedTreesConfig {
+    /// Most rounds; each adds one tree.
+    pub rounds: usize,
+    /// What a tree is multiplied by, above 0, at most 1.
+    pub learning_rate: f64,
+    /// Most leaves of a tree, at least 2.
+    pub leaves: usize,
+    /// Most splits from the root to a leaf; none for no limit.
+    pub max_depth: Option<usize>,
+    /// Fewest documents of a leaf.
+    pub min_documents: usize,
+    /// Added to the curvature (Newton steps) or the number of documents (least squares) of a leaf, 0 or above.
+    pub l2: f64,
+    /// Gain below which a leaf is not split, 0 or above.
+    pub min_gain: f64,
+    /// Most bins of a feature, 2 to 256.
+    pub bins: usize,
+    /// Share of the queries that each tree is fitted to.
+    pub subsample: f64,
+    /// Share of the features that each tree may split.
+    pub colsample: f64,
+    /// Stop after so many rounds without a better value of the selection measure.
+    pub patience: Option<usize>,
+}
+
+impl Default for BoostedTreesConfig {
+    fn default() -> Self {
+        Self {
+            rounds: 300,
+            learning_rate: 0.1,
+            leaves: 31,
+            max_depth: None,
+            min_documents: 20,
+            l2: 1.0,
+            min_gain: 0.0,
+            bins: 255,
+            subsample: 1.0,
+            colsample: 1.0,
+            patience: Some(50),
+        }
+    }
+}
+
+impl BoostedTreesConfig {
+    pub(super) fn tree(&self) -> TreeParams {
+        TreeParams {
+            leaves: self.leaves,
+            max_depth: self.max_depth.unwrap_or(usize::MAX),
+            min_documents: self.min_documents,
+            l2: self.l2,
+            min_gain: self.min_gain,
+        }
+    }
+}
+
+impl LearnerConfig for BoostedTreesConfig {
+    type Learner = BoostedTrees;
+
+    fn check(&self, parts: &Parts) -> Result<BoostedTrees, LearnerError> {
+        checks::at_least("rounds", self.rounds, 1)?;
+        checks::share("learning_rate", self.learning_rate)?;
+        checks::at_least("leaves", self.leaves, 2)?;
+        self.max_depth.map(|depth| checks::at_least("max_depth", depth, 1)).transpose()?;
+        checks::at_least("min_documents", self.min_documents, 1)?;
+        checks::not_negative("l2", self.l2)?;
+        checks::not_negative("min_gain", self.min_gain)?;
+        if !(2..=MAX_BINS).contains(&self.bins) {
+            return Err(checks::parameter("bins", self.bins, format_args!("2 to {MAX_BINS}")));
+        }
+        checks::share("subsample", self.subsample)?;
+        checks::share("colsample", self.colsample)?;
+        self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        let loss = parts.required_loss()?;
+        loss.build()?;
+        Ok(BoostedTrees { config: self.clone(), loss: loss.clone() })
+    }
+}
+
+/// Boosted trees, their parameters checked.
+#[derive(Debug, Clone)]
+pub struct BoostedTrees {
+    pub(super) config: BoostedTreesConfig,
+    pub(super) loss: LossSpec,
+}

@@ -1,0 +1,232 @@
+//! The rounds of boosted trees.
+
+use std::borrow::Cow;
+
+use rand::SeedableRng;
+use rand::seq::index;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::config::{BoostedTrees, BoostedTreesConfig, NAME};
+use super::objective::Objective;
+use super::tree::{Derivatives, grow};
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::additive::Additive;
+use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::gains::start_gains;
+use crate::learner::shared::rounds::{History, Iterative, Made, Rounds, Set, Step};
+use crate::learner::solver::bins::Bins;
+use crate::loss::RankingLoss;
+use crate::ranker::{Model, Node, TreeEnsemble};
+use crate::seed::seed_for;
+
+/// Derivatives at equal scores below this share of those at scores that are labels are of a flat loss, rounded.
+const FLAT: f64 = 1e-3;
+
+/// Most doublings, and most halvings, of a step in one round.
+const STEP_CHANGES: usize = 30;
+
+/// What has to be known between rounds.
+#[derive(Serialize, Deserialize)]
+struct State {
+    trees: Vec<Vec<Node>>,
+    /// The step of the last round.
+    step: f64,
+}
+
+/// Adds a tree to the scores of all documents.
+fn add(tree: &[Node], scores: &mut [f64], data: &Dataset) -> Result<(), LearnerError> {
+    let added = ensemble(std::slice::from_ref(&tree), data.feature_count)?.scores(&data.features);
+    scores.iter_mut().zip(added).for_each(|(score, value)| *score += value);
+    Ok(())
+}
+
+/// The derivatives that a regression on the loss's gains has at equal scores: the gain, less its mean over the query.
+pub(super) fn towards_gains(train: &Dataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
+    let gains = start_gains(NAME, train, loss)?;
+    let mut gradient = Vec::with_capacity(gains.len());
+    for query in 0..train.queries() {
+        let own = &gains[train.range(query)];
+        let mean = own.iter().sum::<f64>() / own.len() as f64;
+        gradient.extend(own.iter().map(|gain| mean - gain));
+    }
+    Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
+}
+
+fn ensemble(trees: &[impl AsRef<[Node]>], features: usize) -> Result<TreeEnsemble, LearnerError> {
+    let mut all = TreeEnsemble::new(features);
+    for tree in trees {
+        all.push(tree.as_ref()).map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
+    }
+    Ok(all)
+}
+
+/// The trees under way.
+struct Boosting<'a> {
+    config: &'a BoostedTreesConfig,
+    loss_name: &'a str,
+    surrogate: &'a dyn RankingLoss,
+    objective: Objective<'a>,
+    train: &'a Dataset,
+    bins: Bins,
+    seed: u64,
+    scores: Additive<'a>,
+    /// The loss and its derivatives at the scores.
+    loss: f64,
+    derivatives: Derivatives,
+}
+
+impl Boosting<'_> {
+    fn add(&mut self, tree: &[Node]) -> Result<(), LearnerError> {
+        self.scores.add(|data, scores| add(tree, scores, data))
+    }
+
+    /// Whether the loss is as good as flat at equal scores, beside its slopes at scores that are labels.
+    fn is_flat(&self) -> bool {
+        let steepest =
+            |derivatives: &Derivatives| derivatives.gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
+        let labels: Vec<f64> = self.train.labels.iter().copied().map(f64::from).collect();
+        steepest(&self.derivatives) < FLAT * steepest(&self.objective.derivatives(&labels).1)
+    }
+
+    /// The documents and features that the tree of a round is fitted to, both ascending.
+    fn sample(&self, round: usize) -> (Vec<u32>, Vec<usize>) {
+        let draw = |purpose: &str, total: usize, share: f64| {
+            let count = ((total as f64 * share).round() as usize).clamp(1, total);
+            let mut rng = ChaCha8Rng::seed_from_u64(seed_for(self.seed, purpose, round as u64));
+            let mut drawn = index::sample(&mut rng, total, count).into_vec();
+            drawn.sort_unstable();
+            drawn
+        };
+        let queries = draw("boosted_trees queries", self.train.queries(), self.config.subsample);
+        let documents = queries.into_iter().flat_map(|q| self.train.range(q)).map(|d| d as u32).collect();
+        (documents, draw("boosted_trees features", self.train.feature_count, self.config.colsample))
+    }
+
+    /// The step along the tree: the best power of two times the last one, if any lowers the loss.
+    fn search(&self, tree: &[f64], last: f64) -> Option<f64> {
+        let value = |step: f64| {
+            let moved: Vec<f64> =
+                self.scores.on_train().iter().zip(tree).map(|(score, value)| score + step * value).collect();
+            self.objective.value(&moved)
+        };
+        let first = |factor: f64| {
+            let steps = std::iter::successors(Some(last), |step| Some(step * factor)).take(STEP_CHANGES + 1);
+            steps.map(|step| (step, value(step))).find(|(_, value)| *value < self.loss)
+        };
+        // Along a gradient a short step lowers the loss; along gains it may take a long one.
+        let (mut step, mut lowest) = first(0.5).or_else(|| first(2.0))?;
+        // Only a step that did not have to be halved may still grow.
+        let factor = if step >= last && value(step * 2.0) < lowest { 2.0 } else { 0.5 };
+        for _ in 0..STEP_CHANGES {
+            let next = value(step * factor);
+            if next >= lowest {
+                break;
+            }
+            (step, lowest) = (step * factor, next);
+        }
+        Some(step)
+    }
+}
+
+impl Iterative for Boosting<'_> {
+    type State = State;
+
+    fn initial(&self) -> State {
+        State { trees: Vec::new(), step: 1.0 }
+    }
+
+    fn resume(&mut self, state: &mut State, _: &History) -> Result<(), LearnerError> {
+        state.trees.iter().try_for_each(|tree| self.add(tree))?;
+        (self.loss, self.derivatives) = self.objective.derivatives(self.scores.on_train());
+        Ok(())
+    }
+
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+        let (documents, features) = self.sample(history.next());
+        let newton = self.objective.has_curvature();
+        let flat = state.trees.is_empty() && !newton && self.is_flat();
+        let start = flat.then(|| towards_gains(self.train, self.surrogate)).transpose()?;
+        let fitted_to = start.as_ref().unwrap_or(&self.derivatives);
+        let mut tree = grow(&self.bins, documents, &features, fitted_to, &self.config.tree());
+        if tree.len() == 1 {
+            return Ok(Step::End(StopReason::Converged));
+        }
+        let mut step = 1.0;
+        if !newton {
+            let mut values = vec![0.0; self.train.documents()];
+            add(&tree, &mut values, self.train)?;
+            match self.search(&values, state.step) {
+                Some(found) => step = found,
+                None => return Ok(Step::End(StopReason::Converged)),
+            }
+        }
+        // A start is taken whole: a part of it may be no better than nothing.
+        let shrinkage = if start.is_some() { 1.0 } else { self.config.learning_rate };
+        for node in &mut tree {
+            if let Node::Leaf { value } = node {
+                *value *= shrinkage * step;
+            }
+        }
+        self.add(&tree)?;
+        (self.loss, self.derivatives) = self.objective.derivatives(self.scores.on_train());
+        if !self.loss.is_finite() {
+            let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();
+            return Err(LearnerError::Solver { learner: NAME, reason });
+        }
+        let leaves = tree.iter().filter(|node| matches!(node, Node::Leaf { .. })).count();
+        state.trees.push(tree);
+        state.step = step;
+        let losses = Some(self.loss * self.objective.queries());
+        Ok(Step::Made(Made { losses, ..Made::new(self.loss, [("leaves", leaves as f64), ("step", step)]) }))
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.scores.on(set).into()))
+    }
+
+    fn conclude(&mut self, stop: StopReason, history: &History, _: &State) -> Result<StopReason, LearnerError> {
+        if history.rounds().is_empty() && stop == StopReason::Converged {
+            let reason = format!(
+                "no tree of {} leaves with {} documents or more lowers {}: lower learner.min_documents or \
+                 learner.min_gain, or take another loss",
+                self.config.leaves, self.config.min_documents, self.loss_name
+            );
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
+        Ok(stop)
+    }
+
+    fn model(&self, state: &State, best_round: usize) -> Result<Model, LearnerError> {
+        Ok(Model::Trees(ensemble(&state.trees[..best_round], self.train.feature_count)?))
+    }
+}
+
+impl Learner for BoostedTrees {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, train, validation, context)?;
+        let surrogate = self.loss.build()?;
+        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
+        let mut boosting = Boosting {
+            config: &self.config,
+            loss_name: &self.loss.name,
+            surrogate: &*surrogate,
+            objective: Objective::new(&*surrogate, train, &context.device)?,
+            train,
+            bins: Bins::new(train, self.config.bins),
+            seed: context.seed,
+            scores: Additive::new(train, validation),
+            loss: 0.0,
+            derivatives: Derivatives::default(),
+        };
+        let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(&*surrogate)?;
+        rounds.drive(&(&self.config, &self.loss), &mut boosting)
+    }
+}

@@ -1,0 +1,125 @@
+//! What the registry knows of a learner: the trait, an entry, and what a configuration gives it.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::error::LearnerError;
+use super::shared::context::{FitContext, Fitted};
+use crate::data::Dataset;
+use crate::loss::LossSpec;
+use crate::scorer::ScorerConfig;
+use crate::text::with_nearest;
+
+/// Fits a model to queries.
+///
+/// The data arrive normalised; the caller keeps the normaliser beside the fitted model. A learner reads its data, the
+/// seed and the device from its arguments only, so that the same arguments give the same bytes on the CPU.
+pub trait Learner: Send + Sync {
+    /// Registered name, as `learner.kind` in configuration files.
+    fn name(&self) -> &'static str;
+
+    /// Whether it draws a terminal dashboard where [`FitContext::dashboard`] asks for one; others report to
+    /// [`FitContext::progress`] alone.
+    fn draws_dashboard(&self) -> bool {
+        false
+    }
+
+    /// Fits a model to `train`; selects among rounds on `validation` where there is one, else on `train`.
+    ///
+    /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`].
+    ///
+    /// # Errors
+    /// [`LearnerError`] for data that the learner cannot learn from, labels that the loss or the measure refuses, state
+    /// that cannot be written or read back, and a solver that broke down.
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError>;
+}
+
+/// The sections of a configuration that a learner may read beside its own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Parts<'a> {
+    /// `[loss]`
+    pub loss: Option<&'a LossSpec>,
+    /// `[scorer]`
+    pub scorer: Option<&'a ScorerConfig>,
+}
+
+impl<'a> Parts<'a> {
+    /// With a section `[loss]`.
+    pub fn with_loss(self, loss: &'a LossSpec) -> Self {
+        Self { loss: Some(loss), ..self }
+    }
+
+    /// With a section `[scorer]`.
+    pub fn with_scorer(self, scorer: &'a ScorerConfig) -> Self {
+        Self { scorer: Some(scorer), ..self }
+    }
+
+    /// The loss, where the learner cannot do without.
+    pub(crate) fn required_loss(&self) -> Result<&'a LossSpec, LearnerError> {
+        self.loss.ok_or_else(|| LearnerError::Config {
+            key: "kind".to_string(),
+            message: "needs a section [loss] with a name".to_string(),
+        })
+    }
+
+    /// The scorer, or the default one.
+    pub(crate) fn scorer_or_default(&self) -> ScorerConfig {
+        self.scorer.cloned().unwrap_or_default()
+    }
+}
+
+/// The configuration of a learner, unchecked: what `[learner]` holds beside `kind`. Every key has a default.
+pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
+    /// The learner, checked.
+    type Learner: Learner + 'static;
+
+    /// Checks every parameter, with the sections that the learner reads.
+    ///
+    /// # Errors
+    /// [`LearnerError`] for the first value out of its range, by its key; for a loss or scorer that the learner needs
+    /// and does not get, or that is out of range itself. The learner's module says what it needs.
+    fn check(&self, parts: &Parts) -> Result<Self::Learner, LearnerError>;
+}
+
+/// One registered learner.
+#[derive(Debug)]
+pub struct LearnerEntry {
+    /// `learner.kind` in configuration files.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Source.
+    pub paper: &'static str,
+    /// Whether it minimises `[loss]`.
+    pub takes_loss: bool,
+    /// Whether it fits `[scorer]`.
+    pub takes_scorer: bool,
+    /// What a round of it is called: `epoch`, `round`.
+    pub round_name: &'static str,
+    /// Every parameter with its default.
+    pub defaults: fn() -> Map<String, Value>,
+    /// The learner with these parameters, checked; what is not given has its default.
+    pub build: fn(&Map<String, Value>, &Parts) -> Result<Box<dyn Learner>, LearnerError>,
+}
+
+/// Every parameter of a configuration with its default.
+pub(super) fn defaults<C: LearnerConfig>() -> Map<String, Value> {
+    match serde_json::to_value(C::default()) {
+        Ok(Value::Object(map)) => map,
+        other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
+    }
+}
+
+/// The learner of a configuration's parameters.
+pub(super) fn build<C: LearnerConfig>(
+    params: &Map<String, Value>,
+    parts: &Parts,
+) -> Result<Box<dyn Learner>, LearnerError> {
+    let decoded: Result<C, _> = serde_path_to_error::deserialize(Value::Object(params.clone()));
+    let config = decoded.map_err(|error| LearnerError::Config {
+        key: error.path().to_string(),
+        message: with_nearest(&error.inner().to_string()),
+    })?;
+    Ok(Box::new(config.check(parts)?))
+}

@@ -1,0 +1,159 @@
+//! The epochs of gradient training.
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+
+use burn::train::Interrupter;
+use burn::train::renderer::tui::TuiMetricsRendererWrapper;
+
+use super::config::{Gradient, NAME};
+use super::dashboard::{Dashboard, Shown};
+use super::log::MetricsLog;
+use super::session::{Outcome, SavedSession, Session};
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::judge::counted;
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::ranker::Model;
+
+impl Gradient {
+    /// Draws burn's dashboard where one is wanted and there is a terminal to draw on.
+    fn dashboard(
+        &self,
+        session: &Session,
+        context: &FitContext,
+        first: usize,
+    ) -> Result<Option<Dashboard>, LearnerError> {
+        if !context.dashboard || !std::io::stdout().is_terminal() {
+            return Ok(None);
+        }
+        let interrupter = Interrupter::new();
+        let renderer = TuiMetricsRendererWrapper::new(interrupter.clone(), (first > 1).then_some(first - 1));
+        let (model, epochs) = (session.model(), self.config.epochs);
+        Dashboard::start(model, &context.selection, epochs, first, Box::new(renderer), interrupter, &context.device)
+            .map(Some)
+    }
+
+    /// Whether the training data are measured in an epoch: at intervals, and always where nothing else selects.
+    fn measures_train(&self, epoch: usize, validation: bool) -> bool {
+        let every = self.config.evaluate_train_every;
+        !validation || (every > 0 && (epoch == 1 || epoch.is_multiple_of(every)))
+    }
+}
+
+/// A fit with all that accompanies it.
+struct Run<'a> {
+    learner: &'a Gradient,
+    context: &'a FitContext<'a>,
+    session: Session<'a>,
+    log: MetricsLog,
+    dashboard: Option<Dashboard>,
+    validates: bool,
+    /// The last epoch.
+    epoch: usize,
+    outcome: Outcome,
+}
+
+impl Run<'_> {
+    /// Gives the terminal back.
+    fn end_dashboard(&mut self) -> Result<(), LearnerError> {
+        self.dashboard.take().map_or(Ok(()), Dashboard::end)
+    }
+}
+
+impl Iterative for Run<'_> {
+    /// Absent until it is first saved.
+    type State = Option<SavedSession>;
+
+    fn initial(&self) -> Self::State {
+        None
+    }
+
+    fn resume(&mut self, state: &mut Self::State, history: &History) -> Result<(), LearnerError> {
+        state.take().map_or(Ok(()), |saved| self.session.restore(saved))?;
+        self.log = MetricsLog::open(self.context.directory, history.rounds())?;
+        self.dashboard = self.learner.dashboard(&self.session, self.context, history.next())?;
+        Ok(())
+    }
+
+    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
+        if self.dashboard.as_ref().is_some_and(Dashboard::stop_requested) {
+            return Ok(Step::End(StopReason::Interrupted));
+        }
+        self.epoch = history.next();
+        self.outcome = self.session.epoch(self.epoch)?;
+        let Outcome { sum, queries, figures, .. } = &mut self.outcome;
+        let made = Made::new(*sum / *queries as f64, std::mem::take(figures));
+        Ok(Step::Made(Made { losses: Some(*sum), ..made }))
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        if set == Set::Training && !self.learner.measures_train(self.epoch, self.validates) {
+            return Ok(None);
+        }
+        Ok(self.session.scores(set, self.epoch)?.map(Cow::Owned))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, _: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+        self.log.write(recorded.round)?;
+        self.session.close_epoch(recorded.improved);
+        if let Some(dashboard) = &mut self.dashboard {
+            dashboard.show(Shown {
+                epoch: self.epoch,
+                steps: self.outcome.steps,
+                loss: recorded.round.objective,
+                learning_rate: self.outcome.learning_rate,
+                train: recorded.on_train.map(counted).as_deref(),
+                validation: recorded.on_validation.map(counted).as_deref(),
+            })?;
+        }
+        Ok(None)
+    }
+
+    fn store(&self, state: &mut Self::State) -> Result<(), LearnerError> {
+        *state = Some(self.session.save()?);
+        Ok(())
+    }
+
+    fn conclude(&mut self, stop: StopReason, _: &History, _: &Self::State) -> Result<StopReason, LearnerError> {
+        self.end_dashboard()?;
+        Ok(stop)
+    }
+
+    fn model(&self, _: &Self::State, _: usize) -> Result<Model, LearnerError> {
+        Ok(Model::Scorer(self.session.best().clone()))
+    }
+}
+
+impl Learner for Gradient {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn draws_dashboard(&self) -> bool {
+        true
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, train, validation, context)?;
+        let session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
+        let mut run = Run {
+            learner: self,
+            context,
+            session,
+            log: MetricsLog::default(),
+            dashboard: None,
+            validates: validation.is_some(),
+            epoch: 0,
+            outcome: Outcome::default(),
+        };
+        let loss = self.loss.build()?;
+        let rounds = rounds.most(self.config.epochs).patience(self.config.patience).beside_measure(&*loss)?;
+        let fitted = rounds.drive(self, &mut run);
+        // The terminal is given back first, so that an error can be read.
+        run.end_dashboard()?;
+        fitted
+    }
+}

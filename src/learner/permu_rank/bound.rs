@@ -1,0 +1,24 @@
+//! What PermuRank asks of a scorer: to minimise the bound over given working sets.
+
+use super::working_sets::WorkingSets;
+use crate::data::Dataset;
+use crate::learner::solver::solved::Solved;
+use crate::ranker::Model;
+
+/// A scorer and how it minimises the bound over given working sets.
+pub(super) trait Bound {
+    /// The parameters that every cost starts from.
+    fn start(&self) -> Vec<f64>;
+
+    /// Forgets the permutations of the cost before.
+    fn begin(&mut self, sets: &WorkingSets);
+
+    /// Minimises the bound from `start`.
+    fn minimise(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
+
+    /// The score of every document.
+    fn scores(&self, parameters: &[f64], data: &Dataset) -> Vec<f64>;
+
+    /// The model with these parameters.
+    fn model(&self, parameters: &[f64]) -> Model;
+}

@@ -1,0 +1,100 @@
+//! Configuration of PermuRank.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::checks;
+use crate::loss::{PairAggregation, TypeTwoBound, TypeTwoLoss};
+use crate::measure::{Convention, Measure};
+use crate::scorer::ScorerConfig;
+
+pub(super) const NAME: &str = "permu_rank";
+
+/// The pairs of documents that `F` of a permutation sums over (section 3 of the paper gives both).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pairs {
+    /// Every pair.
+    #[default]
+    All,
+    /// Those that the measure tells apart: for average precision, relevant and irrelevant, as in SVMmap.
+    Different,
+}
+
+/// Configuration of [`PermuRank`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PermuRankConfig {
+    /// Measure `E`, with values in `[0, 1]`; the selection measure when absent.
+    pub measure: Option<Measure>,
+    /// Convention of the measure; that of the selection when absent.
+    pub convention: Option<Convention>,
+    /// The pairs of documents that `F` of a permutation sums over.
+    pub pairs: Pairs,
+    /// The type two bound of a pair of permutations.
+    pub bound: TypeTwoBound,
+    /// From the pairs of permutations of a query to its loss.
+    pub aggregation: PairAggregation,
+    /// `C`, above 0: one value, or several to choose from on validation data.
+    pub c: Grid,
+    /// Most rounds for one `C`, at least 1.
+    pub rounds: usize,
+    /// Largest duality gap of a round, relative to its objective, above 0.
+    pub tolerance: f64,
+    /// Most rounds of cutting planes in one round of a linear scorer, at least 1.
+    pub max_steps: usize,
+    /// Adam steps in one round of any other scorer, at least 1.
+    pub gradient_steps: usize,
+    /// Length of these steps, above 0.
+    pub learning_rate: f64,
+}
+
+impl Default for PermuRankConfig {
+    fn default() -> Self {
+        Self {
+            measure: None,
+            convention: None,
+            pairs: Pairs::default(),
+            bound: TypeTwoBound::default(),
+            aggregation: PairAggregation::default(),
+            c: Grid::powers_of_ten(1, 3),
+            rounds: 50,
+            tolerance: 1e-3,
+            max_steps: 500,
+            gradient_steps: 20,
+            learning_rate: 0.01,
+        }
+    }
+}
+
+impl PermuRankConfig {
+    pub(super) fn loss(&self) -> TypeTwoLoss {
+        TypeTwoLoss { bound: self.bound, aggregation: self.aggregation }
+    }
+}
+
+impl LearnerConfig for PermuRankConfig {
+    type Learner = PermuRank;
+
+    fn check(&self, parts: &Parts) -> Result<PermuRank, LearnerError> {
+        let costs = self.c.positive("c")?;
+        checks::at_least("rounds", self.rounds, 1)?;
+        checks::positive("tolerance", self.tolerance)?;
+        checks::at_least("max_steps", self.max_steps, 1)?;
+        checks::at_least("gradient_steps", self.gradient_steps, 1)?;
+        checks::positive("learning_rate", self.learning_rate)?;
+        let scorer = parts.scorer_or_default();
+        scorer.check()?;
+        Ok(PermuRank { costs, scorer, config: self.clone() })
+    }
+}
+
+/// PermuRank, its parameters checked.
+#[derive(Debug, Clone)]
+pub struct PermuRank {
+    pub(super) costs: Vec<f64>,
+    pub(super) scorer: ScorerConfig,
+    pub(super) config: PermuRankConfig,
+}

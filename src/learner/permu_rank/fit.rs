@@ -1,0 +1,179 @@
+//! The rounds of PermuRank.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::bound::Bound;
+use super::config::{NAME, PermuRank};
+use super::linear::LinearBound;
+use super::network::NetworkBound;
+use super::working_sets::WorkingSets;
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::cost_path::Attempt;
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::ranker::Model;
+use crate::scorer::ScorerConfig;
+use crate::seed::seed_for;
+
+#[derive(Default, Serialize, Deserialize)]
+struct State {
+    /// Parameters after each round at the cost under way: from them the working sets are built again.
+    path: Vec<Vec<f64>>,
+    /// Position of that cost in the grid.
+    cost: usize,
+    best: Option<Vec<f64>>,
+    best_converged: bool,
+    /// Whether the sets became stable at every cost so far.
+    all_stable: bool,
+}
+
+/// Minimises the bound and enlarges the working sets by turns (Figure 7).
+struct Alternation<'a, B> {
+    learner: &'a PermuRank,
+    bound: B,
+    train: &'a Dataset,
+    context: &'a FitContext<'a>,
+    start: Vec<f64>,
+    /// The sets that every cost starts from, and those of the cost under way.
+    first: WorkingSets<'a>,
+    sets: WorkingSets<'a>,
+    /// The parameters of the last round, and whether they are within the tolerance.
+    last: (Vec<f64>, bool),
+}
+
+impl<B: Bound> Alternation<'_, B> {
+    /// Enlarges the sets at some parameters; whether none of them grew.
+    fn are_stable(&mut self, parameters: &[f64]) -> bool {
+        !self.sets.grow(&self.bound.scores(parameters, self.train))
+    }
+
+    /// Goes on to the next cost.
+    fn next_cost(&mut self, stable: bool, state: &mut State) {
+        if !stable {
+            self.context.progress.warn(&format!(
+                "{NAME}: c = {}: the working sets still grow after learner.rounds = {} rounds: raise it, or see \
+                 learner.aggregation and learner.pairs",
+                self.learner.costs[state.cost], self.learner.config.rounds
+            ));
+        }
+        state.all_stable &= stable;
+        state.cost += 1;
+        state.path.clear();
+        self.sets = self.first.clone();
+        self.bound.begin(&self.sets);
+    }
+}
+
+impl<B: Bound> Iterative for Alternation<'_, B> {
+    type State = State;
+
+    fn initial(&self) -> State {
+        State { all_stable: true, ..State::default() }
+    }
+
+    fn resume(&mut self, state: &mut State, _: &History) -> Result<(), LearnerError> {
+        self.bound.begin(&self.sets);
+        // Nothing but the order of the rounds tells the sets apart, so that a resumed fit makes them again.
+        for parameters in &state.path {
+            self.are_stable(parameters);
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+        let cost = self.learner.costs[state.cost];
+        let from = state.path.last().unwrap_or(&self.start);
+        let solved = self.bound.minimise(&self.sets, cost, from);
+        let solved = match Attempt::of(NAME, cost, solved, history, self.context)? {
+            Attempt::Solved(solved) => solved,
+            Attempt::Interrupted(half) => {
+                state.best.get_or_insert(half);
+                return Ok(Step::End(StopReason::Interrupted));
+            }
+            Attempt::Failed => return Ok(Step::End(StopReason::NotConverged)),
+        };
+        let [perfect, imperfect] = self.sets.mean_sizes();
+        let figures = [("c", cost), ("perfect_permutations", perfect), ("imperfect_permutations", imperfect)];
+        let mut made = Made::new(solved.objective, figures);
+        made.figures.extend(solved.gap_figure());
+        self.last = (solved.weights, solved.converged);
+        Ok(Step::Made(made))
+    }
+
+    fn scores(&self, _: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.bound.scores(&self.last.0, data).into()))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+        let (parameters, converged) = self.last.clone();
+        if recorded.improved {
+            state.best = Some(parameters.clone());
+            state.best_converged = converged;
+        }
+        let stable = self.are_stable(&parameters);
+        state.path.push(parameters);
+        if stable || state.path.len() == self.learner.config.rounds {
+            self.next_cost(stable, state);
+        }
+        let end = if state.all_stable { StopReason::Converged } else { StopReason::NotConverged };
+        Ok((state.cost == self.learner.costs.len()).then_some(end))
+    }
+
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+        Ok(match stop {
+            StopReason::Converged if !state.best_converged => StopReason::NotConverged,
+            other => other,
+        })
+    }
+
+    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+        Ok(self.bound.model(state.best.as_ref().unwrap_or(&self.start)))
+    }
+}
+
+impl PermuRank {
+    fn alternate(
+        &self,
+        bound: impl Bound,
+        train: &Dataset,
+        context: &FitContext,
+        rounds: Rounds,
+    ) -> Result<Fitted, LearnerError> {
+        let measure = self.config.measure.unwrap_or(context.selection.measure);
+        let convention = self.config.convention.as_ref().unwrap_or(&context.selection.convention);
+        let mut sets = WorkingSets::new(train, measure, convention, self.config.pairs)?;
+        sets.grow(&vec![0.0; train.documents()]);
+        let (start, first, last) = (bound.start(), sets.clone(), (Vec::new(), false));
+        let mut alternation = Alternation { learner: self, bound, train, context, start, first, sets, last };
+        let rounds = rounds.most(self.costs.len() * self.config.rounds);
+        rounds.drive(&(&self.config, &self.scorer), &mut alternation)
+    }
+}
+
+impl Learner for PermuRank {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, train, validation, context)?;
+        if self.config.measure.is_none() {
+            checks::bounded_selection(NAME, context.selection.measure)?;
+        }
+        match &self.scorer {
+            ScorerConfig::Linear(_) => {
+                self.alternate(LinearBound::new(train, &self.config, context), train, context, rounds)
+            }
+            scorer => {
+                let seed = seed_for(context.seed, NAME, 0);
+                let scorer = scorer.init(train.feature_count, seed, &context.device)?;
+                self.alternate(NetworkBound::new(scorer, train, &self.config, context), train, context, rounds)
+            }
+        }
+    }
+}

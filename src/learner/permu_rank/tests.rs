@@ -1,0 +1,105 @@
+//! What PermuRank promises, on small data.
+
+use super::config::{Pairs, PermuRankConfig};
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::context::StopReason;
+use crate::learner::testing::{self, linear_weights};
+use crate::loss::{PairAggregation, TypeTwoBound};
+use crate::scorer::ScorerConfig;
+
+/// One pair of permutations, which differ by 1/2 in average precision and by `w . (-1, 1)` in `F`:
+/// `w = min(C, 1) / 2 (-1, 1)`.
+#[test]
+fn two_documents_have_the_analytic_solution() {
+    for (c, expected) in [(0.5, 0.25), (7.0, 0.5)] {
+        let config = PermuRankConfig { c: Grid::One(c), tolerance: 1e-10, ..PermuRankConfig::default() };
+        let fitted = config
+            .check(&Parts::default())
+            .unwrap()
+            .fit(&testing::two_documents(), None, &testing::context(None))
+            .unwrap();
+        assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Converged, 1));
+        let (weights, _) = linear_weights(&fitted.model);
+        assert!((weights[0] + expected).abs() < 1e-6 && (weights[1] - expected).abs() < 1e-6, "{weights:?}");
+    }
+}
+
+#[test]
+fn working_sets_grow_until_they_are_stable() {
+    let config = PermuRankConfig { c: Grid::One(50.0), rounds: 200, ..PermuRankConfig::default() };
+    let data = testing::random(3, 5, 2, 8);
+    let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+    assert_eq!(fitted.stop, StopReason::Converged);
+    let sizes = |name: &str| -> Vec<f64> {
+        let figure =
+            |round: &crate::learner::shared::context::Round| round.figures.iter().find(|(n, _)| n == name).unwrap().1;
+        fitted.history.iter().map(figure).collect()
+    };
+    let (perfect, imperfect) = (sizes("perfect_permutations"), sizes("imperfect_permutations"));
+    assert!(perfect.is_sorted() && imperfect.is_sorted() && perfect.len() > 1);
+}
+
+/// Sets only grow, and with them a largest term, so that the minimum rises until they are stable.
+#[test]
+fn the_minimum_over_largest_terms_rises_until_the_sets_are_stable() {
+    let data = testing::random(12, 12, 3, 8);
+    for bound in [TypeTwoBound::Hinge, TypeTwoBound::MarginHinge] {
+        let (aggregation, pairs) = (PairAggregation::Max, Pairs::Different);
+        let config =
+            PermuRankConfig { aggregation, bound, pairs, c: Grid::One(10.0), rounds: 60, ..Default::default() };
+        let learner = config.check(&Parts::default()).unwrap();
+        let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
+        assert_eq!(fitted.stop, StopReason::Converged, "{bound:?}");
+        let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
+        // Each minimum is known to the tolerance.
+        assert!(objectives.windows(2).all(|two| two[1] >= two[0] * (1.0 - 2e-3)), "{bound:?} {objectives:?}");
+    }
+}
+
+#[test]
+fn any_measure_in_the_unit_interval_will_do() {
+    let data = testing::random(3, 8, 2, 8);
+    for name in ["ndcg@3", "ndcg", "map", "mrr", "err", "precision@2", "recall@4"] {
+        let measure = Some(name.parse().unwrap());
+        let config = PermuRankConfig { measure, rounds: 5, c: Grid::One(50.0), ..PermuRankConfig::default() };
+        let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
+        assert!(fitted.history[fitted.best_round - 1].train.unwrap() > 0.6, "{name}");
+    }
+    let config = PermuRankConfig { measure: Some("dcg".parse().unwrap()), ..PermuRankConfig::default() };
+    let message =
+        config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap_err().to_string();
+    assert!(message.starts_with("learner.measure = dcg (from"), "{message}");
+    assert!(message.ends_with("expected a measure with values in [0, 1]"), "{message}");
+}
+
+#[test]
+fn a_network_takes_gradient_steps_on_the_same_bound() {
+    let scorer = ScorerConfig::Mlp(crate::scorer::MlpScorerConfig::default());
+    let config = PermuRankConfig { c: Grid::One(100.0), rounds: 4, gradient_steps: 10, ..PermuRankConfig::default() };
+    let learner = config.check(&Parts::default().with_scorer(&scorer)).unwrap();
+    let (train, validation) = (testing::random(3, 8, 3, 2), testing::random(2, 8, 3, 3));
+    testing::assert_reproducible(&learner, &train, &validation, 2);
+    let fitted = learner.fit(&train, None, &testing::context(None)).unwrap();
+    let rounds = &fitted.history;
+    assert!(rounds[rounds.len() - 1].train > rounds[0].train || rounds[0].train == Some(1.0), "{rounds:?}");
+}
+
+#[test]
+fn fits_are_reproducible() {
+    let (train, validation) = (testing::random(4, 8, 3, 2), testing::random(2, 15, 3, 3));
+    let config = PermuRankConfig { c: Grid::Many(vec![1.0, 20.0]), rounds: 4, ..PermuRankConfig::default() };
+    let learner = config.check(&Parts::default()).unwrap();
+    // Once within a cost, once at the border of two.
+    testing::assert_reproducible(&learner, &train, &validation, 2);
+    testing::assert_reproducible(&learner, &train, &validation, 4);
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let refused = |text: &str| {
+        serde_json::from_str::<PermuRankConfig>(text).unwrap().check(&Parts::default()).unwrap_err().to_string()
+    };
+    assert_eq!(refused(r#"{"c": 0.0}"#), "learner.c = 0: expected a finite number above 0");
+    assert_eq!(refused(r#"{"rounds": 0}"#), "learner.rounds = 0: expected at least 1");
+}

@@ -1,0 +1,47 @@
+//! Configuration of RankBoost.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks;
+use crate::learner::solver::bins::MAX_BINS;
+
+pub(super) const NAME: &str = "rank_boost";
+
+/// Configuration of [`RankBoost`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RankBoostConfig {
+    /// Most rounds; each adds one stump.
+    pub rounds: usize,
+    /// Most thresholds of a feature, 1 to 255. All are used where a feature has fewer distinct values.
+    pub thresholds: usize,
+    /// Stop after so many rounds without a better value of the selection measure.
+    pub patience: Option<usize>,
+}
+
+impl Default for RankBoostConfig {
+    fn default() -> Self {
+        Self { rounds: 300, thresholds: MAX_BINS - 1, patience: None }
+    }
+}
+
+impl LearnerConfig for RankBoostConfig {
+    type Learner = RankBoost;
+
+    fn check(&self, _: &Parts) -> Result<RankBoost, LearnerError> {
+        checks::at_least("rounds", self.rounds, 1)?;
+        if !(1..MAX_BINS).contains(&self.thresholds) {
+            return Err(checks::parameter("thresholds", self.thresholds, format_args!("1 to {}", MAX_BINS - 1)));
+        }
+        self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        Ok(RankBoost { config: self.clone() })
+    }
+}
+
+/// RankBoost, its parameters checked.
+#[derive(Debug, Clone)]
+pub struct RankBoost {
+    pub(super) config: RankBoostConfig,
+}

@@ -1,0 +1,174 @@
+//! The rounds of RankBoost.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::config::{NAME, RankBoost};
+use super::potentials::Levels;
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::additive::Additive;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::learner::solver::bins::Bins;
+use crate::op::Execution;
+use crate::ranker::{Model, Node, TreeEnsemble};
+
+/// Largest edge that `alpha` is computed of: keeps it finite.
+pub(super) const LARGEST_EDGE: f64 = 1.0 - 1e-12;
+
+/// Edges below this are rounding.
+const SMALLEST_EDGE: f64 = 1e-12;
+
+/// `alpha 1[x_feature > threshold]`
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Stump {
+    feature: usize,
+    threshold: f32,
+    alpha: f64,
+}
+
+impl Stump {
+    fn add_to(&self, scores: &mut [f64], data: &Dataset) {
+        for (d, score) in scores.iter_mut().enumerate() {
+            if data.row(d)[self.feature] > self.threshold {
+                *score += self.alpha;
+            }
+        }
+    }
+
+    fn nodes(&self) -> [Node; 3] {
+        let split = Node::Split { feature: self.feature as u32, threshold: self.threshold, left: 1, right: 2 };
+        [split, Node::Leaf { value: 0.0 }, Node::Leaf { value: self.alpha }]
+    }
+}
+
+/// Whether an edge is larger than another, whatever their signs, by more than the order of their terms makes.
+fn is_larger(edge: f64, other: f64) -> bool {
+    edge.abs() > other.abs() * (1.0 + 1e-12)
+}
+
+/// The weak ranker with the largest absolute edge: feature, threshold, edge.
+pub(super) fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize, f32, f64)> {
+    let best_of = |feature: usize| {
+        let thresholds = bins.thresholds(feature);
+        let mut sums = vec![0.0; thresholds.len() + 1];
+        for (&code, potential) in bins.codes(feature).iter().zip(potentials) {
+            sums[code as usize] += potential;
+        }
+        // All potentials add up to 0: the edge above a threshold is minus the sum below it.
+        let mut below = 0.0;
+        let mut best: Option<(usize, f32, f64)> = None;
+        for (sum, &threshold) in sums.iter().zip(thresholds) {
+            below += sum;
+            if best.is_none_or(|(_, _, edge)| is_larger(below, edge)) {
+                best = Some((feature, threshold, -below));
+            }
+        }
+        best
+    };
+    let candidates: Vec<_> = (0..bins.features()).into_par_iter().map(Execution::current().bind(best_of)).collect();
+    candidates.into_iter().flatten().reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
+}
+
+/// The sum of stumps under way.
+struct Boosting<'a> {
+    train: &'a Dataset,
+    bins: Bins,
+    levels: Levels,
+    scores: Additive<'a>,
+    potentials: Vec<f64>,
+}
+
+impl Boosting<'_> {
+    fn add(&mut self, stump: Stump) -> Result<(), LearnerError> {
+        self.scores.add(|data, scores| {
+            stump.add_to(scores, data);
+            Ok(())
+        })
+    }
+}
+
+impl Iterative for Boosting<'_> {
+    type State = Vec<Stump>;
+
+    fn initial(&self) -> Vec<Stump> {
+        Vec::new()
+    }
+
+    fn resume(&mut self, stumps: &mut Vec<Stump>, _: &History) -> Result<(), LearnerError> {
+        stumps.iter().try_for_each(|&stump| self.add(stump))?;
+        (_, self.potentials) = self.levels.potentials(self.scores.on_train());
+        Ok(())
+    }
+
+    fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step, LearnerError> {
+        let weak = best_weak_ranker(&self.bins, &self.potentials).filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
+        let Some((feature, threshold, edge)) = weak else {
+            return Ok(Step::End(StopReason::Converged));
+        };
+        let stump = Stump { feature, threshold, alpha: edge.clamp(-LARGEST_EDGE, LARGEST_EDGE).atanh() };
+        self.add(stump)?;
+        let objective;
+        (objective, self.potentials) = self.levels.potentials(self.scores.on_train());
+        // A round that is no number could not be read back.
+        if !objective.is_finite() {
+            return Ok(Step::End(StopReason::Converged));
+        }
+        stumps.push(stump);
+        Ok(Step::Made(Made::new(
+            objective,
+            [
+                ("feature", (feature + 1) as f64),
+                ("threshold", f64::from(threshold)),
+                ("edge", edge),
+                ("alpha", stump.alpha),
+            ],
+        )))
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.scores.on(set).into()))
+    }
+
+    fn recorded(&mut self, _: &Recorded, stumps: &mut Vec<Stump>) -> Result<Option<StopReason>, LearnerError> {
+        // A stump that orders every pair leaves nothing to do.
+        let whole = stumps.last().is_some_and(|stump| stump.alpha.abs() >= LARGEST_EDGE.atanh());
+        Ok(whole.then_some(StopReason::Converged))
+    }
+
+    fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason, LearnerError> {
+        if history.rounds().is_empty() && stop == StopReason::Converged {
+            let reason = "no threshold of a feature orders more pairs right than wrong".to_string();
+            return Err(LearnerError::Data { learner: NAME, reason });
+        }
+        Ok(stop)
+    }
+
+    fn model(&self, stumps: &Vec<Stump>, best_round: usize) -> Result<Model, LearnerError> {
+        let mut trees = TreeEnsemble::new(self.train.feature_count);
+        for stump in &stumps[..best_round] {
+            trees
+                .push(&stump.nodes())
+                .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
+        }
+        Ok(Model::Trees(trees))
+    }
+}
+
+impl Learner for RankBoost {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, train, validation, context)?;
+        let bins = Bins::new(train, self.config.thresholds + 1);
+        let (levels, scores) = (Levels::new(train), Additive::new(train, validation));
+        let mut boosting = Boosting { train, bins, levels, scores, potentials: Vec::new() };
+        rounds.most(self.config.rounds).patience(self.config.patience).drive(&self.config, &mut boosting)
+    }
+}

@@ -1,0 +1,42 @@
+//! RankBoost: boosting of thresholds on the exponential loss of pairs.
+//!
+//! Freund, Iyer, Schapire, Singer: An efficient boosting algorithm for combining preferences, JMLR 4 (2003). Over the
+//! pairs of documents `i, j` of one query with `y_j < y_i`,
+//!
+//! ```text
+//! loss(H) = mean over pairs of exp(H_j - H_i),    D(j, i) = exp(H_j - H_i) / sum of all
+//! ```
+//!
+//! A weak ranker is `h(x) = 1[x_f > theta]`. With the potential `pi_i = sum_j D(j, i) - sum_j D(i, j)` (over the pairs
+//! that `i` should win, and should lose) its edge is `r = sum_i pi_i h(x_i)`, so that no pair is ever formed: the
+//! potentials cost O(documents x labels), the best weak ranker O(documents x features). Each round adds `alpha h` with
+//! `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|` (a negative edge is the ranker of the other sign), and
+//! multiplies the loss by at most `sqrt(1 - r^2)`: it never grows. Scores that grow without end leave it and the
+//! potentials finite: sums of exponentials are kept relative to their largest term.
+//!
+//! Ties go to the lowest feature, then the lowest threshold. The fit ends when no weak ranker has an edge, or when one
+//! orders every pair (its weight is then the cap of alpha, about 14). The model is a sum of stumps.
+
+mod config;
+mod fit;
+mod potentials;
+#[cfg(test)]
+mod tests;
+
+pub use config::{RankBoost, RankBoostConfig};
+
+use config::NAME;
+
+use super::entry::{self, LearnerEntry};
+
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "boosting of feature thresholds on the exponential loss of pairs",
+    paper: "Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences; the baseline \
+            of Xu et al., Direct optimization of evaluation measures in learning to rank, section 6",
+    takes_loss: false,
+    takes_scorer: false,
+    round_name: "round",
+    defaults: entry::defaults::<RankBoostConfig>,
+    build: entry::build::<RankBoostConfig>,
+};

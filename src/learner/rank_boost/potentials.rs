@@ -1,0 +1,98 @@
+//! The exponential loss of pairs and the potential of every document, without a pair being formed.
+
+use crate::data::Dataset;
+
+/// The documents of each query by ascending label, in runs of equal labels.
+pub(super) struct Levels {
+    documents: usize,
+    pairs: f64,
+    /// Queries with two labels or more, each a list of runs.
+    queries: Vec<Vec<Vec<usize>>>,
+}
+
+impl Levels {
+    pub(super) fn new(data: &Dataset) -> Self {
+        let mut queries = Vec::new();
+        let mut pairs = 0.0;
+        for query in 0..data.queries() {
+            let mut documents: Vec<usize> = data.range(query).collect();
+            documents.sort_by(|&a, &b| data.labels[a].total_cmp(&data.labels[b]));
+            let runs: Vec<Vec<usize>> =
+                documents.chunk_by(|&a, &b| data.labels[a] == data.labels[b]).map(<[usize]>::to_vec).collect();
+            let mut below = 0;
+            for run in &runs {
+                pairs += (below * run.len()) as f64;
+                below += run.len();
+            }
+            if runs.len() > 1 {
+                queries.push(runs);
+            }
+        }
+        Self { documents: data.documents(), pairs, queries }
+    }
+
+    /// The mean of `exp(H_j - H_i)` over pairs, and the potential of every document.
+    pub(super) fn potentials(&self, scores: &[f64]) -> (f64, Vec<f64>) {
+        let mut potentials = vec![0.0; self.documents];
+        // No pair exceeds this, so that no exponential below overflows, and not all of them are 0.
+        let largest =
+            self.queries.iter().map(|runs| largest_difference(runs, scores)).fold(f64::NEG_INFINITY, f64::max);
+        let mut total = 0.0;
+        for runs in &self.queries {
+            let mut below = ExpSum::default();
+            for run in runs {
+                for &d in run {
+                    let won = below.times_exp(-scores[d] - largest);
+                    potentials[d] += won;
+                    total += won;
+                }
+                run.iter().for_each(|&d| below.add_exp(scores[d]));
+            }
+            let mut above = ExpSum::default();
+            for run in runs.iter().rev() {
+                run.iter().for_each(|&d| potentials[d] -= above.times_exp(scores[d] - largest));
+                run.iter().for_each(|&d| above.add_exp(-scores[d]));
+            }
+        }
+        potentials.iter_mut().for_each(|potential| *potential /= total);
+        (total * largest.exp() / self.pairs, potentials)
+    }
+}
+
+/// The largest `H_j - H_i` of the pairs of a query.
+fn largest_difference(runs: &[Vec<usize>], scores: &[f64]) -> f64 {
+    let (mut found, mut highest) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    for run in runs {
+        found = run.iter().map(|&d| highest - scores[d]).fold(found, f64::max);
+        highest = run.iter().map(|&d| scores[d]).fold(highest, f64::max);
+    }
+    found
+}
+
+/// `sum exp(x)` as its largest `x`, and the sum relative to that term.
+struct ExpSum {
+    largest: f64,
+    sum: f64,
+}
+
+impl Default for ExpSum {
+    fn default() -> Self {
+        Self { largest: f64::NEG_INFINITY, sum: 0.0 }
+    }
+}
+
+impl ExpSum {
+    fn add_exp(&mut self, x: f64) {
+        if x > self.largest {
+            self.sum = self.sum * (self.largest - x).exp() + 1.0;
+            self.largest = x;
+        } else {
+            self.sum += (x - self.largest).exp();
+        }
+    }
+
+    /// The sum times `exp(x)`.
+    fn times_exp(&self, x: f64) -> f64 {
+        self.sum * (self.largest + x).exp()
+    }
+}

@@ -1,0 +1,46 @@
+//! Configuration of ridge regression.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
+use crate::measure::Gain;
+
+pub(super) const NAME: &str = "regression";
+
+/// Configuration of [`Regression`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RegressionConfig {
+    /// Strength of the penalty, above 0: one value, or several to choose from on validation data.
+    pub lambda: Grid,
+    /// Give relevant and other documents the same total weight.
+    pub balanced: bool,
+    /// Fit a constant beside the weights.
+    pub intercept: bool,
+    /// Gain of a label: the target of its documents.
+    pub gain: Gain,
+}
+
+impl Default for RegressionConfig {
+    fn default() -> Self {
+        Self { lambda: Grid::powers_of_ten(-6, 1), balanced: true, intercept: true, gain: Gain::Exp2 }
+    }
+}
+
+impl LearnerConfig for RegressionConfig {
+    type Learner = Regression;
+
+    fn check(&self, _: &Parts) -> Result<Regression, LearnerError> {
+        self.gain.check()?;
+        Ok(Regression { lambdas: self.lambda.positive("lambda")?, config: self.clone() })
+    }
+}
+
+/// Ridge regression on gains, its parameters checked.
+#[derive(Debug, Clone)]
+pub struct Regression {
+    pub(super) lambdas: Vec<f64>,
+    pub(super) config: RegressionConfig,
+}

@@ -1,0 +1,80 @@
+//! The rounds of ridge regression: one lambda each.
+
+use std::borrow::Cow;
+
+use burn::tensor::Device;
+
+use super::config::{NAME, Regression};
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::gains::{balanced_weights, gains};
+use crate::learner::shared::linear;
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::learner::solver::normal_equations::{LinearSolution, NormalEquations};
+use crate::ranker::Model;
+
+/// The normal equations, and the solution of the last round.
+struct Lambdas<'a> {
+    lambdas: &'a [f64],
+    equations: NormalEquations,
+    solution: LinearSolution,
+    device: &'a Device,
+}
+
+impl Iterative for Lambdas<'_> {
+    /// The best solution so far.
+    type State = Option<LinearSolution>;
+
+    fn initial(&self) -> Self::State {
+        None
+    }
+
+    fn round(&mut self, history: &History, _: &mut Self::State) -> Result<Step, LearnerError> {
+        let lambda = self.lambdas[history.rounds().len()];
+        self.solution = self.equations.solve(lambda).ok_or_else(|| LearnerError::Solver {
+            learner: NAME,
+            reason: format!("the normal equations are singular at learner.lambda = {lambda}: raise it"),
+        })?;
+        let objective = self.equations.objective(&self.solution.weights, lambda);
+        Ok(Step::Made(Made::new(objective, [("lambda", lambda)])))
+    }
+
+    fn scores(&self, _: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(linear::scores(data, &self.solution.weights).into()))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+        if recorded.improved {
+            *best = Some(self.solution.clone());
+        }
+        Ok(None)
+    }
+
+    fn model(&self, best: &Self::State, _: usize) -> Result<Model, LearnerError> {
+        // An interruption before the first round leaves the zeros of the start.
+        let LinearSolution { weights, bias } = best.as_ref().unwrap_or(&self.solution);
+        Ok(linear::model(weights, *bias, self.device))
+    }
+}
+
+impl Learner for Regression {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, train, validation, context)?.most(self.lambdas.len());
+        let targets = gains(NAME, train, &self.config.gain, ": change learner.gain")?;
+        let weights = if self.config.balanced {
+            balanced_weights(train)
+        } else {
+            vec![1.0 / train.documents() as f64; train.documents()]
+        };
+        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept);
+        let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
+        let (lambdas, device) = (&self.lambdas[..], &context.device);
+        rounds.drive(&self.config, &mut Lambdas { lambdas, equations, solution, device })
+    }
+}

@@ -1,0 +1,38 @@
+//! Ridge regression on gains, in closed form.
+//!
+//! ```text
+//! minimise  sum_d c_d (w . x_d + b - G(y_d))^2 + lambda ||w||^2,   sum_d c_d = 1
+//! ```
+//!
+//! Balanced weights `c` give the relevant documents (label 1 or more) and the others the same total weight (smoothrank,
+//! section 7); otherwise every document weighs the same. The intercept `b` is not penalised; it never changes an
+//! order, but it changes what is fitted. The solution is also the starting point of SmoothRank (section 4.4.1).
+//!
+//! Cost: O(documents x features^2) once, O(features^3) for each lambda (Cholesky). With an intercept a constant feature
+//! has weight 0; without one it stands in for the intercept, penalised. Each lambda is a round; validation data choose
+//! among them, the earliest of equals.
+
+mod config;
+mod fit;
+#[cfg(test)]
+mod tests;
+
+pub use super::shared::gains::{balanced_weights, gains};
+pub use super::solver::normal_equations::{LinearSolution, NormalEquations};
+pub use config::{Regression, RegressionConfig};
+
+use config::NAME;
+
+use super::entry::{self, LearnerEntry};
+
+pub(super) const ENTRY: LearnerEntry = LearnerEntry {
+    name: NAME,
+    summary: "ridge regression on gains, in closed form, lambda chosen on validation data",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, sections 4.4.1 \
+            and 7",
+    takes_loss: false,
+    takes_scorer: false,
+    round_name: "round",
+    defaults: entry::defaults::<RegressionConfig>,
+    build: entry::build::<RegressionConfig>,
+};

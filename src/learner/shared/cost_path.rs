@@ -1,0 +1,150 @@
+//! A path of costs `C` for the support vector learners: each is one round, solved from the solution before it, and the
+//! selection measure chooses.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::context::{FitContext, Fitted, StopReason};
+use super::linear;
+use super::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::data::Dataset;
+use crate::learner::error::LearnerError;
+use crate::learner::solver::solved::Solved;
+use crate::ranker::Model;
+
+/// What a solver's attempt at a cost comes to.
+pub(crate) enum Attempt {
+    /// A round.
+    Solved(Solved),
+    /// Half a solution, which is not a round: a resumed fit solves it again.
+    Interrupted(Vec<f64>),
+    /// The end of the fit: the solver failed, and the best round before is kept.
+    Failed,
+}
+
+impl Attempt {
+    /// Judges what a solver gave, and warns of what is not within the tolerance.
+    ///
+    /// # Errors
+    /// The solver failed, and there is no round to keep.
+    pub(crate) fn of(
+        learner: &'static str,
+        cost: f64,
+        solved: Result<Solved, String>,
+        history: &History,
+        context: &FitContext,
+    ) -> Result<Self, LearnerError> {
+        match solved {
+            Ok(solved) if solved.converged => Ok(Self::Solved(solved)),
+            Ok(solved) if context.interrupt.requested() => Ok(Self::Interrupted(solved.weights)),
+            Ok(solved) => {
+                context.progress.warn(&complaint(&solved, learner, cost));
+                Ok(Self::Solved(solved))
+            }
+            Err(reason) => {
+                let reason = format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features");
+                if history.best_round() == 0 {
+                    return Err(LearnerError::Solver { learner, reason });
+                }
+                context.progress.warn(&format!("{learner}: {reason}; the best round before it is kept"));
+                Ok(Self::Failed)
+            }
+        }
+    }
+}
+
+/// What to tell the user about a solution that did not converge.
+fn complaint(solved: &Solved, learner: &str, cost: f64) -> String {
+    let advice = match &solved.failure {
+        Some(failure) => format!("{failure}: take a smaller learner.c, or scale the features"),
+        None => "raise learner.max_steps, or take a smaller learner.c or a larger learner.tolerance".to_owned(),
+    };
+    format!(
+        "{learner}: c = {cost}: duality gap {:.3e} at objective {:.6e} is not within learner.tolerance: {advice}",
+        solved.gap.unwrap_or(f64::INFINITY),
+        solved.objective
+    )
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    last: Vec<f64>,
+    best: Vec<f64>,
+    best_converged: bool,
+}
+
+struct CostPath<'a, S> {
+    learner: &'static str,
+    costs: &'a [f64],
+    features: usize,
+    solve: S,
+    context: &'a FitContext<'a>,
+    /// The weights of the last round, and whether they are within the tolerance.
+    last: (Vec<f64>, bool),
+}
+
+impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S> {
+    type State = State;
+
+    fn initial(&self) -> State {
+        let zeros = vec![0.0; self.features];
+        State { last: zeros.clone(), best: zeros, best_converged: false }
+    }
+
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+        let cost = self.costs[history.rounds().len()];
+        let solved = (self.solve)(cost, &state.last);
+        let solved = match Attempt::of(self.learner, cost, solved, history, self.context)? {
+            Attempt::Solved(solved) => solved,
+            Attempt::Interrupted(half) => {
+                if history.best_round() == 0 {
+                    state.best = half;
+                }
+                return Ok(Step::End(StopReason::Interrupted));
+            }
+            Attempt::Failed => return Ok(Step::End(StopReason::NotConverged)),
+        };
+        let mut made = Made::new(solved.objective, [("c", cost)]);
+        made.figures.extend(solved.gap_figure());
+        made.figures.extend(solved.figures);
+        self.last = (solved.weights, solved.converged);
+        Ok(Step::Made(made))
+    }
+
+    fn scores(&self, _: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(linear::scores(data, &self.last.0).into()))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+        state.last.clone_from(&self.last.0);
+        if recorded.improved {
+            (state.best, state.best_converged) = self.last.clone();
+        }
+        Ok(None)
+    }
+
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+        Ok(match stop {
+            StopReason::Completed if state.best_converged => StopReason::Converged,
+            StopReason::Completed => StopReason::NotConverged,
+            other => other,
+        })
+    }
+
+    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+        Ok(linear::model(&state.best, 0.0, &self.context.device))
+    }
+}
+
+/// Fits each cost in turn with `solve(cost, start)`; `start` is 0 for the first, then the solution before.
+pub(crate) fn fit(
+    rounds: Rounds,
+    params: &impl Serialize,
+    costs: &[f64],
+    solve: impl Fn(f64, &[f64]) -> Result<Solved, String>,
+) -> Result<Fitted, LearnerError> {
+    let (learner, features, context) = (rounds.learner, rounds.train.feature_count, rounds.context);
+    let mut path = CostPath { learner, costs, features, solve, context, last: (Vec::new(), false) };
+    rounds.most(costs.len()).drive(params, &mut path)
+}

@@ -1,0 +1,144 @@
+//! A loss as a function of one score per document: its sum over the queries of a dataset, with the derivative by every
+//! score. Queries are padded once and scored many times.
+
+use std::ops::Range;
+
+use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
+
+use crate::data::{Batcher, BatcherConfig, DataError, Dataset, Keep};
+use crate::loss::{RankingLoss, Reduction};
+
+/// Padded places of one batch.
+const CELLS: usize = 1 << 14;
+
+/// The queries of a dataset as a loss sees them.
+pub(crate) struct FlatLoss {
+    batches: Vec<Batch>,
+    dtype: DType,
+    device: Device,
+}
+
+impl FlatLoss {
+    /// Pads the queries that are kept, in batches by length. The loss is computed in `dtype`.
+    pub(crate) fn new(data: &Dataset, keep: Keep, dtype: DType, device: &Device) -> Result<Self, DataError> {
+        let plan = Batcher::new(data, &BatcherConfig { keep, ..BatcherConfig::in_order(CELLS) }, 0)?;
+        let batch = |queries: Vec<usize>| Batch::new(data, &queries, dtype, device);
+        let batches = plan.epoch(0).into_iter().map(batch).collect();
+        Ok(Self { batches, dtype, device: device.clone() })
+    }
+
+    /// The sum of the losses at `scores`, one per document.
+    pub(crate) fn value(&self, loss: &dyn RankingLoss, scores: &[f64]) -> f64 {
+        let sum = |batch: &Batch| number(&batch.loss(loss, batch.scores(scores, self.dtype, &self.device)));
+        self.batches.iter().map(sum).sum()
+    }
+
+    /// The sum of the losses at `scores`, and its derivative by each of them.
+    pub(crate) fn value_and_gradient(&self, loss: &dyn RankingLoss, scores: &[f64]) -> (f64, Vec<f64>) {
+        let device = self.device.clone().autodiff();
+        let mut total = 0.0;
+        let mut gradient = vec![0.0; scores.len()];
+        for batch in &self.batches {
+            let leaf = batch.scores(scores, self.dtype, &device).require_grad();
+            let output = batch.loss(loss, leaf.clone());
+            total += number(&output);
+            // A loss that does not depend on the scores leaves no gradient.
+            let Some(found) = leaf.grad(&output.backward()) else { continue };
+            let found: Vec<f64> = found.into_data().iter::<f64>().collect();
+            for (row, documents) in found.chunks_exact(batch.width.max(1)).zip(&batch.rows) {
+                gradient[documents.clone()].copy_from_slice(&row[..documents.len()]);
+            }
+        }
+        (total, gradient)
+    }
+}
+
+/// Labels and mask of queries padded to one length.
+struct Batch {
+    labels: Tensor<2>,
+    mask: Tensor<2, Bool>,
+    /// The documents of each row.
+    rows: Vec<Range<usize>>,
+    width: usize,
+}
+
+impl Batch {
+    fn new(data: &Dataset, queries: &[usize], dtype: DType, device: &Device) -> Self {
+        let rows: Vec<Range<usize>> = queries.iter().map(|&query| data.range(query)).collect();
+        let width = rows.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
+        let shape = [rows.len(), width];
+        let labels = padded(&rows, width, |document| f64::from(data.labels[document]));
+        let mask = padded(&rows, width, |_| true);
+        Self {
+            labels: Tensor::from_data(TensorData::new(labels, shape), (device, dtype)),
+            mask: Tensor::from_data(TensorData::new(mask, shape), device),
+            rows,
+            width,
+        }
+    }
+
+    /// The scores of its documents, `[queries, documents]`.
+    fn scores(&self, scores: &[f64], dtype: DType, device: &Device) -> Tensor<2> {
+        let values = padded(&self.rows, self.width, |document| scores[document]);
+        Tensor::from_data(TensorData::new(values, [self.rows.len(), self.width]), (device, dtype))
+    }
+
+    /// The sum of the losses of its queries, `[1]`, on the device of the scores.
+    fn loss(&self, loss: &dyn RankingLoss, scores: Tensor<2>) -> Tensor<1> {
+        let device = scores.device();
+        let (labels, mask) = (self.labels.clone().to_device(&device), self.mask.clone().to_device(&device));
+        loss.forward(scores, labels, mask, Reduction::Sum)
+    }
+}
+
+/// `value` of each document in rows of `width`, the default at padding.
+fn padded<T: Clone + Default>(rows: &[Range<usize>], width: usize, value: impl Fn(usize) -> T) -> Vec<T> {
+    let mut values = vec![T::default(); rows.len() * width];
+    for (row, documents) in values.chunks_exact_mut(width.max(1)).zip(rows) {
+        row.iter_mut().zip(documents.clone()).for_each(|(place, document)| *place = value(document));
+    }
+    values
+}
+
+fn number(loss: &Tensor<1>) -> f64 {
+    loss.to_data().iter::<f64>().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing::dataset;
+    use crate::loss::{LossSpec, explain};
+
+    fn data() -> Dataset {
+        let row: &[f32] = &[0.0];
+        let (long, short) = ([(2.0, row), (0.0, row), (1.0, row)], [(0.0, row), (1.0, row)]);
+        dataset(1, &[&long, &[(1.0, row), (1.0, row)], &short])
+    }
+
+    const SCORES: [f64; 7] = [0.5, 1.25, -0.25, 3.0, 1.0, -1.5, 0.0];
+
+    #[test]
+    fn value_and_gradient_are_those_of_each_query_alone() {
+        let data = data();
+        for name in ["approx_ndcg", "list_net"] {
+            let loss = LossSpec::new(name).build().unwrap();
+            for keep in [Keep::All, Keep::TwoLabels] {
+                let flat = FlatLoss::new(&data, keep, DType::F64, &Device::flex()).unwrap();
+                let (value, gradient) = flat.value_and_gradient(&*loss, &SCORES);
+                assert!((flat.value(&*loss, &SCORES) - value).abs() < 1e-12);
+                let mut sum = 0.0;
+                for query in 0..data.queries() {
+                    let range = data.range(query);
+                    let labels: Vec<f64> = data.query_labels(query).iter().copied().map(f64::from).collect();
+                    let alone = explain(&*loss, &SCORES[range.clone()], &labels, DType::F64).unwrap();
+                    sum += alone.loss;
+                    for (found, expected) in gradient[range].iter().zip(alone.grad) {
+                        assert!((found - expected).abs() < 1e-12, "{name}, query {query}: {gradient:?}");
+                    }
+                }
+                assert!((value - sum).abs() < 1e-12, "{name}: {value} {sum}");
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a regression is fitted to: gains of documents, and their weights.
+
+use crate::data::Dataset;
+use crate::learner::error::LearnerError;
+use crate::loss::RankingLoss;
+use crate::measure::Gain;
+
+/// Gains of all documents.
+///
+/// # Errors
+/// [`LearnerError::Data`] when a label has no finite gain; the message ends in `advice`.
+pub fn gains(learner: &'static str, data: &Dataset, gain: &Gain, advice: &str) -> Result<Vec<f64>, LearnerError> {
+    let of = |(d, &label): (usize, &f32)| {
+        let value = gain.of(f64::from(label));
+        if value.is_finite() {
+            return Ok(value);
+        }
+        let query = data.offsets.partition_point(|&offset| offset <= d) - 1;
+        let reason = format!("label {label} of query {} has no finite gain{advice}", data.query_ids[query]);
+        Err(LearnerError::Data { learner, reason })
+    };
+    data.labels.iter().enumerate().map(of).collect()
+}
+
+/// The gain whose regression a learner starts from that minimises `loss`: the loss's own, `2^y - 1` where it has none.
+pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
+    loss.gain().cloned().unwrap_or(Gain::Exp2)
+}
+
+/// Gains of all documents in the [`start_gain`] of `loss`.
+pub(crate) fn start_gains(
+    learner: &'static str,
+    data: &Dataset,
+    loss: &dyn RankingLoss,
+) -> Result<Vec<f64>, LearnerError> {
+    gains(learner, data, &start_gain(loss), ", from which the fit starts: lower the labels")
+}
+
+/// Weights that give relevant and other documents the same total, 1/2 each.
+pub fn balanced_weights(data: &Dataset) -> Vec<f64> {
+    let relevant = data.labels.iter().filter(|&&label| label >= 1.0).count();
+    let others = data.documents() - relevant;
+    let weight = |&label: &f32| 0.5 / if label >= 1.0 { relevant as f64 } else { others as f64 };
+    data.labels.iter().map(weight).collect()
+}

@@ -1,0 +1,14 @@
+//! What every fit has, whatever it learns by: data and context, rounds, a judge, checks, and ways to hold scores.
+
+pub(crate) mod additive;
+pub(crate) mod candidates;
+pub(crate) mod checks;
+pub(crate) mod context;
+pub(crate) mod cost_path;
+pub(crate) mod flat_loss;
+pub(crate) mod flat_scorer;
+pub(crate) mod gains;
+pub(crate) mod judge;
+pub(crate) mod linear;
+pub(crate) mod rounds;
+pub(crate) mod surrogate_value;

@@ -1,0 +1,514 @@
+//! The protocol that every fit follows: resume, stop, make a round, measure it, record it, select, save, finish.
+//!
+//! A learner says what happens in one round ([`Iterative`]); [`Rounds::drive`] does the rest. It measures the scores of
+//! every round on training and validation data, keeps the history and the best round, and saves a state that a killed
+//! fit continues from.
+//!
+//! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as
+//! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
+//! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
+//! parameters, seed, selection measure with its convention, and data.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::checks;
+use super::context::{FitContext, Fitted, Round, StopReason};
+use super::judge::{Judge, counted, mean};
+use super::surrogate_value::SurrogateValue;
+use crate::atomic_file;
+use crate::data::Dataset;
+use crate::learner::error::LearnerError;
+use crate::loss::RankingLoss;
+use crate::ranker::Model;
+use crate::text::{beginning, hexadecimal};
+
+/// Name of the state file in the directory of a fit.
+pub(crate) const STATE_FILE: &str = "state.json";
+
+/// Counts the layouts of the state: another one is the state of another fit.
+const LAYOUT: u64 = 2;
+
+/// Time of the fit for each unit of time that saving takes.
+const TIME_PER_SAVE: u32 = 50;
+
+/// A learner under way: what happens in one round.
+pub(crate) trait Iterative {
+    /// What has to be known between rounds.
+    type State: Serialize + DeserializeOwned;
+
+    /// The state before the first round.
+    fn initial(&self) -> Self::State;
+
+    /// Takes up the state that the fit begins with or continues from, after the rounds of its history.
+    fn resume(&mut self, _state: &mut Self::State, _history: &History) -> Result<(), LearnerError> {
+        Ok(())
+    }
+
+    /// Makes the next round, or tells why there is none.
+    fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError>;
+
+    /// The score of every document of a set after the round just made; `None` where the round is not measured on it.
+    fn scores(&self, set: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
+
+    /// Takes note of a round that was recorded; an end that the learner's own criterion asks for.
+    fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
+        Ok(None)
+    }
+
+    /// Brings the state up to date before it is saved, where that takes time.
+    fn store(&self, _state: &mut Self::State) -> Result<(), LearnerError> {
+        Ok(())
+    }
+
+    /// Why the fit ended, as it is reported. A resumed fit may ask again.
+    fn conclude(
+        &mut self,
+        stop: StopReason,
+        _history: &History,
+        _state: &Self::State,
+    ) -> Result<StopReason, LearnerError> {
+        Ok(stop)
+    }
+
+    /// The model of the best round.
+    fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError>;
+}
+
+/// Data that a round is measured on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Set {
+    Training,
+    Validation,
+}
+
+/// What a learner's turn came to.
+pub(crate) enum Step {
+    /// A round.
+    Made(Made),
+    /// A round on the way to one that counts: it is never the best.
+    Passed(Made),
+    /// No further round.
+    End(StopReason),
+}
+
+/// What a learner knows of its round.
+pub(crate) struct Made {
+    /// The learner's own objective after the round.
+    pub(crate) objective: f64,
+    /// Further figures, by name.
+    pub(crate) figures: Vec<(String, f64)>,
+    /// The sum of the losses of the training queries, for a learner that minimises a surrogate.
+    pub(crate) losses: Option<f64>,
+}
+
+impl Made {
+    pub(crate) fn new(objective: f64, figures: impl IntoIterator<Item = (impl Into<String>, f64)>) -> Self {
+        let figures = figures.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        Self { objective, figures, losses: None }
+    }
+}
+
+/// A round in the history, with the value of the selection measure on each query (`None` where it does not count).
+pub(crate) struct Recorded<'a> {
+    pub(crate) round: &'a Round,
+    /// Whether it is the best so far.
+    pub(crate) improved: bool,
+    /// Where the round was measured on the training data.
+    pub(crate) on_train: Option<&'a [Option<f64>]>,
+    /// Where there are validation data.
+    pub(crate) on_validation: Option<&'a [Option<f64>]>,
+}
+
+/// The rounds so far, and which is the best.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    rounds: Vec<Round>,
+    best_round: usize,
+}
+
+impl History {
+    /// Number of the round to come, counted from 1.
+    pub(crate) fn next(&self) -> usize {
+        self.rounds.len() + 1
+    }
+
+    /// The rounds so far.
+    pub(crate) fn rounds(&self) -> &[Round] {
+        &self.rounds
+    }
+
+    /// The best round so far, counted from 1; 0 before the first.
+    pub(crate) fn best_round(&self) -> usize {
+        self.best_round
+    }
+
+    /// Whether a round is better than all before: by the selection measure on validation data, else on training data,
+    /// else by the smallest objective; the earliest of equals stays.
+    fn would_improve(&self, round: &Round) -> bool {
+        let merit = |round: &Round| round.validation.or(round.train).unwrap_or(-round.objective);
+        self.best_round.checked_sub(1).is_none_or(|best| merit(round) > merit(&self.rounds[best]))
+    }
+
+    fn push(&mut self, round: Round, improved: bool) {
+        self.rounds.push(round);
+        if improved {
+            self.best_round = self.rounds.len();
+        }
+    }
+}
+
+/// A fit to be driven: its data and context, checked, and what limits it.
+pub(crate) struct Rounds<'a> {
+    pub(crate) learner: &'static str,
+    pub(crate) train: &'a Dataset,
+    pub(crate) validation: Option<&'a Dataset>,
+    pub(crate) context: &'a FitContext<'a>,
+    judge: Judge,
+    surrogate: Option<SurrogateValue>,
+    most: Option<usize>,
+    patience: Option<usize>,
+}
+
+impl<'a> Rounds<'a> {
+    /// Checks that `learner` can learn from the data ([`checks::trainable`]).
+    pub(crate) fn new(
+        learner: &'static str,
+        train: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        context: &'a FitContext<'a>,
+    ) -> Result<Self, LearnerError> {
+        checks::trainable(learner, train, validation, context)?;
+        let judge = Judge::of_selection(context)?;
+        Ok(Self { learner, train, validation, context, judge, surrogate: None, most: None, patience: None })
+    }
+
+    /// At most so many rounds.
+    pub(crate) fn most(self, rounds: usize) -> Self {
+        Self { most: Some(rounds), ..self }
+    }
+
+    /// Ends after so many rounds without a better one, where a number is given.
+    pub(crate) fn patience(self, patience: Option<usize>) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// Reports the value of a loss beside the measure that it stands for, from [`Made::losses`].
+    pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self, LearnerError> {
+        Ok(Self { surrogate: SurrogateValue::of(loss, self.train)?, ..self })
+    }
+
+    /// Runs a learner from its first round, or from where its state was saved, to its end.
+    pub(crate) fn drive<L: Iterative>(self, params: &impl Serialize, learner: &mut L) -> Result<Fitted, LearnerError> {
+        let mut run = Run::start(&self, params, learner)?;
+        learner.resume(&mut run.state, &run.history)?;
+        let stop = loop {
+            if let Some(stop) = self.stop(&run) {
+                break stop;
+            }
+            match learner.round(&run.history, &mut run.state)? {
+                Step::Made(made) => run.stopped = self.record(&mut run, learner, made, true)?,
+                Step::Passed(made) => run.stopped = self.record(&mut run, learner, made, false)?,
+                Step::End(stop) => break stop,
+            }
+            if run.due() {
+                learner.store(&mut run.state)?;
+                run.save()?;
+            }
+        };
+        let stop = learner.conclude(stop, &run.history, &run.state)?;
+        // An interrupted fit goes on when it is resumed; any other end is kept.
+        run.stopped = (stop != StopReason::Interrupted).then_some(stop);
+        learner.store(&mut run.state)?;
+        run.save()?;
+        self.context.progress.end();
+        let model = learner.model(&run.state, run.history.best_round)?;
+        Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop })
+    }
+
+    /// Why no further round is to be made: an end that was read back or asked for, all rounds done, an interruption, or
+    /// no better round for too long.
+    fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
+        let made = run.history.rounds.len();
+        if run.stopped.is_some() {
+            run.stopped
+        } else if self.most.is_some_and(|most| made >= most) {
+            Some(StopReason::Completed)
+        } else if self.context.interrupt.requested() {
+            Some(StopReason::Interrupted)
+        } else if self.patience.is_some_and(|patience| made - run.history.best_round >= patience) {
+            Some(StopReason::EarlyStopped)
+        } else {
+            None
+        }
+    }
+
+    /// Measures a round and adds it to the history; `counts` where it may be the best.
+    fn record<L: Iterative>(
+        &self,
+        run: &mut Run<L::State>,
+        learner: &mut L,
+        made: Made,
+        counts: bool,
+    ) -> Result<Option<StopReason>, LearnerError> {
+        let measured = |set, data: &Dataset| -> Result<Option<Vec<Option<f64>>>, LearnerError> {
+            let scores = learner.scores(set, data)?;
+            scores.map(|scores| self.judge.values(data, &scores)).transpose()
+        };
+        let on_train = measured(Set::Training, self.train)?;
+        let on_validation = self.validation.map(|data| measured(Set::Validation, data)).transpose()?.flatten();
+        let Made { objective, mut figures, losses } = made;
+        if let Some(surrogate) = &self.surrogate {
+            figures.extend(losses.map(|losses| surrogate.figure(losses)));
+            figures.extend(on_train.as_deref().and_then(|values| surrogate.exact_figure(values)));
+        }
+        let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(|values| mean(&counted(values)));
+        let (train, validation) = (average(&on_train), average(&on_validation));
+        let round = Round { round: run.history.next(), objective, train, validation, figures };
+        let improved = counts && run.history.would_improve(&round);
+        self.context.progress.round(&round);
+        let (on_train, on_validation) = (on_train.as_deref(), on_validation.as_deref());
+        let recorded = Recorded { round: &round, improved, on_train, on_validation };
+        let stop = learner.recorded(&recorded, &mut run.state)?;
+        run.history.push(round, improved);
+        Ok(stop)
+    }
+
+    /// What tells this fit from others.
+    fn hash(&self, params: &impl Serialize) -> String {
+        let mut hash = Sha256::new();
+        hash.update(LAYOUT.to_le_bytes());
+        hash.update(self.learner);
+        hash.update(serde_json::to_vec(params).unwrap_or_default());
+        hash.update(self.context.seed.to_le_bytes());
+        // The measure that selects is also what some learners fit.
+        hash.update(self.context.selection.measure.to_string());
+        hash.update(serde_json::to_vec(&self.context.selection.convention).unwrap_or_default());
+        for data in [Some(self.train), self.validation].into_iter().flatten() {
+            hash.update(data.data_hash());
+        }
+        hexadecimal(&hash.finalize())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Saved<H, S> {
+    fit: String,
+    best_round: usize,
+    stop: Option<StopReason>,
+    history: H,
+    state: S,
+}
+
+/// History and state of a fit under way, and the file that they are saved in.
+struct Run<S> {
+    path: Option<PathBuf>,
+    fit: String,
+    history: History,
+    stopped: Option<StopReason>,
+    state: S,
+    begun: Instant,
+    saving: Duration,
+}
+
+impl<S: Serialize + DeserializeOwned> Run<S> {
+    /// Begins a fit, or continues one when the context says so and its directory has a state.
+    fn start(
+        rounds: &Rounds,
+        params: &impl Serialize,
+        learner: &impl Iterative<State = S>,
+    ) -> Result<Self, LearnerError> {
+        let path = rounds.context.directory.map(|directory| directory.join(STATE_FILE));
+        let fit = rounds.hash(params);
+        let saved = match &path {
+            Some(path) if rounds.context.resume && path.exists() => Some(read::<S>(path, &fit)?),
+            _ => None,
+        };
+        rounds.context.progress.begin(rounds.learner, rounds.most);
+        let (history, stopped, state) = match saved {
+            Some(Saved { history, best_round, stop, state, .. }) => {
+                (History { rounds: history, best_round }, stop, state)
+            }
+            None => (History::default(), None, learner.initial()),
+        };
+        let (begun, saving) = (Instant::now(), Duration::ZERO);
+        Ok(Self { path, fit, history, stopped, state, begun, saving })
+    }
+
+    /// Whether there is a directory to save in, and saving has taken little of the time so far.
+    fn due(&self) -> bool {
+        self.path.is_some() && self.begun.elapsed() >= TIME_PER_SAVE * self.saving
+    }
+
+    fn save(&mut self) -> Result<(), LearnerError> {
+        let start = Instant::now();
+        if let Some(path) = &self.path {
+            let saved = Saved {
+                fit: self.fit.clone(),
+                best_round: self.history.best_round,
+                stop: self.stopped,
+                history: &self.history.rounds,
+                state: &self.state,
+            };
+            let bytes = serde_json::to_vec(&saved).map_err(|error| state_error(path, error))?;
+            atomic_file::replace(path, &bytes).map_err(|error| state_error(path, error))?;
+        }
+        self.saving += start.elapsed();
+        Ok(())
+    }
+}
+
+/// Whether the file is a state, by how it begins: states may be large.
+pub(crate) fn is_state(path: &Path) -> bool {
+    let (opening, next) = (r#"{"fit":""#, r#"","best_round":"#);
+    let hash = 2 * <Sha256 as Digest>::output_size();
+    let head = beginning(path, opening.len() + hash + next.len());
+    let after = head.as_deref().and_then(|head| head.strip_prefix(opening));
+    let fit = after.and_then(|after| after.strip_suffix(next));
+    fit.is_some_and(|fit| fit.len() == hash && fit.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn state_error(path: &Path, reason: impl ToString) -> LearnerError {
+    LearnerError::State { path: path.to_owned(), reason: reason.to_string() }
+}
+
+fn read<S: DeserializeOwned>(path: &Path, fit: &str) -> Result<Saved<Vec<Round>, S>, LearnerError> {
+    let bytes = std::fs::read(path).map_err(|error| state_error(path, error))?;
+    #[derive(Deserialize)]
+    struct Head {
+        fit: String,
+    }
+    let head: Head = serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))?;
+    if head.fit != fit {
+        let reason = "state of another fit (other learner, parameters, seed, selection measure or data), or written by \
+                      another version: choose another directory, or do not resume";
+        return Err(state_error(path, reason));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::shared::linear;
+    use crate::learner::testing;
+
+    /// A learner whose rounds have given objectives; its scores order two documents wrong, but right in round 2.
+    struct Counter<'a> {
+        objectives: &'a [f64],
+        ends_after: Option<usize>,
+        right: bool,
+    }
+
+    fn counter(objectives: &[f64]) -> Counter<'_> {
+        Counter { objectives, ends_after: None, right: false }
+    }
+
+    impl Iterative for Counter<'_> {
+        type State = Vec<f64>;
+
+        fn initial(&self) -> Vec<f64> {
+            vec![0.1 + 0.2, f64::MIN_POSITIVE, -1e300]
+        }
+
+        fn round(&mut self, history: &History, state: &mut Vec<f64>) -> Result<Step, LearnerError> {
+            let Some(&objective) = self.objectives.get(history.rounds().len()) else {
+                return Ok(Step::End(StopReason::Converged));
+            };
+            self.right = history.next() == 2;
+            state.push(1.0 / objective);
+            let made = Made::new(objective, [("figure", 1.0 / 3.0)]);
+            Ok(if objective < 0.0 { Step::Passed(made) } else { Step::Made(made) })
+        }
+
+        fn scores(&self, _: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+            Ok(Some(Cow::Owned(if self.right { vec![0.0, 1.0] } else { vec![1.0, 0.0] })))
+        }
+
+        fn recorded(&mut self, recorded: &Recorded, _: &mut Vec<f64>) -> Result<Option<StopReason>, LearnerError> {
+            Ok((Some(recorded.round.round) == self.ends_after).then_some(StopReason::Converged))
+        }
+
+        fn model(&self, state: &Vec<f64>, _: usize) -> Result<Model, LearnerError> {
+            Ok(linear::model(state, 0.0, &burn::tensor::Device::flex()))
+        }
+    }
+
+    fn drive(counter: &mut Counter, params: i32, context: &FitContext) -> Result<Fitted, String> {
+        let data = testing::two_documents();
+        let rounds = Rounds::new("test", &data, None, context).unwrap();
+        rounds.most(4).patience(Some(3)).drive(&params, counter).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_earliest_of_the_best_rounds_is_kept_and_a_round_on_the_way_never_is() {
+        let context = testing::context(None);
+        let fitted = drive(&mut counter(&[3.0, 2.0, 1.0]), 0, &context).unwrap();
+        assert_eq!((fitted.best_round, fitted.stop), (2, StopReason::Converged));
+        assert_eq!(fitted.history[1].train, Some(1.0));
+        let passed = drive(&mut counter(&[3.0, -2.0, 1.0]), 0, &context).unwrap();
+        assert_eq!((passed.best_round, passed.history.len()), (1, 3));
+    }
+
+    #[test]
+    fn a_fit_ends_by_its_rounds_its_patience_or_the_learner() {
+        let context = testing::context(None);
+        let long = [1.0; 9];
+        let most = drive(&mut counter(&long), 0, &context).unwrap();
+        assert_eq!((most.history.len(), most.stop), (4, StopReason::Completed));
+        let ended = drive(&mut Counter { ends_after: Some(1), ..counter(&long) }, 0, &context).unwrap();
+        assert_eq!((ended.history.len(), ended.stop), (1, StopReason::Converged));
+        let data = testing::two_documents();
+        let rounds = Rounds::new("test", &data, None, &context).unwrap().most(9).patience(Some(2));
+        let fitted = rounds.drive(&(), &mut counter(&long)).unwrap();
+        assert_eq!((fitted.history.len(), fitted.best_round, fitted.stop), (4, 2, StopReason::EarlyStopped));
+    }
+
+    #[test]
+    fn a_state_is_read_back_exactly_and_only_by_its_own_fit() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut context = testing::context(Some(folder.path()));
+        let progress = testing::StopAfter { rounds: 1, interrupt: context.interrupt.clone() };
+        context.progress = &progress;
+        let part = drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap();
+        assert_eq!((part.history.len(), part.stop), (1, StopReason::Interrupted));
+
+        let path = folder.path().join(STATE_FILE);
+        assert!(is_state(&path));
+        let other = folder.path().join("other.json");
+        for text in ["", "{}", r#"{"fit":"0123","best_round":1}"#, r#"{"best_round":1,"fit":"0"}"#] {
+            std::fs::write(&other, text).unwrap();
+            assert!(!is_state(&other), "{text}");
+        }
+
+        let mut context = testing::context(Some(folder.path()));
+        context.resume = true;
+        let rest = drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap();
+        let whole = drive(&mut counter(&[3.0, 2.0]), 1, &testing::context(None)).unwrap();
+        assert_eq!((&rest.history, rest.best_round, rest.stop), (&whole.history, 2, StopReason::Converged));
+        let weights = |fitted: &Fitted| testing::linear_weights(&fitted.model);
+        assert_eq!(weights(&rest), weights(&whole));
+        let other = drive(&mut counter(&[3.0, 2.0]), 2, &context);
+        assert!(other.unwrap_err().contains("state of another fit"));
+    }
+
+    #[test]
+    fn a_state_belongs_to_one_selection_measure_in_one_convention() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut context = testing::context(Some(folder.path()));
+        let again = |context: &FitContext| drive(&mut counter(&[1.0]), 0, context).err();
+        assert_eq!(again(&context), None);
+        context.resume = true;
+        assert_eq!(again(&context), None);
+        context.selection.measure = crate::measure::Measure::Ndcg(Some(10));
+        assert!(again(&context).unwrap().contains("selection measure"));
+        context = FitContext { selection: testing::context(None).selection, ..context };
+        context.selection.convention = crate::measure::Convention::default();
+        assert!(again(&context).unwrap().contains("selection measure"));
+    }
+}

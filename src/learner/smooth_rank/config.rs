@@ -1,0 +1,138 @@
+//! Configuration of SmoothRank.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::checks;
+use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing};
+use crate::scorer::ScorerConfig;
+
+pub(super) const NAME: &str = "smooth_rank";
+
+/// SmoothNDCG at 50, the paper's choice.
+pub fn default_loss() -> LossSpec {
+    LossSpec::new("smooth_ndcg").with("k", 50)
+}
+
+/// How each sigma is minimised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Optimizer {
+    /// Polak-Ribiere conjugate gradient, as in the paper.
+    #[default]
+    ConjugateGradient,
+    /// L-BFGS with ten remembered steps.
+    Lbfgs,
+}
+
+/// Configuration of [`SmoothRank`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SmoothRankConfig {
+    /// Weight of `||w - w_0||^2`, above 0: one value, or several to choose from on validation data.
+    pub lambda: Grid,
+    /// First sigma, above 0.
+    pub first_sigma: f64,
+    /// Sigma is halved while it is at least this, above 0 and at most `first_sigma`.
+    pub last_sigma: f64,
+    /// How each sigma is minimised.
+    pub optimizer: Optimizer,
+    /// Most steps at one sigma, at least 1.
+    pub steps: usize,
+    /// A sigma ends when a step decreases the objective by less than this share, 0 or above.
+    pub tolerance: f64,
+    /// Penalty of the ridge regression that gives `w_0`, above 0; see [`Regression`](super::regression::Regression).
+    pub start_lambda: f64,
+    /// Whether that regression gives relevant and other documents the same total weight.
+    pub start_balanced: bool,
+    /// Components of kernel PCA that stand for the features, at least 1; none for the features themselves.
+    pub kernel_components: Option<usize>,
+    /// Most documents that kernel PCA is made from, at least 1.
+    pub kernel_landmarks: usize,
+    /// `gamma > 0` of the kernel `exp(-gamma ||x - x'||^2)`.
+    pub kernel_gamma: f64,
+}
+
+impl Default for SmoothRankConfig {
+    fn default() -> Self {
+        Self {
+            lambda: Grid::powers_of_ten(-6, 3),
+            first_sigma: 64.0,
+            last_sigma: 1.0 / 64.0,
+            optimizer: Optimizer::default(),
+            steps: 30,
+            tolerance: 1e-6,
+            start_lambda: 1e-3,
+            start_balanced: false,
+            kernel_components: None,
+            kernel_landmarks: 500,
+            kernel_gamma: 1.0,
+        }
+    }
+}
+
+impl LearnerConfig for SmoothRankConfig {
+    type Learner = SmoothRank;
+
+    fn check(&self, parts: &Parts) -> Result<SmoothRank, LearnerError> {
+        let loss = parts.loss.cloned().unwrap_or_else(default_loss);
+        let scorer = parts.scorer_or_default();
+        let lambdas = self.lambda.positive("lambda")?;
+        checks::positive("first_sigma", self.first_sigma)?;
+        checks::positive("last_sigma", self.last_sigma)?;
+        if self.last_sigma > self.first_sigma {
+            let expected = format!("at most first_sigma = {}", self.first_sigma);
+            return Err(checks::parameter("last_sigma", self.last_sigma, expected));
+        }
+        checks::at_least("steps", self.steps, 1)?;
+        checks::not_negative("tolerance", self.tolerance)?;
+        checks::positive("start_lambda", self.start_lambda)?;
+        checks::positive("kernel_gamma", self.kernel_gamma)?;
+        checks::at_least("kernel_landmarks", self.kernel_landmarks, 1)?;
+        scorer.check()?;
+        if let Some(components) = self.kernel_components {
+            checks::at_least("kernel_components", components, 1)?;
+            if !matches!(scorer, ScorerConfig::Linear(_)) {
+                return Err(checks::parameter("kernel_components", components, "none, or a linear scorer"));
+            }
+        }
+        loss.build()?;
+        let Some(smoothing) = loss.smoothing()? else {
+            return Err(checks::parameter("loss", &loss.name, "a surrogate with a temperature (sigma or alpha)"));
+        };
+        // Halving is exact, so that the last sigma is met.
+        let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
+            .take_while(|&sigma| sigma >= self.last_sigma)
+            .collect::<Vec<f64>>();
+        let learner = SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() };
+        // A temperature that the loss refuses is known before the fit.
+        for sigma in learner.sigmas.first().into_iter().chain(learner.sigmas.last()) {
+            learner.surrogate(*sigma)?;
+        }
+        Ok(learner)
+    }
+}
+
+/// SmoothRank, its parameters checked.
+#[derive(Debug, Clone)]
+pub struct SmoothRank {
+    pub(super) lambdas: Vec<f64>,
+    pub(super) sigmas: Vec<f64>,
+    pub(super) smoothing: Smoothing,
+    pub(super) loss: LossSpec,
+    pub(super) scorer: ScorerConfig,
+    pub(super) config: SmoothRankConfig,
+}
+
+impl SmoothRank {
+    /// The loss at a sigma.
+    pub(super) fn surrogate(&self, sigma: f64) -> Result<Box<dyn RankingLoss>, LearnerError> {
+        let temperature = match self.smoothing.sharper {
+            Sharper::Smaller => sigma,
+            Sharper::Larger => 1.0 / sigma,
+        };
+        Ok(self.loss.with(self.smoothing.parameter, temperature).build()?)
+    }
+}

@@ -1,0 +1,169 @@
+//! The rounds of SmoothRank: one sigma of one lambda each.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::config::{NAME, SmoothRank, SmoothRankConfig};
+use super::descent::{self, Descent, Limits};
+use super::kernel::KernelMap;
+use super::linear::LinearObjective;
+use super::network::NetworkObjective;
+use super::objective::Objective;
+use crate::data::Dataset;
+use crate::learner::entry::Learner;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::checks;
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::gains::{balanced_weights, start_gain, start_gains};
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::learner::solver::normal_equations::NormalEquations;
+use crate::ranker::Model;
+use crate::scorer::ScorerConfig;
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    /// Weights after the last round.
+    weights: Vec<f64>,
+    /// Weights of the best round.
+    best: Vec<f64>,
+    /// Whether the best round ended for want of steps.
+    best_cut_short: bool,
+}
+
+impl SmoothRank {
+    /// Ridge regression on gains.
+    pub(super) fn ridge(&self, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
+        let targets = start_gains(NAME, train, &*self.loss.build()?)?;
+        let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
+        let equations = NormalEquations::new(train, &targets, &weights, true);
+        let solution = equations.solve(self.config.start_lambda).ok_or_else(|| LearnerError::Solver {
+            learner: NAME,
+            reason: format!(
+                "the ridge regression of the start is singular at learner.start_lambda = {}: raise it",
+                self.config.start_lambda
+            ),
+        })?;
+        // A model holds its weights as `f32`.
+        if !solution.weights.iter().all(|&weight| (weight as f32).is_finite()) {
+            let reason = "the ridge regression of the start has infinite weights: lower the labels or their gains";
+            return Err(LearnerError::Solver { learner: NAME, reason: reason.into() });
+        }
+        Ok(solution.weights)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { steps: self.config.steps, tolerance: self.config.tolerance }
+    }
+}
+
+/// Algorithm 1 from `centre`, for each lambda.
+struct Annealing<'a> {
+    learner: &'a SmoothRank,
+    objective: &'a dyn Objective,
+    centre: &'a [f64],
+    context: &'a FitContext<'a>,
+    /// The weights of the last round, and whether it ended for want of steps.
+    weights: Vec<f64>,
+    cut_short: bool,
+}
+
+impl Annealing<'_> {
+    /// The lambda of a round, counted from 0.
+    fn lambda(&self, round: usize) -> f64 {
+        self.learner.lambdas[round / self.learner.sigmas.len()]
+    }
+}
+
+impl Iterative for Annealing<'_> {
+    type State = State;
+
+    fn initial(&self) -> State {
+        State { weights: self.centre.to_vec(), best: self.centre.to_vec(), best_cut_short: false }
+    }
+
+    fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+        let (round, sigmas) = (history.rounds().len(), &self.learner.sigmas);
+        let (lambda, sigma) = (self.lambda(round), sigmas[round % sigmas.len()]);
+        let start = if round % sigmas.len() == 0 { self.centre } else { &state.weights };
+        let (optimizer, limits) = (self.learner.config.optimizer, self.learner.limits());
+        let loss = self.learner.surrogate(sigma)?;
+        let Descent { weights, objectives, gradient_norm, evaluations, cut_short } =
+            descent::minimise(self.objective, &*loss, lambda, self.centre, start, optimizer, limits)?;
+        let value = objectives[objectives.len() - 1];
+        let away: f64 = weights.iter().zip(self.centre).map(|(weight, at)| (weight - at).powi(2)).sum();
+        (self.weights, self.cut_short) = (weights, cut_short);
+        let figures = [
+            ("lambda", lambda),
+            ("sigma", sigma),
+            ("steps", (objectives.len() - 1) as f64),
+            ("evaluations", evaluations as f64),
+            ("gradient_norm", gradient_norm),
+        ];
+        let made = Made { losses: Some(value - lambda * away), ..Made::new(value, figures) };
+        Ok(if (round + 1) % sigmas.len() == 0 { Step::Made(made) } else { Step::Passed(made) })
+    }
+
+    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        Ok(Some(self.objective.scores(&self.weights, set).into()))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+        state.weights.clone_from(&self.weights);
+        if recorded.improved {
+            state.best.clone_from(&self.weights);
+            state.best_cut_short = self.cut_short;
+        }
+        Ok(None)
+    }
+
+    fn conclude(&mut self, stop: StopReason, history: &History, state: &State) -> Result<StopReason, LearnerError> {
+        if state.best_cut_short && stop != StopReason::Interrupted {
+            self.context.progress.warn(&format!(
+                "{NAME}: the last sigma of lambda = {} ended after learner.steps = {} steps, above learner.tolerance",
+                self.lambda(history.best_round() - 1),
+                self.learner.config.steps
+            ));
+        }
+        Ok(stop)
+    }
+
+    fn model(&self, state: &State, _: usize) -> Result<Model, LearnerError> {
+        Ok(self.objective.model(&state.best))
+    }
+}
+
+impl Learner for SmoothRank {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+        let rounds = Rounds::new(NAME, train, validation, context)?;
+        let surrogate = self.surrogate(self.config.first_sigma)?;
+        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
+        let anneal = |objective: &dyn Objective, centre: &[f64]| {
+            let rounds = rounds.most(self.lambdas.len() * self.sigmas.len()).beside_measure(&*surrogate)?;
+            let (weights, cut_short) = (Vec::new(), false);
+            let mut annealing = Annealing { learner: self, objective, centre, context, weights, cut_short };
+            rounds.drive(&(&self.config, &self.loss, &self.scorer), &mut annealing)
+        };
+        if !matches!(self.scorer, ScorerConfig::Linear(_)) {
+            let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
+            let gain = start_gain(&*self.loss.build()?);
+            let centre = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
+            return anneal(&objective, &centre);
+        }
+        let objective = match self.config.kernel_components {
+            None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, &context.device)?,
+            Some(components) => {
+                let SmoothRankConfig { kernel_landmarks, kernel_gamma, .. } = self.config;
+                let map = KernelMap::new(train, kernel_landmarks, components, kernel_gamma, context.seed);
+                let mapped = |data| Cow::Owned(map.map(data));
+                let (train, validation) = (mapped(train), validation.map(mapped));
+                LinearObjective::new(train, validation, Some(map), &context.device)?
+            }
+        };
+        anneal(&objective, &self.ridge(&objective.train)?)
+    }
+}

@@ -1,0 +1,8 @@
+//! Numerical work that knows nothing of rankings.
+
+pub(crate) mod bins;
+pub(crate) mod cutting_plane;
+pub(crate) mod normal_equations;
+pub(crate) mod quadratic_program;
+pub(crate) mod solved;
+pub(crate) mod vectors;

@@ -1,0 +1,95 @@
+//! Weighted least squares with a penalty, in closed form.
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::data::Dataset;
+use crate::op::Execution;
+
+/// A solution of ridge regression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinearSolution {
+    /// One weight a feature.
+    pub weights: Vec<f64>,
+    /// The intercept.
+    pub bias: f64,
+}
+
+/// The normal equations of a weighted least-squares problem, solved for any lambda.
+#[derive(Debug, Clone)]
+pub struct NormalEquations {
+    /// `sum_d c_d (x_d - mean) (x_d - mean)^T`
+    products: DMatrix<f64>,
+    /// `sum_d c_d (x_d - mean) (t_d - target_mean)`
+    moments: DVector<f64>,
+    means: DVector<f64>,
+    target_mean: f64,
+    /// `sum_d c_d (t_d - target_mean)^2`
+    target_variance: f64,
+}
+
+/// Documents of one block of the sums: fixed, so that threads do not change a result.
+const BLOCK: usize = 1024;
+
+/// Blocks summed in parallel before they are added up.
+const BLOCKS_AT_ONCE: usize = 32;
+
+impl NormalEquations {
+    /// Sums up documents with targets `t` and weights `c`, one a document, in parallel over blocks of documents.
+    ///
+    /// Without an intercept the means are taken as 0.
+    pub fn new(data: &Dataset, targets: &[f64], weights: &[f64], intercept: bool) -> Self {
+        let features = data.feature_count;
+        let total: f64 = weights.iter().sum();
+        let mut means = DVector::zeros(features);
+        let mut target_mean = 0.0;
+        if intercept {
+            for (d, &c) in weights.iter().enumerate() {
+                target_mean += c / total * targets[d];
+                means.iter_mut().zip(data.row(d)).for_each(|(mean, &x)| *mean += c / total * f64::from(x));
+            }
+        }
+        let block_sums = |documents: &[usize]| {
+            // One more column holds the targets.
+            let rows = DMatrix::from_fn(documents.len(), features + 1, |row, feature| {
+                let d = documents[row];
+                let centred = match data.row(d).get(feature) {
+                    Some(&x) => f64::from(x) - means[feature],
+                    None => targets[d] - target_mean,
+                };
+                (weights[d] / total).sqrt() * centred
+            });
+            rows.tr_mul(&rows)
+        };
+        let mut sums = DMatrix::zeros(features + 1, features + 1);
+        let documents: Vec<usize> = (0..data.documents()).collect();
+        for group in documents.chunks(BLOCK * BLOCKS_AT_ONCE) {
+            let blocks: Vec<DMatrix<f64>> =
+                group.par_chunks(BLOCK).map(Execution::current().bind(block_sums)).collect();
+            blocks.iter().for_each(|block| sums += block);
+        }
+        Self {
+            products: sums.view((0, 0), (features, features)).into_owned(),
+            moments: sums.view((0, features), (features, 1)).column(0).into_owned(),
+            means,
+            target_mean,
+            target_variance: sums[(features, features)],
+        }
+    }
+
+    /// The minimiser; `None` when rounding leaves the matrix without a Cholesky factor (lambda too small).
+    pub fn solve(&self, lambda: f64) -> Option<LinearSolution> {
+        let size = self.products.nrows();
+        let factor = Cholesky::new(&self.products + DMatrix::identity(size, size) * lambda)?;
+        let weights = factor.solve(&self.moments);
+        let bias = self.target_mean - self.means.dot(&weights);
+        Some(LinearSolution { weights: weights.as_slice().to_vec(), bias })
+    }
+
+    /// The objective at the weights `w`, the intercept at its optimum.
+    pub fn objective(&self, weights: &[f64], lambda: f64) -> f64 {
+        let w = DVector::from_column_slice(weights);
+        w.dot(&(&self.products * &w)) - 2.0 * w.dot(&self.moments) + self.target_variance + lambda * w.norm_squared()
+    }
+}

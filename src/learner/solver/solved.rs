@@ -1,0 +1,22 @@
+//! What a solver of a convex problem gives back.
+
+/// The solution of one convex problem.
+pub(crate) struct Solved {
+    pub(crate) weights: Vec<f64>,
+    pub(crate) objective: f64,
+    /// Objective minus a lower bound of the minimum, where there is one.
+    pub(crate) gap: Option<f64>,
+    /// Whether the gap is within the tolerance.
+    pub(crate) converged: bool,
+    /// What broke the solver off, where something did.
+    pub(crate) failure: Option<String>,
+    /// Figures of the solver, for the round.
+    pub(crate) figures: Vec<(String, f64)>,
+}
+
+impl Solved {
+    /// The gap as a figure of a round.
+    pub(crate) fn gap_figure(&self) -> Option<(String, f64)> {
+        self.gap.map(|gap| ("duality_gap".to_owned(), gap))
+    }
+}

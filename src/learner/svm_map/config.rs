@@ -1,0 +1,46 @@
+//! Configuration of SVMmap.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::error::LearnerError;
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::checks;
+
+pub(super) const NAME: &str = "svm_map";
+
+/// Configuration of [`SvmMap`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SvmMapConfig {
+    /// `C`, above 0: one value, or several to choose from on validation data.
+    pub c: Grid,
+    /// Largest duality gap, relative to the objective, above 0.
+    pub tolerance: f64,
+    /// Most rounds of cutting planes for one `C`, at least 1.
+    pub max_steps: usize,
+}
+
+impl Default for SvmMapConfig {
+    fn default() -> Self {
+        Self { c: Grid::powers_of_ten(0, 4), tolerance: 1e-4, max_steps: 1000 }
+    }
+}
+
+impl LearnerConfig for SvmMapConfig {
+    type Learner = SvmMap;
+
+    fn check(&self, _: &Parts) -> Result<SvmMap, LearnerError> {
+        let costs = self.c.positive("c")?;
+        checks::positive("tolerance", self.tolerance)?;
+        checks::at_least("max_steps", self.max_steps, 1)?;
+        Ok(SvmMap { costs, config: self.clone() })
+    }
+}
+
+/// SVMmap, its parameters checked.
+#[derive(Debug, Clone)]
+pub struct SvmMap {
+    pub(super) costs: Vec<f64>,
+    pub(super) config: SvmMapConfig,
+}

@@ -1,0 +1,80 @@
+//! The risk of SVMmap and its slope, by the most violated ranking of every query.
+
+use rayon::prelude::*;
+
+use super::config::NAME;
+use super::most_violated;
+use crate::data::Dataset;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::linear::scores;
+use crate::learner::solver::cutting_plane::Risk;
+use crate::learner::solver::vectors::{descending, weighted_features};
+use crate::op::Execution;
+
+struct Query {
+    relevant: Vec<usize>,
+    irrelevant: Vec<usize>,
+}
+
+/// The risk of the module's formula.
+pub(super) struct ApRisk<'a> {
+    data: &'a Dataset,
+    queries: Vec<Query>,
+}
+
+impl<'a> ApRisk<'a> {
+    pub(super) fn new(data: &'a Dataset) -> Result<Self, LearnerError> {
+        let queries: Vec<Query> = (0..data.queries())
+            .map(|query| {
+                let (relevant, irrelevant) = data.range(query).partition(|&document| data.labels[document] >= 1.0);
+                Query { relevant, irrelevant }
+            })
+            .filter(|query| !query.relevant.is_empty() && !query.irrelevant.is_empty())
+            .collect();
+        if queries.is_empty() {
+            return Err(LearnerError::Data {
+                learner: NAME,
+                reason: "no training query has both relevant (label 1 or more) and irrelevant (label 0) documents, so \
+                         average precision cannot be learned: check the labels, or take another learner"
+                    .into(),
+            });
+        }
+        Ok(Self { data, queries })
+    }
+
+    pub(super) fn at(&self, weights: &[f64]) -> Risk {
+        let scores = scores(self.data, weights);
+        let of_query = |query: &Query| query.most_violated(&scores);
+        let parts: Vec<(f64, Vec<(usize, f64)>)> =
+            self.queries.par_iter().map(Execution::current().bind(of_query)).collect();
+        let share = 1.0 / self.queries.len() as f64;
+        let mut value = 0.0;
+        let mut coefficients = vec![0.0; scores.len()];
+        for (violation, slopes) in parts {
+            value += share * violation;
+            slopes.into_iter().for_each(|(document, slope)| coefficients[document] = share * slope);
+        }
+        Risk { value, slope: weighted_features(self.data, &coefficients) }
+    }
+}
+
+impl Query {
+    /// The largest violation, and its slope by the score of each document.
+    fn most_violated(&self, scores: &[f64]) -> (f64, Vec<(usize, f64)>) {
+        let sorted = |documents: &[usize]| -> Vec<usize> {
+            let own: Vec<f64> = documents.iter().map(|&document| scores[document]).collect();
+            descending(&own).into_iter().map(|place| documents[place]).collect()
+        };
+        let (relevant, irrelevant) = (sorted(&self.relevant), sorted(&self.irrelevant));
+        let scores_of = |documents: &[usize]| -> Vec<f64> { documents.iter().map(|&d| scores[d]).collect() };
+        let ahead = most_violated::most_violated(&scores_of(&relevant), &scores_of(&irrelevant));
+        // Inverted pairs of each document: a_k for a relevant one, the k with a_k >= j for the j-th irrelevant one.
+        let unit = 2.0 / (relevant.len() * irrelevant.len()) as f64;
+        let behind = (1..=irrelevant.len()).map(|j| ahead.len() - ahead.partition_point(|&a| a < j));
+        let lower = relevant.iter().zip(&ahead).map(|(&document, &a)| (document, -unit * a as f64));
+        let raise = irrelevant.iter().zip(behind).map(|(&document, count)| (document, unit * count as f64));
+        let slopes: Vec<(usize, f64)> = lower.chain(raise).collect();
+        let margin: f64 = slopes.iter().map(|&(document, slope)| slope * scores[document]).sum();
+        (most_violated::loss(&ahead) + margin, slopes)
+    }
+}

@@ -1,0 +1,80 @@
+//! What SVMmap promises, on small data.
+
+use super::config::SvmMapConfig;
+use super::risk::ApRisk;
+use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::context::{Interrupt, StopReason};
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::linear::scores;
+use crate::learner::solver::cutting_plane::CuttingPlanes;
+use crate::learner::testing::{self, linear_weights};
+
+/// One inverted pair loses 1/2 and has the margin `2 w . d`, `d = (-1, 1)`: `w = 2 min(C, 1/16) d`.
+#[test]
+fn two_documents_have_the_analytic_solution() {
+    for (c, expected) in [(0.03, 0.06), (5.0, 0.125)] {
+        let config = SvmMapConfig { c: Grid::One(c), tolerance: 1e-10, ..SvmMapConfig::default() };
+        let fitted = config
+            .check(&Parts::default())
+            .unwrap()
+            .fit(&testing::two_documents(), None, &testing::context(None))
+            .unwrap();
+        assert_eq!(fitted.stop, StopReason::Converged);
+        let (weights, _) = linear_weights(&fitted.model);
+        assert!((weights[0] + expected).abs() < 1e-6 && (weights[1] - expected).abs() < 1e-6, "{weights:?}");
+    }
+}
+
+#[test]
+fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
+    let data = testing::random(3, 12, 3, 4);
+    let risk = ApRisk::new(&data).unwrap();
+    let judge = Judge::of_selection(&testing::context(None)).unwrap();
+    let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
+    for at in points {
+        let here = risk.at(&at);
+        let loss = 1.0 - judge.mean(&data, &scores(&data, &at)).unwrap().unwrap();
+        // At w = 0 the scores tie, and the worst order counts.
+        assert!(here.value >= loss - 1e-12, "{at:?}: {} {loss}", here.value);
+        for other in points {
+            let step: f64 = (0..3).map(|feature| here.slope[feature] * (other[feature] - at[feature])).sum();
+            assert!(risk.at(&other).value >= here.value + step - 1e-12, "{at:?} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn the_duality_gap_is_reached() {
+    let data = testing::random(5, 20, 4, 9);
+    let risk = ApRisk::new(&data).unwrap();
+    let minimise = |most| {
+        let planes = CuttingPlanes::new(50.0);
+        planes.minimise(&[0.0; 4], &|weights| risk.at(weights), 1e-8, most, &Interrupt::default()).unwrap()
+    };
+    let (exact, rough) = (minimise(500), minimise(2));
+    assert!(exact.converged && exact.gap.unwrap() <= 1e-8 * exact.objective);
+    assert!(rough.objective - exact.objective <= rough.gap.unwrap());
+}
+
+#[test]
+fn fits_are_reproducible() {
+    let (train, validation) = (testing::random(4, 15, 3, 2), testing::random(2, 15, 3, 3));
+    testing::assert_reproducible(&SvmMapConfig::default().check(&Parts::default()).unwrap(), &train, &validation, 3);
+}
+
+#[test]
+fn labels_without_relevance_are_refused() {
+    let data = testing::dataset(1, &[&[(2.0, &[0.5]), (1.0, &[0.1])]]);
+    let fitted = SvmMapConfig::default().check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None));
+    assert!(fitted.unwrap_err().to_string().starts_with("svm_map: no training query has both relevant"));
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let refused = |text: &str| {
+        serde_json::from_str::<SvmMapConfig>(text).unwrap().check(&Parts::default()).unwrap_err().to_string()
+    };
+    assert_eq!(refused(r#"{"c": -1.0}"#), "learner.c = -1: expected a finite number above 0");
+    assert_eq!(refused(r#"{"tolerance": 0.0}"#), "learner.tolerance = 0: expected a finite number above 0");
+}

@@ -1,0 +1,116 @@
+//! Second derivatives: what boosted trees take Newton steps by.
+//!
+//! They are summed pair by pair in double precision, O(n^2) for each query, without a tensor.
+
+/// A loss whose second derivatives are cheap and never negative.
+pub trait Curved: Sync {
+    /// The loss of one query of `labels` at `scores`, with its derivatives by each score.
+    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives;
+}
+
+/// The loss of one query, and its derivatives by the score of each document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Derivatives {
+    /// The loss.
+    pub loss: f64,
+    /// First derivatives.
+    pub gradient: Vec<f64>,
+    /// Second derivatives by the same score, 0 or above.
+    pub curvature: Vec<f64>,
+}
+
+/// `sum_{y_i > y_j} w_ij log(1 + exp(-sigma (s_i - s_j)))`, the weights taken as constants.
+pub(super) fn logistic(
+    labels: &[f32],
+    scores: &[f64],
+    sigma: f64,
+    weight: impl Fn(usize, usize) -> f64,
+) -> Derivatives {
+    let n = labels.len();
+    let mut sum = Derivatives { loss: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+    for i in 0..n {
+        for j in 0..n {
+            if labels[i] <= labels[j] {
+                continue;
+            }
+            let weight = weight(i, j);
+            if weight == 0.0 {
+                continue;
+            }
+            let t = sigma * (scores[i] - scores[j]);
+            let wrong = 1.0 / (1.0 + t.exp());
+            sum.loss += weight * ((-t.abs()).exp().ln_1p() + (-t).max(0.0));
+            let slope = weight * sigma * wrong;
+            sum.gradient[i] -= slope;
+            sum.gradient[j] += slope;
+            let bend = slope * sigma * (1.0 - wrong);
+            sum.curvature[i] += bend;
+            sum.curvature[j] += bend;
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use crate::loss::registry::LOSSES;
+    use crate::loss::{LossSpec, explain};
+
+    const LABELS: [f32; 5] = [2.0, 0.0, 1.0, 0.0, 2.0];
+    const SCORES: [f64; 5] = [0.5, 1.25, -0.25, 0.75, -1.0];
+
+    /// The registered losses with second derivatives, by default and with other parameters.
+    fn curved() -> Vec<LossSpec> {
+        let registered = LOSSES.iter().map(|entry| LossSpec::new(entry.name));
+        let others = [
+            LossSpec::new("rank_net").with("sigma", 1.5),
+            LossSpec::new("rank_net").with("mean_over_pairs", true),
+            LossSpec::new("lambda_ndcg").with("k", 2).with("sigma", 0.5),
+        ];
+        let curved = registered.filter(|spec| spec.build().unwrap().curvature().is_some());
+        curved.chain(others).collect()
+    }
+
+    #[test]
+    fn loss_and_gradient_are_those_of_the_registered_loss() {
+        assert!(curved().len() > 4, "rank_net and lambda_ndcg at least");
+        for spec in curved() {
+            let loss = spec.build().unwrap();
+            let found = loss.curvature().unwrap().derivatives(&LABELS, &SCORES);
+            let expected = explain(&*loss, &SCORES, &LABELS.map(f64::from), DType::F64).unwrap();
+            assert!((found.loss - expected.loss).abs() < 1e-12, "{spec:?}: {} {}", found.loss, expected.loss);
+            for (pairs, autodiff) in found.gradient.iter().zip(&expected.grad) {
+                assert!((pairs - autodiff).abs() < 1e-12, "{spec:?}: {pairs} {autodiff}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_curvature_is_the_derivative_of_the_gradient() {
+        for spec in curved() {
+            let loss = spec.build().unwrap();
+            let curved = loss.curvature().unwrap();
+            let found = curved.derivatives(&LABELS, &SCORES);
+            for document in 0..SCORES.len() {
+                // So short a step keeps the ranks, which are constants.
+                let at = |step: f64| {
+                    let mut scores = SCORES;
+                    scores[document] += step;
+                    curved.derivatives(&LABELS, &scores).gradient[document]
+                };
+                let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+                assert!((found.curvature[document] - difference).abs() < 1e-8, "{spec:?}, document {document}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_query_of_one_label_has_no_derivatives() {
+        for spec in curved() {
+            let found = spec.build().unwrap().curvature().unwrap().derivatives(&[1.0; 3], &[0.0, 1.0, 2.0]);
+            assert_eq!((found.loss, found.gradient, found.curvature), (0.0, vec![0.0; 3], vec![0.0; 3]), "{spec:?}");
+        }
+    }
+}
