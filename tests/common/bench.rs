@@ -19,10 +19,12 @@ impl Default for Bench {
 }
 
 impl Bench {
+    /// Where a file of the folder is.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
+    /// Writes a file of the folder.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, text).unwrap();
@@ -34,6 +36,7 @@ impl Bench {
         self.command(args).assert()
     }
 
+    /// `burn-rank` in the folder, not yet run.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::cargo_bin("burn-rank").unwrap();
         command.current_dir(self.folder.path()).args(args);

@@ -175,7 +175,7 @@ mod tests {
     const INDICATOR: Indicator = Indicator { sigma: 0.5 };
     const EXPECTED: Expected = Expected { sigma: 0.5, evaluation: RankExpectationMethod::Auto };
 
-    fn surrogate(measure: impl PositionMeasure, relaxation: impl Relaxation + 'static) -> Explained {
+    fn surrogate(measure: impl PositionMeasure + 'static, relaxation: impl Relaxation + 'static) -> Explained {
         explain(&Surrogate::new(measure, relaxation).unwrap(), &SCORES, &LABELS, DType::F64).unwrap()
     }
 
