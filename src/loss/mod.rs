@@ -57,7 +57,6 @@
 //! - **softrank-directness**: Y. He and T.-Y. Liu, Are algorithms directly optimizing IR measures really direct?
 
 mod approximation;
-mod bounds;
 mod check;
 mod curvature;
 mod entry;
@@ -73,10 +72,6 @@ pub mod registry;
 mod surrogate;
 
 pub use approximation::{Approximation, RankExpectationMethod};
-pub use bounds::{
-    PairAggregation, PermutationError, PermutationSet, TypeOneBound, TypeTwoBound, TypeTwoLoss,
-    level_score_coefficients, permutation_scores, score_coefficients,
-};
 pub use burn::nn::loss::Reduction;
 pub use curvature::{Curved, Derivatives};
 pub use entry::{LossEntry, Sharper, Smoothing};

@@ -2,7 +2,7 @@
 //! and would stop at the shorter, or read beyond it.
 
 use burn::tensor::{Device, Tensor};
-use burn_rank::loss::{AnyRelaxation, Approximate, Gumbel, RankingLoss, Reduction, permutation_scores};
+use burn_rank::loss::{AnyRelaxation, Approximate, Gumbel, RankingLoss, Reduction};
 use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
 use burn_rank::measure::Discount;
 use burn_rank::op::{
@@ -148,15 +148,5 @@ fn a_measure_of_ones_own_cannot_mix_shapes() {
             let found = panic_of(|| loss.forward(ones(SHAPE), labels.clone(), mask, Reduction::Mean));
             assert_eq!(found, expected, "{measure:?}");
         }
-    }
-}
-
-#[test]
-fn scores_of_several_queries_are_no_scores_of_permutations() {
-    let orders = [vec![0, 1, 2], vec![2, 1, 0]];
-    assert_eq!(panic_of(|| permutation_scores(ones([1, 3]), &orders)), "");
-    for wrong in [[2, 3], [1, 2], [1, 4]] {
-        let found = panic_of(|| permutation_scores(ones(wrong), &orders));
-        assert_eq!(found, format!("permutation_scores: scores are {wrong:?}, an order [1, 3]"));
     }
 }
