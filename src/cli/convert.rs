@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 
-use super::{Failure, input};
+use super::{Context, Failure, input};
 use crate::atomic_file;
 use crate::ranker::ExportFormat;
 
@@ -24,11 +24,9 @@ impl ConvertArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let ranker = input::ranker(&self.model, &Device::flex())?;
         let format = ExportFormat::of(&self.out, ranker.model())?;
-        let bytes =
-            ranker.export(format).map_err(|error| Failure::input(format!("{}: {error}", self.model.display())))?;
+        let bytes = ranker.export(format).context(self.model.display())?;
         let place = self.out.display();
-        atomic_file::write(&self.out, &bytes)
-            .map_err(|error| Failure::unwritable(format!("{place}: cannot write: {error}"), &error))?;
+        atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
         writeln!(out, "{place}: {format}, {} features, {} bytes", ranker.model().features(), bytes.len())?;
         Ok(())
     }

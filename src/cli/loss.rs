@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::json::json;
 use burn::tensor::DType;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
-use serde_json::json;
 
 use super::{Failure, input};
 use crate::data::error::Place;
@@ -63,10 +63,11 @@ impl LossArgs {
             )?;
             return Ok(());
         }
-        let mut source = Source::open(&self.file, &ReadOptions::default()).map_err(Failure::input)?;
+        let mut source =
+            Source::open(&self.file, &ReadOptions::default()).map_err(|error| Failure::Input(error.into()))?;
         let (mut block, mut number) = (Vec::new(), 0);
         loop {
-            source.next_block(&mut block).map_err(Failure::input)?;
+            source.next_block(&mut block).map_err(|error| Failure::Input(error.into()))?;
             if block.is_empty() {
                 return Ok(());
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
+use super::{Context, Failure};
 use crate::atomic_file;
 use crate::data::{DataError, SynthConfig};
 use crate::text::is_standard_stream;
@@ -51,7 +51,7 @@ impl SynthArgs {
             noise: self.noise,
             ..SynthConfig::default()
         };
-        config.check().map_err(Failure::input)?;
+        config.check()?;
         let out_file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         match (out_file, self.parts) {
             (None, Some(_)) => Err(Failure::input("--parts: expected a folder in --out, found `-`")),
@@ -69,7 +69,8 @@ impl SynthArgs {
                     )));
                 }
                 std::fs::create_dir_all(folder)
-                    .map_err(|error| Failure::input(format!("{}: cannot create: {error}", folder.display())))?;
+                    .map_err(|error| Failure::Input(error.into()))
+                    .context(format!("{}: cannot create", folder.display()))?;
                 let start = |part: usize| part * config.queries / parts;
                 (0..parts).try_for_each(|part| {
                     write(&config, start(part)..start(part + 1), &folder.join(format!("S{}.txt", part + 1)))
@@ -83,5 +84,6 @@ fn write(config: &SynthConfig, queries: Range<usize>, path: &Path) -> Result<(),
     atomic_file::write_with(path, |file| {
         config.write_part(&mut BufWriter::new(file), queries.clone()).map(drop).map_err(io::Error::other)
     })
-    .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))
+    .map_err(Failure::unwritable)
+    .context(format!("{}: cannot write", path.display()))
 }

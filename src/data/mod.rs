@@ -18,7 +18,7 @@ pub use batch::{Batcher, BatcherConfig, Keep, RankingBatch};
 pub use dataset::Dataset;
 pub use error::DataError;
 pub use folds::Fold;
-#[cfg(feature = "cli")]
+#[cfg(feature = "export")]
 pub(crate) use normaliser::FeatureMap;
 pub use normaliser::{Normaliser, NormaliserKind};
 pub use statistics::Statistics;

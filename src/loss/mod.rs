@@ -25,6 +25,7 @@ mod approx_precision;
 mod approx_rr;
 mod bounds;
 mod error;
+#[cfg(any(feature = "flex", test))]
 mod explain;
 mod exponential_fit;
 mod fidelity;
@@ -69,6 +70,8 @@ pub use bounds::{
 };
 pub use burn::nn::loss::Reduction;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
+#[cfg(any(feature = "flex", test))]
+#[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub use explain::{Explained, explain};
 pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
 pub use fidelity::{Fidelity, FidelityConfig};

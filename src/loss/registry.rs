@@ -1,9 +1,9 @@
 //! The registry: every loss once, with its documentation, defaults and constructor. The command line, configuration
 //! files, the property suite, the benchmarks and the documentation read it.
 
+use crate::json::{Map, Value};
 use burn::config::Config;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::{LossError, RankingLoss};
 use crate::text::nearest;
@@ -75,13 +75,13 @@ pub struct LossEntry {
     /// Whether adding a constant to every score of a query changes nothing.
     pub shift_invariant: bool,
     /// Every parameter with its default.
-    pub defaults: fn() -> Map<String, Value>,
+    pub defaults: fn() -> Map,
     /// The loss with the given parameters over the defaults.
     pub build: Build,
 }
 
 /// Builds a loss from the parameters that differ from the defaults.
-pub type Build = fn(&Map<String, Value>) -> Result<Box<dyn RankingLoss>, LossError>;
+pub type Build = fn(&Map) -> Result<Box<dyn RankingLoss>, LossError>;
 
 /// The entry of a name.
 ///
@@ -104,7 +104,7 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
 /// let loss = burn_rank::loss::registry::build("approx_ndcg", &params).unwrap();
 /// assert_eq!(loss.name(), "approx_ndcg");
 /// ```
-pub fn build(name: &str, params: &Map<String, Value>) -> Result<Box<dyn RankingLoss>, LossError> {
+pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
     (find(name)?.build)(params)
 }
 
@@ -129,7 +129,7 @@ pub struct LossSpec {
     pub name: String,
     /// The parameters that differ from the defaults.
     #[serde(flatten)]
-    pub params: Map<String, Value>,
+    pub params: Map,
 }
 
 impl LossSpec {
@@ -165,7 +165,7 @@ impl LossSpec {
     ///
     /// # Errors
     /// As [`build`].
-    pub fn resolved(&self) -> Result<Map<String, Value>, LossError> {
+    pub fn resolved(&self) -> Result<Map, LossError> {
         self.build()?;
         let mut params = (find(&self.name)?.defaults)();
         params.extend(self.params.clone());
@@ -174,19 +174,15 @@ impl LossSpec {
 }
 
 /// The parameters of a config, as a map.
-pub(super) fn parameters<C: Config>(config: &C) -> Map<String, Value> {
-    match serde_json::to_value(config) {
+pub(super) fn parameters<C: Config>(config: &C) -> Map {
+    match crate::json::to_value(config) {
         Ok(Value::Object(map)) => map,
         other => unreachable!("a config is a struct of plain values, not {other:?}"),
     }
 }
 
 /// `default` with the given parameters laid over it.
-pub(super) fn configure<C: Config>(
-    loss: &'static str,
-    default: C,
-    params: &Map<String, Value>,
-) -> Result<C, LossError> {
+pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map) -> Result<C, LossError> {
     let mut merged = parameters(&default);
     let mut config = default;
     // One key at a time, so that an error can name the parameter.
@@ -196,7 +192,7 @@ pub(super) fn configure<C: Config>(
             return Err(LossError::UnknownParameter { loss, found: key.clone(), nearest });
         };
         *slot = value.clone();
-        config = serde_json::from_value(Value::Object(merged.clone()))
+        config = crate::json::from_value(Value::Object(merged.clone()))
             .map_err(|error| LossError::parameter(loss, key, value, expectation(&error.to_string())))?;
     }
     Ok(config)
@@ -217,11 +213,11 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use serde_json::json;
+    use crate::json::json;
 
     use super::*;
 
-    fn params(value: Value) -> Map<String, Value> {
+    fn params(value: Value) -> Map {
         value.as_object().expect("an object").clone()
     }
 
@@ -287,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_spec_reads_flat_and_resolves_its_defaults() {
-        let spec: LossSpec = serde_json::from_value(json!({"name": "approx_ndcg", "alpha": 3.0})).unwrap();
+        let spec: LossSpec = crate::json::from_value(json!({"name": "approx_ndcg", "alpha": 3.0})).unwrap();
         assert_eq!(spec, LossSpec::new("approx_ndcg").with("alpha", 3.0));
         let resolved = spec.resolved().unwrap();
         assert_eq!(resolved["alpha"], json!(3.0));

@@ -77,6 +77,10 @@ pub trait PositionMeasure: Debug + Send + Sync {
 #[serde(rename_all = "snake_case", tag = "family")]
 pub enum Family {
     /// The measure itself, without gradient.
+    ///
+    /// One minus its mean loss is not the mean of the measure: a list with nothing to learn (see
+    /// [`learnable`](PositionMeasure::learnable)) has loss 0, so that it would count as a perfect one, whatever it is
+    /// worth in a convention. [`metric::evaluate`](crate::metric::evaluate) measures tensors in a convention.
     Exact,
     /// Approximate positions.
     Approximate {

@@ -1,6 +1,6 @@
 //! What a page begins and ends with: the figures that matter, the configuration, how the run was made.
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::html::{Html, Table, element, note, section};
 use super::number;
@@ -69,7 +69,7 @@ pub(super) fn stop_in_words(stop: StopReason) -> &'static str {
 
 /// What a round is called: an epoch where the learner trains by epochs.
 pub(super) fn round_word(config: &Value) -> &'static str {
-    if config["learner"]["kind"] == "gradient" { "epoch" } else { "round" }
+    if config["learner"]["kind"].as_str() == Some("gradient") { "epoch" } else { "round" }
 }
 
 /// The resolved configuration, as TOML.
@@ -85,11 +85,10 @@ pub(super) fn configuration(config: &Value) -> Html {
 /// TOML has no null: a key without a value is absent.
 fn without_nulls(value: &Value) -> Value {
     match value {
-        Value::Object(map) => map
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(key, value)| (key.clone(), without_nulls(value)))
-            .collect(),
+        Value::Object(map) => {
+            let with_value = map.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(with_value.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
+        }
         Value::Array(items) => items.iter().map(without_nulls).collect(),
         other => other.clone(),
     }

@@ -12,6 +12,7 @@ mod convert;
 mod disk;
 mod exactness;
 mod guide;
+mod manifest;
 mod readme;
 mod report;
 mod runs;

@@ -165,9 +165,9 @@ struct Parameters {
 impl<'a> Logistic<'a> {
     fn new(spec: &LossSpec, data: &'a Dataset) -> Result<Self, LearnerError> {
         let refuse = |message: String| LearnerError::Config { key: "loss".into(), message };
-        let parameters = serde_json::Value::Object(spec.resolved()?);
+        let parameters = crate::json::Value::Object(spec.resolved()?);
         let Parameters { sigma, k, gain, mean_over_pairs } =
-            serde_json::from_value(parameters).map_err(|error| refuse(error.to_string()))?;
+            crate::json::from_value(parameters).map_err(|error| refuse(error.to_string()))?;
         if mean_over_pairs {
             return Err(refuse("trees take `rank_net` as a sum: set mean_over_pairs = false".into()));
         }

@@ -21,11 +21,11 @@ use burn::train::{
 };
 
 use super::NAME;
-use super::metric::{RankingInput, RankingMetric};
-use super::model::{RankingBatcher, RankingModel, RankingOutput};
+use super::model::{RankingBatcher, RankingModel};
 use super::optimizer::OptimizerConfig;
 use crate::data::Dataset;
 use crate::learner::{LearnerError, Selection};
+use crate::metric::{RankingInput, RankingMetric, RankingOutput};
 
 type Processor = SupervisedTrainingEventProcessor<RankingModel>;
 

@@ -23,7 +23,6 @@ mod batches;
 mod config;
 mod dashboard;
 mod log;
-mod metric;
 mod model;
 mod noise;
 mod optimizer;
@@ -32,15 +31,16 @@ mod session;
 
 pub use anneal::AnnealConfig;
 pub use config::GradientConfig;
-pub use metric::{RankingInput, RankingMetric};
-pub use model::{RankingBatcher, RankingModel, RankingOutput, TrainingBatch};
+pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};
 pub use schedule::ScheduleConfig;
+
+pub use crate::metric::{RankingInput, RankingMetric, RankingOutput};
 
 use std::io::IsTerminal;
 
 use burn::train::Interrupter;
-use burn::train::renderer::tui::TuiMetricsRendererWrapper;
+use burn::train::renderer::default_renderer;
 use serde::{Deserialize, Serialize};
 
 use self::dashboard::{Dashboard, Shown};
@@ -104,10 +104,10 @@ impl Gradient {
             return Ok(None);
         }
         let interrupter = Interrupter::new();
-        let renderer = TuiMetricsRendererWrapper::new(interrupter.clone(), (first > 1).then_some(first - 1));
+        // burn's dashboard where this build has it, lines of text elsewhere.
+        let renderer = default_renderer(interrupter.clone(), (first > 1).then_some(first - 1));
         let (model, epochs) = (session.model(), self.config.epochs);
-        Dashboard::start(model, &context.selection, epochs, first, Box::new(renderer), interrupter, &context.device)
-            .map(Some)
+        Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
     }
 
     /// Whether the training data are measured in an epoch: at intervals, and always where nothing else selects.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use crate::json::Value;
 
 use crate::loss::{LossError, LossSpec, RankingLoss};
 use crate::seed::seed_for;
