@@ -31,6 +31,7 @@ fn run(criterion: &mut Criterion, name: &str, rows: &[(&str, Value, Option<LossS
     let mut group = criterion.benchmark_group(name);
     group.sample_size(10);
     for (name, table, loss) in rows {
+        let table = burn_rank::json::Value::from(table.clone());
         let table = table.as_object().expect("a table");
         let learner = registry::build(table, loss.as_ref(), None).expect("a valid configuration");
         group.bench_function(*name, |bencher| bencher.iter(|| fit(learner.as_ref(), &train)));

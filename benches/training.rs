@@ -16,10 +16,11 @@ use burn::train::renderer::{
 };
 use burn::train::{ExecutionStrategy, Learner as BurnLearner, SupervisedTraining};
 use burn_rank::data::{Dataset, Normaliser, NormaliserKind, SynthConfig};
-use burn_rank::learner::gradient::{Gradient, GradientConfig, RankingBatcher, RankingMetric, RankingModel};
+use burn_rank::learner::gradient::{Gradient, GradientConfig, RankingBatcher, RankingModel};
 use burn_rank::learner::{FitContext, Interrupt, Learner, NoProgress, Selection};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
+use burn_rank::metric::RankingMetric;
 use burn_rank::scorer::{LinearScorerConfig, MlpScorerConfig, ScorerConfig};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 

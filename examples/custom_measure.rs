@@ -1,16 +1,18 @@
-//! A measure of your own, written once, trained through any family of surrogates.
+//! A measure of your own, written once, trained through any family of surrogates, and measured exactly.
 //!
 //! ```text
-//! cargo run --release --example custom_measure
+//! cargo run --release --no-default-features --features flex --example custom_measure
 //! ```
 
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use burn_rank::data::{RankingBatch, SynthConfig};
 use burn_rank::loss::{
-    AnyRelaxation, Approximate, Exact, Expected, Gumbel, Indicator, MeasureContext, PositionFunction, PositionMeasure,
+    AnyRelaxation, Approximate, Expected, Gumbel, Indicator, MeasureContext, PositionFunction, PositionMeasure,
     RankingLoss, Reduction, Surrogate,
 };
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::metric;
 use burn_rank::op::Step;
 use burn_rank::scorer::ScorerConfig;
 
@@ -40,7 +42,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let RankingBatch { features, labels, mask, .. } = batch;
 
     let measure = RankBiasedPrecision { persistence: 0.8 };
-    let exact = Surrogate::new(measure.clone(), Exact)?;
+    // The exact value, in a convention that says what a query without a relevant document counts: `standard` leaves it
+    // out. One minus an exact loss would count it as perfect, since there is nothing to learn from it.
+    let (exact, convention) = ([Measure::Rbp { persistence: measure.persistence }], Convention::preset("standard")?);
     let relaxations = [
         AnyRelaxation::Approximate(Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic }),
         AnyRelaxation::Indicator(Indicator { sigma: 0.5 }),
@@ -52,18 +56,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let loss = Surrogate::new(measure.clone(), relaxation.clone())?;
         let mut scorer = ScorerConfig::default().init(data.feature_count, 1, &Device::flex().autodiff())?;
         let mut optimizer = AdamConfig::new().init();
-        let value = |scores: Tensor<2>| {
-            let loss = exact.forward(scores, labels.clone(), mask.clone(), Reduction::Mean);
-            1.0 - loss.into_scalar::<f32>()
-        };
-        let before = value(scorer.forward(features.clone(), mask.clone()));
+        let value = |scores| metric::evaluate(scores, labels.clone(), mask.clone(), &exact, &convention);
+        let before = value(scorer.forward(features.clone(), mask.clone()))?.means[0].1;
         for _ in 0..60 {
             let scores = scorer.forward(features.clone(), mask.clone());
             let gradients = loss.forward(scores, labels.clone(), mask.clone(), Reduction::Mean).backward();
             let gradients = GradientsParams::from_grads(gradients, &scorer);
             scorer = optimizer.step(0.05, scorer, gradients);
         }
-        let after = value(scorer.forward(features.clone(), mask.clone()));
+        let after = value(scorer.forward(features.clone(), mask.clone()))?.means[0].1;
         println!("{:<92} {before:.4}  {after:.4}", format!("{relaxation:?}"));
     }
     Ok(())

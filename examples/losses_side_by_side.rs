@@ -1,7 +1,7 @@
 //! Every registered loss, trained on the same data with the same scorers and optimiser: one table of fold averages.
 //!
 //! ```text
-//! cargo run --release --example losses_side_by_side -- [FOLDS] [--epochs 20] [--scorer linear|mlp|both]
+//! cargo run --release --no-default-features --features flex --example losses_side_by_side -- [FOLDS] [--epochs 20] [--scorer linear|mlp|both]
 //! ```
 //!
 //! `FOLDS` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ...; without it, generated data in five parts.

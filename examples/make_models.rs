@@ -8,10 +8,11 @@ use std::path::Path;
 use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
 use burn_rank::experiment::{Document, ExperimentConfig, FitOptions, fit};
+use burn_rank::json::{Value, to_value};
 use burn_rank::learner::{Interrupt, NoProgress};
 use burn_rank::measure::{Measure, evaluate};
 use burn_rank::ranker::Ranker;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -48,6 +49,14 @@ fn train(config: &ExperimentConfig) -> Result<Ranker, Box<dyn Error>> {
     Ok(fit(config, &config.data.split()?, config.seed, &options)?.ranker)
 }
 
+/// What a ranker gives on a few generated queries.
+#[derive(Serialize)]
+struct Expectation<'a> {
+    synth: &'a SynthConfig,
+    scores: &'a [f32],
+    measures: BTreeMap<String, f64>,
+}
+
 /// Scores and measures of a ranker on a few generated queries.
 fn expectation(ranker: &Ranker) -> Result<Value, Box<dyn Error>> {
     let synth = SynthConfig { queries: 4, seed: 2, median_length: 8.0, max_length: 20, ..SynthConfig::default() };
@@ -57,5 +66,5 @@ fn expectation(ranker: &Ranker) -> Result<Value, Box<dyn Error>> {
     let evaluation = evaluate(&rankings, &[Measure::Ndcg(Some(10)), Measure::Ap(None)], &ranker.metadata().convention)?;
     let measures: BTreeMap<String, f64> =
         evaluation.means.into_iter().map(|(measure, value)| (measure.to_string(), value)).collect();
-    Ok(json!({ "synth": synth, "scores": scores, "measures": measures }))
+    Ok(to_value(Expectation { synth: &synth, scores: &scores, measures })?)
 }

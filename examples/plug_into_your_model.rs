@@ -1,18 +1,19 @@
 //! A ranking loss and an NDCG measure in somebody else's model and training loop.
 //!
 //! ```text
-//! cargo run --release --no-default-features --example plug_into_your_model
+//! cargo run --release --no-default-features --features flex --example plug_into_your_model
 //! ```
 //!
-//! `TwoTower` and the loop below are ordinary burn code that knows nothing of this crate; the three marked lines are
-//! all that ranking adds to training, and `ndcg` is all that it adds to evaluation.
+//! `TwoTower` and the loop below are ordinary burn code that knows nothing of this crate; the first three marked lines are
+//! all that ranking adds to training, and the fourth is all that it adds to evaluation.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Bool, Device, Distribution, Tensor};
 use burn_rank::loss::{ApproxNdcgConfig, RankingLoss, Reduction};
-use burn_rank::measure::{Convention, Measure, Rankings};
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::metric;
 
 /// A query tower and a document tower; a score is the product of their outputs.
 #[derive(Module, Debug)]
@@ -50,25 +51,6 @@ fn data(device: &Device) -> (Tensor<2>, Tensor<3>, Tensor<2>, Tensor<2, Bool>) {
     (query, documents, labels, mask)
 }
 
-/// Mean NDCG@10 of the documents that the mask keeps.
-fn ndcg(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Result<f64, Box<dyn std::error::Error>> {
-    let [_, n] = scores.dims();
-    let (scores, labels, mask) = (scores.into_data(), labels.into_data(), mask.into_data());
-    let (mut kept_scores, mut kept_labels, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
-    let places = scores.iter::<f32>().zip(labels.iter::<f32>()).zip(mask.iter::<bool>());
-    for (place, ((score, label), there)) in places.enumerate() {
-        if there {
-            kept_scores.push(score);
-            kept_labels.push(label);
-        }
-        if (place + 1) % n == 0 {
-            offsets.push(kept_scores.len());
-        }
-    }
-    let rankings = Rankings { scores: &kept_scores, labels: &kept_labels, offsets: &offsets, document_ids: &[] };
-    Ok(Measure::Ndcg(Some(10)).mean(&Convention::preset("standard")?, &rankings)?)
-}
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::flex().autodiff();
     device.seed(42);
@@ -76,6 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut model = TwoTower::new(8, &device);
     let mut optimizer = AdamConfig::new().init();
 
+    let convention = Convention::preset("standard")?;
     let loss_function = ApproxNdcgConfig::new().with_k(Some(10)).init()?; // 1: the loss
     for step in 0..=100 {
         let scores = model.forward(query.clone(), documents.clone());
@@ -84,7 +67,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         model = optimizer.step(0.02, model, gradients);
         if step % 25 == 0 {
             let scores = model.valid().forward(query.clone().inner(), documents.clone().inner());
-            println!("step {step:>3}  NDCG@10 {:.4}", ndcg(scores, labels.clone().inner(), mask.clone().inner())?);
+            let (labels, mask) = (labels.clone(), mask.clone());
+            let found = metric::evaluate(scores, labels, mask, &[Measure::Ndcg(Some(10))], &convention)?; // 4: any measure
+            println!("step {step:>3}  NDCG@10 {:.4}", found.means[0].1);
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! | name | backend | cargo feature |
 //! |---|---|---|
-//! | `flex` | burn Flex, CPU (default) | always |
+//! | `flex` | burn Flex, CPU (default) | `flex`, on by default |
 //! | `ndarray` | burn ndarray, CPU | `ndarray` |
 //! | `cuda`, `cuda:1` | NVIDIA CUDA | `cuda` |
 //! | `rocm`, `rocm:1` | AMD ROCm | `rocm` |
@@ -28,7 +28,7 @@ pub struct Backend {
 
 /// Every backend, whether or not this build has it.
 pub const BACKENDS: &[Backend] = &[
-    Backend { name: "flex", summary: "burn Flex, CPU", built: true },
+    Backend { name: "flex", summary: "burn Flex, CPU", built: cfg!(any(feature = "flex", test)) },
     Backend { name: "ndarray", summary: "burn ndarray, CPU", built: cfg!(feature = "ndarray") },
     Backend { name: "cuda", summary: "NVIDIA GPU through CUDA", built: cfg!(feature = "cuda") },
     Backend { name: "rocm", summary: "AMD GPU through ROCm", built: cfg!(feature = "rocm") },
@@ -130,6 +130,7 @@ fn select(found: &str, backend: &'static str, selector: Option<&str>) -> Result<
         DeviceError::Selector { found: found.to_string(), selector, expected }
     };
     match backend {
+        #[cfg(any(feature = "flex", test))]
         "flex" if selector.is_none() => Ok(Box::new(Device::flex)),
         #[cfg(feature = "ndarray")]
         "ndarray" if selector.is_none() => Ok(Box::new(Device::ndarray)),

@@ -3,17 +3,17 @@
 #![no_main]
 
 use burn::tensor::DType;
+use burn_rank::json::{Map, Value};
 use burn_rank::loss::explain;
 use burn_rank::loss::registry::{self, LOSSES};
 use burn_rank_fuzz::choice;
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 #[derive(Deserialize)]
 struct List {
     #[serde(default)]
-    params: Map<String, Value>,
+    params: Map,
     scores: Vec<f64>,
     labels: Vec<f64>,
 }

@@ -57,8 +57,8 @@ enum BenchCommand {
 impl From<BenchError> for Failure {
     fn from(error: BenchError) -> Self {
         match error {
-            BenchError::Device { .. } => Failure::work(error),
-            _ => Failure::input(error),
+            BenchError::Device { .. } => Failure::Work(error.into()),
+            _ => Failure::Input(error.into()),
         }
     }
 }
@@ -119,7 +119,7 @@ impl BenchArgs {
                 let bench = TrainBench { scorer, loss, data, batch, epochs, seed: 1 };
                 let row = bench.run(&input::device(name)?, name)?;
                 if self.json {
-                    let mut value = serde_json::to_value(&row).map_err(Failure::work)?;
+                    let mut value = crate::json::to_value(&row).map_err(Failure::work)?;
                     value["scorer"] = scorer_name.into();
                     writeln!(out, "{value}")?;
                 }

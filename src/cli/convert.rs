@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 
-use super::{Failure, input};
+use super::{Context, Failure, input};
 use crate::atomic_file;
 use crate::ranker::ExportFormat;
 
@@ -25,11 +25,9 @@ impl ConvertArgs {
         input::not_over("convert", &self.out, &[input::ranker_file(&self.model)], "which is the ranker")?;
         let ranker = input::ranker(&self.model, &Device::flex())?;
         let format = ExportFormat::of(&self.out, ranker.model())?;
-        let bytes =
-            ranker.export(format).map_err(|error| Failure::input(format!("{}: {error}", self.model.display())))?;
+        let bytes = ranker.export(format).context(self.model.display())?;
         let place = self.out.display();
-        atomic_file::write(&self.out, &bytes)
-            .map_err(|error| Failure::unwritable(format!("{place}: cannot write: {error}"), &error))?;
+        atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
         writeln!(out, "{place}: {format}, {} features, {} bytes", ranker.model().features(), bytes.len())?;
         Ok(())
     }

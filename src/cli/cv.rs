@@ -74,7 +74,7 @@ impl CvArgs {
             write_reports(folder, &Report::Cv(report), &record)?;
         }
         if self.json {
-            writeln!(out, "{}", serde_json::json!(result))?;
+            writeln!(out, "{}", crate::json::json!(result))?;
         } else {
             write!(out, "{}", render(&result))?;
         }

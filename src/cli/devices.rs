@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use crate::json::json;
 use clap::Args;
-use serde_json::json;
 
 use super::{Failure, Table, input};
 use crate::device::BACKENDS;

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io;
 
+use anyhow::Error;
+
 use crate::data::DataError;
 use crate::device::DeviceError;
 use crate::experiment::{ConfigError, ExperimentError, OutputError};
@@ -13,49 +15,84 @@ use crate::measure::significance::SignificanceError;
 use crate::op::InstructionsError;
 use crate::ranker::{ExportError, RankerError};
 
-/// The end of a command that did not succeed.
+/// The end of a command that did not succeed, with the error behind it and that error's causes.
 #[derive(Debug)]
 pub enum Failure {
     /// Bad usage or bad input: exit code 2.
-    Input(String),
+    Input(Error),
     /// The work itself failed: exit code 1.
-    Work(String),
+    Work(Error),
     /// The reader of our output has gone: nothing to say.
     ClosedPipe,
 }
 
 impl Failure {
     /// Bad input, in one message.
-    pub fn input(error: impl Display) -> Self {
-        Failure::Input(error.to_string())
+    pub fn input(message: impl Display) -> Self {
+        Failure::Input(Error::msg(message.to_string()))
     }
 
     /// Failed work, in one message.
-    pub fn work(error: impl Display) -> Self {
-        Failure::Work(error.to_string())
+    pub fn work(message: impl Display) -> Self {
+        Failure::Work(Error::msg(message.to_string()))
     }
-}
 
-impl Failure {
     /// A file that cannot be written: bad input where its place cannot be used, failed work where the system gives out
     /// (a full disk).
-    pub fn unwritable(message: impl Display, error: &io::Error) -> Self {
+    pub fn unwritable(error: impl Into<Error>) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
         };
-        match error.kind() {
-            AlreadyExists | InvalidInput | IsADirectory | NotADirectory | NotFound | PermissionDenied
-            | ReadOnlyFilesystem => Failure::input(message),
-            _ => Failure::work(message),
+        let error = error.into();
+        match error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind) {
+            Some(
+                AlreadyExists | InvalidInput | IsADirectory | NotADirectory | NotFound | PermissionDenied
+                | ReadOnlyFilesystem,
+            ) => Failure::Input(error),
+            _ => Failure::Work(error),
         }
     }
+
+    /// The same failure, with what was being done or where.
+    pub fn context(self, what: impl Display) -> Self {
+        let what = what.to_string();
+        match self {
+            Failure::Input(error) => Failure::Input(error.context(what)),
+            Failure::Work(error) => Failure::Work(error.context(what)),
+            Failure::ClosedPipe => Failure::ClosedPipe,
+        }
+    }
+}
+
+/// Results whose errors become failures with a context.
+pub trait Context<T> {
+    /// The value, or the failure in the context of `what`.
+    fn context(self, what: impl Display) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
+    fn context(self, what: impl Display) -> Result<T, Failure> {
+        self.map_err(|error| error.into().context(what))
+    }
+}
+
+/// An error and its causes in one line. A cause that is already told is not repeated: many of our errors end in the
+/// words of their cause.
+pub(super) fn one_line(error: &Error) -> String {
+    let mut line = error.to_string();
+    for cause in error.chain().skip(1).map(|cause| cause.to_string()) {
+        if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
 }
 
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
         match &error {
-            OutputError::Unwritable { source, .. } => Failure::unwritable(&error, source),
-            _ => Failure::input(error),
+            OutputError::Unwritable { .. } => Failure::unwritable(error),
+            _ => Failure::Input(error.into()),
         }
     }
 }
@@ -63,8 +100,8 @@ impl From<OutputError> for Failure {
 impl From<RankerError> for Failure {
     fn from(error: RankerError) -> Self {
         match &error {
-            RankerError::File { source, .. } => Failure::unwritable(&error, source),
-            _ => Failure::input(error),
+            RankerError::File { .. } => Failure::unwritable(error),
+            _ => Failure::Input(error.into()),
         }
     }
 }
@@ -73,7 +110,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::work(error),
+            _ => Failure::Work(error.into()),
         }
     }
 }
@@ -83,7 +120,7 @@ macro_rules! input_errors {
     ($($error:ty),+ $(,)?) => {
         $(impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                Failure::input(error)
+                Failure::Input(error.into())
             }
         })+
     };
@@ -94,8 +131,8 @@ input_errors!(ConfigError, DeviceError, InstructionsError, LossError, MeasureErr
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {
         match error {
-            LearnerError::State { .. } | LearnerError::Solver { .. } => Failure::work(error),
-            _ => Failure::input(error),
+            LearnerError::State { .. } | LearnerError::Solver { .. } => Failure::Work(error.into()),
+            _ => Failure::Input(error.into()),
         }
     }
 }
@@ -106,10 +143,12 @@ impl From<DataError> for Failure {
             // Written, not read: what writes to a stream has no path to name.
             DataError::Io { path, source } if path.as_os_str().is_empty() => source.into(),
             DataError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            DataError::Limit { option, .. } => Failure::input(format!(
-                "{error}; raise it with --read {option}=N, or in a configuration under [data.read]"
-            )),
-            error => Failure::input(error),
+            DataError::Limit { option, .. } => {
+                let advice =
+                    format!("{error}; raise it with --read {option}=N, or in a configuration under [data.read]");
+                Failure::Input(Error::new(error).context(advice))
+            }
+            error => Failure::Input(error.into()),
         }
     }
 }
@@ -121,15 +160,48 @@ impl From<ExperimentError> for Failure {
             ExperimentError::Data(error) => error.into(),
             ExperimentError::Output(error) => error.into(),
             ExperimentError::Interrupted { .. } => {
-                Failure::work(format!("{error}; those in the folder of --out are kept, and --resume continues"))
+                let advice = format!("{error}; those in the folder of --out are kept, and --resume continues");
+                Failure::Work(Error::new(error).context(advice))
             }
             ExperimentError::Ranker(error) => error.into(),
-            ExperimentError::Job { label, source } => match Failure::from(*source) {
-                Failure::Input(message) => Failure::Input(format!("{label}: {message}")),
-                Failure::Work(message) => Failure::Work(format!("{label}: {message}")),
-                Failure::ClosedPipe => Failure::ClosedPipe,
-            },
-            error => Failure::input(error),
+            ExperimentError::Job { label, source } => Failure::from(*source).context(label),
+            error => Failure::Input(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn full_disk() -> OutputError {
+        OutputError::Unwritable { path: PathBuf::from("runs/a"), source: io::ErrorKind::StorageFull.into() }
+    }
+
+    #[test]
+    fn a_failure_carries_its_causes_and_tells_each_once() {
+        let job =
+            ExperimentError::Job { label: "fold 1".into(), source: Box::new(ExperimentError::Output(full_disk())) };
+        let Failure::Work(error) = Failure::from(job) else { panic!("a full disk is no bad input") };
+        assert_eq!(one_line(&error), "fold 1: runs/a: cannot write: no storage space");
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        assert_eq!(causes, ["fold 1", "runs/a: cannot write: no storage space", "no storage space"]);
+        assert!(error.chain().any(|cause| cause.downcast_ref::<OutputError>().is_some()));
+    }
+
+    #[test]
+    fn a_cause_that_is_not_told_yet_follows() {
+        let failed: Result<(), io::Error> = Err(io::ErrorKind::PermissionDenied.into());
+        let failure = failed.map_err(Failure::unwritable).context("ranker.onnx: cannot write").unwrap_err();
+        let Failure::Input(error) = failure else { panic!("a place that cannot be used is bad input") };
+        assert_eq!(one_line(&error), "ranker.onnx: cannot write: permission denied");
+    }
+
+    #[test]
+    fn a_closed_pipe_stays_one_in_any_context() {
+        let closed: Result<(), io::Error> = Err(io::ErrorKind::BrokenPipe.into());
+        assert!(matches!(closed.context("scores"), Err(Failure::ClosedPipe)));
     }
 }

@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::json::{Map, Value};
 use burn::tensor::Device;
 use clap::{Args, ValueEnum};
-use serde_json::{Map, Value};
 
 use super::{Failure, panics};
 use crate::data::error::quoted;
@@ -87,7 +87,7 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
 }
 
 /// The values of a repeated `FLAG KEY=VALUE`: TOML or JSON where it is either, else text.
-pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map<String, Value>, Failure> {
+pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     let mut values = Map::new();
     for assignment in assignments {
         let refuse = |message: String| Failure::input(format!("{flag} {assignment}: {message}"));

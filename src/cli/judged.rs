@@ -80,7 +80,7 @@ impl<'a> Judgements<'a> {
     pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>, Failure> {
         self.each(run, |name, query| {
             let documents = query.documents(self.args.depth())?;
-            evaluator.query(&documents.ranking()).map_err(|error| Failure::Input(self.place(name, &documents, &error)))
+            evaluator.query(&documents.ranking()).map_err(|error| Failure::input(self.place(name, &documents, &error)))
         })
     }
 

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::json::json;
 use burn::tensor::DType;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
-use serde_json::json;
 
 use super::execution_args::ExecutionArgs;
 use super::{Failure, input};
@@ -71,10 +71,10 @@ impl LossArgs {
         }
         let input = input::text(&self.file)?;
         let name = &input.name().to_path_buf();
-        let mut source = Source::open(input, &ReadOptions::default()).map_err(Failure::input)?;
+        let mut source = Source::open(input, &ReadOptions::default()).map_err(|error| Failure::Input(error.into()))?;
         let (mut block, mut number) = (Vec::new(), 0);
         loop {
-            source.next_block(&mut block).map_err(Failure::input)?;
+            source.next_block(&mut block).map_err(|error| Failure::Input(error.into()))?;
             if block.is_empty() {
                 return Ok(());
             }

@@ -25,11 +25,13 @@ mod table;
 mod train;
 mod warnings;
 
+use std::backtrace::BacktraceStatus;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use failure::Context;
 pub use failure::Failure;
 pub(crate) use table::Table;
 
@@ -109,8 +111,8 @@ pub fn main() -> ExitCode {
     let done = done.and_then(|()| out.flush().map_err(Failure::from));
     match done {
         Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
-        Err(Failure::Input(message)) => report(&message, 2),
-        Err(Failure::Work(message)) => report(&message, 1),
+        Err(Failure::Input(error)) => report(&error, 2),
+        Err(Failure::Work(error)) => report(&error, 1),
     }
 }
 
@@ -122,7 +124,11 @@ fn work_on_this_thread() {
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
 }
 
-fn report(message: &str, code: u8) -> ExitCode {
-    eprintln!("error: {message}");
+/// The error in one line; below it the backtrace, where `RUST_BACKTRACE` asks for one.
+fn report(error: &anyhow::Error, code: u8) -> ExitCode {
+    eprintln!("error: {}", failure::one_line(error));
+    if error.backtrace().status() == BacktraceStatus::Captured {
+        eprintln!("\n{}", error.backtrace());
+    }
     ExitCode::from(code)
 }

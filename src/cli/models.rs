@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::json::{Map, Value, json};
 use burn::tensor::Device;
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value, json};
 
 use super::{Failure, Table, input};
 use crate::experiment::linear_weights;
@@ -155,7 +155,7 @@ impl ModelsArgs {
 }
 
 /// The defaults as lines of TOML.
-fn parameters(defaults: &Map<String, Value>, out: &mut dyn Write) -> Result<(), Failure> {
+fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
     let mut title = "parameters";
     for (key, value) in defaults {
         match toml_value(value) {

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::execution_args::ExecutionArgs;
 use super::scored::warn_of_missing_features;
-use super::{Failure, input};
+use super::{Context, Failure, input};
 use crate::atomic_file;
 use crate::data::DataError;
 use crate::data::trec::{write_qrels, write_run};
@@ -96,10 +96,11 @@ fn put(
 ) -> Result<(), Failure> {
     match file {
         None => fill(out).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => Failure::input(error),
+            io::ErrorKind::InvalidData => Failure::Input(error.into()),
             _ => error.into(),
         }),
         Some(path) => atomic_file::write_with(path, fill)
-            .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error)),
+            .map_err(Failure::unwritable)
+            .context(format!("{}: cannot write", path.display())),
     }
 }

@@ -120,6 +120,6 @@ pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
         eprintln!("stopping after this round; once more to stop at once");
         shared.request();
     })
-    .map_err(Failure::work)?;
+    .map_err(|error| Failure::Work(error.into()))?;
     Ok(interrupt)
 }

@@ -71,10 +71,10 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
 
 /// A JSON file; none where it is absent.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
-    let refuse = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
+    let refuse = |error: anyhow::Error| Failure::Input(error.context(path.display().to_string()));
     match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| refuse(&error)),
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| refuse(error.into())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(refuse(&error)),
+        Err(error) => Err(refuse(error.into())),
     }
 }

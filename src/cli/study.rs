@@ -74,7 +74,7 @@ pub struct StudyArgs {
 
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
-        Failure::input(error)
+        Failure::Input(error.into())
     }
 }
 
@@ -108,7 +108,7 @@ impl StudyArgs {
         for study in STUDIES {
             if self.json {
                 let (name, what) = (study.name, study.summary);
-                let row = serde_json::json!({"study": name, "parameter": study.parameter, "values": study.values, "what": what, "paper": study.paper});
+                let row = crate::json::json!({"study": name, "parameter": study.parameter, "values": study.values, "what": what, "paper": study.paper});
                 writeln!(out, "{row}")?;
             }
             table.row([study.name, study.parameter, study.summary]);

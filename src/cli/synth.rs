@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
+use super::{Context, Failure};
 use crate::atomic_file;
 use crate::data::{DataError, SynthConfig};
 use crate::experiment::{Entry, OutputFolder, Purpose};
@@ -53,7 +53,7 @@ impl SynthArgs {
             noise: self.noise,
             ..SynthConfig::default()
         };
-        config.check().map_err(Failure::input)?;
+        config.check()?;
         let out_file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         match (out_file, self.parts) {
             (None, Some(_)) => Err(Failure::input("--parts: expected a folder in --out, found `-`")),
@@ -86,7 +86,8 @@ impl SynthArgs {
 
 fn write(config: &SynthConfig, queries: Range<usize>, path: &Path) -> Result<(), Failure> {
     atomic_file::write_with(path, |file| fill(config, queries, file))
-        .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))
+        .map_err(Failure::unwritable)
+        .context(format!("{}: cannot write", path.display()))
 }
 
 fn fill(config: &SynthConfig, queries: Range<usize>, file: &mut dyn Write) -> io::Result<()> {

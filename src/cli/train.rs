@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use crate::json::json;
 use clap::Args;
-use serde_json::json;
 
 use super::progress::{Bar, interrupt_on_signal};
 use super::report::write_reports;

@@ -20,7 +20,7 @@ pub use dataset::Dataset;
 pub use error::DataError;
 pub use folds::Fold;
 pub use input::Input;
-#[cfg(feature = "cli")]
+#[cfg(feature = "export")]
 pub(crate) use normaliser::FeatureMap;
 pub use normaliser::{Normaliser, NormaliserKind};
 pub use statistics::Statistics;

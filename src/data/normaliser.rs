@@ -101,14 +101,14 @@ impl Normaliser {
     }
 
     /// What it does to each feature.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "export")]
     pub(crate) fn map(&self) -> &FeatureMap {
         &self.map
     }
 
     /// The normalised value of one feature, counted from 0, which never falls as `x` grows; `None` for `query_min_max`,
     /// where it depends on the other documents.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "export")]
     pub(crate) fn value(&self, feature: usize, x: f32) -> Option<f32> {
         match &self.map {
             FeatureMap::None => Some(x),
@@ -430,7 +430,7 @@ mod tests {
         assert!(error(r#"{"quantile": {"values": [[2, 1], []]}}"#).contains("[2.0, 1.0] for feature 1"));
     }
 
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "export")]
     #[test]
     fn a_value_alone_is_the_value_among_others_and_never_falls() {
         for kind in KINDS {

@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::json::{Map, Value, json};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use super::{ConfigError, Document, grid};
 use crate::data::letor::ReadOptions;
@@ -46,7 +46,7 @@ pub struct ExperimentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossSpec>,
     /// `kind` and the parameters of that learner.
-    pub learner: Map<String, Value>,
+    pub learner: Map,
     /// What is measured, in which convention.
     #[serde(default)]
     pub measure: MeasureConfig,
@@ -55,7 +55,7 @@ pub struct ExperimentConfig {
     pub cv: CrossValidationConfig,
     /// Dotted key to the list of values that cross-validation tries; selected on validation data, fold by fold.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub grid: Map<String, Value>,
+    pub grid: Map,
 }
 
 fn default_seed() -> u64 {
@@ -315,7 +315,7 @@ impl ExperimentConfig {
     /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that
     /// the same configuration has the same text.
     pub fn resolved(&self) -> Value {
-        let fill = |given: &mut Value, defaults: Map<String, Value>| {
+        let fill = |given: &mut Value, defaults: Map| {
             let Some(given) = given.as_object_mut() else { return };
             for (key, value) in defaults {
                 given.entry(key).or_insert(value);
@@ -370,7 +370,7 @@ fn name_scorers(error: ConfigError) -> ConfigError {
     ConfigError { message: format!("{}; a scorer of {} has it", error.message, kinds.join(" or ")), ..error }
 }
 
-fn sort_by_key(table: &mut Map<String, Value>) {
+fn sort_by_key(table: &mut Map) {
     table.sort_keys();
     table.values_mut().filter_map(Value::as_object_mut).for_each(sort_by_key);
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::json::Value;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::grid::Point;
@@ -205,7 +205,7 @@ impl Document {
 
     /// The typed value, or the path of what cannot be read and why.
     fn try_decode<T: DeserializeOwned>(&self) -> Result<T, (String, String)> {
-        serde_path_to_error::deserialize(&self.root)
+        serde_path_to_error::deserialize(self.root.clone())
             .map_err(|error| (error.path().to_string(), with_nearest(&error.inner().to_string())))
     }
 
@@ -291,7 +291,7 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
             table.insert(part.to_string(), value);
             return Ok(());
         }
-        place = table.entry(part).or_insert_with(|| Value::Object(Default::default()));
+        place = table.entry(part.to_string()).or_insert_with(|| Value::Object(Default::default()));
         around = part;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The grid of a cross-validation: every combination of the listed values.
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 use crate::text::{did_you_mean, nearest};
 
@@ -27,7 +27,7 @@ const SECTIONS: [&str; 4] = ["normaliser", "scorer", "loss", "learner"];
 ///
 /// # Errors
 /// The first such key.
-pub(super) fn check_keys(grid: &Map<String, Value>) -> Result<(), GridError> {
+pub(super) fn check_keys(grid: &Map) -> Result<(), GridError> {
     let section = |key: &str| key.split('.').next().unwrap_or_default().to_string();
     match grid.keys().find(|key| !SECTIONS.contains(&section(key).as_str())) {
         None => Ok(()),
@@ -43,7 +43,7 @@ pub(super) fn check_keys(grid: &Map<String, Value>) -> Result<(), GridError> {
 ///
 /// # Errors
 /// A key that does not have a list of at least one value, or more than 100,000 combinations.
-pub fn points(grid: &Map<String, Value>) -> Result<Vec<Point>, GridError> {
+pub fn points(grid: &Map) -> Result<Vec<Point>, GridError> {
     let mut lists = Vec::with_capacity(grid.len());
     for (key, values) in grid {
         let no_list =
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn all_combinations_in_order() {
-        let grid = serde_json::json!({"a": [1, 2], "b.c": ["x", "y"]});
+        let grid = crate::json::json!({"a": [1, 2], "b.c": ["x", "y"]});
         let labels: Vec<String> = points(grid.as_object().unwrap()).unwrap().iter().map(label).collect();
         assert_eq!(labels, ["a=1 b.c=\"x\"", "a=1 b.c=\"y\"", "a=2 b.c=\"x\"", "a=2 b.c=\"y\""]);
         assert_eq!(points(&Map::new()).unwrap().len(), 1);
-        let empty = serde_json::json!({"k": []});
+        let empty = crate::json::json!({"k": []});
         let error = points(empty.as_object().unwrap()).unwrap_err().to_string();
         assert_eq!(error, "grid.k: expected a list of values, at least one");
     }
@@ -92,19 +92,20 @@ mod tests {
     #[test]
     fn only_parameters_of_the_fit_are_keys() {
         let error = |grid: Value| check_keys(grid.as_object().unwrap()).unwrap_err().to_string();
-        let good = serde_json::json!({"normaliser": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
+        let good =
+            crate::json::json!({"normaliser": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
         assert_eq!(check_keys(good.as_object().unwrap()), Ok(()));
         let expected = "expected a key that begins with one of normaliser, scorer, loss, learner";
-        assert_eq!(error(serde_json::json!({"measure.select": ["map"]})), format!("grid.measure.select: {expected}"));
+        assert_eq!(error(crate::json::json!({"measure.select": ["map"]})), format!("grid.measure.select: {expected}"));
         assert_eq!(
-            error(serde_json::json!({"leaner.epochs": [1]})),
+            error(crate::json::json!({"leaner.epochs": [1]})),
             format!("grid.leaner.epochs: {expected}; did you mean `learner`?")
         );
     }
 
     #[test]
     fn a_small_file_cannot_ask_for_a_large_grid() {
-        let grid: Map<String, Value> = (0..40).map(|key| (format!("k{key}"), serde_json::json!([1, 2]))).collect();
+        let grid: Map = (0..40).map(|key| (format!("k{key}"), crate::json::json!([1, 2]))).collect();
         let error = points(&grid).unwrap_err().to_string();
         assert_eq!(error, format!("grid: found {} combinations, expected at most 100000", 1u64 << 40));
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::json::Value;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::cross_validation::CrossValidation;
 use super::fit::{Fit, linear_weights};
@@ -130,7 +130,7 @@ pub struct DataReport {
 }
 
 /// Values by measure, in the order of the configuration; `null` where there is none.
-pub type Measures = serde_json::Map<String, Value>;
+pub type Measures = crate::json::Map;
 
 /// Measures of one set of queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

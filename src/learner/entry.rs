@@ -1,8 +1,8 @@
 //! What the registry knows of a learner: the trait, an entry, and what a configuration gives it.
 
+use crate::json::{Map, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
 use super::error::LearnerError;
 use super::shared::context::{FitContext, Fitted};
@@ -98,24 +98,21 @@ pub struct LearnerEntry {
     /// What a round of it is called: `epoch`, `round`.
     pub round_name: &'static str,
     /// Every parameter with its default.
-    pub defaults: fn() -> Map<String, Value>,
+    pub defaults: fn() -> Map,
     /// The learner with these parameters, checked; what is not given has its default.
-    pub build: fn(&Map<String, Value>, &Parts) -> Result<Box<dyn Learner>, LearnerError>,
+    pub build: fn(&Map, &Parts) -> Result<Box<dyn Learner>, LearnerError>,
 }
 
 /// Every parameter of a configuration with its default.
-pub(super) fn defaults<C: LearnerConfig>() -> Map<String, Value> {
-    match serde_json::to_value(C::default()) {
+pub(super) fn defaults<C: LearnerConfig>() -> Map {
+    match crate::json::to_value(C::default()) {
         Ok(Value::Object(map)) => map,
         other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
     }
 }
 
 /// The learner of a configuration's parameters.
-pub(super) fn build<C: LearnerConfig>(
-    params: &Map<String, Value>,
-    parts: &Parts,
-) -> Result<Box<dyn Learner>, LearnerError> {
+pub(super) fn build<C: LearnerConfig>(params: &Map, parts: &Parts) -> Result<Box<dyn Learner>, LearnerError> {
     let decoded: Result<C, _> = serde_path_to_error::deserialize(Value::Object(params.clone()));
     let config = decoded.map_err(|error| LearnerError::Config {
         key: error.path().to_string(),

@@ -1,6 +1,6 @@
 //! The registry: every learner once. The command line, configuration files and the documentation read it.
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 use super::entry::Learner;
 pub use super::entry::{LearnerConfig, LearnerEntry, Parts};
@@ -28,13 +28,13 @@ pub static LEARNERS: &[LearnerEntry] = &[
 /// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a `[loss]` or `[scorer]` that the
 /// learner needs and does not get, or gets and would not read.
 pub fn build(
-    table: &Map<String, Value>,
+    table: &Map,
     loss: Option<&LossSpec>,
     scorer: Option<&ScorerConfig>,
 ) -> Result<Box<dyn Learner>, LearnerError> {
     let refuse = |key: &str, message: String| LearnerError::Config { key: key.to_string(), message };
     let mut params = table.clone();
-    let kind = match params.remove("kind") {
+    let kind = match params.swap_remove("kind") {
         Some(Value::String(kind)) => kind,
         Some(other) => return Err(refuse("kind", format!("found {other}, expected the name of a learner"))),
         None => return Err(refuse("kind", "missing; expected the name of a learner".to_string())),
@@ -75,16 +75,16 @@ mod tests {
 
     #[test]
     fn unknown_kinds_and_keys_are_refused_with_the_nearest() {
-        let message = refused(serde_json::json!({"kind": "ada_rnk"}), None);
+        let message = refused(crate::json::json!({"kind": "ada_rnk"}), None);
         assert!(message.contains("did you mean `ada_rank`?"), "{message}");
-        let message = refused(serde_json::json!({"kind": "regression", "lamda": 1}), None);
+        let message = refused(crate::json::json!({"kind": "regression", "lamda": 1}), None);
         assert!(message.starts_with("learner.lamda: unknown field"), "{message}");
         assert!(message.contains("did you mean `lambda`?"), "{message}");
     }
 
     #[test]
     fn a_section_that_would_not_be_read_is_refused() {
-        let message = refused(serde_json::json!({"kind": "regression"}), Some(LossSpec::new("list_net")));
+        let message = refused(crate::json::json!({"kind": "regression"}), Some(LossSpec::new("list_net")));
         assert!(message.contains("does not read the section [loss]"), "{message}");
     }
 }

@@ -1,7 +1,7 @@
 //! `LossEntry`: what the registry holds for each loss, and how one is built from parameters.
 
+use crate::json::{Map, Value};
 use burn::config::Config;
-use serde_json::{Map, Value};
 
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
@@ -43,7 +43,7 @@ pub struct LossEntry {
     /// Whether adding a constant to every score of a query changes nothing.
     pub shift_invariant: bool,
     /// Every parameter with its default.
-    pub defaults: fn() -> Map<String, Value>,
+    pub defaults: fn() -> Map,
     /// The loss with the given parameters over the defaults.
     pub build: Build,
 }
@@ -57,22 +57,18 @@ impl LossEntry {
 }
 
 /// Builds a loss from the parameters that differ from the defaults.
-pub type Build = fn(&Map<String, Value>) -> Result<Box<dyn RankingLoss>, LossError>;
+pub type Build = fn(&Map) -> Result<Box<dyn RankingLoss>, LossError>;
 
 /// The parameters of a config, as a map.
-pub(super) fn parameters<C: Config>(config: &C) -> Map<String, Value> {
-    match serde_json::to_value(config) {
+pub(super) fn parameters<C: Config>(config: &C) -> Map {
+    match crate::json::to_value(config) {
         Ok(Value::Object(map)) => map,
         other => unreachable!("a config is a struct of plain values, not {other:?}"),
     }
 }
 
 /// `default` with the given parameters laid over it.
-pub(super) fn configure<C: Config>(
-    loss: &'static str,
-    default: C,
-    params: &Map<String, Value>,
-) -> Result<C, LossError> {
+pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map) -> Result<C, LossError> {
     let mut merged = parameters(&default);
     let mut config = default;
     // One key at a time, so that an error can name the parameter.
@@ -82,7 +78,7 @@ pub(super) fn configure<C: Config>(
             return Err(LossError::UnknownParameter { loss, found: key.clone(), nearest });
         };
         *slot = value.clone();
-        config = serde_json::from_value(Value::Object(merged.clone()))
+        config = crate::json::from_value(Value::Object(merged.clone()))
             .map_err(|error| LossError::parameter(loss, key, value, expectation(&error.to_string())))?;
     }
     Ok(config)

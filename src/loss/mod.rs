@@ -61,6 +61,7 @@ mod check;
 mod curvature;
 mod entry;
 mod error;
+#[cfg(any(feature = "flex", test))]
 mod explain;
 mod gumbel;
 mod lists;
@@ -76,6 +77,8 @@ pub use burn::nn::loss::Reduction;
 pub use curvature::{Curved, Derivatives};
 pub use entry::{LossEntry, Sharper, Smoothing};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
+#[cfg(any(feature = "flex", test))]
+#[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub use explain::{Explained, explain};
 pub use lists::{Lists, mask_from_padding};
 pub use listwise::{

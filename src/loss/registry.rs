@@ -1,8 +1,8 @@
 //! The registry: every loss once, with its documentation, defaults and constructor. The command line, configuration
 //! files, the property suite, the benchmarks and the documentation read it.
 
+use crate::json::{Map, Value};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::entry::{LossEntry, Smoothing};
 use super::error::LossError;
@@ -41,6 +41,7 @@ pub static LOSSES: &[LossEntry] = &[
     listwise::softmax_cross_entropy::ENTRY,
 ];
 
+use crate::json::{Map, Value};
 /// The entry of a name.
 ///
 /// # Errors
@@ -62,7 +63,7 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
 /// let loss = burn_rank::loss::registry::build("approx_ndcg", &params).unwrap();
 /// assert_eq!(loss.name(), "approx_ndcg");
 /// ```
-pub fn build(name: &str, params: &Map<String, Value>) -> Result<Box<dyn RankingLoss>, LossError> {
+pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
     (find(name)?.build)(params)
 }
 
@@ -87,7 +88,7 @@ pub struct LossSpec {
     pub name: String,
     /// The parameters that differ from the defaults.
     #[serde(flatten)]
-    pub params: Map<String, Value>,
+    pub params: Map,
 }
 
 impl LossSpec {
@@ -123,7 +124,7 @@ impl LossSpec {
     ///
     /// # Errors
     /// As [`build`].
-    pub fn resolved(&self) -> Result<Map<String, Value>, LossError> {
+    pub fn resolved(&self) -> Result<Map, LossError> {
         self.build()?;
         let mut params = (find(&self.name)?.defaults)();
         params.extend(self.params.clone());
@@ -131,18 +132,19 @@ impl LossSpec {
     }
 }
 
+use crate::json::{Map, Value};
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use serde_json::json;
+    use crate::json::json;
 
     use super::*;
     use crate::loss::ranking_loss::Orientation;
     use crate::measure::Measure;
 
-    fn params(value: Value) -> Map<String, Value> {
+    fn params(value: Value) -> Map {
         value.as_object().expect("an object").clone()
     }
 
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_spec_reads_flat_and_resolves_its_defaults() {
-        let spec: LossSpec = serde_json::from_value(json!({"name": "approx_ndcg", "alpha": 3.0})).unwrap();
+        let spec: LossSpec = crate::json::from_value(json!({"name": "approx_ndcg", "alpha": 3.0})).unwrap();
         assert_eq!(spec, LossSpec::new("approx_ndcg").with("alpha", 3.0));
         let resolved = spec.resolved().unwrap();
         assert_eq!(resolved["alpha"], json!(3.0));

@@ -66,7 +66,8 @@ mod precision;
 mod preset;
 mod rank_biased_precision;
 mod ranking;
-#[cfg(feature = "cli")]
+#[cfg(feature = "significance")]
+#[cfg_attr(docsrs, doc(cfg(feature = "significance")))]
 pub mod significance;
 #[cfg(test)]
 mod testing;

@@ -16,7 +16,7 @@ use super::{
 /// crate.
 #[backend_extension(
     Autodiff,
-    Flex,
+    Flex: cfg(any(feature = "flex", test)),
     NdArray: cfg(feature = "ndarray"),
     Cube: cfg(feature = "_cube")
 )]

@@ -30,9 +30,13 @@ mod backend;
 mod cube;
 mod execution;
 mod exp2;
+// Unit tests run on Flex, whatever the features.
+#[cfg(any(feature = "flex", test))]
 mod flex;
 mod ideal_dcg;
 mod indicator_sum;
+#[cfg(any(feature = "flex", feature = "_cube", test))]
+#[cfg_attr(not(any(feature = "flex", test)), allow(dead_code, unused_imports))]
 mod kernel;
 mod log2_discount;
 mod log_softmax;

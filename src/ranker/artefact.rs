@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::json::Value;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::file::{self, FORMAT, FileError};
 use super::{Model, Parts, PartsError};
@@ -185,7 +185,7 @@ impl Ranker {
     /// The bytes of the file; the same for the same ranker.
     pub fn to_bytes(&self) -> Vec<u8> {
         let saved = Saved { normaliser: self.normaliser.clone(), about: self.metadata.clone() };
-        file::encode(&Parts::of(&self.model), serde_json::to_value(saved).expect("plain values"))
+        file::encode(&Parts::of(&self.model), crate::json::to_value(saved).expect("plain values"))
     }
 
     /// Writes the file whole: under a temporary name, synced, renamed.
@@ -213,7 +213,8 @@ impl Ranker {
     pub fn from_bytes(bytes: &[u8], path: &Path, device: &Device) -> Result<Self, RankerError> {
         let (parts, saved) = file::decode(bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
         let metadata = |reason: String| RankerError::Metadata { path: path.into(), reason };
-        let Saved { normaliser, about } = serde_json::from_value(saved).map_err(|error| metadata(error.to_string()))?;
+        let Saved { normaliser, about } =
+            crate::json::from_value(saved).map_err(|error| metadata(error.to_string()))?;
         normaliser.check().map_err(|error| metadata(error.to_string()))?;
         let model = parts.build(device).map_err(|source| RankerError::Model { path: path.into(), source })?;
         Self::new(normaliser, model, about).map_err(|error| metadata(error.to_string()))
@@ -253,7 +254,7 @@ mod tests {
     fn ranker(model: Model) -> Ranker {
         let metadata = Metadata {
             feature_names: Some((1..=model.features()).map(|feature| format!("f{feature}")).collect()),
-            config: serde_json::json!({ "learner": { "kind": "gradient", "learning_rate": 0.1 } }),
+            config: crate::json::json!({ "learner": { "kind": "gradient", "learning_rate": 0.1 } }),
             convention: Convention::default(),
             measures: BTreeMap::from([("validation ndcg@10".to_string(), 0.1 + 0.2)]),
             data_hash: "abc".into(),
@@ -360,7 +361,7 @@ mod tests {
         assert_eq!(huge, format!("model configuration: it announces {} values, the file has 6", usize::MAX));
         let trees = Parts {
             kind: "trees".into(),
-            config: serde_json::json!({ "features": 5 }),
+            config: crate::json::json!({ "features": 5 }),
             arrays: Parts::of(&models()[4]).arrays,
         };
         let mut broken = trees.clone();
@@ -415,7 +416,7 @@ mod tests {
     fn a_normaliser_that_no_fit_gives_is_refused() {
         let whole = ranker(models().remove(0));
         let saved = Saved { normaliser: whole.normaliser.clone(), about: whole.metadata.clone() };
-        let mut saved = serde_json::to_value(saved).unwrap();
+        let mut saved = crate::json::to_value(saved).unwrap();
         saved["normaliser"]["map"]["z_score"]["mean"].as_array_mut().unwrap().pop();
         let bytes = file::encode(&Parts::of(&whole.model), saved);
         let error = Ranker::from_bytes(&bytes, Path::new("made"), &Device::flex()).unwrap_err().to_string();

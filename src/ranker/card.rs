@@ -69,8 +69,8 @@ fn describe(model: &Model) -> String {
 
 /// The name of a plain enum value in configuration files.
 fn word(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
+    match crate::json::to_value(value) {
+        Ok(crate::json::Value::String(word)) => word,
         other => format!("{other:?}"),
     }
 }

@@ -10,9 +10,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::json::Value;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::parts::{Array, Parts, Values};
@@ -168,7 +168,7 @@ fn values(view: &TensorView) -> Option<Values> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::json::json;
 
     fn parts() -> Parts {
         let array = |name: &str, shape: &[usize], values| Array { name: name.into(), shape: shape.into(), values };

@@ -2,10 +2,11 @@
 //!
 //! [`Ranker`] = normaliser + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
 //! readable from Python's `safetensors`, and everything else as JSON in the header, under a checksum.
-//! [`Ranker::export`] writes it for other systems: ONNX, RankLib, LightGBM.
+//! With the feature `export`, `Ranker::export` writes it for other systems: ONNX, RankLib, LightGBM.
 
 mod artefact;
 mod card;
+#[cfg(feature = "export")]
 mod export;
 mod file;
 mod kernel_expansion;
@@ -14,7 +15,10 @@ mod parts;
 mod tree_ensemble;
 
 pub use artefact::{Metadata, Ranker, RankerError, Versions};
+#[cfg(feature = "experiment")]
 pub(crate) use card::is_card;
+#[cfg(feature = "export")]
+#[cfg_attr(docsrs, doc(cfg(feature = "export")))]
 pub use export::{ExportError, ExportFormat};
 pub(crate) use file::is_ranker;
 pub use file::{FORMAT, FileError};

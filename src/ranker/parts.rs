@@ -2,10 +2,10 @@
 //!
 //! A new kind of model adds one arm to [`Parts::of`] and one to [`Parts::build`]; the file format does not change.
 
+use crate::json::{Value, json};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::{KernelExpansion, Model, TreeArrays, TreeEnsemble};
 use crate::scorer::{Scorer, ScorerConfig};
@@ -161,7 +161,7 @@ impl Parts {
         let model = match self.kind.as_str() {
             "scorer" => Model::Scorer(build_scorer(&self.config["scorer"], features, None, &mut arrays, device)?),
             "ensemble" => {
-                let members: Vec<Value> = serde_json::from_value(self.config["members"].clone())
+                let members: Vec<Value> = crate::json::from_value(self.config["members"].clone())
                     .map_err(|error| PartsError::Config(error.to_string()))?;
                 let build = |(number, member): (usize, &Value)| {
                     let weight =
@@ -206,7 +206,7 @@ fn build_scorer(
     device: &Device,
 ) -> Result<Scorer, PartsError> {
     let config: ScorerConfig =
-        serde_json::from_value(config.clone()).map_err(|error| PartsError::Config(error.to_string()))?;
+        crate::json::from_value(config.clone()).map_err(|error| PartsError::Config(error.to_string()))?;
     let (announced, present) = (config.parameters(features), arrays.0.iter().map(|array| array.values.len()).sum());
     if announced > usize::saturating_add(present, SPARE) {
         return Err(PartsError::Config(format!("it announces {announced} values, the file has {present}")));

@@ -1,6 +1,6 @@
 //! What a page begins and ends with: the figures that matter, the configuration, how the run was made.
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::html::{Html, Table, element, note, section};
 use super::number;
@@ -70,7 +70,8 @@ pub(super) fn stop_in_words(stop: StopReason) -> &'static str {
 
 /// What the learner calls a round.
 pub(super) fn round_word(config: &Value) -> &'static str {
-    LEARNERS.iter().find(|entry| config["learner"]["kind"] == entry.name).map_or("round", |entry| entry.round_name)
+    let kind = config["learner"]["kind"].as_str();
+    LEARNERS.iter().find(|entry| kind == Some(entry.name)).map_or("round", |entry| entry.round_name)
 }
 
 /// The resolved configuration, as TOML.
@@ -86,11 +87,10 @@ pub(super) fn configuration(config: &Value) -> Html {
 /// TOML has no null: a key without a value is absent.
 fn without_nulls(value: &Value) -> Value {
     match value {
-        Value::Object(map) => map
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(key, value)| (key.clone(), without_nulls(value)))
-            .collect(),
+        Value::Object(map) => {
+            let with_value = map.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(with_value.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
+        }
         Value::Array(items) => items.iter().map(without_nulls).collect(),
         other => other.clone(),
     }

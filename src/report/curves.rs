@@ -1,6 +1,6 @@
 //! Learning curves: what the learner minimises, and the exact measure beside its surrogate, so that their gap is seen.
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::about::round_word;
 use super::html::{Html, Table, details, figure, figures, note};

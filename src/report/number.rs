@@ -1,6 +1,6 @@
 //! How numbers are written.
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::html::{Html, element};
 use crate::experiment::Measures;

@@ -14,7 +14,7 @@ pub(super) fn frame(report: &StudyReport) -> Frame {
         Fact::new("queries", number::count(report.queries), number::counted(report.documents, "document")),
         Fact::new("with equal scores", number::count(report.tied_queries), "of which the theorems say nothing"),
     ];
-    let about = serde_json::json!({"description": format!("Shows {} ({}). On {}.", report.summary, report.paper, report.subject)});
+    let about = crate::json::json!({"description": format!("Shows {} ({}). On {}.", report.summary, report.paper, report.subject)});
     let versions = note(format!("burn-rank {}, burn {}.", report.versions.burn_rank, report.versions.burn));
     let sections = [
         section("claims", "Claims", claims(&findings.claims)),

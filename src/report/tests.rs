@@ -1,6 +1,6 @@
 //! Pages of reports written by hand: well-formed, self-contained, escaped, and complete.
 
-use serde_json::{Value, json};
+use crate::json::{Value, json};
 
 use super::page;
 use crate::experiment::{Report, RunRecord};
@@ -65,7 +65,7 @@ fn least() -> Value {
     report["best_round"] = json!(0);
     report["rounds"] = json!(0);
     report["history"] = json!([]);
-    report.as_object_mut().unwrap().remove("weights");
+    report.as_object_mut().unwrap().swap_remove("weights");
     report
 }
 
@@ -98,7 +98,7 @@ fn record() -> RunRecord {
 }
 
 fn rendered(report: Value, record: Option<&RunRecord>) -> String {
-    page(&serde_json::from_value::<Report>(report).unwrap(), record)
+    page(&crate::json::from_value::<Report>(report).unwrap(), record)
 }
 
 fn pages() -> Vec<String> {
@@ -295,7 +295,7 @@ fn a_cross_validation_is_told_in_full() {
 #[test]
 fn a_report_is_read_as_it_was_written() {
     for report in [train(), least(), cross_validation()] {
-        let typed: Report = serde_json::from_value(report).unwrap();
+        let typed: Report = crate::json::from_value(report).unwrap();
         let text = serde_json::to_string_pretty(&typed).unwrap();
         assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), typed);
     }

@@ -106,7 +106,7 @@ impl MlpScorer {
     }
 
     /// The output layer.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "export")]
     pub(crate) fn output(&self) -> &Linear {
         &self.output
     }

@@ -17,12 +17,12 @@ mod mlp;
 mod norm;
 
 pub use activation::Activation;
-#[cfg(feature = "cli")]
+#[cfg(feature = "export")]
 pub(crate) use activation::LEAKY_SLOPE;
 pub use attention::{AttentionScorer, AttentionScorerConfig};
 pub use linear::{LinearScorer, LinearScorerConfig};
 pub use mlp::{MlpScorer, MlpScorerConfig};
-#[cfg(feature = "cli")]
+#[cfg(feature = "export")]
 pub(crate) use norm::{EPSILON, Norm};
 pub use norm::{MaskedBatchNorm, NormKind};
 
@@ -156,13 +156,13 @@ impl Scorer {
 
     /// [`forward`](Self::forward) of a batch whose padded features are 0, as a
     /// [`RankingBatch`](crate::data::RankingBatch) has them: saves a pass over the features.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "learners")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::off())
     }
 
     /// [`forward_training`](Self::forward_training) of a batch whose padded features are 0.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::on(seed))
     }

@@ -67,7 +67,7 @@ impl MaskedBatchNorm {
     }
 
     /// Factor and offset (`gamma`, `beta`), running mean and running variance, one value a neuron.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "export")]
     pub(crate) fn in_use(&self) -> [Tensor<1>; 4] {
         [self.gamma.val(), self.beta.val(), self.mean.value_sync(), self.variance.value_sync()]
     }

@@ -46,8 +46,6 @@ fn documents_only(scores: Tensor<2>) -> Vec<f32> {
     LENGTHS.into_iter().enumerate().flat_map(|(q, n)| scores[q * 4..q * 4 + n].to_vec()).collect()
 }
 
-// Burn's optimisers come with the learners.
-#[cfg(feature = "cli")]
 #[test]
 fn padding_never_leaks_into_scores_statistics_or_gradients() {
     let device = Device::flex().autodiff();

@@ -13,6 +13,7 @@ mod disk;
 mod exactness;
 mod folders;
 mod guide;
+mod manifest;
 mod manual;
 mod pages;
 mod readme;

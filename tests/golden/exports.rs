@@ -71,7 +71,7 @@ fn queries() -> Dataset {
 fn ranker(normaliser: NormaliserKind, model: Model) -> Ranker {
     let metadata = Metadata {
         feature_names: None,
-        config: serde_json::json!({}),
+        config: burn_rank::json::Value::Object(Default::default()),
         convention: Convention::default(),
         measures: BTreeMap::new(),
         data_hash: String::new(),

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use burn::tensor::DType;
+use burn_rank::json::{Map, Value};
 use burn_rank::loss::{LossSpec, Orientation, explain};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 #[derive(Deserialize)]
 struct Case {
     loss: String,
-    params: Map<String, Value>,
+    params: Map,
     scores: Vec<f64>,
     labels: Vec<f64>,
     value: f64,

@@ -30,7 +30,7 @@ struct Subject {
 
 impl Subject {
     fn new(params: serde_json::Value, name: &str) -> Self {
-        let params = params.as_object().expect("an object").clone();
+        let params = burn_rank::json::Value::from(params).as_object().expect("an object").clone();
         let spec = LossSpec { name: name.into(), params };
         let loss = spec.build().unwrap_or_else(|error| panic!("{error}"));
         let entry = registry::find(name).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use super::systems::Systems;
 use crate::cli::{Failure, Table};
@@ -124,7 +124,7 @@ pub(super) fn json(systems: &Systems, pairs: &[Vec<SystemPair>], config: &Compar
         "empty_queries": first.empty_queries,
         "systems": systems.names,
         "config": config,
-        "measures": pairs.iter().enumerate().map(of_measure).collect::<Map<String, Value>>(),
+        "measures": pairs.iter().enumerate().map(of_measure).collect::<Map>(),
     });
     if per_query {
         let row = |(q, query): (usize, &String)| {
@@ -133,7 +133,7 @@ pub(super) fn json(systems: &Systems, pairs: &[Vec<SystemPair>], config: &Compar
                     systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure][q]).collect();
                 (name.to_string(), json!(of_systems))
             });
-            json!({"query": query, "measures": values.collect::<Map<String, Value>>()})
+            json!({"query": query, "measures": values.collect::<Map>()})
         };
         object["per_query"] = systems.queries.iter().enumerate().map(row).collect();
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use super::{EvalArgs, Format};
 use crate::cli::{Failure, Table};
@@ -76,7 +76,7 @@ impl Shown<'_> {
         if per_query {
             let row = |(q, query): (usize, &&str)| {
                 let values = self.evaluation.means.iter().zip(&self.evaluation.per_query);
-                let values: Map<String, Value> =
+                let values: Map =
                     values.map(|((measure, _), values)| (measure.to_string(), json!(values[q]))).collect();
                 json!({"query": query, "measures": values})
             };

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde_json::json;
+use crate::json::json;
 
 use super::EvalArgs;
 use super::print::{AboutRun, note_empty};

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::json::Map;
 use serde::{Deserialize, Serialize};
-use serde_json::Map;
 use sha2::{Digest, Sha256};
 
 use super::{CrossValidationOptions, JobProgress};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::jobs::{JobResult, Jobs};
 use super::{CrossValidation, FoldResult};

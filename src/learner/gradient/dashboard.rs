@@ -21,12 +21,12 @@ use burn::train::{
 };
 
 use super::config::NAME;
-use super::metric::{RankingInput, RankingMetric};
-use super::model::{RankingBatcher, RankingModel, RankingOutput};
+use super::model::{RankingBatcher, RankingModel};
 use super::optimizer::OptimizerConfig;
 use crate::data::Dataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::Selection;
+use crate::metric::{RankingInput, RankingMetric, RankingOutput};
 use crate::op::Execution;
 
 type Processor = SupervisedTrainingEventProcessor<RankingModel>;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use burn::train::Interrupter;
-use burn::train::renderer::tui::TuiMetricsRendererWrapper;
+use burn::train::renderer::default_renderer;
 
 use super::config::{Gradient, NAME};
 use super::dashboard::{Dashboard, Shown};
@@ -30,10 +30,10 @@ impl Gradient {
             return Ok(None);
         }
         let interrupter = Interrupter::new();
-        let renderer = TuiMetricsRendererWrapper::new(interrupter.clone(), (first > 1).then_some(first - 1));
+        // burn's dashboard where this build has it, lines of text elsewhere.
+        let renderer = default_renderer(interrupter.clone(), (first > 1).then_some(first - 1));
         let (model, epochs) = (session.model(), self.config.epochs);
-        Dashboard::start(model, &context.selection, epochs, first, Box::new(renderer), interrupter, &context.device)
-            .map(Some)
+        Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
     }
 
     /// Whether the training data are measured in an epoch: at intervals, and always where nothing else selects.

@@ -24,7 +24,6 @@ mod config;
 mod dashboard;
 mod fit;
 mod log;
-mod metric;
 mod model;
 mod noise;
 mod optimizer;
@@ -36,10 +35,11 @@ mod tests;
 pub use anneal::AnnealConfig;
 pub use config::{Gradient, GradientConfig};
 pub(crate) use log::{LOG_FILE, is_log};
-pub use metric::{RankingInput, RankingMetric};
-pub use model::{RankingBatcher, RankingModel, RankingOutput, TrainingBatch};
+pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};
 pub use schedule::ScheduleConfig;
+
+pub use crate::metric::{RankingInput, RankingMetric, RankingOutput};
 
 use config::NAME;
 

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use burn::backend::ExecutionError;
 use burn::data::dataloader::batcher::Batcher;
 use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
-use burn::train::metric::{Adaptor, ItemLazy, LossInput};
 use burn::train::{InferenceStep, TrainOutput, TrainStep};
 
-use super::metric::RankingInput;
 use crate::data::{Dataset, RankingBatch};
 use crate::loss::RankingLoss;
+use crate::metric::{RankingInput, RankingOutput};
 use crate::scorer::Scorer;
 use crate::seed::seed_for;
 
@@ -83,34 +81,6 @@ impl Batcher<usize, TrainingBatch> for RankingBatcher {
     fn batch(&self, queries: Vec<usize>, device: &Device) -> TrainingBatch {
         let seed = seed_for(self.seed, "dropout", queries.first().copied().unwrap_or(0) as u64);
         TrainingBatch { batch: RankingBatch::assemble(&self.data, &queries, device), seed }
-    }
-}
-
-/// What a pass over a batch gives to metrics.
-#[derive(Debug, Clone)]
-pub struct RankingOutput {
-    /// Losses, `[queries]`.
-    pub losses: Tensor<1>,
-    /// What measures are computed from.
-    pub ranked: RankingInput,
-}
-
-impl ItemLazy for RankingOutput {
-    fn sync(self) -> Result<Self, ExecutionError> {
-        self.losses.device().flush()?;
-        Ok(Self { losses: self.losses.without_autodiff(), ranked: self.ranked.without_autodiff() })
-    }
-}
-
-impl Adaptor<LossInput> for RankingOutput {
-    fn adapt(&self) -> LossInput {
-        LossInput::new(self.losses.clone())
-    }
-}
-
-impl Adaptor<RankingInput> for RankingOutput {
-    fn adapt(&self) -> RankingInput {
-        self.ranked.clone()
     }
 }
 

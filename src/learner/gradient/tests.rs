@@ -9,13 +9,13 @@ use burn::train::metric::MetricDefinition;
 use burn::train::renderer::{
     EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
 };
-use serde_json::json;
 
 use super::config::{Gradient, GradientConfig};
 use super::dashboard::{Dashboard, Shown};
 use super::log;
 use super::session::Session;
 use crate::data::{Dataset, Normaliser, NormaliserKind, SynthConfig};
+use crate::json::json;
 use crate::learner::entry::{Learner, LearnerConfig, Parts};
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
 use crate::learner::shared::judge::{Judge, counted, mean};
@@ -47,9 +47,13 @@ fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn Progress) -> FitCo
     }
 }
 
-fn learner(config: serde_json::Value, scorer: serde_json::Value, loss: &str) -> Gradient {
-    Gradient::new(serde_json::from_value(config).unwrap(), serde_json::from_value(scorer).unwrap(), LossSpec::new(loss))
-        .unwrap()
+fn learner(config: crate::json::Value, scorer: crate::json::Value, loss: &str) -> Gradient {
+    Gradient::new(
+        crate::json::from_value(config).unwrap(),
+        crate::json::from_value(scorer).unwrap(),
+        LossSpec::new(loss),
+    )
+    .unwrap()
 }
 
 /// Dropout, batch statistics, momentum, a schedule and a plateau: everything that has a state.
@@ -147,7 +151,7 @@ fn the_log_of_a_resumed_fit_is_its_history() {
 
 /// A loss with Gumbel noise, and steps so short that nothing but the noise changes.
 fn noisy(epochs: usize) -> Gradient {
-    let config: GradientConfig = serde_json::from_value(json!({
+    let config: GradientConfig = crate::json::from_value(json!({
         "epochs": epochs, "batch_queries": 12, "batch_cells": 200, "learning_rate": 1e-30, "optimizer": {"kind": "sgd"}
     }))
     .unwrap();
@@ -234,7 +238,7 @@ fn annealing_sets_the_parameter_of_each_epoch() {
     assert_eq!(fitted.history[0].figures[1].0, "alpha");
     assert!(alphas.iter().zip([1.0, 10.0, 100.0]).all(|(a, e)| (a - e).abs() < 1e-9), "{alphas:?}");
     let wrong: GradientConfig =
-        serde_json::from_value(json!({"anneal": {"kind": "linear", "from": 1.0, "to": 2.0}})).unwrap();
+        crate::json::from_value(json!({"anneal": {"kind": "linear", "from": 1.0, "to": 2.0}})).unwrap();
     let error = Gradient::new(wrong, ScorerConfig::default(), LossSpec::new("list_net")).unwrap_err();
     assert!(error.to_string().contains("`list_net`, which has no temperature"), "{error}");
 }

@@ -113,6 +113,7 @@ impl ExportError {
     }
 }
 
+#[cfg_attr(docsrs, doc(cfg(feature = "export")))]
 impl Ranker {
     /// The bytes of this ranker in another system's format; the same for the same ranker.
     ///
@@ -144,7 +145,7 @@ pub(super) mod testing {
     pub fn ranker(kind: NormaliserKind, model: Model, data: &Dataset) -> Ranker {
         let metadata = Metadata {
             feature_names: None,
-            config: serde_json::json!({}),
+            config: crate::json::json!({}),
             convention: Convention::default(),
             measures: BTreeMap::new(),
             data_hash: data.data_hash(),

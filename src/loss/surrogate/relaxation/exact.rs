@@ -5,9 +5,10 @@ use crate::loss::lists::Lists;
 
 /// Whole ranks, without gradient.
 ///
-/// The value is the measure in which equal scores keep their order in the list. As with every loss, a list that has
-/// nothing to learn has loss 0: one minus the mean loss is *not* the mean of the measure unless every list has
-/// something to learn.
+/// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure: a list with nothing
+/// to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0, so that it would count as a perfect
+/// one, whatever it is worth in a convention. [`metric::evaluate`](crate::metric::evaluate) measures tensors in a
+/// convention.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exact;
 

@@ -1,0 +1,235 @@
+//! Exact measures of tensors, and the same as metrics of burn-train.
+//!
+//! [`evaluate`] measures a `[queries, documents]` tensor of scores and needs no feature.
+//! With the feature `train`, [`RankingMetric`] logs a measure in burn's `SupervisedTraining`.
+
+#[cfg(feature = "train")]
+mod ranking_metric;
+
+#[cfg(feature = "train")]
+#[cfg_attr(docsrs, doc(cfg(feature = "train")))]
+pub use ranking_metric::{RankingInput, RankingMetric, RankingOutput};
+
+use burn::backend::ExecutionError;
+use burn::tensor::{Bool, Tensor, TensorData, TensorReadError};
+
+use crate::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, Rankings};
+
+/// Why tensors cannot be measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetricError {
+    /// Tensors of different shapes.
+    #[error("{what} {} {found:?}, scores {scores:?}", if *what == "mask" { "is" } else { "are" })]
+    Shape {
+        /// `labels` or `mask`.
+        what: &'static str,
+        /// Its shape.
+        found: [usize; 2],
+        /// The shape of the scores.
+        scores: [usize; 2],
+    },
+    /// A device that does not give its values.
+    #[error("the tensors cannot be read: {0}")]
+    Read(#[from] TensorReadError),
+    /// Scores, labels, measures or a convention that cannot be measured.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+}
+
+/// Measures of scored lists in a convention: each query's value, and the mean over the queries that count.
+///
+/// Scores and labels are compared as `f32`, on the CPU. Tensors may live on an autodiff device.
+///
+/// # Shapes
+/// - `scores`: `[queries, documents]`; a higher score ranks first, and -inf is not retrieved.
+/// - `labels`: `[queries, documents]`, 0 or above.
+/// - `mask`: `[queries, documents]`; true for a document, false for padding. Scores and labels of padding are not read.
+///   This is the opposite of burn's `mask_pad`.
+///
+/// # Errors
+/// [`MetricError::Shape`] for tensors of different shapes; [`MetricError::Measure`] for a NaN score, a label that the
+/// convention refuses, a measure that no query counts for (the convention excludes them all), and the other errors of
+/// [`measure::evaluate`](crate::measure::evaluate()).
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use burn_rank::measure::{Convention, Measure};
+/// use burn_rank::metric;
+///
+/// let device = Device::default();
+/// // Two lists; the second has one document less.
+/// let scores = Tensor::<2>::from_floats([[0.3, 0.2, 0.1], [1.5, 0.5, 0.0]], &device);
+/// let labels = Tensor::<2>::from_floats([[0.0, 2.0, 1.0], [1.0, 0.0, 0.0]], &device);
+/// let mask = Tensor::<2, burn::tensor::Bool>::from_data([[true, true, true], [true, true, false]], &device);
+///
+/// let measures = [Measure::Ndcg(Some(10)), Measure::Ap(None)];
+/// let found = metric::evaluate(scores, labels, mask, &measures, &Convention::default())?;
+/// let (_, map) = found.means[1];
+/// assert!((map - ((1.0 / 2.0 + 2.0 / 3.0) / 2.0 + 1.0) / 2.0).abs() < 1e-12);
+/// assert_eq!(found.per_query[0][1], Some(1.0)); // NDCG@10 of the second list
+/// # Ok::<(), burn_rank::metric::MetricError>(())
+/// ```
+pub fn evaluate(
+    scores: Tensor<2>,
+    labels: Tensor<2>,
+    mask: Tensor<2, Bool>,
+    measures: &[Measure],
+    convention: &Convention,
+) -> Result<Evaluation, MetricError> {
+    let evaluator = Evaluator::new(measures, convention)?;
+    let lists = FlatLists::read(scores, labels, mask)?;
+    Ok(evaluator.evaluate(&lists.rankings())?)
+}
+
+/// The documents of padded lists, one after the other, without the padding.
+struct FlatLists {
+    scores: Vec<f32>,
+    labels: Vec<f32>,
+    offsets: Vec<usize>,
+}
+
+impl FlatLists {
+    fn read(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Result<Self, MetricError> {
+        let shape = scores.dims();
+        for (what, found) in [("labels", labels.dims()), ("mask", mask.dims())] {
+            if found != shape {
+                return Err(MetricError::Shape { what, found, scores: shape });
+            }
+        }
+        let read = |data: Result<TensorData, ExecutionError>| data.map_err(TensorReadError::from);
+        let scores = read(scores.try_into_data())?;
+        let (labels, mask) = (read(labels.try_into_data())?, read(mask.try_into_data())?);
+        let mut lists = Self { scores: Vec::new(), labels: Vec::new(), offsets: vec![0] };
+        let mut places = scores.iter::<f32>().zip(labels.iter::<f32>()).zip(mask.iter::<bool>());
+        for _ in 0..shape[0] {
+            for ((score, label), is_document) in places.by_ref().take(shape[1]) {
+                if is_document {
+                    lists.scores.push(score);
+                    lists.labels.push(label);
+                }
+            }
+            lists.offsets.push(lists.scores.len());
+        }
+        Ok(lists)
+    }
+
+    fn rankings(&self) -> Rankings<'_> {
+        Rankings { scores: &self.scores, labels: &self.labels, offsets: &self.offsets, document_ids: &[] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::Device;
+
+    /// Three queries: relevant document second of two, first of three, and none.
+    pub(super) fn lists() -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
+        let device = Device::flex();
+        (
+            Tensor::from_data([[0.2, 0.1, f32::NAN], [3.0, 1.0, 2.0], [0.0, 1.0, 2.0]], &device),
+            Tensor::from_data([[0.0, 1.0, 9.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], &device),
+            Tensor::from_data([[true, true, false], [true, true, true], [true, true, true]], &device),
+        )
+    }
+
+    fn convention(name: &str) -> Convention {
+        Convention::preset(name).unwrap()
+    }
+
+    #[test]
+    fn tensors_have_the_measures_of_their_lists_in_every_convention() {
+        let rankings = Rankings {
+            scores: &[0.2, 0.1, 3.0, 1.0, 2.0, 0.0, 1.0, 2.0],
+            labels: &[0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            offsets: &[0, 2, 5, 8],
+            document_ids: &[],
+        };
+        let measures = [Measure::Ndcg(Some(10)), Measure::Ap(None), Measure::Precision(Some(1))];
+        for preset in ["standard", "letor", "sklearn", "lightgbm", "xgboost", "rax", "tfranking"] {
+            let (scores, labels, mask) = lists();
+            let found = evaluate(scores, labels, mask, &measures, &convention(preset)).unwrap();
+            let expected = crate::measure::evaluate(&rankings, &measures, &convention(preset)).unwrap();
+            assert_eq!(found, expected, "{preset}");
+            assert_eq!((found.queries, found.empty_queries), (3, 1));
+        }
+    }
+
+    #[test]
+    fn a_query_with_nothing_to_find_counts_as_the_convention_says() {
+        let ndcg = |preset| {
+            let (scores, labels, mask) = lists();
+            evaluate(scores, labels, mask, &[Measure::Ndcg(Some(10))], &convention(preset)).unwrap()
+        };
+        let first = 1.0 / 3f64.log2();
+        let standard = ndcg("standard");
+        assert!((standard.means[0].1 - (first + 1.0) / 2.0).abs() < 1e-12);
+        assert_eq!(standard.per_query[0][2], None);
+        assert_eq!(ndcg("lightgbm").per_query[0][2], Some(1.0));
+        assert_eq!(ndcg("rax").per_query[0][2], Some(0.0));
+    }
+
+    /// What `1 - loss` of the exact family prints as a measure, and what the measure is.
+    #[test]
+    fn one_minus_an_exact_loss_counts_a_list_with_nothing_to_learn_as_perfect() {
+        use crate::loss::{Family, Ndcg, RankingLoss, Reduction, Surrogate};
+        let (scores, labels, mask) = lists();
+        let scores = scores.mask_fill(mask.clone().bool_not(), 0.0);
+        let exact = Surrogate::new(Ndcg::default(), Family::Exact).unwrap();
+        let loss = exact.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean);
+        let from_loss = 1.0 - f64::from(loss.into_scalar::<f32>());
+        let first = 1.0 / 3f64.log2();
+        assert!((from_loss - (first + 1.0 + 1.0) / 3.0).abs() < 1e-6, "{from_loss}");
+        let measured = evaluate(scores, labels, mask, &[Measure::Ndcg(None)], &convention("standard")).unwrap();
+        assert!((measured.means[0].1 - (first + 1.0) / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn autodiff_and_f64_tensors_are_measured_as_any_other() {
+        let (scores, labels, mask) = lists();
+        let plain = evaluate(scores.clone(), labels.clone(), mask.clone(), &[Measure::Ap(None)], &convention("letor"));
+        let graph = evaluate(
+            scores.clone().autodiff().require_grad(),
+            labels.clone(),
+            mask.clone(),
+            &[Measure::Ap(None)],
+            &convention("letor"),
+        );
+        let wide =
+            evaluate(scores.cast(burn::tensor::DType::F64), labels, mask, &[Measure::Ap(None)], &convention("letor"));
+        let plain = plain.unwrap();
+        assert_eq!(graph.unwrap(), plain);
+        assert_eq!(wide.unwrap(), plain);
+    }
+
+    #[test]
+    fn tensors_of_different_shapes_are_refused_with_both_shapes() {
+        let (scores, labels, mask) = lists();
+        let refused = |labels: Tensor<2>, mask: Tensor<2, Bool>| {
+            let found = evaluate(scores.clone(), labels, mask, &[Measure::Ap(None)], &Convention::default());
+            found.unwrap_err().to_string()
+        };
+        let one = labels.clone().slice([0..1]);
+        assert_eq!(refused(one, mask.clone()), "labels are [1, 3], scores [3, 3]");
+        let narrow = mask.slice([0..3, 0..1]);
+        assert_eq!(refused(labels, narrow), "mask is [3, 1], scores [3, 3]");
+    }
+
+    #[test]
+    fn what_has_no_measure_is_an_error() {
+        let device = Device::flex();
+        let all = |values: Vec<f32>| Tensor::<2>::from_data(TensorData::new(values, [1, 2]), &device);
+        let mask = || all(vec![1.0, 1.0]).greater_elem(0.0);
+        let message = |scores, labels| {
+            let found = evaluate(scores, labels, mask(), &[Measure::Wta], &Convention::default());
+            found.unwrap_err().to_string()
+        };
+        assert!(message(all(vec![f32::NAN, 0.0]), all(vec![0.0, 1.0])).starts_with("document 1 of query 1"));
+        let nothing = message(all(vec![1.0, 0.0]), all(vec![0.0, 0.0]));
+        assert!(nothing.starts_with("wta has no mean"), "{nothing}");
+        let none = Tensor::<2>::zeros([0, 2], &device);
+        let found = evaluate(none.clone(), none.clone(), none.equal_elem(1.0), &[Measure::Wta], &Convention::default());
+        assert!(found.unwrap_err().to_string().contains("wta has no mean"));
+    }
+}

@@ -1,0 +1,297 @@
+//! NDCG, MAP, MRR and every other measure as burn-train metrics.
+//!
+//! Any model whose output has an `Adaptor<RankingInput>` can log them:
+//!
+//! ```
+//! use burn_rank::metric::{RankingInput, RankingMetric};
+//! use burn::tensor::Tensor;
+//! use burn::train::metric::Adaptor;
+//!
+//! struct Output { scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, burn::tensor::Bool> }
+//!
+//! impl Adaptor<RankingInput> for Output {
+//!     fn adapt(&self) -> RankingInput {
+//!         let Output { scores, labels, mask } = self;
+//!         RankingInput::Lists { scores: scores.clone(), labels: labels.clone(), mask: mask.clone() }
+//!     }
+//! }
+//!
+//! let metrics = (RankingMetric::ndcg(Some(10)), RankingMetric::map(), RankingMetric::mrr());
+//! // SupervisedTraining::new(..).metrics(metrics)
+//! ```
+
+use std::sync::Arc;
+
+use burn::backend::ExecutionError;
+use burn::tensor::{Bool, Tensor, TensorReadError};
+use burn::train::metric::state::{FormatOptions, NumericMetricState};
+use burn::train::metric::{
+    Adaptor, ItemLazy, LossInput, Metric, MetricAttributes, MetricMetadata, Numeric, NumericAttributes, NumericEntry,
+    SerializedEntry,
+};
+
+use super::{FlatLists, MetricError};
+use crate::measure::{Convention, Evaluator, Measure, MeasureError};
+
+/// What a [`RankingMetric`] is computed from.
+#[derive(Debug, Clone)]
+// One value a batch: boxing the tensors would cost readers more than it saves.
+#[allow(clippy::large_enum_variant)]
+pub enum RankingInput {
+    /// Scored lists, `[queries, documents]` each; `mask` is true for a document.
+    Lists {
+        /// Scores.
+        scores: Tensor<2>,
+        /// Labels.
+        labels: Tensor<2>,
+        /// True for a document, false for padding.
+        mask: Tensor<2, Bool>,
+    },
+    /// Values of queries that were measured before.
+    Values(Vec<f64>),
+}
+
+impl RankingInput {
+    /// The same values, off the autodiff graph.
+    fn without_autodiff(self) -> Self {
+        match self {
+            Self::Lists { scores, labels, mask } => Self::Lists {
+                scores: scores.without_autodiff(),
+                labels: labels.without_autodiff(),
+                mask: mask.without_autodiff(),
+            },
+            values => values,
+        }
+    }
+}
+
+/// What a pass over a batch gives to metrics.
+#[derive(Debug, Clone)]
+pub struct RankingOutput {
+    /// Losses, `[queries]`.
+    pub losses: Tensor<1>,
+    /// What measures are computed from.
+    pub ranked: RankingInput,
+}
+
+impl ItemLazy for RankingOutput {
+    fn sync(self) -> Result<Self, ExecutionError> {
+        self.losses.device().flush()?;
+        Ok(Self { losses: self.losses.without_autodiff(), ranked: self.ranked.without_autodiff() })
+    }
+}
+
+impl Adaptor<LossInput> for RankingOutput {
+    fn adapt(&self) -> LossInput {
+        LossInput::new(self.losses.clone())
+    }
+}
+
+impl Adaptor<RankingInput> for RankingOutput {
+    fn adapt(&self) -> RankingInput {
+        self.ranked.clone()
+    }
+}
+
+/// A measure, averaged over the queries of an epoch, as a burn-train metric.
+///
+/// Queries that the convention leaves out do not count. A batch in which no query counts has no value: its entry is
+/// burn's "not available", which burn does not log. A batch that cannot be measured (a score that is NaN, a label that
+/// the measure has no gain for, tensors of different shapes) has the value NaN, and so has its epoch; the first such
+/// batch of an epoch is explained in the log.
+#[derive(Clone)]
+pub struct RankingMetric {
+    name: Arc<String>,
+    evaluator: Evaluator,
+    state: NumericMetricState,
+    last: LastBatch,
+    explained: bool,
+}
+
+/// What the last batch came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastBatch {
+    /// Some of its queries count, or it could not be measured.
+    HasValue,
+    /// None of its queries counts, or there was none yet.
+    NoValue,
+}
+
+impl RankingMetric {
+    /// A measure in a convention.
+    ///
+    /// # Errors
+    /// A convention that contradicts itself.
+    pub fn new(measure: Measure, convention: &Convention) -> Result<Self, MeasureError> {
+        let name = Arc::new(format!("{measure} ({})", convention.name));
+        let evaluator = Evaluator::new(&[measure], convention)?;
+        Ok(Self { name, evaluator, state: NumericMetricState::new(), last: LastBatch::NoValue, explained: false })
+    }
+
+    fn standard(measure: Measure) -> Self {
+        Self::new(measure, &Convention::default()).expect("the default convention is valid")
+    }
+
+    /// NDCG over the first `k` documents, in the default convention.
+    pub fn ndcg(k: Option<usize>) -> Self {
+        Self::standard(Measure::Ndcg(k))
+    }
+
+    /// Mean average precision, in the default convention.
+    pub fn map() -> Self {
+        Self::standard(Measure::Ap(None))
+    }
+
+    /// Mean reciprocal rank of the first relevant document, in the default convention.
+    pub fn mrr() -> Self {
+        Self::standard(Measure::ReciprocalRank(None))
+    }
+
+    /// Values of the queries that count; NaN where the batch cannot be measured.
+    fn values(&mut self, input: &RankingInput) -> Result<Vec<f64>, TensorReadError> {
+        let lists = match input {
+            RankingInput::Values(values) => return Ok(values.clone()),
+            RankingInput::Lists { scores, labels, mask } => {
+                FlatLists::read(scores.clone(), labels.clone(), mask.clone())
+            }
+        };
+        let measured = lists.and_then(|lists| Ok(self.evaluator.first_measure(&lists.rankings())?));
+        match measured {
+            Ok(values) => Ok(values.into_iter().flatten().collect()),
+            Err(MetricError::Read(error)) => Err(error),
+            Err(refused) => {
+                if !self.explained {
+                    log::warn!("{} is NaN: {refused}", self.name);
+                    self.explained = true;
+                }
+                Ok(vec![f64::NAN])
+            }
+        }
+    }
+}
+
+impl Metric for RankingMetric {
+    type Input = RankingInput;
+
+    fn name(&self) -> Arc<String> {
+        self.name.clone()
+    }
+
+    fn attributes(&self) -> MetricAttributes {
+        NumericAttributes { unit: None, higher_is_better: true }.into()
+    }
+
+    fn update(&mut self, item: &RankingInput, _: &MetricMetadata) -> Result<SerializedEntry, TensorReadError> {
+        let values = self.values(item)?;
+        if values.is_empty() {
+            // The state still holds the batch before, whose entry would be logged a second time.
+            self.last = LastBatch::NoValue;
+            return Ok(SerializedEntry::not_available(None));
+        }
+        self.last = LastBatch::HasValue;
+        self.state.update(values.iter().sum::<f64>() / values.len() as f64, values.len());
+        Ok(self.state.compute_update(FormatOptions::new(self.name()).precision(4)))
+    }
+
+    fn compute(&mut self) -> Result<SerializedEntry, TensorReadError> {
+        Ok(self.state.compute_final(FormatOptions::new(self.name()).precision(4)))
+    }
+
+    fn clear(&mut self) {
+        self.state.reset();
+        self.last = LastBatch::NoValue;
+        self.explained = false;
+    }
+}
+
+impl Numeric for RankingMetric {
+    fn value(&self) -> Option<NumericEntry> {
+        (self.last == LastBatch::HasValue).then(|| self.state.current_value())
+    }
+
+    fn running_value(&self) -> Option<NumericEntry> {
+        let running = self.state.running_value();
+        matches!(running, NumericEntry::Aggregated { count: 1.., .. }).then_some(running)
+    }
+
+    fn final_value(&self) -> NumericEntry {
+        self.state.final_value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::data::dataloader::Progress;
+
+    fn metadata() -> MetricMetadata {
+        MetricMetadata { progress: Progress::new(1, 1, None), iteration: Some(1), lr: None }
+    }
+
+    fn lists() -> RankingInput {
+        let (scores, labels, mask) = super::super::tests::lists();
+        RankingInput::Lists { scores, labels, mask }
+    }
+
+    /// One list without a relevant document.
+    fn nothing_to_find() -> RankingInput {
+        let RankingInput::Lists { scores, labels, mask } = lists() else { unreachable!("lists are lists") };
+        let third = |tensor: Tensor<2>| tensor.slice([2..3]);
+        RankingInput::Lists { scores: third(scores), labels: third(labels), mask: mask.slice([2..3]) }
+    }
+
+    #[test]
+    fn an_epoch_is_the_mean_over_the_queries_that_count() {
+        for (mut metric, first) in [
+            (RankingMetric::map(), 0.5),
+            (RankingMetric::mrr(), 0.5),
+            (RankingMetric::ndcg(Some(10)), 1.0 / 3f64.log2()),
+        ] {
+            metric.update(&lists(), &metadata()).unwrap();
+            assert!((metric.value().unwrap().current() - (first + 1.0) / 2.0).abs() < 1e-9);
+            metric.update(&RankingInput::Values(vec![0.0; 2]), &metadata()).unwrap();
+            metric.compute().unwrap();
+            assert!((metric.final_value().current() - (first + 1.0) / 4.0).abs() < 1e-9);
+            metric.clear();
+            metric.update(&RankingInput::Values(vec![0.25]), &metadata()).unwrap();
+            assert_eq!(metric.running_value().unwrap().current(), 0.25);
+        }
+    }
+
+    #[test]
+    fn a_batch_in_which_no_query_counts_does_not_repeat_the_line_before() {
+        let mut metric = RankingMetric::map();
+        let entry = metric.update(&nothing_to_find(), &metadata()).unwrap();
+        assert!(entry.is_not_available(), "{}", entry.serialized);
+        assert!(metric.value().is_none() && metric.running_value().is_none());
+        let entry = metric.update(&lists(), &metadata()).unwrap();
+        assert_eq!(entry.serialized, "0.75,2");
+        let entry = metric.update(&nothing_to_find(), &metadata()).unwrap();
+        assert!(entry.is_not_available(), "{}", entry.serialized);
+        assert!(metric.value().is_none());
+        assert_eq!(metric.running_value().unwrap().current(), 0.75);
+        assert_eq!(metric.compute().unwrap().serialized, "0.75,final");
+        assert_eq!(metric.final_value().current(), 0.75);
+    }
+
+    #[test]
+    fn a_batch_that_cannot_be_measured_is_nan() {
+        let RankingInput::Lists { scores, labels, mask } = lists() else { unreachable!("lists are lists") };
+        let narrow = RankingInput::Lists { scores: scores.clone(), labels: labels.clone().slice([0..1]), mask };
+        let padded = RankingInput::Lists { mask: labels.clone().greater_equal_elem(0.0), scores, labels };
+        for refused in [narrow, padded] {
+            let mut metric = RankingMetric::map();
+            metric.update(&lists(), &metadata()).unwrap();
+            metric.update(&refused, &metadata()).unwrap();
+            assert!(metric.value().unwrap().current().is_nan());
+            assert!(metric.final_value().current().is_nan());
+        }
+    }
+
+    #[test]
+    fn names_say_measure_and_convention() {
+        assert_eq!(*RankingMetric::ndcg(Some(10)).name(), "ndcg@10 (standard)");
+        let MetricAttributes::Numeric(attributes) = RankingMetric::map().attributes() else { panic!("not numeric") };
+        assert!(attributes.higher_is_better);
+    }
+}

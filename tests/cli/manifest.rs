@@ -1,0 +1,131 @@
+//! Cargo.toml against the sources: no dependency that nothing uses, nothing that leaks into another program's build.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+/// Dependencies that no source names, and why they are there all the same.
+const UNNAMED: &[(&str, &str)] = &[("argmin-math", "its feature `vec` lets argmin compute with vectors")];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn manifest() -> Table {
+    fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap()
+}
+
+fn sources(folders: &[&str]) -> Vec<String> {
+    fn collect(folder: PathBuf, texts: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(path, texts);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                texts.push(fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let mut texts = Vec::new();
+    folders.iter().for_each(|folder| collect(root().join(folder), &mut texts));
+    texts
+}
+
+/// Whether code, not a comment, has a path that starts with the crate.
+fn names(text: &str, dependency: &str) -> bool {
+    let path = format!("{}::", dependency.replace('-', "_"));
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).any(|line| {
+        line.match_indices(&path).any(|(at, _)| {
+            !line[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == ':')
+        })
+    })
+}
+
+fn unused(dependencies: &Table, texts: &[String]) -> Vec<String> {
+    let is_unused = |name: &&String| !texts.iter().any(|text| names(text, name));
+    dependencies.keys().filter(is_unused).cloned().collect()
+}
+
+#[test]
+fn a_crate_is_named_by_code_alone() {
+    assert!(names("use anyhow::Error;", "anyhow"));
+    assert!(names("    let e: serde_json::Error;", "serde-json"));
+    assert!(!names("// use anyhow::Error;", "anyhow"));
+    assert!(!names("use crate::anyhow::Error;", "anyhow"));
+    assert!(!names("use myanyhow::Error;", "anyhow"));
+}
+
+#[test]
+fn every_dependency_is_used() {
+    let manifest = manifest();
+    let library = sources(&["src"]);
+    let mut found = unused(manifest["dependencies"].as_table().unwrap(), &library);
+    found.sort();
+    let unnamed: Vec<&str> = UNNAMED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(found, unnamed, "dependencies that no source names, beside those with a reason");
+    let everything = sources(&["src", "tests", "examples", "benches"]);
+    let found = unused(manifest["dev-dependencies"].as_table().unwrap(), &everything);
+    assert!(found.is_empty(), "development dependencies that nothing uses: {found:?}");
+}
+
+#[test]
+fn every_optional_dependency_comes_with_a_feature() {
+    let manifest = manifest();
+    let features = manifest["features"].as_table().unwrap();
+    let enabled: Vec<&str> =
+        features.values().flat_map(|parts| parts.as_array().unwrap()).filter_map(Value::as_str).collect();
+    for (name, dependency) in manifest["dependencies"].as_table().unwrap() {
+        if dependency.get("optional").and_then(Value::as_bool) == Some(true) {
+            assert!(enabled.contains(&format!("dep:{name}").as_str()), "no feature has dep:{name}");
+        }
+    }
+}
+
+#[test]
+fn nothing_leaks_into_the_build_of_another_program() {
+    let manifest = manifest();
+    let always = |name: &str| -> Vec<String> {
+        let features = manifest["dependencies"][name].get("features");
+        features
+            .into_iter()
+            .flat_map(|list| list.as_array().unwrap())
+            .map(|f| f.as_str().unwrap().to_string())
+            .collect()
+    };
+    assert_eq!(always("burn"), ["std", "autodiff", "extension"]);
+    // It may change how exactly another program reads numbers, never the order of its keys.
+    assert_eq!(always("serde_json"), ["float_roundtrip"]);
+    for (name, parts) in manifest["features"].as_table().unwrap() {
+        let parts = parts.as_array().unwrap();
+        let has = |part: &str| parts.iter().any(|found| found.as_str() == Some(part));
+        assert_eq!(has("burn/tui"), name == "cli", "burn's dashboard belongs to the command alone: {name}");
+    }
+    assert_eq!(manifest["features"]["train"], Value::try_from(["burn/train"]).unwrap());
+}
+
+#[test]
+fn rankers_name_the_burn_that_this_crate_is_locked_to() {
+    let lock: Table = fs::read_to_string(root().join("Cargo.lock")).unwrap().parse().unwrap();
+    let packages = lock["package"].as_array().unwrap();
+    let burn = packages.iter().find(|package| package["name"].as_str() == Some("burn")).unwrap();
+    let recorded = burn_rank::ranker::Versions::current().burn;
+    assert_eq!(burn["version"].as_str(), Some(recorded.as_str()));
+    assert_eq!(manifest()["dependencies"]["burn"]["version"].as_str(), Some(recorded.as_str()), "the oldest allowed");
+}
+
+#[test]
+fn the_dependencies_in_the_readme_are_those_of_the_manifest() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let block = readme.split("```toml\n").find(|block| block.starts_with("[dependencies]")).unwrap();
+    let given: Table = block.split("```").next().unwrap().parse().unwrap();
+    let manifest = manifest();
+    assert_eq!(given["dependencies"]["burn"]["version"], manifest["dependencies"]["burn"]["version"]);
+    let features = manifest["features"].as_table().unwrap();
+    for feature in given["dependencies"]["burn-rank"]["features"].as_array().unwrap() {
+        assert!(features.contains_key(feature.as_str().unwrap()), "no feature {feature}");
+    }
+    for feature in features.keys().filter(|feature| !feature.starts_with('_') && *feature != "default") {
+        assert!(readme.contains(&format!("`{feature}`")), "README.md does not name the feature {feature}");
+    }
+}
