@@ -1,8 +1,7 @@
 //! `burn-rank completions` and `burn-rank man`: made from the definitions that `--help` prints.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
@@ -10,7 +9,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use super::{Cli, EXIT_CODES, Failure};
-use crate::atomic_file;
+use crate::experiment::{Entry, OutputFolder, Purpose};
 use crate::text::{did_you_mean, nearest};
 
 const NAME: &str = "burn-rank";
@@ -25,7 +24,7 @@ Where shells look for the script:
 
 const WHERE_PAGES_GO: &str = "\
 To read a page:     burn-rank man train > train.1; man ./train.1
-To install them:    burn-rank man --out ~/.local/share/man/man1; man burn-rank-train";
+To install them:    burn-rank man --out man; cp man/*.1 ~/.local/share/man/man1; man burn-rank-train";
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
@@ -67,10 +66,12 @@ impl ManArgs {
                 Ok(write_page(command, parent, out)?)
             }
             Some(folder) => {
-                fs::create_dir_all(folder).map_err(|error| {
-                    Failure::unwritable(format!("{}: cannot create: {error}", folder.display()), &error)
-                })?;
-                write_pages(&root, None, folder)
+                let mut pages = Vec::new();
+                pages_below(&root, None, &mut pages)?;
+                // A page has no sign of its own: only the mark of the folder says that it is ours.
+                let files: Vec<Entry> = pages.iter().map(|(name, _)| Entry::recorded(name.clone(), |_| false)).collect();
+                let folder = OutputFolder::take(folder, &Purpose::Files(&files))?;
+                pages.iter().try_for_each(|(name, page)| Ok(folder.write(name, page)?))
             }
         }
     }
@@ -98,11 +99,12 @@ fn title(command: &Command) -> &str {
     command.get_display_name().unwrap_or(NAME)
 }
 
-fn write_pages(command: &Command, parent: Option<&Command>, folder: &Path) -> Result<(), Failure> {
-    let path = folder.join(format!("{}.1", title(command)));
-    atomic_file::write_with(&path, |file| write_page(command, parent, file))
-        .map_err(|error| Failure::unwritable(format!("{}: cannot write: {error}", path.display()), &error))?;
-    command.get_subcommands().try_for_each(|child| write_pages(child, Some(command), folder))
+/// The pages of a command and of those below it, by their file names.
+fn pages_below(command: &Command, parent: Option<&Command>, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    let mut page = Vec::new();
+    write_page(command, parent, &mut page)?;
+    pages.push((format!("{}.1", title(command)), page));
+    command.get_subcommands().try_for_each(|child| pages_below(child, Some(command), pages))
 }
 
 /// A page in the order of man-pages(7). clap's help after the options is laid out by hand and stays as it is.

@@ -41,7 +41,6 @@ pub static LOSSES: &[LossEntry] = &[
     listwise::softmax_cross_entropy::ENTRY,
 ];
 
-use crate::json::{Map, Value};
 /// The entry of a name.
 ///
 /// # Errors
@@ -132,7 +131,6 @@ impl LossSpec {
     }
 }
 
-use crate::json::{Map, Value};
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

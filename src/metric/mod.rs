@@ -170,13 +170,13 @@ mod tests {
         assert_eq!(ndcg("rax").per_query[0][2], Some(0.0));
     }
 
-    /// What `1 - loss` of the exact family prints as a measure, and what the measure is.
+    /// What `1 - loss` of the exact relaxation prints as a measure, and what the measure is.
     #[test]
     fn one_minus_an_exact_loss_counts_a_list_with_nothing_to_learn_as_perfect() {
-        use crate::loss::{Family, Ndcg, RankingLoss, Reduction, Surrogate};
+        use crate::loss::{Exact, Ndcg, RankingLoss, Reduction, Surrogate};
         let (scores, labels, mask) = lists();
         let scores = scores.mask_fill(mask.clone().bool_not(), 0.0);
-        let exact = Surrogate::new(Ndcg::default(), Family::Exact).unwrap();
+        let exact = Surrogate::new(Ndcg::default(), Exact).unwrap();
         let loss = exact.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean);
         let from_loss = 1.0 - f64::from(loss.into_scalar::<f32>());
         let first = 1.0 / 3f64.log2();

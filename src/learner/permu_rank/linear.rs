@@ -142,8 +142,8 @@ impl Features {
 mod tests {
     use burn::tensor::{DType, Device, Tensor, TensorData};
 
-    use super::bounds::TypeTwoBound;
     use super::*;
+    use crate::learner::permu_rank::bounds::TypeTwoBound;
     use crate::learner::permu_rank::config::Pairs;
     use crate::learner::testing;
     use crate::measure::Convention;
