@@ -17,7 +17,7 @@ fn instruction_set() -> Result<&'static str, String> {
             is_x86_feature_detected!("avx512vl"),
         ];
         let avx2 = [is_x86_feature_detected!("avx2"), is_x86_feature_detected!("fma")];
-        return if avx512 == [true; 5] && avx2 == [true; 2] {
+        if avx512 == [true; 5] && avx2 == [true; 2] {
             Ok("avx512")
         } else if avx512.contains(&true) {
             Err("no recorded bits for a processor with a part of AVX-512".into())
@@ -27,7 +27,7 @@ fn instruction_set() -> Result<&'static str, String> {
             Ok("baseline")
         } else {
             Err("no recorded bits for a processor with one of AVX2 and FMA".into())
-        };
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     Err(format!("no recorded bits for {}", std::env::consts::ARCH))
