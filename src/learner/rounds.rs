@@ -4,7 +4,8 @@
 //! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as
 //! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
 //! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
-//! parameters, seed, selection measure with its convention, and data.
+//! parameters, seed, selection measure with its convention, and data. A second hash has the parameters of the loss with
+//! their defaults, so that the resolved configuration of a run continues it as well as the one it was started with.
 //!
 //! ```text
 //! let mut rounds = Rounds::start("name", &params, train, validation, Some(limit), context, State::default)?;
@@ -17,16 +18,19 @@
 //! rounds.finish(stop, |state, best_round| model)
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{FitContext, Fitted, LearnerError, Round, StopReason};
 use crate::atomic_file;
 use crate::data::Dataset;
+use crate::loss::registry;
 use crate::ranker::Model;
 use crate::text::{beginning, hexadecimal};
 
@@ -41,6 +45,9 @@ struct Saved<H, S> {
     fit: String,
     best_round: usize,
     stop: Option<StopReason>,
+    /// Absent in states of version 0.1.0.
+    #[serde(default)]
+    complete_fit: String,
     history: H,
     state: S,
 }
@@ -49,7 +56,7 @@ struct Saved<H, S> {
 pub(crate) struct Rounds<'a, S> {
     context: &'a FitContext<'a>,
     path: Option<PathBuf>,
-    fit: String,
+    fit: FitHash,
     limit: Option<usize>,
     history: Vec<Round>,
     best_round: usize,
@@ -72,7 +79,7 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
         initial: impl FnOnce() -> S,
     ) -> Result<Self, LearnerError> {
         let path = context.directory.map(|directory| directory.join(STATE_FILE));
-        let fit = fit_hash(learner, params, context, train, validation);
+        let fit = FitHash::of(learner, params, context, train, validation);
         let saved = match &path {
             Some(path) if context.resume && path.exists() => Some(read::<S>(path, &fit)?),
             _ => None,
@@ -155,9 +162,10 @@ impl<'a, S: Serialize + DeserializeOwned> Rounds<'a, S> {
         let start = Instant::now();
         if let Some(path) = &self.path {
             let saved = Saved {
-                fit: self.fit.clone(),
+                fit: self.fit.given.clone(),
                 best_round: self.best_round,
                 stop: self.stopped,
+                complete_fit: self.fit.complete.clone(),
                 history: &self.history,
                 state: &self.state,
             };
@@ -201,14 +209,16 @@ fn state_error(path: &Path, reason: impl ToString) -> LearnerError {
     LearnerError::State { path: path.to_owned(), reason: reason.to_string() }
 }
 
-fn read<S: DeserializeOwned>(path: &Path, fit: &str) -> Result<Saved<Vec<Round>, S>, LearnerError> {
+fn read<S: DeserializeOwned>(path: &Path, fit: &FitHash) -> Result<Saved<Vec<Round>, S>, LearnerError> {
     let bytes = std::fs::read(path).map_err(|error| state_error(path, error))?;
     #[derive(Deserialize)]
     struct Head {
         fit: String,
+        #[serde(default)]
+        complete_fit: String,
     }
     let head: Head = serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))?;
-    if head.fit != fit {
+    if head.fit != fit.given && head.complete_fit != fit.complete {
         let reason = "state of another fit (other learner, parameters, seed, selection measure or data): \
                       choose another directory, or do not resume";
         return Err(state_error(path, reason));
@@ -216,30 +226,63 @@ fn read<S: DeserializeOwned>(path: &Path, fit: &str) -> Result<Saved<Vec<Round>,
     serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))
 }
 
-fn fit_hash(
-    learner: &str,
-    params: &impl Serialize,
-    context: &FitContext,
-    train: &Dataset,
-    validation: Option<&Dataset>,
-) -> String {
-    let mut hash = Sha256::new();
-    hash.update(learner);
-    hash.update(serde_json::to_vec(params).unwrap_or_default());
-    hash.update(context.seed.to_le_bytes());
-    // The measure that selects is also what some learners fit.
-    hash.update(context.selection.measure.to_string());
-    hash.update(serde_json::to_vec(&context.selection.convention).unwrap_or_default());
-    for data in [Some(train), validation].into_iter().flatten() {
-        hash.update(data.data_hash());
+/// What a fit is known by.
+struct FitHash {
+    /// With the parameters of the loss as they were given.
+    given: String,
+    /// With all of them.
+    complete: String,
+}
+
+impl FitHash {
+    fn of(
+        learner: &str,
+        params: &impl Serialize,
+        context: &FitContext,
+        train: &Dataset,
+        validation: Option<&Dataset>,
+    ) -> Self {
+        let data: Vec<String> = [Some(train), validation].into_iter().flatten().map(Dataset::data_hash).collect();
+        let of = |params: &[u8]| {
+            let mut hash = Sha256::new();
+            hash.update(learner);
+            hash.update(params);
+            hash.update(context.seed.to_le_bytes());
+            // The measure that selects is also what some learners fit.
+            hash.update(context.selection.measure.to_string());
+            hash.update(serde_json::to_vec(&context.selection.convention).unwrap_or_default());
+            data.iter().for_each(|data| hash.update(data));
+            hexadecimal(&hash.finalize())
+        };
+        let mut complete = serde_json::to_value(params).unwrap_or_default();
+        complete_losses(&mut complete);
+        Self {
+            given: of(&serde_json::to_vec(params).unwrap_or_default()),
+            complete: of(complete.to_string().as_bytes()),
+        }
     }
-    hexadecimal(&hash.finalize())
+}
+
+/// Gives every loss in the parameters of a learner all its parameters, by name.
+fn complete_losses(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(complete_losses),
+        Value::Object(table) => {
+            let entry = table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok());
+            let Some(entry) = entry else { return table.values_mut().for_each(complete_losses) };
+            let mut all: BTreeMap<String, Value> = (entry.defaults)().into_iter().collect();
+            all.extend(std::mem::take(table));
+            table.extend(all);
+        }
+        _ => {}
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::learner::testing;
+    use crate::loss::LossSpec;
     use crate::scorer::{LinearScorer, Scorer};
 
     fn round(number: usize, validation: f64) -> Round {
@@ -288,6 +331,31 @@ mod tests {
         assert_eq!(again.history(), [round(1, 1.0 / 3.0)]);
         let other = Rounds::start("test", &2, &data, None, None, &context, Vec::<f64>::new);
         assert!(other.err().unwrap().to_string().contains("state of another fit"));
+    }
+
+    #[test]
+    fn a_state_is_read_back_by_the_same_loss_however_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = testing::two_documents();
+        let mut context = testing::context(Some(folder.path()));
+        let brief = LossSpec::new("approx_ndcg").with("beta", 10.0);
+        let params = |loss: &LossSpec| (1.5f32, loss.clone());
+        let rounds = Rounds::start("test", &params(&brief), &data, None, Some(0), &context, Vec::<f64>::new).unwrap();
+        rounds.finish(StopReason::Completed, no_model).unwrap();
+        context.resume = true;
+        let read = |loss: &LossSpec| {
+            Rounds::start("test", &params(loss), &data, None, Some(0), &context, Vec::<f64>::new).is_ok()
+        };
+        let entry = registry::find("approx_ndcg").unwrap();
+        let complete = LossSpec { name: brief.name.clone(), params: (entry.defaults)() };
+        assert!(read(&brief) && read(&complete) && read(&LossSpec::new("approx_ndcg")));
+        assert!(!read(&brief.with("beta", 9.0)) && !read(&LossSpec::new("smooth_ndcg")));
+        // A state of version 0.1.0 knows the loss as it was given.
+        let path = folder.path().join(STATE_FILE);
+        let mut state: serde_json::Map<String, Value> = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        state.remove("complete_fit").unwrap();
+        std::fs::write(&path, serde_json::to_vec(&state).unwrap()).unwrap();
+        assert!(read(&brief) && !read(&complete));
     }
 
     #[test]
