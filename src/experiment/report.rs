@@ -281,13 +281,14 @@ pub(super) fn is_resolved(path: &Path) -> bool {
     };
     let Ok(resolved) = resolved() else { return false };
     let mut lines = resolved.lines();
-    text.lines().all(|line| lines.any(|other| other == line))
+    text.starts_with("name = ")
+        && text.lines().all(|line| lines.any(|other| other == line))
         && ALWAYS_RESOLVED.iter().all(|key| text.lines().any(|line| line.starts_with(key)))
 }
 
 /// How lines begin that are in every resolved configuration.
 const ALWAYS_RESOLVED: [&str; 7] =
-    ["name = ", "seed = ", "device = ", "normaliser = ", "[data.read]", "[learner]", "[measure"];
+    ["seed = ", "device = ", "normaliser = ", "[data.read]", "[learner]", "[measure]", "[cv]"];
 
 /// TOML has no null: what is not set is left out.
 fn remove_nulls(value: &mut Value) {

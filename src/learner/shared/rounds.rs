@@ -7,9 +7,11 @@
 //! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as
 //! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
 //! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
-//! parameters, seed, selection measure with its convention, and data.
+//! parameters, seed, selection measure with its convention, and data. A second hash has the parameters of the loss with
+//! their defaults, so that the resolved configuration of a run continues it as well as the one it was started with.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,16 +25,14 @@ use super::judge::{Judge, counted, mean};
 use super::surrogate_value::SurrogateValue;
 use crate::atomic_file;
 use crate::data::Dataset;
+use crate::json::{self, Value};
 use crate::learner::error::LearnerError;
-use crate::loss::RankingLoss;
+use crate::loss::{RankingLoss, registry};
 use crate::ranker::Model;
 use crate::text::{beginning, hexadecimal};
 
 /// Name of the state file in the directory of a fit.
 pub(crate) const STATE_FILE: &str = "state.json";
-
-/// Counts the layouts of the state: another one is the state of another fit.
-const LAYOUT: u64 = 2;
 
 /// Time of the fit for each unit of time that saving takes.
 const TIME_PER_SAVE: u32 = 50;
@@ -278,21 +278,54 @@ impl<'a> Rounds<'a> {
         run.history.push(round, improved);
         Ok(stop)
     }
+}
 
-    /// What tells this fit from others.
-    fn hash(&self, params: &impl Serialize) -> String {
-        let mut hash = Sha256::new();
-        hash.update(LAYOUT.to_le_bytes());
-        hash.update(self.learner);
-        hash.update(serde_json::to_vec(params).unwrap_or_default());
-        hash.update(self.context.seed.to_le_bytes());
-        // The measure that selects is also what some learners fit.
-        hash.update(self.context.selection.measure.to_string());
-        hash.update(serde_json::to_vec(&self.context.selection.convention).unwrap_or_default());
-        for data in [Some(self.train), self.validation].into_iter().flatten() {
-            hash.update(data.data_hash());
+/// What a fit is known by.
+struct FitHash {
+    /// With the parameters of the loss as they were given.
+    given: String,
+    /// With all of them.
+    complete: String,
+}
+
+impl FitHash {
+    fn new(rounds: &Rounds, params: &impl Serialize) -> Self {
+        let context = rounds.context;
+        let sets = [Some(rounds.train), rounds.validation];
+        let data: Vec<String> = sets.into_iter().flatten().map(Dataset::data_hash).collect();
+        let with = |params: &[u8]| {
+            let mut hash = Sha256::new();
+            hash.update(rounds.learner);
+            hash.update(params);
+            hash.update(context.seed.to_le_bytes());
+            // The measure that selects is also what some learners fit.
+            hash.update(context.selection.measure.to_string());
+            hash.update(serde_json::to_vec(&context.selection.convention).unwrap_or_default());
+            data.iter().for_each(|data| hash.update(data));
+            hexadecimal(&hash.finalize())
+        };
+        let mut complete = json::to_value(params).unwrap_or_default();
+        complete_losses(&mut complete);
+        Self {
+            given: with(&serde_json::to_vec(params).unwrap_or_default()),
+            complete: with(complete.to_string().as_bytes()),
         }
-        hexadecimal(&hash.finalize())
+    }
+}
+
+/// Gives every loss in the parameters of a learner all its parameters, by name.
+fn complete_losses(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(complete_losses),
+        Value::Object(table) => {
+            let entry = table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok());
+            let Some(entry) = entry else { return table.values_mut().for_each(complete_losses) };
+            let mut all: BTreeMap<String, Value> = BTreeMap::new();
+            all.extend((entry.defaults)());
+            all.extend(std::mem::take(table));
+            table.extend(all);
+        }
+        _ => {}
     }
 }
 
@@ -301,6 +334,9 @@ struct Saved<H, S> {
     fit: String,
     best_round: usize,
     stop: Option<StopReason>,
+    /// Absent in states of version 0.1.0.
+    #[serde(default)]
+    complete_fit: String,
     history: H,
     state: S,
 }
@@ -308,7 +344,7 @@ struct Saved<H, S> {
 /// History and state of a fit under way, and the file that they are saved in.
 struct Run<S> {
     path: Option<PathBuf>,
-    fit: String,
+    fit: FitHash,
     history: History,
     stopped: Option<StopReason>,
     state: S,
@@ -324,7 +360,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         learner: &impl Iterative<State = S>,
     ) -> Result<Self, LearnerError> {
         let path = rounds.context.directory.map(|directory| directory.join(STATE_FILE));
-        let fit = rounds.hash(params);
+        let fit = FitHash::new(rounds, params);
         let saved = match &path {
             Some(path) if rounds.context.resume && path.exists() => Some(read::<S>(path, &fit)?),
             _ => None,
@@ -349,9 +385,10 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         let start = Instant::now();
         if let Some(path) = &self.path {
             let saved = Saved {
-                fit: self.fit.clone(),
+                fit: self.fit.given.clone(),
                 best_round: self.history.best_round,
                 stop: self.stopped,
+                complete_fit: self.fit.complete.clone(),
                 history: &self.history.rounds,
                 state: &self.state,
             };
@@ -377,16 +414,18 @@ fn state_error(path: &Path, reason: impl ToString) -> LearnerError {
     LearnerError::State { path: path.to_owned(), reason: reason.to_string() }
 }
 
-fn read<S: DeserializeOwned>(path: &Path, fit: &str) -> Result<Saved<Vec<Round>, S>, LearnerError> {
+fn read<S: DeserializeOwned>(path: &Path, fit: &FitHash) -> Result<Saved<Vec<Round>, S>, LearnerError> {
     let bytes = std::fs::read(path).map_err(|error| state_error(path, error))?;
     #[derive(Deserialize)]
     struct Head {
         fit: String,
+        #[serde(default)]
+        complete_fit: String,
     }
     let head: Head = serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))?;
-    if head.fit != fit {
-        let reason = "state of another fit (other learner, parameters, seed, selection measure or data), or written by \
-                      another version: choose another directory, or do not resume";
+    if head.fit != fit.given && head.complete_fit != fit.complete {
+        let reason = "state of another fit (other learner, parameters, seed, selection measure or data): \
+                      choose another directory, or do not resume";
         return Err(state_error(path, reason));
     }
     serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))
@@ -397,6 +436,7 @@ mod tests {
     use super::*;
     use crate::learner::shared::linear;
     use crate::learner::testing;
+    use crate::loss::LossSpec;
 
     /// A learner whose rounds have given objectives; its scores order two documents wrong, but right in round 2.
     struct Counter<'a> {
@@ -514,6 +554,36 @@ mod tests {
         context.resume = true;
         let resumed = drive(&mut ends(), 0, &context).unwrap();
         assert_eq!((resumed.history.len(), resumed.stop), (1, StopReason::Converged));
+    }
+
+    #[test]
+    fn a_state_is_read_back_by_the_same_loss_however_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = testing::two_documents();
+        let mut context = testing::context(Some(folder.path()));
+        let brief = LossSpec::new("approx_ndcg").with("beta", 10.0);
+        let fit = |loss: &LossSpec, context: &FitContext| {
+            let rounds = Rounds::new("test", &data, None, context).unwrap().most(1);
+            rounds.drive(&(1.5f32, loss.clone()), &mut counter(&[1.0])).is_ok()
+        };
+        assert!(fit(&brief, &context));
+        context.resume = true;
+        let reads = |loss: &LossSpec| fit(loss, &context);
+        let entry = registry::find("approx_ndcg").unwrap();
+        let complete = LossSpec { name: brief.name.clone(), params: (entry.defaults)() };
+        assert!(reads(&brief) && reads(&complete) && reads(&LossSpec::new("approx_ndcg")));
+        assert!(!reads(&brief.with("beta", 9.0)) && !reads(&LossSpec::new("smooth_ndcg")));
+        // A state of version 0.1.0 knows the loss as it was given.
+        assert!(fit(&brief, &FitContext { resume: false, ..testing::context(Some(folder.path())) }));
+        let path = folder.path().join(STATE_FILE);
+        let mut state: json::Map = json_of(&path);
+        state.shift_remove("complete_fit").unwrap();
+        std::fs::write(&path, serde_json::to_vec(&state).unwrap()).unwrap();
+        assert!(reads(&brief) && !reads(&complete));
+    }
+
+    fn json_of(path: &Path) -> json::Map {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
     }
 
     #[test]
