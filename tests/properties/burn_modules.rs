@@ -92,7 +92,10 @@ fn a_users_module_holds_every_loss() {
     assert_eq!(model.num_params(), 3 + 1);
     let expected = values(&model, &device);
     let training = model.clone().train();
-    assert_eq!(values(&training, &device.clone().autodiff()), expected);
+    // burn's softmax rounds differently under automatic differentiation.
+    for (found, expected) in values(&training, &device.clone().autodiff()).iter().zip(&expected) {
+        assert!((found - expected).abs() <= 1e-5 * (1.0 + expected.abs()), "{found} {expected}");
+    }
     assert_eq!(values(&training.valid().fork(&device), &device), expected);
 
     // Its record holds the scorer; loading it into a model with other weights gives the first one.
