@@ -135,13 +135,15 @@ fn everything_that_can_be_trained_is_listed() {
 #[test]
 fn what_is_computed_uses_the_instructions_that_are_asked_for() {
     let bench = Bench::default();
-    let lists: String = (0..40)
-        .map(|list| format!("{{\"scores\": [0.{list}, 1.3, 2.{list}7], \"labels\": [0, 1, 2]}}\n"))
-        .collect();
+    let lists: String =
+        (0..40).map(|list| format!("{{\"scores\": [0.{list}, 1.3, 2.{list}7], \"labels\": [0, 1, 2]}}\n")).collect();
     bench.write("lists.jsonl", &lists);
     let by = |set: &str| bench.output(&["loss", "approx_ndcg", "--instructions", set, "lists.jsonl"]);
-    let fused: Vec<String> =
-        Instructions::found().into_iter().filter(|set| *set != Instructions::Baseline).map(|set| by(set.name())).collect();
+    let fused: Vec<String> = Instructions::found()
+        .into_iter()
+        .filter(|set| *set != Instructions::Baseline)
+        .map(|set| by(set.name()))
+        .collect();
     assert_eq!(by("baseline").lines().count(), 40);
     for other in &fused {
         assert_eq!(*other, fused[0]);

@@ -179,9 +179,7 @@ fn a_path_given_by_set_starts_at_the_folder_that_one_stands_in() {
         };
         [shown("train") + &shown("folds"), shown("test")].map(|text| text.replace("//", "/"))
     };
-    let [of_file, of_hand] = ["conf/", ""].map(|folder| {
-        move |name: &str| format!("[\"/{folder}{name}\"]")
-    });
+    let [of_file, of_hand] = ["conf/", ""].map(|folder| move |name: &str| format!("[\"/{folder}{name}\"]"));
     assert_eq!(trained(&[]), [of_file("train.txt"), of_file("test.txt")]);
     // What is not set stays the file's.
     assert_eq!(trained(&["data.train=[\"train.txt\"]"]), [of_hand("train.txt"), of_file("test.txt")]);
@@ -211,7 +209,11 @@ fn a_run_names_the_instructions_that_it_used() {
     let recorded = |run: &str| json(run, "run.json")["instructions"].clone();
     let named = |run: &str| fs::read_to_string(bench.path(run).join("config.toml")).unwrap().contains("instructions");
     bench.output(&["train", "small.toml", "--out", "best"]);
-    assert_eq!((recorded("best"), named("best")), (best.into(), false), "a configuration without the key stays without");
+    assert_eq!(
+        (recorded("best"), named("best")),
+        (best.into(), false),
+        "a configuration without the key stays without"
+    );
     bench.output(&["train", "small.toml", "--out", "flag", "--instructions", "baseline"]);
     assert_eq!((recorded("flag"), named("flag")), ("baseline".into(), true));
     let page = fs::read_to_string(bench.path("flag/report.html")).unwrap();
@@ -222,7 +224,12 @@ fn a_run_names_the_instructions_that_it_used() {
     let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
     assert!(report("again") == report("flag"));
     bench.write("pinned.toml", &format!("instructions = \"baseline\"\n{SMALL}"));
-    let cv = ["--set", "cv.split=3", "--set", "data.synthetic={train_queries=12,validation_queries=0,test_queries=0,features=10}"];
+    let cv = [
+        "--set",
+        "cv.split=3",
+        "--set",
+        "data.synthetic={train_queries=12,validation_queries=0,test_queries=0,features=10}",
+    ];
     bench.output(&[&["cv", "pinned.toml", "--out", "cv", "--jobs", "2"], &cv[..]].concat());
     assert_eq!(recorded("cv"), "baseline");
     // By two threads of their own as by one.

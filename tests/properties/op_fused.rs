@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        Execution, ExponentialTerm, Instructions, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
-        log2_discount, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
+        Execution, ExponentialTerm, Instructions, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum,
+        log_softmax, log2_discount, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -443,7 +443,9 @@ fn instructions_with_fused_multiply_add_give_the_same_bits_on_rayons_threads() {
     for &set in others {
         assert!(on(1, set) == expected && on(3, set) == expected, "{set} differs from {first}");
     }
-    let close = |(&a, &b): (&u32, &u32)| (f32::from_bits(a) - f32::from_bits(b)).abs() < 1e-4 * f32::from_bits(b).abs().max(1.0);
+    let close = |(&a, &b): (&u32, &u32)| {
+        (f32::from_bits(a) - f32::from_bits(b)).abs() < 1e-4 * f32::from_bits(b).abs().max(1.0)
+    };
     assert!(baseline.iter().zip(&expected).all(close));
 }
 

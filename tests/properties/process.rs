@@ -26,7 +26,11 @@ fn opening_a_device_loses_no_panic_of_another_thread() {
         let mut alone = Command::new(std::env::current_exe().unwrap());
         let output = alone.args([name, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         return;
     }
     static REPORTED: AtomicUsize = AtomicUsize::new(0);
@@ -87,8 +91,12 @@ fn readers_are_read_as_files_are_and_more_than_once() {
         let mixed = [Input::file(folder.path().join("a")), reader(second)];
         assert_eq!(letor::read_from(mixed, &options).unwrap(), expected);
     }
-    let message = |text: &str, options: &ReadOptions| letor::read_from([reader(text)], options).unwrap_err().to_string();
-    assert_eq!(message("1 qid:1 1:x\n", &options), "standard input:1:9: found `1:x`, expected a finite value");
+    let message =
+        |text: &str, options: &ReadOptions| letor::read_from([reader(text)], options).unwrap_err().to_string();
+    assert_eq!(
+        message("1 qid:1 1:x\n", &options),
+        "standard input:1:11: found `x`, expected a finite value of feature 1"
+    );
     let message_without = message("1 1:3\n", &options);
     assert_eq!(message_without, "standard input:1:1: found no `qid:ID`, expected `qid:ID` on every line");
     let sizes = ReadOptions { groups: letor::Groups::QueryFile, ..ReadOptions::default() };
