@@ -72,7 +72,7 @@ pub struct FitOptions<'a> {
     pub directory: Option<&'a Path>,
     /// Continue from the state in the folder.
     pub resume: bool,
-    /// Draw burn's terminal dashboard.
+    /// Draw burn's terminal dashboard, which has a panic hook of its own while it draws.
     pub dashboard: bool,
     /// Receives progress.
     pub progress: &'a dyn Progress,

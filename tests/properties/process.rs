@@ -93,7 +93,10 @@ fn readers_are_read_as_files_are_and_more_than_once() {
     }
     let message =
         |text: &str, options: &ReadOptions| letor::read_from([reader(text)], options).unwrap_err().to_string();
-    assert_eq!(message("1 qid:1 1:x\n", &options), "standard input:1:9: found `1:x`, expected a finite value");
+    assert_eq!(
+        message("1 qid:1 1:x\n", &options),
+        "standard input:1:11: found `x`, expected a finite value of feature 1"
+    );
     let message_without = message("1 1:3\n", &options);
     assert_eq!(message_without, "standard input:1:1: found no `qid:ID`, expected `qid:ID` on every line");
     let sizes = ReadOptions { groups: letor::Groups::QueryFile, ..ReadOptions::default() };
