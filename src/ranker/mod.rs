@@ -19,9 +19,11 @@ pub use artefact::{Metadata, Ranker, RankerError, Versions};
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]
 pub use export::{ExportError, ExportFormat};
 pub use file::{FORMAT, FileError};
+#[cfg(feature = "learners")]
 pub(crate) use kernel_expansion::kernels;
 pub use kernel_expansion::{KernelError, KernelExpansion};
 pub use model::Model;
+#[cfg(feature = "learners")]
 pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};
 pub use tree_ensemble::{LEAF, Node, TreeArrays, TreeEnsemble, TreeError};
