@@ -3,6 +3,8 @@
 
 // Supported for users of older models.
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
+// Without any backend there is nothing to dispatch to.
+#![cfg_attr(not(any(feature = "flex", feature = "ndarray", feature = "_cube", test)), allow(unused_variables))]
 
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 

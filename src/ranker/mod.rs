@@ -22,9 +22,11 @@ pub(crate) use card::is_card;
 pub use export::{ExportError, ExportFormat};
 pub(crate) use file::is_ranker;
 pub use file::{FORMAT, FileError};
+#[cfg(feature = "learners")]
 pub(crate) use kernel_expansion::kernels;
 pub use kernel_expansion::{KernelError, KernelExpansion};
 pub use model::Model;
+#[cfg(feature = "learners")]
 pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};
 pub use tree_ensemble::{LEAF, Node, TreeArrays, TreeEnsemble, TreeError};

@@ -156,7 +156,7 @@ impl Scorer {
 
     /// [`forward`](Self::forward) of a batch whose padded features are 0, as a
     /// [`RankingBatch`](crate::data::RankingBatch) has them: saves a pass over the features.
-    #[cfg(feature = "learners")]
+    #[cfg(feature = "ranker")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::off())
     }
