@@ -23,7 +23,6 @@ mod approx_kendall_tau;
 mod approx_ndcg;
 mod approx_precision;
 mod approx_rr;
-mod bounds;
 mod curvature;
 mod error;
 mod explain;
@@ -64,10 +63,6 @@ pub use approx_kendall_tau::{ApproxKendallTau, ApproxKendallTauConfig};
 pub use approx_ndcg::{ApproxNdcg, ApproxNdcgConfig};
 pub use approx_precision::{ApproxPrecision, ApproxPrecisionConfig};
 pub use approx_rr::{ApproxRr, ApproxRrConfig};
-pub use bounds::{
-    PairAggregation, PermutationError, PermutationSet, TypeOneBound, TypeTwoBound, TypeTwoLoss,
-    level_score_coefficients, permutation_scores, score_coefficients,
-};
 pub use burn::nn::loss::Reduction;
 pub use curvature::{Curved, Derivatives};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};

@@ -14,12 +14,12 @@ use burn_rank::experiment::{
 };
 use burn_rank::learner::ada_rank::{Directions, Emphasis};
 use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, ScheduleConfig};
-use burn_rank::learner::permu_rank::Pairs;
+use burn_rank::learner::permu_rank::{PairAggregation, Pairs, TypeTwoBound};
 use burn_rank::learner::rank_svm::{PairWeighting, RankSvmLoss};
 use burn_rank::learner::registry::LEARNERS;
 use burn_rank::learner::smooth_rank::Optimizer;
 use burn_rank::loss::registry::LOSSES;
-use burn_rank::loss::{DiscountShape, Evaluation, LambdaLossWeights, PairAggregation, TypeTwoBound};
+use burn_rank::loss::{DiscountShape, Evaluation, LambdaLossWeights};
 use burn_rank::measure::{
     AveragePrecisionDenominator, AveragePrecisionTies, Convention, Discount, EmptyQuery, Gain, KendallTau, Measure,
     NegativeLabel, PrecisionDenominator, Ties,

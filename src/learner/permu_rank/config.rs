@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::{PairAggregation, TypeTwoBound, TypeTwoLoss};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::checks;
-use crate::loss::{PairAggregation, TypeTwoBound, TypeTwoLoss};
 use crate::measure::{Convention, Measure};
 use crate::scorer::ScorerConfig;
 

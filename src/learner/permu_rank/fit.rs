@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::bound::Bound;
 use super::config::{NAME, PermuRank};
 use super::linear::LinearBound;
 use super::network::NetworkBound;
+use super::objective::Bound;
 use super::working_sets::WorkingSets;
 use crate::data::Dataset;
 use crate::learner::entry::Learner;

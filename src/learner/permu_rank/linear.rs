@@ -3,8 +3,9 @@
 
 use rayon::prelude::*;
 
-use super::bound::Bound;
+use super::bounds::{PairAggregation, TypeTwoLoss};
 use super::config::PermuRankConfig;
+use super::objective::Bound;
 use super::working_sets::{Query, WorkingSets};
 use crate::data::Dataset;
 use crate::learner::shared::context::FitContext;
@@ -12,7 +13,6 @@ use crate::learner::shared::linear;
 use crate::learner::solver::cutting_plane::{CuttingPlanes, Risk};
 use crate::learner::solver::solved::Solved;
 use crate::learner::solver::vectors::{add_scaled, dot};
-use crate::loss::{PairAggregation, TypeTwoLoss};
 use crate::ranker::Model;
 
 /// A linear scorer, with the features of all permutations in the working sets.
@@ -141,9 +141,9 @@ mod tests {
     use burn::tensor::{DType, Device, Tensor, TensorData};
 
     use super::*;
+    use crate::learner::permu_rank::bounds::TypeTwoBound;
     use crate::learner::permu_rank::config::Pairs;
     use crate::learner::testing;
-    use crate::loss::TypeTwoBound;
     use crate::measure::Convention;
 
     /// The risk of every bound is that of the loss that networks are trained on, and its slope the derivative.

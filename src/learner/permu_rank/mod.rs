@@ -24,16 +24,18 @@
 //! A round costs O(n log n) a query for the searches, and O(|B| |R|) for each evaluation of the bound. `C` may be a
 //! grid: each value starts again, and the selection measure chooses among all rounds.
 
-mod bound;
+mod bounds;
 mod config;
 mod fit;
 mod linear;
 mod network;
+mod objective;
 mod search;
 #[cfg(test)]
 mod tests;
 mod working_sets;
 
+pub use bounds::{PairAggregation, TypeTwoBound};
 pub use config::{Pairs, PermuRank, PermuRankConfig};
 
 use config::NAME;

@@ -2,8 +2,8 @@
 //! `loss_q` the configured type two bound (hinge, margin hinge, logistic or exponential), by automatic differentiation.
 //! There is no duality gap; the lowest objective met is returned.
 
-use super::bound::Bound;
 use super::config::PermuRankConfig;
+use super::objective::Bound;
 use super::working_sets::WorkingSets;
 use crate::data::{Dataset, RankingBatch};
 use crate::learner::shared::context::FitContext;

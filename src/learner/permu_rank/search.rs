@@ -20,9 +20,9 @@
 
 use std::cmp::Reverse;
 
+use super::bounds::{PermutationSet, level_score_coefficients, score_coefficients};
 use super::config::Pairs;
 use crate::learner::solver::vectors::descending;
-use crate::loss::{PermutationSet, level_score_coefficients, score_coefficients};
 
 /// Measures above this share of the perfect one are perfect: sums in another order may differ in the last digits.
 const PERFECT: f64 = 1.0 - 1e-9;

@@ -1,11 +1,11 @@
 //! What PermuRank promises, on small data.
 
+use super::bounds::{PairAggregation, TypeTwoBound};
 use super::config::{Pairs, PermuRankConfig};
 use crate::learner::entry::{Learner, LearnerConfig, Parts};
 use crate::learner::shared::candidates::Grid;
 use crate::learner::shared::context::StopReason;
 use crate::learner::testing::{self, linear_weights};
-use crate::loss::{PairAggregation, TypeTwoBound};
 use crate::scorer::ScorerConfig;
 
 /// One pair of permutations, which differ by 1/2 in average precision and by `w . (-1, 1)` in `F`:

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::bounds::PermutationSet;
 use super::config::{NAME, Pairs};
 use super::search::Target;
 use crate::data::Dataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::loss::PermutationSet;
 use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};
 
 /// One query with an imperfect permutation.

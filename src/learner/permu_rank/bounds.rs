@@ -1,8 +1,7 @@
-//! Upper bounds of `1 - E`, `E` a measure in [0, 1], as losses (direct-optimization, section 4).
+//! Type two bounds: upper bounds of `1 - E`, `E` a measure in [0, 1], over working sets of permutations
+//! (direct-optimization, section 4.2; PermuRank, SVM-MAP).
 //!
-//! Type one bounds are functions of the measure of the ranked list: `exp(-E)` and `log2(1 + exp(-E))` (section 4.1;
-//! AdaRank). Type two bounds compare perfect permutations `p` with imperfect ones `q` (section 4.2; PermuRank,
-//! SVM-MAP), with `d = E(p) - E(q)` and `m = F(p) - F(q)`:
+//! They compare perfect permutations `p` with imperfect ones `q`, with `d = E(p) - E(q)` and `m = F(p) - F(q)`:
 //!
 //! | bound | term |
 //! |---|---|
@@ -23,27 +22,6 @@
 
 use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
-
-/// Bound of `1 - E` by a function of `E` (section 4.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TypeOneBound {
-    /// `exp(-E)`
-    #[default]
-    Exponential,
-    /// `log2(1 + exp(-E))`
-    Logistic,
-}
-
-impl TypeOneBound {
-    /// The bound at the measure `e` in [0, 1].
-    pub fn at(self, e: f64) -> f64 {
-        match self {
-            TypeOneBound::Exponential => (-e).exp(),
-            TypeOneBound::Logistic => (-e).exp().ln_1p() / std::f64::consts::LN_2,
-        }
-    }
-}
 
 /// Bound of `d [[m <= 0]]` for one pair of permutations (section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -257,15 +235,6 @@ pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     coefficients
 }
 
-/// `F` of each permutation.
-///
-/// # Shapes
-/// - `scores`: `[1, documents]`; every order has as many entries
-/// - output: `[orders.len()]`
-pub fn permutation_scores(scores: Tensor<2>, orders: &[Vec<u32>]) -> Tensor<1> {
-    weighted_scores(scores, orders.iter().map(|order| score_coefficients(order)))
-}
-
 /// `sum_d coefficient_d s_d` of each row of coefficients.
 fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f64>>) -> Tensor<1> {
     let shape = [rows.len(), scores.dims()[1]];
@@ -400,7 +369,8 @@ mod tests {
         let s = [0.3, -1.2, 2.5];
         let orders: Vec<Vec<u32>> =
             vec![vec![2, 0, 1], vec![0, 1, 2], vec![0, 2, 1], vec![1, 0, 2], vec![1, 2, 0], vec![2, 1, 0]];
-        let f = permutation_scores(scores(&s, &Device::flex()), &orders).into_data().try_to_vec::<f64>().unwrap();
+        let coefficients = orders.iter().map(|order| score_coefficients(order));
+        let f = weighted_scores(scores(&s, &Device::flex()), coefficients).into_data().try_to_vec::<f64>().unwrap();
         assert!(f[1..].iter().all(|&other| other < f[0]), "{f:?}");
     }
 
@@ -498,14 +468,5 @@ mod tests {
             refused.to_string(),
             "measure of an imperfect permutation is 1, expected a number below 1, the perfect one's"
         );
-    }
-
-    #[test]
-    fn type_one_bounds_lie_above_the_basic_loss() {
-        for e in [0.0, 0.3, 1.0] {
-            assert!(TypeOneBound::Exponential.at(e) >= 1.0 - e);
-            assert!(TypeOneBound::Logistic.at(e) >= TypeOneBound::Exponential.at(e) - 1e-15);
-        }
-        assert_eq!((TypeOneBound::Exponential.at(0.0), TypeOneBound::Logistic.at(0.0)), (1.0, 1.0));
     }
 }
