@@ -23,6 +23,6 @@ mod testing;
 pub use ada_rank::BOUND;
 pub use entry::{Learner, LearnerConfig, Parts};
 pub use error::LearnerError;
-pub use shared::candidates::Grid;
+pub use shared::candidates::Candidates;
 pub use shared::context::{FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
 pub use shared::surrogate_value::{EXACT_LEARNABLE, SURROGATE};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::bounds::{PairAggregation, TypeTwoBound, TypeTwoLoss};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
 use crate::measure::{Convention, Measure};
 use crate::scorer::ScorerConfig;
@@ -38,7 +38,7 @@ pub struct PermuRankConfig {
     /// From the pairs of permutations of a query to its loss.
     pub aggregation: PairAggregation,
     /// `C`, above 0: one value, or several to choose from on validation data.
-    pub c: Grid,
+    pub c: Candidates,
     /// Most rounds for one `C`, at least 1.
     pub rounds: usize,
     /// Largest duality gap of a round, relative to its objective, above 0.
@@ -59,7 +59,7 @@ impl Default for PermuRankConfig {
             pairs: Pairs::default(),
             bound: TypeTwoBound::default(),
             aggregation: PairAggregation::default(),
-            c: Grid::powers_of_ten(1, 3),
+            c: Candidates::powers_of_ten(1, 3),
             rounds: 50,
             tolerance: 1e-3,
             max_steps: 500,

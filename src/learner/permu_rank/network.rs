@@ -7,7 +7,7 @@ use super::objective::Bound;
 use super::working_sets::WorkingSets;
 use crate::data::{Dataset, RankingBatch};
 use crate::learner::shared::context::FitContext;
-use crate::learner::shared::flat_scorer::Network;
+use crate::learner::shared::flat_scorer::FlatScorer;
 use crate::learner::solver::solved::Solved;
 use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::ranker::Model;
@@ -18,7 +18,7 @@ const SECOND_MOMENT: f64 = 0.999;
 
 /// A scorer of any kind.
 pub(super) struct NetworkBound<'a> {
-    network: Network,
+    network: FlatScorer,
     /// `w_0`: the parameters it was initialised with.
     centre: Vec<f64>,
     /// One batch a query of the dataset, on the training device.
@@ -28,7 +28,7 @@ pub(super) struct NetworkBound<'a> {
 
 impl<'a> NetworkBound<'a> {
     pub(super) fn new(scorer: Scorer, data: &Dataset, config: &'a PermuRankConfig, context: &FitContext) -> Self {
-        let network = Network::new(scorer, &context.device);
+        let network = FlatScorer::new(scorer, &context.device);
         let training = context.device.clone().autodiff();
         let batches = (0..data.queries()).map(|query| RankingBatch::assemble(data, &[query], &training)).collect();
         Self { centre: network.parameters(), network, batches, config }
@@ -47,7 +47,7 @@ impl<'a> NetworkBound<'a> {
             let scores = scorer.forward(batch.features.clone(), batch.mask.clone());
             let output = loss.forward(scores, &query.set);
             value += output.to_data().iter::<f64>().sum::<f64>();
-            Network::add_gradients(&scorer, &output.backward(), &mut gradient);
+            FlatScorer::add_gradients(&scorer, &output.backward(), &mut gradient);
         }
         let share = cost / sets.queries.len() as f64;
         gradient.iter_mut().zip(&away).for_each(|(g, a)| *g = share * *g + a);

@@ -3,7 +3,7 @@
 use super::bounds::{PairAggregation, TypeTwoBound};
 use super::config::{Pairs, PermuRankConfig};
 use crate::learner::entry::{Learner, LearnerConfig, Parts};
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
 use crate::learner::testing::{self, linear_weights};
 use crate::scorer::ScorerConfig;
@@ -13,7 +13,7 @@ use crate::scorer::ScorerConfig;
 #[test]
 fn two_documents_have_the_analytic_solution() {
     for (c, expected) in [(0.5, 0.25), (7.0, 0.5)] {
-        let config = PermuRankConfig { c: Grid::One(c), tolerance: 1e-10, ..PermuRankConfig::default() };
+        let config = PermuRankConfig { c: Candidates::One(c), tolerance: 1e-10, ..PermuRankConfig::default() };
         let fitted = config
             .check(&Parts::default())
             .unwrap()
@@ -27,7 +27,7 @@ fn two_documents_have_the_analytic_solution() {
 
 #[test]
 fn working_sets_grow_until_they_are_stable() {
-    let config = PermuRankConfig { c: Grid::One(50.0), rounds: 200, ..PermuRankConfig::default() };
+    let config = PermuRankConfig { c: Candidates::One(50.0), rounds: 200, ..PermuRankConfig::default() };
     let data = testing::random(3, 5, 2, 8);
     let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
     assert_eq!(fitted.stop, StopReason::Converged);
@@ -47,7 +47,7 @@ fn the_minimum_over_largest_terms_rises_until_the_sets_are_stable() {
     for bound in [TypeTwoBound::Hinge, TypeTwoBound::MarginHinge] {
         let (aggregation, pairs) = (PairAggregation::Max, Pairs::Different);
         let config =
-            PermuRankConfig { aggregation, bound, pairs, c: Grid::One(10.0), rounds: 60, ..Default::default() };
+            PermuRankConfig { aggregation, bound, pairs, c: Candidates::One(10.0), rounds: 60, ..Default::default() };
         let learner = config.check(&Parts::default()).unwrap();
         let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
         assert_eq!(fitted.stop, StopReason::Converged, "{bound:?}");
@@ -62,7 +62,7 @@ fn any_measure_in_the_unit_interval_will_do() {
     let data = testing::random(3, 8, 2, 8);
     for name in ["ndcg@3", "ndcg", "map", "mrr", "err", "precision@2", "recall@4"] {
         let measure = Some(name.parse().unwrap());
-        let config = PermuRankConfig { measure, rounds: 5, c: Grid::One(50.0), ..PermuRankConfig::default() };
+        let config = PermuRankConfig { measure, rounds: 5, c: Candidates::One(50.0), ..PermuRankConfig::default() };
         let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
         assert!(fitted.history[fitted.best_round - 1].train.unwrap() > 0.6, "{name}");
     }
@@ -76,7 +76,8 @@ fn any_measure_in_the_unit_interval_will_do() {
 #[test]
 fn a_network_takes_gradient_steps_on_the_same_bound() {
     let scorer = ScorerConfig::Mlp(crate::scorer::MlpScorerConfig::default());
-    let config = PermuRankConfig { c: Grid::One(100.0), rounds: 4, gradient_steps: 10, ..PermuRankConfig::default() };
+    let config =
+        PermuRankConfig { c: Candidates::One(100.0), rounds: 4, gradient_steps: 10, ..PermuRankConfig::default() };
     let learner = config.check(&Parts::default().with_scorer(&scorer)).unwrap();
     let (train, validation) = (testing::random(3, 8, 3, 2), testing::random(2, 8, 3, 3));
     testing::assert_reproducible(&learner, &train, &validation, 2);
@@ -88,7 +89,7 @@ fn a_network_takes_gradient_steps_on_the_same_bound() {
 #[test]
 fn fits_are_reproducible() {
     let (train, validation) = (testing::random(4, 8, 3, 2), testing::random(2, 15, 3, 3));
-    let config = PermuRankConfig { c: Grid::Many(vec![1.0, 20.0]), rounds: 4, ..PermuRankConfig::default() };
+    let config = PermuRankConfig { c: Candidates::Many(vec![1.0, 20.0]), rounds: 4, ..PermuRankConfig::default() };
     let learner = config.check(&Parts::default()).unwrap();
     // Once within a cost, once at the border of two.
     testing::assert_reproducible(&learner, &train, &validation, 2);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
 
 pub(super) const NAME: &str = "rank_svm";
@@ -36,7 +36,7 @@ pub enum PairWeighting {
 #[serde(default, deny_unknown_fields)]
 pub struct RankSvmConfig {
     /// `C`, above 0: one value, or several to choose from on validation data.
-    pub c: Grid,
+    pub c: Candidates,
     /// Loss of a pair.
     pub loss: RankSvmLoss,
     /// Weight of a pair.
@@ -50,7 +50,7 @@ pub struct RankSvmConfig {
 impl Default for RankSvmConfig {
     fn default() -> Self {
         Self {
-            c: Grid::powers_of_ten(-5, 0),
+            c: Candidates::powers_of_ten(-5, 0),
             loss: RankSvmLoss::default(),
             weighting: PairWeighting::default(),
             tolerance: 1e-5,

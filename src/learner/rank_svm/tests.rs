@@ -4,7 +4,7 @@ use super::config::{PairWeighting, RankSvmConfig, RankSvmLoss};
 use super::newton;
 use super::risk::PairRisk;
 use crate::learner::entry::{Learner, LearnerConfig, Parts};
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::{Interrupt, StopReason};
 use crate::learner::solver::cutting_plane::CuttingPlanes;
 use crate::learner::testing::{self, linear_weights};
@@ -12,7 +12,7 @@ use crate::learner::testing::{self, linear_weights};
 const LOSSES: [RankSvmLoss; 2] = [RankSvmLoss::Hinge, RankSvmLoss::SquaredHinge];
 
 fn config(loss: RankSvmLoss, c: f64) -> RankSvmConfig {
-    RankSvmConfig { c: Grid::One(c), loss, tolerance: 1e-10, ..RankSvmConfig::default() }
+    RankSvmConfig { c: Candidates::One(c), loss, tolerance: 1e-10, ..RankSvmConfig::default() }
 }
 
 /// One pair with difference (-1, 1): `w = a (-1, 1)` with `a = min(C, 1/2)` for the hinge and `2 C / (1 + 4 C)`

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::measure::Gain;
 
 pub(super) const NAME: &str = "regression";
@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "regression";
 #[serde(default, deny_unknown_fields)]
 pub struct RegressionConfig {
     /// Strength of the penalty, above 0: one value, or several to choose from on validation data.
-    pub lambda: Grid,
+    pub lambda: Candidates,
     /// Give relevant and other documents the same total weight.
     pub balanced: bool,
     /// Fit a constant beside the weights.
@@ -25,7 +25,7 @@ pub struct RegressionConfig {
 
 impl Default for RegressionConfig {
     fn default() -> Self {
-        Self { lambda: Grid::powers_of_ten(-6, 1), balanced: true, intercept: true, gain: Gain::Exp2 }
+        Self { lambda: Candidates::powers_of_ten(-6, 1), balanced: true, intercept: true, gain: Gain::Exp2 }
     }
 }
 

@@ -8,19 +8,19 @@ use crate::learner::error::LearnerError;
 /// One value, or the values to choose from on validation data: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a finite number above 0, or a list of them")]
-pub enum Grid {
+pub enum Candidates {
     /// One value.
     One(f64),
     /// Several, in the order they are tried.
     Many(Vec<f64>),
 }
 
-impl Grid {
+impl Candidates {
     /// The values, in order.
     pub fn values(&self) -> &[f64] {
         match self {
-            Grid::One(value) => std::slice::from_ref(value),
-            Grid::Many(values) => values,
+            Candidates::One(value) => std::slice::from_ref(value),
+            Candidates::Many(values) => values,
         }
     }
 
@@ -28,7 +28,7 @@ impl Grid {
     pub(crate) fn powers_of_ten(from: i32, to: i32) -> Self {
         // Parsed, not computed: 1e-6 is then the very number that a configuration file says.
         let power = |exponent: i32| format!("1e{exponent}").parse().expect("a number");
-        Grid::Many((from..=to).map(power).collect())
+        Candidates::Many((from..=to).map(power).collect())
     }
 
     /// The values, if there is at least one and all are finite and above 0.
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn both_forms_are_read() {
-        let read = |text: &str| serde_json::from_str::<Grid>(text).unwrap().positive("lambda");
+        let read = |text: &str| serde_json::from_str::<Candidates>(text).unwrap().positive("lambda");
         assert_eq!(read("0.5").unwrap(), [0.5]);
         assert_eq!(read("[1, 2.5]").unwrap(), [1.0, 2.5]);
         assert_eq!(read("[1, 0]").unwrap_err().to_string(), "learner.lambda = 0: expected a finite number above 0");
@@ -55,6 +55,6 @@ mod tests {
 
     #[test]
     fn powers_of_ten_are_the_numbers_one_would_write() {
-        assert_eq!(Grid::powers_of_ten(-3, 1).values(), [0.001, 0.01, 0.1, 1.0, 10.0]);
+        assert_eq!(Candidates::powers_of_ten(-3, 1).values(), [0.001, 0.01, 0.1, 1.0, 10.0]);
     }
 }

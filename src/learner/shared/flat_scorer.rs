@@ -8,12 +8,12 @@ use crate::ranker::Model;
 use crate::scorer::Scorer;
 
 /// The shape of a scorer, to be filled with parameters.
-pub(crate) struct Network {
+pub(crate) struct FlatScorer {
     scorer: Scorer,
     device: Device,
 }
 
-impl Network {
+impl FlatScorer {
     /// Takes the shape of a scorer; its parameters are [`parameters`](Self::parameters).
     pub(crate) fn new(scorer: Scorer, device: &Device) -> Self {
         Self { scorer, device: device.clone() }
@@ -103,17 +103,17 @@ mod tests {
     fn parameters_survive_the_trip_and_gradients_lie_beside_them() {
         let device = Device::flex();
         let scorer = ScorerConfig::Mlp(MlpScorerConfig::default()).init(3, 5, &device).unwrap();
-        let network = Network::new(scorer, &device);
+        let network = FlatScorer::new(scorer, &device);
         let mut parameters = network.parameters();
         let Model::Scorer(again) = network.model(&parameters) else { panic!("a scorer") };
-        assert_eq!(Network::new(again, &device).parameters(), parameters);
+        assert_eq!(FlatScorer::new(again, &device).parameters(), parameters);
 
         let data = testing::random(1, 6, 3, 4);
         let batch = crate::data::RankingBatch::assemble(&data, &[0], &device.autodiff());
         let scorer = network.training_scorer(&parameters);
         let gradients = scorer.forward(batch.features, batch.mask).sum().backward();
         let mut gradient = vec![0.0; parameters.len()];
-        Network::add_gradients(&scorer, &gradients, &mut gradient);
+        FlatScorer::add_gradients(&scorer, &gradients, &mut gradient);
         let total = |parameters: &[f64]| network.scores(parameters, &data).iter().sum::<f64>();
         let last = parameters.len() - 1;
         for place in [0, last] {

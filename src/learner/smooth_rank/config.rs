@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
 use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing};
 use crate::scorer::ScorerConfig;
@@ -32,7 +32,7 @@ pub enum Optimizer {
 #[serde(default, deny_unknown_fields)]
 pub struct SmoothRankConfig {
     /// Weight of `||w - w_0||^2`, above 0: one value, or several to choose from on validation data.
-    pub lambda: Grid,
+    pub lambda: Candidates,
     /// First sigma, above 0.
     pub first_sigma: f64,
     /// Sigma is halved while it is at least this, above 0 and at most `first_sigma`.
@@ -58,7 +58,7 @@ pub struct SmoothRankConfig {
 impl Default for SmoothRankConfig {
     fn default() -> Self {
         Self {
-            lambda: Grid::powers_of_ten(-6, 3),
+            lambda: Candidates::powers_of_ten(-6, 3),
             first_sigma: 64.0,
             last_sigma: 1.0 / 64.0,
             optimizer: Optimizer::default(),

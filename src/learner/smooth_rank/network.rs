@@ -6,7 +6,7 @@ use super::objective::Objective;
 use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
-use crate::learner::shared::flat_scorer::Network;
+use crate::learner::shared::flat_scorer::FlatScorer;
 use crate::learner::shared::rounds::Set;
 use crate::loss::{MseGainConfig, RankingLoss, Reduction};
 use crate::measure::Gain;
@@ -21,7 +21,7 @@ const REGRESSION_STEPS: usize = 5;
 
 /// A scorer of any kind.
 pub(super) struct NetworkObjective<'a> {
-    network: Network,
+    network: FlatScorer,
     batches: Vec<RankingBatch>,
     train: &'a Dataset,
     validation: Option<&'a Dataset>,
@@ -35,7 +35,7 @@ impl<'a> NetworkObjective<'a> {
         context: &FitContext,
     ) -> Result<Self, LearnerError> {
         let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
-        let network = Network::new(scorer, &context.device);
+        let network = FlatScorer::new(scorer, &context.device);
         let training = context.device.clone().autodiff();
         let plan = Batcher::new(train, &BatcherConfig::in_order(CELLS), 0)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
@@ -68,7 +68,7 @@ impl Objective for NetworkObjective<'_> {
             let scores = scorer.forward(batch.features.clone(), batch.mask.clone());
             let output = loss.forward(scores, batch.labels.clone(), batch.mask.clone(), Reduction::Sum);
             value += output.to_data().iter::<f64>().sum::<f64>();
-            Network::add_gradients(&scorer, &output.backward(), &mut gradient);
+            FlatScorer::add_gradients(&scorer, &output.backward(), &mut gradient);
         }
         (value, gradient)
     }

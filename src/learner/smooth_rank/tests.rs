@@ -8,7 +8,7 @@ use super::linear::LinearObjective;
 use super::objective::Objective;
 use crate::data::Dataset;
 use crate::learner::entry::{Learner, LearnerConfig, Parts};
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::Set;
@@ -21,7 +21,7 @@ const SURROGATES: [&str; 4] = ["smooth_ndcg", "smooth_ap_indicator", "smooth_ap_
 
 fn config() -> SmoothRankConfig {
     SmoothRankConfig {
-        lambda: Grid::Many(vec![0.01, 1.0]),
+        lambda: Candidates::Many(vec![0.01, 1.0]),
         first_sigma: 4.0,
         last_sigma: 0.25,
         steps: 10,
@@ -78,7 +78,8 @@ fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
     // Section 5.3: as sigma grows the surrogate is constant and the minimiser is w_0.
     let data = testing::random(4, 12, 3, 3);
     for (lambda, sigma) in [(1e9, 1.0), (1.0, 1e9)] {
-        let config = SmoothRankConfig { lambda: Grid::One(lambda), first_sigma: sigma, last_sigma: sigma, ..config() };
+        let config =
+            SmoothRankConfig { lambda: Candidates::One(lambda), first_sigma: sigma, last_sigma: sigma, ..config() };
         let learner = config.check(&Parts::default()).unwrap();
         let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
         let (weights, _) = linear_weights(&fitted.model);
@@ -91,7 +92,7 @@ fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
 #[test]
 fn annealing_lowers_the_sharpest_loss() {
     let data = testing::random(6, 15, 4, 4);
-    let config = SmoothRankConfig { lambda: Grid::One(1e-3), ..config() };
+    let config = SmoothRankConfig { lambda: Candidates::One(1e-3), ..config() };
     let learner = config.check(&Parts::default()).unwrap();
     let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
     assert_eq!((fitted.stop, fitted.best_round), (StopReason::Completed, 5));
@@ -116,7 +117,7 @@ fn kernel_components_and_networks_learn_what_a_line_cannot() {
         (0..15).map(|place| (f32::from(u8::from((5..10).contains(&place))), [place as f32 / 14.0])).collect();
     let documents: Vec<(f32, &[f32])> = documents.iter().map(|(label, row)| (*label, &row[..])).collect();
     let data = testing::dataset(1, &[&documents]);
-    let lambda = Grid::One(1e-3);
+    let lambda = Candidates::One(1e-3);
     let kernel =
         SmoothRankConfig { kernel_components: Some(6), kernel_gamma: 10.0, lambda: lambda.clone(), ..config() };
     let network = SmoothRankConfig { lambda, steps: 60, ..config() };
@@ -231,7 +232,7 @@ fn a_last_sigma_that_wants_more_steps_is_named_once() {
         let warnings = testing::Warnings::default();
         let mut context = testing::context(None);
         context.progress = &warnings;
-        let config = SmoothRankConfig { lambda: Grid::One(0.01), steps, tolerance: 1e-4, ..config() };
+        let config = SmoothRankConfig { lambda: Candidates::One(0.01), steps, tolerance: 1e-4, ..config() };
         let learner = config.check(&Parts::default()).unwrap();
         let fitted = learner.fit(&data, None, &context).unwrap();
         (warnings.text(), fitted.history[fitted.best_round - 1].figures[2].clone())

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
 
 pub(super) const NAME: &str = "svm_map";
@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "svm_map";
 #[serde(default, deny_unknown_fields)]
 pub struct SvmMapConfig {
     /// `C`, above 0: one value, or several to choose from on validation data.
-    pub c: Grid,
+    pub c: Candidates,
     /// Largest duality gap, relative to the objective, above 0.
     pub tolerance: f64,
     /// Most rounds of cutting planes for one `C`, at least 1.
@@ -23,7 +23,7 @@ pub struct SvmMapConfig {
 
 impl Default for SvmMapConfig {
     fn default() -> Self {
-        Self { c: Grid::powers_of_ten(0, 4), tolerance: 1e-4, max_steps: 1000 }
+        Self { c: Candidates::powers_of_ten(0, 4), tolerance: 1e-4, max_steps: 1000 }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::config::SvmMapConfig;
 use super::risk::ApRisk;
 use crate::learner::entry::{Learner, LearnerConfig, Parts};
-use crate::learner::shared::candidates::Grid;
+use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::{Interrupt, StopReason};
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::linear::scores;
@@ -14,7 +14,7 @@ use crate::learner::testing::{self, linear_weights};
 #[test]
 fn two_documents_have_the_analytic_solution() {
     for (c, expected) in [(0.03, 0.06), (5.0, 0.125)] {
-        let config = SvmMapConfig { c: Grid::One(c), tolerance: 1e-10, ..SvmMapConfig::default() };
+        let config = SvmMapConfig { c: Candidates::One(c), tolerance: 1e-10, ..SvmMapConfig::default() };
         let fitted = config
             .check(&Parts::default())
             .unwrap()
