@@ -106,6 +106,15 @@ fn fits_are_reproducible() {
     }
 }
 
+/// Trees once took RankNet as a sum over pairs alone.
+#[test]
+fn a_mean_over_pairs_takes_newton_steps_too() {
+    let loss = LossSpec::new("rank_net").with("mean_over_pairs", true);
+    let fitted = fit_spec(&small(), &loss, &exclusive_or());
+    let (first, last) = (&fitted.history[0], &fitted.history[fitted.history.len() - 1]);
+    assert!(last.objective < first.objective, "{first:?} {last:?}");
+}
+
 #[test]
 fn parameters_out_of_range_are_named() {
     let message = |text: &str, loss: &str| {

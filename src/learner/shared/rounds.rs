@@ -392,11 +392,13 @@ mod tests {
     struct Counter<'a> {
         objectives: &'a [f64],
         ends_after: Option<usize>,
+        /// Fails where the fit would be finished.
+        dies: bool,
         right: bool,
     }
 
     fn counter(objectives: &[f64]) -> Counter<'_> {
-        Counter { objectives, ends_after: None, right: false }
+        Counter { objectives, ends_after: None, dies: false, right: false }
     }
 
     impl Iterative for Counter<'_> {
@@ -422,6 +424,11 @@ mod tests {
 
         fn recorded(&mut self, recorded: &Recorded, _: &mut Vec<f64>) -> Result<Option<StopReason>, LearnerError> {
             Ok((Some(recorded.round.round) == self.ends_after).then_some(StopReason::Converged))
+        }
+
+        fn conclude(&mut self, stop: StopReason, _: &History, _: &Vec<f64>) -> Result<StopReason, LearnerError> {
+            let reason = "died".to_string();
+            if self.dies { Err(LearnerError::Solver { learner: "test", reason }) } else { Ok(stop) }
         }
 
         fn model(&self, state: &Vec<f64>, _: usize) -> Result<Model, LearnerError> {
@@ -477,6 +484,18 @@ mod tests {
         assert_eq!(weights(&rest), weights(&whole));
         let other = drive(&mut counter(&[3.0, 2.0]), 2, &context);
         assert!(other.unwrap_err().contains("state of another fit"));
+    }
+
+    /// AdaRank and RankBoost once made a further round after an end of their own that was not yet saved.
+    #[test]
+    fn a_fit_that_dies_between_its_last_round_and_its_end_makes_no_further_round() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut context = testing::context(Some(folder.path()));
+        let ends = || Counter { ends_after: Some(1), ..counter(&[3.0, 2.0]) };
+        assert_eq!(drive(&mut Counter { dies: true, ..ends() }, 0, &context).unwrap_err(), "test: died");
+        context.resume = true;
+        let resumed = drive(&mut ends(), 0, &context).unwrap();
+        assert_eq!((resumed.history.len(), resumed.stop), (1, StopReason::Converged));
     }
 
     #[test]
