@@ -20,6 +20,8 @@
 //! | [`measure`] | exact measures and their conventions |
 //! | `plot` | plots as inline SVG (feature `cli`) |
 
+#![warn(missing_docs)]
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
