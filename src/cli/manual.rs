@@ -41,6 +41,11 @@ impl CompletionsArgs {
         // Written to memory first: the generator panics where a write fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), NAME, &mut script);
+        if self.shell == Shell::Bash {
+            // clap_complete 4.6 writes the hyphen of the program's name in two ways, so that bash finds no options of a
+            // command.
+            script = String::from_utf8_lossy(&script).replace("burn__subcmd__rank", "burn__rank").into_bytes();
+        }
         Ok(out.write_all(&script)?)
     }
 }
