@@ -46,6 +46,7 @@
 //! | `plot` | plots as inline SVG (feature `report`) |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(missing_docs)]
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -40,6 +40,11 @@ impl CompletionsArgs {
         // Written to memory first: the generator panics where a write fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), NAME, &mut script);
+        if self.shell == Shell::Bash {
+            // clap_complete 4.6 writes the hyphen of the program's name in two ways, so that bash finds no options of a
+            // command.
+            script = String::from_utf8_lossy(&script).replace("burn__subcmd__rank", "burn__rank").into_bytes();
+        }
         Ok(out.write_all(&script)?)
     }
 }
@@ -69,7 +74,8 @@ impl ManArgs {
                 let mut pages = Vec::new();
                 pages_below(&root, None, &mut pages)?;
                 // A page has no sign of its own: only the mark of the folder says that it is ours.
-                let files: Vec<Entry> = pages.iter().map(|(name, _)| Entry::recorded(name.clone(), |_| false)).collect();
+                let files: Vec<Entry> =
+                    pages.iter().map(|(name, _)| Entry::recorded(name.clone(), |_| false)).collect();
                 let folder = OutputFolder::take(folder, &Purpose::Files(&files))?;
                 pages.iter().try_for_each(|(name, page)| Ok(folder.write(name, page)?))
             }

@@ -240,7 +240,12 @@ fn every_parameter_of_every_loss_is_listed() {
         for (key, default) in (entry.defaults)() {
             let row = rows.iter().find(|row| code(row[0])[0] == key && code(row[4]).contains(&entry.name));
             let row = row.unwrap_or_else(|| panic!("docs/CONFIG.md has no `{key}` of {}", entry.name));
-            assert!(says(row[3], &serde_json::to_value(&default).unwrap()), "{} {key}: the page says {}, the sources {default}", entry.name, row[3]);
+            assert!(
+                says(row[3], &serde_json::to_value(&default).unwrap()),
+                "{} {key}: the page says {}, the sources {default}",
+                entry.name,
+                row[3]
+            );
             known.insert(pairs((key.as_str(), entry.name)));
         }
     }

@@ -39,8 +39,8 @@ fn bash_completes_commands_options_and_values() {
     let offered = |words: &[&str]| {
         let line = words.join(" ");
         let script = format!(
-            "source ./burn-rank.bash; COMP_WORDS=({line} {empty}); COMP_CWORD={last}; COMP_LINE='{line}'; \
-             _burn-rank burn-rank '{word}' '{before}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            "source ./burn-rank.bash; found=$(complete -p burn-rank); found=${{found#*-F }}; COMP_WORDS=({line} {empty}); COMP_CWORD={last}; COMP_LINE='{line}'; \
+             \"${{found%% *}}\" burn-rank '{word}' '{before}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
             empty = if words.last() == Some(&"") { "''" } else { "" },
             last = words.len() - 1,
             word = words[words.len() - 1],
@@ -73,9 +73,16 @@ fn every_command_has_a_manual_page() {
     let bench = Bench::default();
     let help = bench.output(&["--help"]);
     assert_eq!(bench.output(&["man", "--out", "man/man1"]), "");
-    let mut expected: Vec<String> = commands(&help).iter().map(|name| format!("burn-rank-{name}.1")).collect();
-    expected.extend(["burn-rank.1", "burn-rank-models-show.1"].map(String::from));
+    let mut expected = vec!["burn-rank.1".to_string()];
+    for name in commands(&help) {
+        expected.push(format!("burn-rank-{name}.1"));
+        let help = bench.output(&[name, "--help"]);
+        if help.contains("Commands:\n") {
+            expected.extend(commands(&help).iter().map(|child| format!("burn-rank-{name}-{child}.1")));
+        }
+    }
     expected.sort();
+    assert!(expected.contains(&"burn-rank-models-show.1".to_string()), "{expected:?}");
     assert_eq!(files(&bench.path("man/man1")), expected);
 
     let page = |name: &str| fs::read_to_string(bench.path("man/man1").join(name)).unwrap();
@@ -84,8 +91,8 @@ fn every_command_has_a_manual_page() {
         let sections = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "\"EXIT STATUS\""];
         let places: Vec<usize> = sections.iter().map(|title| page.find(&format!(".SH {title}\n")).unwrap()).collect();
         assert!(places.is_sorted(), "{name}: {places:?}");
-        let version = format!("\"burn\\-rank {}\"", env!("CARGO_PKG_VERSION"));
-        assert!(page.replace("burn-rank ", "burn\\-rank ").contains(&version), "{name}: {version}\n{page}");
+        let title = format!(".TH {} 1  \"burn-rank {}\"", name.trim_end_matches(".1"), env!("CARGO_PKG_VERSION"));
+        assert!(page.contains(&title), "{name}: {title}\n{page}");
     }
     assert_eq!(bench.output(&["man"]), page("burn-rank.1"));
     assert_eq!(bench.output(&["man", "models", "show"]), page("burn-rank-models-show.1"));

@@ -16,7 +16,7 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::fusion::FusionCubeRuntime;
 use burn_cubecl::tensor::CubeTensor;
 
-use crate::op::{ExponentialTerm, PairLoss, Step, backend::Pairwise, pair_loss::Weight};
+use crate::op::{Execution, ExponentialTerm, PairLoss, Step, backend::Pairwise, pair_loss::Weight};
 
 type Handles = HandleContainer<<FusionCubeRuntime as FusionRuntime>::FusionHandle>;
 
@@ -62,6 +62,9 @@ fn queue<const K: usize>(
     compute: impl Fn(Next) -> [CubeTensor; K] + Send + Sync + 'static,
 ) -> [FloatTensor<Cube>; K] {
     let (client, dtype) = (inputs[0].client.clone(), inputs[0].dtype);
+    // The queue is worked off on another thread: how to compute is said by this one.
+    let execution = Execution::current();
+    let compute = move |next: Next| execution.scope(|| compute(next));
     let inputs: Vec<_> = inputs.into_iter().map(|input| input.into_ir()).collect();
     let outputs = shapes.map(|shape| TensorIr::uninit(client.create_empty_handle(), shape, dtype));
     let description = OperationIr::Custom(CustomOpIr::new(name, &inputs, &outputs));
