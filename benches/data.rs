@@ -4,7 +4,9 @@ use std::hint::black_box;
 
 use burn::tensor::Device;
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::{Batcher, BatcherConfig, Dataset, Normaliser, NormaliserKind, RankingBatch, SynthConfig};
+use burn_rank::data::{
+    BatchPlanner, BatchPlannerConfig, Normaliser, NormaliserKind, RankingBatch, RankingDataset, SynthConfig,
+};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 /// About 14 MB of text, 12,000 documents of 136 features.
@@ -36,7 +38,7 @@ fn text(criterion: &mut Criterion) {
 fn batches(criterion: &mut Criterion) {
     let data = config().generate().expect("a valid configuration");
     let device = Device::flex();
-    let batcher = Batcher::new(&data, &BatcherConfig::default(), 1).expect("a valid configuration");
+    let batcher = BatchPlanner::new(&data, &BatchPlannerConfig::default(), 1).expect("a valid configuration");
     let mut group = criterion.benchmark_group("batches");
     group.throughput(Throughput::Bytes(4 * data.features.len() as u64)).sample_size(10);
     group.bench_function("epoch", |bencher| {
@@ -48,7 +50,7 @@ fn batches(criterion: &mut Criterion) {
     });
     for kind in [NormaliserKind::QueryMinMax, NormaliserKind::ZScore, NormaliserKind::Quantile] {
         let normaliser = Normaliser::fit(kind, &data);
-        let apply = |mut data: Dataset| normaliser.apply(&mut data).map(|()| data);
+        let apply = |mut data: RankingDataset| normaliser.apply(&mut data).map(|()| data);
         group.bench_function(format!("normalise/{kind:?}"), |bencher| {
             bencher.iter_batched(|| data.clone(), apply, BatchSize::LargeInput);
         });

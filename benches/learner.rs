@@ -1,18 +1,18 @@
 //! Learners with an outer loop, on synthetic data of the size of an OHSUMED training fold (63 queries).
 
 use burn::tensor::Device;
-use burn_rank::data::{Dataset, SynthConfig};
-use burn_rank::learner::{FitContext, Interrupt, Learner, NoProgress, Selection, registry};
+use burn_rank::data::{RankingDataset, SynthConfig};
+use burn_rank::learner::{FitContext, Interrupt, NoProgress, RankingLearner, Selection, registry};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 
-fn ohsumed_sized() -> Dataset {
+fn ohsumed_sized() -> RankingDataset {
     SynthConfig { queries: 63, features: 45, ..SynthConfig::default() }.generate().expect("a valid configuration")
 }
 
-fn fit(learner: &dyn Learner, train: &Dataset) {
+fn fit(learner: &dyn RankingLearner, train: &RankingDataset) {
     let context = FitContext {
         device: Device::flex(),
         seed: 1,

@@ -15,7 +15,7 @@ use burn::train::renderer::{
     EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
 };
 use burn::train::{ExecutionStrategy, Learner as BurnLearner, SupervisedTraining};
-use burn_rank::data::{Dataset, Normaliser, NormaliserKind, SynthConfig};
+use burn_rank::data::{Normaliser, NormaliserKind, RankingDataset, SynthConfig};
 use burn_rank::learner::gradient::{Gradient, GradientConfig, RankingBatcher, RankingModel};
 use burn_rank::learner::{FitContext, Interrupt, Learner, NoProgress, Selection};
 use burn_rank::loss::LossSpec;
@@ -29,14 +29,14 @@ const QUERIES: usize = 16;
 const LOSS: &str = "list_net";
 
 /// Training and validation data: 63 and 21 queries, about 150 documents each, 45 features.
-fn data() -> (Dataset, Dataset) {
+fn data() -> (RankingDataset, RankingDataset) {
     let config = SynthConfig { queries: 84, features: 45, median_length: 137.0, max_length: 320, ..Default::default() };
     let mut all = config.generate().expect("a valid configuration");
     Normaliser::fit(NormaliserKind::ZScore, &all).apply(&mut all).expect("its own data");
     (all.select(&(0..63).collect::<Vec<_>>()), all.select(&(63..84).collect::<Vec<_>>()))
 }
 
-fn ours(scorer: &ScorerConfig, train: &Dataset, validation: &Dataset) {
+fn ours(scorer: &ScorerConfig, train: &RankingDataset, validation: &RankingDataset) {
     let config = GradientConfig { epochs: EPOCHS, batch_queries: QUERIES, ..GradientConfig::default() };
     let learner = Gradient::new(config, scorer.clone(), LossSpec::new(LOSS)).expect("a valid configuration");
     let context = FitContext {
@@ -55,14 +55,14 @@ fn ours(scorer: &ScorerConfig, train: &Dataset, validation: &Dataset) {
 /// burn's single-device strategy, with its files in `folder` if there is one.
 fn burn_train(
     scorer: &ScorerConfig,
-    train: &Arc<Dataset>,
-    validation: &Arc<Dataset>,
+    train: &Arc<RankingDataset>,
+    validation: &Arc<RankingDataset>,
     folder: Option<&std::path::Path>,
 ) {
     let device = Device::flex().autodiff();
     let loss = LossSpec::new(LOSS).build().expect("a valid loss").into();
     let model = RankingModel::new(scorer.init(train.feature_count, 1, &device).expect("a valid scorer"), loss);
-    let loader = |data: &Arc<Dataset>| {
+    let loader = |data: &Arc<RankingDataset>| {
         DataLoaderBuilder::new(RankingBatcher::new(data.clone(), 1))
             .batch_size(QUERIES)
             .shuffle(1)

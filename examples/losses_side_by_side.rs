@@ -14,7 +14,9 @@ use burn::module::Module;
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::Device;
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::{Batcher, BatcherConfig, Dataset, Normaliser, NormaliserKind, RankingBatch, SynthConfig, folds};
+use burn_rank::data::{
+    BatchPlanner, BatchPlannerConfig, Normaliser, NormaliserKind, RankingBatch, RankingDataset, SynthConfig, folds,
+};
 use burn_rank::loss::{LossSpec, RankingLoss, Reduction, registry};
 use burn_rank::measure::{Convention, Evaluation, Measure, evaluate};
 use burn_rank::scorer::{MlpScorerConfig, Scorer, ScorerConfig};
@@ -25,7 +27,7 @@ const MEASURES: [Measure; 2] = [Measure::Ndcg(Some(10)), Measure::Ap(None)];
 const SEED: u64 = 1;
 
 /// Training, validation and test data of one fold.
-type Parts = [Dataset; 3];
+type Parts = [RankingDataset; 3];
 
 fn main() -> Result<(), Failure> {
     let (mut folder, mut epochs, mut scorers) = (None, 20, "both".to_owned());
@@ -78,7 +80,8 @@ fn train(
     let device = Device::flex().autodiff();
     let mut scorer = config.init(train.feature_count, SEED, &device)?;
     let mut optimizer = AdamConfig::new().init();
-    let batcher = Batcher::new(train, &BatcherConfig { queries: Some(16), ..BatcherConfig::default() }, SEED)?;
+    let batcher =
+        BatchPlanner::new(train, &BatchPlannerConfig { queries: Some(16), ..BatchPlannerConfig::default() }, SEED)?;
     let mut best = (f64::NEG_INFINITY, scorer.valid());
     for epoch in 0..epochs {
         for queries in batcher.epoch(epoch) {
@@ -97,7 +100,7 @@ fn train(
     measure(&best.1, test)
 }
 
-fn measure(scorer: &Scorer, data: &Dataset) -> Result<Evaluation, Failure> {
+fn measure(scorer: &Scorer, data: &RankingDataset) -> Result<Evaluation, Failure> {
     let mut scores = vec![0.0; data.documents()];
     for query in 0..data.queries() {
         let batch = RankingBatch::assemble(data, &[query], &Device::flex());

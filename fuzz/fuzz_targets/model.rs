@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-use burn_rank::data::Dataset;
+use burn_rank::data::RankingDataset;
 use burn_rank::ranker::{ExportFormat, Model, Parts, Ranker};
 use libfuzzer_sys::fuzz_target;
 
@@ -33,7 +33,7 @@ fn scores(model: &Model, device: &Device) {
     let features = model.features();
     if features <= FEATURES {
         let values = (0..3 * features).map(|place| place as f32 / 7.0 - 1.0).collect();
-        let data = Dataset::from_groups(values, features, vec![0.0; 3], &[2, 1]).expect("three documents");
+        let data = RankingDataset::from_groups(values, features, vec![0.0; 3], &[2, 1]).expect("three documents");
         assert_eq!(model.predict(&data, device).len(), 3);
     }
 }

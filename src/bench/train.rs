@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use serde::Serialize;
 
 use super::{BenchError, median, sync};
-use crate::data::{Batcher, BatcherConfig, RankingBatch, SynthConfig};
+use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
 use crate::loss::{LossSpec, Reduction};
 use crate::scorer::ScorerConfig;
 
@@ -56,8 +56,8 @@ impl TrainBench {
         }
         let loss = self.loss.build()?;
         let dataset = self.data.generate()?;
-        let config = BatcherConfig { queries: Some(self.batch), ..BatcherConfig::default() };
-        let batcher = Batcher::new(&dataset, &config, self.seed)?;
+        let config = BatchPlannerConfig { queries: Some(self.batch), ..BatchPlannerConfig::default() };
+        let batcher = BatchPlanner::new(&dataset, &config, self.seed)?;
         let device = device.clone().autodiff();
         let mut scorer = self.scorer.init(dataset.feature_count, self.seed, &device)?;
         let mut optimizer = AdamConfig::new().init();

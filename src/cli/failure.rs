@@ -156,7 +156,7 @@ impl From<DataError> for Failure {
 impl From<ExperimentError> for Failure {
     fn from(error: ExperimentError) -> Self {
         match error {
-            ExperimentError::Learner(error) => error.into(),
+            ExperimentError::RankingLearner(error) => error.into(),
             ExperimentError::Data(error) => error.into(),
             ExperimentError::Output(error) => error.into(),
             ExperimentError::Interrupted { .. } => {

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::{Failure, panics};
 use crate::data::error::quoted;
 use crate::data::letor::{self, Missing, ReadOptions, Source};
-use crate::data::{DataError, Dataset, Input};
+use crate::data::{DataError, Input, RankingDataset};
 use crate::device::{self, DeviceError};
 use crate::experiment::{RANKER, written_value};
 use crate::measure::trec_eval::TrecMeasure;
@@ -57,7 +57,7 @@ enum MissingArg {
 
 impl ReadArgs {
     /// Reads files as one set of `features` features (as many as the largest index when `None`).
-    pub fn read(&self, files: &[PathBuf], features: Option<usize>) -> Result<Dataset, Failure> {
+    pub fn read(&self, files: &[PathBuf], features: Option<usize>) -> Result<RankingDataset, Failure> {
         let asked = Value::from(assignments("--read", &self.options)?);
         let mut options: ReadOptions = serde_path_to_error::deserialize(asked).map_err(|error| {
             Failure::input(format!("--read {}: {}", error.path(), with_nearest(&error.inner().to_string())))

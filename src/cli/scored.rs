@@ -5,7 +5,7 @@ use std::path::Path;
 use burn::tensor::Device;
 
 use super::{Failure, input};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::measure::{Convention, Rankings, Ties};
 use crate::ranker::Ranker;
 
@@ -21,7 +21,7 @@ pub struct Scored {
 
 impl Scored {
     /// By a saved ranker.
-    pub fn by_ranker(path: &Path, data: &Dataset, device: &Device) -> Result<Self, Failure> {
+    pub fn by_ranker(path: &Path, data: &RankingDataset, device: &Device) -> Result<Self, Failure> {
         let ranker = input::ranker(path, device)?;
         warn_of_missing_features(path, &ranker, data);
         let scores = ranker.predict(data, device)?;
@@ -29,7 +29,7 @@ impl Scored {
     }
 
     /// From a file of one score a line.
-    pub fn from_file(path: &Path, data: &Dataset) -> Result<Self, Failure> {
+    pub fn from_file(path: &Path, data: &RankingDataset) -> Result<Self, Failure> {
         let written = input::scores(path, data.documents())?;
         // Finite scores stay finite.
         let narrow =
@@ -50,7 +50,7 @@ impl Scored {
 
     /// What measures are computed on. Scores that a file tells apart are not equal, except in a convention that
     /// compares them as `f32`.
-    pub fn rankings<'a>(&'a self, data: &'a Dataset, convention: &Convention) -> Rankings<'a> {
+    pub fn rankings<'a>(&'a self, data: &'a RankingDataset, convention: &Convention) -> Rankings<'a> {
         let places = self.places.as_ref().filter(|_| convention.ties != Ties::DocumentIdDescending);
         data.rankings(places.unwrap_or(&self.scores))
     }
@@ -66,7 +66,7 @@ fn places(scores: &[f64]) -> Vec<f32> {
 }
 
 /// Says when the data have fewer features than the ranker: LETOR text leaves out what is 0, so that it may be right.
-pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &Dataset) {
+pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &RankingDataset) {
     let (found, expected) = (data.feature_count, ranker.model().features());
     if found < expected {
         eprintln!(

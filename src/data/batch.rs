@@ -1,4 +1,4 @@
-//! Batches of queries padded to one length: `RankingBatch`, and the `Batcher` that decides which queries share one.
+//! Batches of queries padded to one length: `RankingBatch`, and the `BatchPlanner` that decides which queries share one.
 //!
 //! A batch is filled by padded cells (queries x longest list), not by queries, so that its memory is bounded whatever
 //! the list lengths. Queries of similar length share a batch, so that little is padding: lengths fall into buckets
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{DataError, Dataset};
+use super::{DataError, RankingDataset};
 use crate::seed::seed_for;
 
 /// Queries padded to one length.
@@ -29,8 +29,8 @@ pub struct RankingBatch {
 
 impl RankingBatch {
     /// Pads the given queries (indices) to the longest of them, in one buffer that is moved to the device once.
-    /// Panics on an index that is not below [`Dataset::queries`].
-    pub fn assemble(dataset: &Dataset, queries: &[usize], device: &Device) -> Self {
+    /// Panics on an index that is not below [`RankingDataset::queries`].
+    pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
         let width = dataset.feature_count;
         let longest = queries.iter().map(|&q| dataset.range(q).len()).max().unwrap_or(0);
         let cells = queries.len() * longest;
@@ -77,7 +77,7 @@ pub enum Keep {
 /// How queries are put into batches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct BatcherConfig {
+pub struct BatchPlannerConfig {
     /// Most padded cells (queries x longest list) of a batch; a longer query is a batch alone. Default: 16,384.
     pub max_cells: usize,
     /// Number of queries of a batch (the last one may have fewer), instead of `max_cells`.
@@ -90,13 +90,13 @@ pub struct BatcherConfig {
     pub shuffle: bool,
 }
 
-impl Default for BatcherConfig {
+impl Default for BatchPlannerConfig {
     fn default() -> Self {
         Self { max_cells: 16_384, queries: None, keep: Keep::All, bucket: true, shuffle: true }
     }
 }
 
-impl BatcherConfig {
+impl BatchPlannerConfig {
     /// Every query once, in batches by length: for scoring.
     pub fn in_order(max_cells: usize) -> Self {
         Self { max_cells, shuffle: false, ..Self::default() }
@@ -105,20 +105,20 @@ impl BatcherConfig {
 
 /// Plans the batches of each epoch, from the list lengths alone.
 #[derive(Debug, Clone)]
-pub struct Batcher {
-    config: BatcherConfig,
+pub struct BatchPlanner {
+    config: BatchPlannerConfig,
     seed: u64,
     /// Kept queries with their lengths.
     queries: Vec<(usize, usize)>,
     dropped: usize,
 }
 
-impl Batcher {
+impl BatchPlanner {
     /// Plans batches of a dataset.
     ///
     /// # Errors
     /// [`DataError::Option`] for a size of 0.
-    pub fn new(dataset: &Dataset, config: &BatcherConfig, seed: u64) -> Result<Self, DataError> {
+    pub fn new(dataset: &RankingDataset, config: &BatchPlannerConfig, seed: u64) -> Result<Self, DataError> {
         let refused = |option| DataError::Option { option, found: "0".to_owned(), expected: "at least 1".to_owned() };
         if config.max_cells == 0 {
             return Err(refused("max_cells"));
@@ -198,11 +198,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn dataset(sizes: &[usize]) -> Dataset {
+    fn dataset(sizes: &[usize]) -> RankingDataset {
         let documents: usize = sizes.iter().sum();
         let features = (0..2 * documents).map(|value| value as f32).collect();
         let labels = (0..documents).map(|d| (d % 3) as f32).collect();
-        Dataset::from_groups(features, 2, labels, sizes).unwrap()
+        RankingDataset::from_groups(features, 2, labels, sizes).unwrap()
     }
 
     #[test]
@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn a_query_beyond_the_budget_is_alone() {
-        let batcher = Batcher::new(&dataset(&[3, 50, 3, 4]), &BatcherConfig { max_cells: 12, ..Default::default() }, 1);
+        let batcher =
+            BatchPlanner::new(&dataset(&[3, 50, 3, 4]), &BatchPlannerConfig { max_cells: 12, ..Default::default() }, 1);
         let mut batches = batcher.unwrap().epoch(0);
         batches.iter_mut().for_each(|batch| batch.sort_unstable());
         batches.sort();
@@ -228,10 +229,10 @@ mod tests {
     #[test]
     fn queries_without_use_are_dropped() {
         let labels = vec![0.0, 0.0, 2.0, 2.0, 0.0, 1.0, 0.0, 0.5];
-        let data = Dataset::from_groups(vec![0.0; 8], 1, labels, &[2, 2, 2, 2]).unwrap();
+        let data = RankingDataset::from_groups(vec![0.0; 8], 1, labels, &[2, 2, 2, 2]).unwrap();
         for (keep, kept) in [(Keep::All, vec![0, 1, 2, 3]), (Keep::Relevant, vec![1, 2]), (Keep::TwoLabels, vec![2, 3])]
         {
-            let batcher = Batcher::new(&data, &BatcherConfig { keep, ..Default::default() }, 1).unwrap();
+            let batcher = BatchPlanner::new(&data, &BatchPlannerConfig { keep, ..Default::default() }, 1).unwrap();
             let mut queries = batcher.epoch(0).concat();
             queries.sort_unstable();
             assert_eq!(queries, kept);
@@ -242,8 +243,8 @@ mod tests {
     #[test]
     fn sizes_of_zero_are_refused() {
         let data = dataset(&[1]);
-        assert!(Batcher::new(&data, &BatcherConfig { max_cells: 0, ..Default::default() }, 1).is_err());
-        assert!(Batcher::new(&data, &BatcherConfig { queries: Some(0), ..Default::default() }, 1).is_err());
+        assert!(BatchPlanner::new(&data, &BatchPlannerConfig { max_cells: 0, ..Default::default() }, 1).is_err());
+        assert!(BatchPlanner::new(&data, &BatchPlannerConfig { queries: Some(0), ..Default::default() }, 1).is_err());
     }
 
     proptest! {
@@ -253,8 +254,8 @@ mod tests {
             queries in prop::option::of(1usize..9), bucket: bool, shuffle: bool, seed: u64,
         ) {
             let data = dataset(&sizes);
-            let config = BatcherConfig { max_cells, queries, bucket, shuffle, keep: Keep::All };
-            let batcher = Batcher::new(&data, &config, seed).unwrap();
+            let config = BatchPlannerConfig { max_cells, queries, bucket, shuffle, keep: Keep::All };
+            let batcher = BatchPlanner::new(&data, &config, seed).unwrap();
             let batches = batcher.epoch(3);
             prop_assert_eq!(&batches, &batcher.epoch(3));
             let mut all = batches.concat();

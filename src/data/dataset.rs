@@ -1,4 +1,4 @@
-//! `Dataset`: documents grouped by query, features flat and row-major. A query is a range, never a column.
+//! `RankingDataset`: documents grouped by query, features flat and row-major. A query is a range, never a column.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::text::hexadecimal;
 
 /// Documents grouped by query.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Dataset {
+pub struct RankingDataset {
     /// `[documents x features]`, row-major.
     pub features: Vec<f32>,
     /// Number of features of a document.
@@ -26,11 +26,11 @@ pub struct Dataset {
     pub document_ids: Vec<String>,
 }
 
-impl Dataset {
+impl RankingDataset {
     /// A dataset of queries of `sizes` documents each, with numbered queries and no document identifiers.
     ///
     /// # Errors
-    /// Those of [`Dataset::check`].
+    /// Those of [`RankingDataset::check`].
     pub fn from_groups(
         features: Vec<f32>,
         feature_count: usize,
@@ -135,15 +135,15 @@ impl Dataset {
         (0..self.queries()).map(|q| self.range(q).len()).max().unwrap_or(0)
     }
 
-    /// The given queries (indices), in the order given. Panics on an index that is not below [`Dataset::queries`].
-    pub fn select(&self, queries: &[usize]) -> Dataset {
+    /// The given queries (indices), in the order given. Panics on an index that is not below [`RankingDataset::queries`].
+    pub fn select(&self, queries: &[usize]) -> RankingDataset {
         let documents = queries.iter().map(|&q| self.range(q).len()).sum();
-        let mut out = Dataset {
+        let mut out = RankingDataset {
             features: Vec::with_capacity(documents * self.feature_count),
             feature_count: self.feature_count,
             labels: Vec::with_capacity(documents),
             offsets: vec![0],
-            ..Dataset::default()
+            ..RankingDataset::default()
         };
         for &q in queries {
             out.features.extend_from_slice(self.query_features(q));
@@ -161,8 +161,8 @@ impl Dataset {
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] if their numbers of features differ or a query identifier occurs twice.
-    pub fn concat(parts: &[&Dataset]) -> Result<Dataset, DataError> {
-        let mut out = Dataset { offsets: vec![0], ..Dataset::default() };
+    pub fn concat(parts: &[&RankingDataset]) -> Result<RankingDataset, DataError> {
+        let mut out = RankingDataset { offsets: vec![0], ..RankingDataset::default() };
         out.feature_count = parts.first().map_or(0, |part| part.feature_count);
         let mut seen = HashSet::new();
         let has_ids = parts.iter().any(|part| !part.document_ids.is_empty());

@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::{DataError, Dataset};
+use super::{DataError, RankingDataset};
 use crate::seed::seed_for;
 
 /// The files of one fold.
@@ -74,7 +74,7 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
 ///
 /// # Errors
 /// [`DataError::Option`] for fewer than three parts or more parts than queries.
-pub fn split(dataset: &Dataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, DataError> {
+pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, DataError> {
     if parts < 3 || parts > dataset.queries() {
         let expected = format!("from 3 to {}, the number of queries", dataset.queries());
         return Err(DataError::Option { option: "folds", found: parts.to_string(), expected });
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_split_tests_every_query_once() {
         let sizes = [1, 2, 3, 1, 1, 4, 2];
-        let dataset = Dataset::from_groups(vec![0.0; 14], 1, vec![0.0; 14], &sizes).unwrap();
+        let dataset = RankingDataset::from_groups(vec![0.0; 14], 1, vec![0.0; 14], &sizes).unwrap();
         let folds = split(&dataset, 3, 7).unwrap();
         let mut tested: Vec<usize> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
         tested.sort_unstable();

@@ -1,7 +1,7 @@
 //! Ranking data: readers, datasets, folds, normalisers, padded batches.
 //!
-//! [`letor::read`] reads files into a [`Dataset`], [`SynthConfig`] generates one, [`folds`] finds or cuts folds, a
-//! [`Normaliser`] is fitted on training data, a [`Batcher`] chooses the queries of each [`RankingBatch`]. [`trec`]
+//! [`letor::read`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds or cuts folds, a
+//! [`Normaliser`] is fitted on training data, a [`BatchPlanner`] chooses the queries of each [`RankingBatch`]. [`trec`]
 //! reads and writes runs and judgements. Files are read by their paths, any other [`Input`] by the functions `read_from`.
 
 mod batch;
@@ -15,8 +15,8 @@ mod statistics;
 mod synth;
 pub mod trec;
 
-pub use batch::{Batcher, BatcherConfig, Keep, RankingBatch};
-pub use dataset::Dataset;
+pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
+pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use folds::Fold;
 pub use input::Input;

@@ -15,7 +15,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{DataError, Dataset};
+use super::{DataError, RankingDataset};
 
 /// The kinds of normalisers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ const DOCUMENTS: usize = 4096;
 
 impl Normaliser {
     /// Fits a normaliser to training data.
-    pub fn fit(kind: NormaliserKind, train: &Dataset) -> Self {
+    pub fn fit(kind: NormaliserKind, train: &RankingDataset) -> Self {
         let map = match kind {
             NormaliserKind::None => FeatureMap::None,
             NormaliserKind::QueryMinMax => FeatureMap::QueryMinMax,
@@ -171,7 +171,7 @@ impl Normaliser {
     ///
     /// # Errors
     /// [`DataError::FeatureCount`] if the data have another number of features than the normaliser was fitted on.
-    pub fn apply(&self, data: &mut Dataset) -> Result<(), DataError> {
+    pub fn apply(&self, data: &mut RankingDataset) -> Result<(), DataError> {
         if data.feature_count != self.features {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });
         }
@@ -259,11 +259,11 @@ fn query_min_max(rows: &mut [f32], features: usize) {
     }
 }
 
-fn varies(data: &Dataset) -> impl Iterator<Item = bool> {
+fn varies(data: &RankingDataset) -> impl Iterator<Item = bool> {
     data.feature_ranges().into_iter().map(|(low, high)| high > low)
 }
 
-fn fit_z_score(train: &Dataset) -> FeatureMap {
+fn fit_z_score(train: &RankingDataset) -> FeatureMap {
     let documents = train.documents() as f64;
     let mean: Vec<f64> = column_sums(train, |_, x| x).iter().map(|sum| sum / documents).collect();
     let squares = column_sums(train, |feature, x| (x - mean[feature]) * (x - mean[feature]));
@@ -275,7 +275,7 @@ fn fit_z_score(train: &Dataset) -> FeatureMap {
 }
 
 /// The sum of `term(feature, value)` over all documents, for each feature; added in the order of the documents.
-fn column_sums(data: &Dataset, term: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
+fn column_sums(data: &RankingDataset, term: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
     let width = data.feature_count;
     let zeros = || vec![0.0f64; width];
     if width == 0 {
@@ -297,7 +297,7 @@ fn column_sums(data: &Dataset, term: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f
     })
 }
 
-fn fit_quantiles(train: &Dataset) -> FeatureMap {
+fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
     let width = train.feature_count;
     let quantiles = |feature: usize| {
         let mut column: Vec<f32> = train.features.iter().copied().skip(feature).step_by(width).collect();
@@ -346,9 +346,9 @@ mod tests {
     ];
 
     /// Two queries of three documents and two; the third feature is constant.
-    fn data() -> Dataset {
+    fn data() -> RankingDataset {
         let features = vec![1.0, -1.0, 7.0, 3.0, 0.0, 7.0, 2.0, 0.0, 7.0, 5.0, 8.0, 7.0, 9.0, 8.0, 7.0];
-        Dataset::from_groups(features, 3, vec![0.0, 1.0, 2.0, 0.0, 1.0], &[3, 2]).unwrap()
+        RankingDataset::from_groups(features, 3, vec![0.0, 1.0, 2.0, 0.0, 1.0], &[3, 2]).unwrap()
     }
 
     fn normalised(kind: NormaliserKind) -> Vec<f32> {
@@ -449,14 +449,14 @@ mod tests {
 
     #[test]
     fn another_number_of_features_is_an_error() {
-        let mut other = Dataset::from_groups(vec![0.0; 4], 2, vec![0.0; 2], &[2]).unwrap();
+        let mut other = RankingDataset::from_groups(vec![0.0; 4], 2, vec![0.0; 2], &[2]).unwrap();
         let error = Normaliser::fit(NormaliserKind::ZScore, &data()).apply(&mut other).unwrap_err();
         assert_eq!(error.to_string(), "found 2 features, expected 3");
     }
 
     #[test]
     fn an_empty_training_set_fits() {
-        let empty = Dataset { feature_count: 3, offsets: vec![0], ..Dataset::default() };
+        let empty = RankingDataset { feature_count: 3, offsets: vec![0], ..RankingDataset::default() };
         for kind in KINDS {
             let mut applied = data();
             Normaliser::fit(kind, &empty).apply(&mut applied).unwrap();

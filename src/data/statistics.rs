@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Dataset;
+use super::RankingDataset;
 
 /// Counts of a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Statistics {
     pub length_range: (usize, usize, usize),
 }
 
-impl Dataset {
+impl RankingDataset {
     /// Counts queries, documents, labels and list lengths.
     pub fn statistics(&self) -> Statistics {
         let mut labels: BTreeMap<u32, usize> = BTreeMap::new();
@@ -101,7 +101,7 @@ mod tests {
     fn counts_of_a_small_set() {
         let labels = vec![0.0, 2.0, 0.0, 0.0, 0.5, 1.0, 1.0];
         let features = vec![1.0, -4.0, 2.0, 5.0, 0.0, 0.0, 3.0];
-        let data = Dataset::from_groups(features, 1, labels, &[2, 2, 1, 2]).unwrap();
+        let data = RankingDataset::from_groups(features, 1, labels, &[2, 2, 1, 2]).unwrap();
         let statistics = data.statistics();
         assert_eq!((statistics.queries, statistics.documents, statistics.features), (4, 7, 1));
         assert_eq!((statistics.empty_queries, statistics.single_label_queries), (2, 3));
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn an_empty_set_has_zero_counts() {
-        let statistics = Dataset::default().statistics();
+        let statistics = RankingDataset::default().statistics();
         assert_eq!((statistics.queries, statistics.documents, statistics.length_range), (0, 0, (0, 0, 0)));
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{ConfigError, Document, grid};
 use crate::data::letor::ReadOptions;
 use crate::data::{DataError, NormaliserKind, SynthConfig};
-use crate::learner::{Learner, LearnerError, Selection, registry};
+use crate::learner::{LearnerError, RankingLearner, Selection, registry};
 use crate::loss::{LossError, LossSpec};
 use crate::measure::{Convention, Measure};
 use crate::op::Instructions;
@@ -308,7 +308,7 @@ impl ExperimentConfig {
     ///
     /// # Errors
     /// [`LearnerError`] naming the parameter.
-    pub fn learner(&self) -> Result<Box<dyn Learner>, LearnerError> {
+    pub fn learner(&self) -> Result<Box<dyn RankingLearner>, LearnerError> {
         registry::build(&self.learner, self.loss.as_ref(), self.scorer.as_ref())
     }
 

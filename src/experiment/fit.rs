@@ -7,7 +7,7 @@ use burn::tensor::{DType, Device};
 
 use super::ExperimentConfig;
 use super::splits::Split;
-use crate::data::{DataError, Dataset, Normaliser};
+use crate::data::{DataError, Normaliser, RankingDataset};
 use crate::learner::{FitContext, Interrupt, LearnerError, Progress, Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Evaluation, MeasureError, evaluate};
@@ -25,7 +25,7 @@ pub enum ExperimentError {
     Data(#[from] DataError),
     /// A learner that cannot be built from the configuration, or a fit that failed.
     #[error(transparent)]
-    Learner(#[from] LearnerError),
+    RankingLearner(#[from] LearnerError),
     /// A measure of the fitted ranker that cannot be taken.
     #[error(transparent)]
     Measure(#[from] MeasureError),
@@ -112,7 +112,7 @@ impl Fit {
 /// [`ExperimentError`] of the data, the learner or the measures.
 pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
     let normaliser = Normaliser::fit(config.normaliser, &split.train);
-    let normalised = |data: &Dataset| -> Result<Dataset, DataError> {
+    let normalised = |data: &RankingDataset| -> Result<RankingDataset, DataError> {
         let mut data = data.clone();
         normaliser.apply(&mut data)?;
         Ok(data)
@@ -133,7 +133,8 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
     let measures = config.measures();
     let test = split.test.as_ref().map(normalised).transpose()?;
     let sets = [("train", Some(&train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
-    let sets: Vec<(&'static str, &Dataset)> = sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
+    let sets: Vec<(&'static str, &RankingDataset)> =
+        sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
     // What cannot be measured is known before the fit, not after.
     for (set, data) in &sets {
         evaluate(&data.rankings(&data.labels), &measures, &convention)
@@ -168,7 +169,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
 }
 
 /// Checks the loss of the configuration against the longest list that it will meet.
-fn approximation(config: &ExperimentConfig, train: &Dataset) -> Result<Option<Approximation>, ExperimentError> {
+fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Option<Approximation>, ExperimentError> {
     let Some(loss) = &config.loss else { return Ok(None) };
     let longest = train.offsets.windows(2).map(|query| query[1] - query[0]).max().unwrap_or(0);
     let loss = loss.build().map_err(LearnerError::from)?;

@@ -12,7 +12,7 @@ use super::cross_validation::CrossValidation;
 use super::fit::{Fit, linear_weights};
 use super::splits::Split;
 use super::{ConfigError, Document, ExperimentConfig};
-use crate::data::{Dataset, Statistics};
+use crate::data::{RankingDataset, Statistics};
 use crate::learner::{Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Convention, Evaluation, Measure};
@@ -213,7 +213,7 @@ impl<T> Sets<T> {
 }
 
 impl DataReport {
-    fn of(data: &Dataset) -> Self {
+    fn of(data: &RankingDataset) -> Self {
         Self { statistics: data.statistics(), hash: data.data_hash() }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
 use crate::data::letor::{self, ReadOptions};
-use crate::data::{DataError, Dataset, SynthConfig, folds};
+use crate::data::{DataError, RankingDataset, SynthConfig, folds};
 
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,11 +12,11 @@ pub struct Split {
     /// Number of the fold, from 1.
     pub fold: usize,
     /// Queries to train on.
-    pub train: Dataset,
+    pub train: RankingDataset,
     /// Queries to select on.
-    pub validation: Option<Dataset>,
+    pub validation: Option<RankingDataset>,
     /// Queries to test on.
-    pub test: Option<Dataset>,
+    pub test: Option<RankingDataset>,
 }
 
 impl Split {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::LearnerError;
 use super::shared::context::{FitContext, Fitted};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;
 use crate::text::with_nearest;
@@ -15,7 +15,7 @@ use crate::text::with_nearest;
 ///
 /// The data arrive normalised; the caller keeps the normaliser beside the fitted model. A learner reads its data, the
 /// seed and the device from its arguments only, so that the same arguments give the same bytes on the CPU.
-pub trait Learner: Send + Sync {
+pub trait RankingLearner: Send + Sync {
     /// Registered name, as `learner.kind` in configuration files.
     fn name(&self) -> &'static str;
 
@@ -32,7 +32,12 @@ pub trait Learner: Send + Sync {
     /// # Errors
     /// [`LearnerError`] for data that the learner cannot learn from, labels that the loss or the measure refuses, state
     /// that cannot be written or read back, and a solver that broke down.
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError>;
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError>;
 }
 
 /// The sections of a configuration that a learner may read beside its own.
@@ -72,14 +77,14 @@ impl<'a> Parts<'a> {
 /// The configuration of a learner, unchecked: what `[learner]` holds beside `kind`. Every key has a default.
 pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
     /// The learner, checked.
-    type Learner: Learner + 'static;
+    type RankingLearner: RankingLearner + 'static;
 
     /// Checks every parameter, with the sections that the learner reads.
     ///
     /// # Errors
     /// [`LearnerError`] for the first value out of its range, by its key; for a loss or scorer that the learner needs
     /// and does not get, or that is out of range itself. The learner's module says what it needs.
-    fn check(&self, parts: &Parts) -> Result<Self::Learner, LearnerError>;
+    fn check(&self, parts: &Parts) -> Result<Self::RankingLearner, LearnerError>;
 }
 
 /// One registered learner.
@@ -100,7 +105,7 @@ pub struct LearnerEntry {
     /// Every parameter with its default.
     pub defaults: fn() -> Map,
     /// The learner with these parameters, checked; what is not given has its default.
-    pub build: fn(&Map, &Parts) -> Result<Box<dyn Learner>, LearnerError>,
+    pub build: fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>,
 }
 
 /// Every parameter of a configuration with its default.
@@ -112,7 +117,7 @@ pub(super) fn defaults<C: LearnerConfig>() -> Map {
 }
 
 /// The learner of a configuration's parameters.
-pub(super) fn build<C: LearnerConfig>(params: &Map, parts: &Parts) -> Result<Box<dyn Learner>, LearnerError> {
+pub(super) fn build<C: LearnerConfig>(params: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let decoded: Result<C, _> = serde_path_to_error::deserialize(Value::Object(params.clone()));
     let config = decoded.map_err(|error| LearnerError::Config {
         key: error.path().to_string(),

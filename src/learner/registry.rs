@@ -2,7 +2,7 @@
 
 use crate::json::{Map, Value};
 
-use super::entry::Learner;
+use super::entry::RankingLearner;
 pub use super::entry::{LearnerConfig, LearnerEntry, Parts};
 use super::error::LearnerError;
 use crate::loss::LossSpec;
@@ -31,7 +31,7 @@ pub fn build(
     table: &Map,
     loss: Option<&LossSpec>,
     scorer: Option<&ScorerConfig>,
-) -> Result<Box<dyn Learner>, LearnerError> {
+) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let refuse = |key: &str, message: String| LearnerError::Config { key: key.to_string(), message };
     let mut params = table.clone();
     let kind = match params.swap_remove("kind") {

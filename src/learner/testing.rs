@@ -7,16 +7,16 @@ use burn::tensor::Device;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
 use crate::ranker::{Model, Parts};
 use crate::scorer::Scorer;
 
 /// A dataset of queries, each a list of `(label, features)`.
-pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Dataset {
-    let mut data = Dataset { feature_count, offsets: vec![0], ..Dataset::default() };
+pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> RankingDataset {
+    let mut data = RankingDataset { feature_count, offsets: vec![0], ..RankingDataset::default() };
     for (query, documents) in queries.iter().enumerate() {
         for (label, features) in *documents {
             data.labels.push(*label);
@@ -29,14 +29,14 @@ pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Dat
 }
 
 /// One query, two documents, two features: the second feature orders them, the first reverses them.
-pub(crate) fn two_documents() -> Dataset {
+pub(crate) fn two_documents() -> RankingDataset {
     dataset(2, &[&[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]])
 }
 
 /// `queries` queries of `documents` documents, `features` features and labels 0 to 2, which the features tell in part.
-pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u64) -> Dataset {
+pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u64) -> RankingDataset {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut data = Dataset { feature_count: features, offsets: vec![0], ..Dataset::default() };
+    let mut data = RankingDataset { feature_count: features, offsets: vec![0], ..RankingDataset::default() };
     for query in 0..queries {
         for document in 0..documents {
             let row: Vec<f32> = (0..features).map(|_| random.random_range(-1.0..1.0)).collect();
@@ -111,7 +111,12 @@ impl Progress for StopAfter {
 
 /// Checks that a fit gives the same history and the same model again, with any number of threads, and when it is
 /// stopped after `rounds` rounds and resumed.
-pub(crate) fn assert_reproducible(learner: &dyn Learner, train: &Dataset, validation: &Dataset, rounds: usize) {
+pub(crate) fn assert_reproducible(
+    learner: &dyn RankingLearner,
+    train: &RankingDataset,
+    validation: &RankingDataset,
+    rounds: usize,
+) {
     let fit = |threads: usize, context: &FitContext| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fitted = pool.install(|| learner.fit(train, Some(validation), context)).unwrap();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{self, FORMAT, FileError};
 use super::{Model, Parts, PartsError};
 use crate::atomic_file;
-use crate::data::{DataError, Dataset, Normaliser};
+use crate::data::{DataError, Normaliser, RankingDataset};
 use crate::measure::Convention;
 
 /// Version of burn that this crate is built on.
@@ -172,7 +172,7 @@ impl Ranker {
     ///
     /// # Errors
     /// [`RankerError::Features`] when the data have a feature beyond the model's.
-    pub fn predict(&self, data: &Dataset, device: &Device) -> Result<Vec<f32>, RankerError> {
+    pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         let (found, expected) = (data.feature_count, self.model.features());
         if found > expected {
             return Err(RankerError::Features { found, expected });
@@ -222,14 +222,14 @@ impl Ranker {
 }
 
 /// The data with features of 0 added at the end of each document.
-fn widened(data: &Dataset, features: usize) -> Dataset {
+fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
     let mut wide = vec![0.0; data.documents() * features];
     if data.feature_count > 0 {
         for (to, from) in wide.chunks_exact_mut(features).zip(data.features.chunks_exact(data.feature_count)) {
             to[..from.len()].copy_from_slice(from);
         }
     }
-    Dataset {
+    RankingDataset {
         features: wide,
         feature_count: features,
         labels: data.labels.clone(),
@@ -246,7 +246,7 @@ mod tests {
     use crate::ranker::{LEAF, Node, TreeArrays, TreeEnsemble, Values};
     use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, MlpScorerConfig, NormKind, ScorerConfig};
 
-    fn data() -> Dataset {
+    fn data() -> RankingDataset {
         let config = SynthConfig { queries: 6, features: 5, median_length: 9.0, max_length: 20, ..Default::default() };
         config.generate().unwrap()
     }
@@ -303,7 +303,7 @@ mod tests {
         let ranker = ranker(models().remove(0));
         let mut zero_at_the_end = data();
         zero_at_the_end.features.iter_mut().skip(4).step_by(5).for_each(|value| *value = 0.0);
-        let narrow = Dataset {
+        let narrow = RankingDataset {
             features: zero_at_the_end.features.chunks(5).flat_map(|row| row[..4].to_vec()).collect(),
             feature_count: 4,
             ..zero_at_the_end.clone()

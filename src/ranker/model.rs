@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
 use super::{KernelExpansion, TreeEnsemble};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::scorer::Scorer;
 
 /// A fitted model: what turns normalised features into scores.
@@ -38,7 +38,7 @@ impl Model {
     /// # Panics
     /// When the (normalised) data have other than [`features`](Self::features) features;
     /// [`Ranker::predict`](super::Ranker::predict) checks it.
-    pub fn predict(&self, data: &Dataset, device: &Device) -> Vec<f32> {
+    pub fn predict(&self, data: &RankingDataset, device: &Device) -> Vec<f32> {
         assert_eq!(data.feature_count, self.features(), "feature counts of the data and of the model");
         match self {
             Model::Scorer(scorer) => scorer_scores(scorer, data, device),
@@ -59,14 +59,14 @@ impl Model {
 }
 
 /// Scores of a scorer, brought to the device.
-fn scorer_scores(scorer: &Scorer, data: &Dataset, device: &Device) -> Vec<f32> {
+fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec<f32> {
     let scorer = scorer.clone().to_device(device);
     score(&scorer, data, chunks(data, &scorer).into_iter().map(|chunk| chunk.with_inputs(data, device)))
 }
 
 /// Data that are scored again and again, kept on the device.
 pub(crate) struct Prepared<'a> {
-    data: &'a Dataset,
+    data: &'a RankingDataset,
     chunks: Vec<(Chunk, Inputs)>,
 }
 
@@ -74,13 +74,13 @@ type Inputs = (Tensor<3>, Tensor<2, Bool>);
 
 impl<'a> Prepared<'a> {
     /// Puts (normalised) data on a device, for scorers of the kind given.
-    pub(crate) fn new(data: &'a Dataset, scorer: &Scorer, device: &Device) -> Self {
+    pub(crate) fn new(data: &'a RankingDataset, scorer: &Scorer, device: &Device) -> Self {
         let chunks = chunks(data, scorer).into_iter().map(|chunk| chunk.with_inputs(data, device)).collect();
         Self { data, chunks }
     }
 
     /// The data.
-    pub(crate) fn data(&self) -> &'a Dataset {
+    pub(crate) fn data(&self) -> &'a RankingDataset {
         self.data
     }
 
@@ -90,7 +90,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-fn score(scorer: &Scorer, data: &Dataset, chunks: impl Iterator<Item = (Chunk, Inputs)>) -> Vec<f32> {
+fn score(scorer: &Scorer, data: &RankingDataset, chunks: impl Iterator<Item = (Chunk, Inputs)>) -> Vec<f32> {
     let mut scores = vec![0.0; data.documents()];
     for (chunk, (features, mask)) in chunks {
         chunk.scatter(scorer.forward_clean(features, mask), &mut scores);
@@ -113,7 +113,7 @@ struct Chunk {
 
 /// The chunks in which a scorer meets data: whole lists of like length for attention; else any documents, so that
 /// nothing is padded.
-fn chunks(data: &Dataset, scorer: &Scorer) -> Vec<Chunk> {
+fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Chunk> {
     match scorer {
         Scorer::Attention(_) => list_chunks(data),
         Scorer::Linear(_) | Scorer::Mlp(_) => (0..data.documents())
@@ -126,7 +126,7 @@ fn chunks(data: &Dataset, scorer: &Scorer) -> Vec<Chunk> {
     }
 }
 
-fn list_chunks(data: &Dataset) -> Vec<Chunk> {
+fn list_chunks(data: &RankingDataset) -> Vec<Chunk> {
     let mut rows: Vec<(usize, usize)> =
         (0..data.queries()).map(|q| data.range(q)).map(|range| (range.start, range.len())).collect();
     rows.retain(|&(_, length)| length > 0);
@@ -152,7 +152,7 @@ impl Chunk {
     /// # Shapes
     /// - features: `[rows, width, features]`
     /// - mask: `[rows, width]`
-    fn with_inputs(self, data: &Dataset, device: &Device) -> (Self, Inputs) {
+    fn with_inputs(self, data: &RankingDataset, device: &Device) -> (Self, Inputs) {
         let count = data.feature_count;
         let mut features = Vec::with_capacity(self.rows.len() * self.width * count);
         let mut mask = Vec::with_capacity(self.rows.len() * self.width);
@@ -182,20 +182,20 @@ mod tests {
     use super::*;
     use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, ScorerConfig};
 
-    fn data(lengths: &[usize]) -> Dataset {
+    fn data(lengths: &[usize]) -> RankingDataset {
         let mut offsets = vec![0];
         offsets.extend(lengths.iter().scan(0, |end, n| {
             *end += n;
             Some(*end)
         }));
         let documents = *offsets.last().unwrap();
-        Dataset {
+        RankingDataset {
             features: (0..documents * 2).map(|i| (i * 37 % 101) as f32 / 50.0 - 1.0).collect(),
             feature_count: 2,
             labels: vec![0.0; documents],
             query_ids: (0..lengths.len()).map(|q| q.to_string()).collect(),
             offsets,
-            ..Dataset::default()
+            ..RankingDataset::default()
         }
     }
 
@@ -225,13 +225,13 @@ mod tests {
         let together = model.predict(&data, &device);
         for q in 0..lengths.len() {
             let range = data.range(q);
-            let alone = Dataset {
+            let alone = RankingDataset {
                 features: data.features[range.start * 2..range.end * 2].to_vec(),
                 feature_count: 2,
                 labels: vec![0.0; range.len()],
                 offsets: vec![0, range.len()],
                 query_ids: vec!["q".into()],
-                ..Dataset::default()
+                ..RankingDataset::default()
             };
             for (one, among) in model.predict(&alone, &device).iter().zip(&together[range]) {
                 assert!((one - among).abs() < 1e-5);

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::loss::{LossSpec, explain};
 use crate::measure::{Convention, Measure, Ranking};
 use crate::seed::seed_for;
@@ -30,7 +30,7 @@ pub struct Subject {
 
 impl Subject {
     /// The queries of `data` with the scores of a ranker, one a document.
-    pub fn new(origin: String, data: &Dataset, scores: &[f32]) -> Self {
+    pub fn new(origin: String, data: &RankingDataset, scores: &[f32]) -> Self {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
         let query = |q: usize| {
             let range = data.range(q);

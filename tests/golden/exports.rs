@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use burn::tensor::Device;
-use burn_rank::data::{Dataset, Normaliser, NormaliserKind};
+use burn_rank::data::{Normaliser, NormaliserKind, RankingDataset};
 use burn_rank::measure::Convention;
 use burn_rank::ranker::{ExportFormat, Metadata, Model, Node, Parts, Ranker, TreeEnsemble, Values, Versions};
 use burn_rank::scorer::{Activation, LinearScorerConfig, MlpScorerConfig, NormKind, Scorer, ScorerConfig};
@@ -44,7 +44,7 @@ fn noise(seed: usize) -> f32 {
 }
 
 /// Documents with features of several kinds: small, a large mean, constant, two values, many ties, signs.
-fn data(seed: usize, lengths: &[usize]) -> Dataset {
+fn data(seed: usize, lengths: &[usize]) -> RankingDataset {
     let documents: usize = lengths.iter().sum();
     let row = |document: usize| {
         let noise = |feature: usize| noise(seed + document * FEATURES + feature);
@@ -58,14 +58,14 @@ fn data(seed: usize, lengths: &[usize]) -> Dataset {
         ]
     };
     let labels = (0..documents).map(|document| (3.0 * noise(document)).floor()).collect();
-    Dataset::from_groups((0..documents).flat_map(row).collect(), FEATURES, labels, lengths).unwrap()
+    RankingDataset::from_groups((0..documents).flat_map(row).collect(), FEATURES, labels, lengths).unwrap()
 }
 
-fn train() -> Dataset {
+fn train() -> RankingDataset {
     data(5000, &[20, 20])
 }
 
-fn queries() -> Dataset {
+fn queries() -> RankingDataset {
     data(0, &LENGTHS)
 }
 

@@ -7,7 +7,7 @@ use super::print::{Shown, conventions};
 use super::{EvalArgs, MEASURES};
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::measure::{Convention, evaluate};
 
 pub(super) fn of_ranker(args: &EvalArgs, model: &Path, data: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
@@ -21,7 +21,7 @@ pub(super) fn of_scores(args: &EvalArgs, scores: &Path, data: &[PathBuf], out: &
     show(args, &Scored::from_file(scores, &data)?, &data, out)
 }
 
-fn show(args: &EvalArgs, scored: &Scored, data: &Dataset, out: &mut dyn Write) -> Result<(), Failure> {
+fn show(args: &EvalArgs, scored: &Scored, data: &RankingDataset, out: &mut dyn Write) -> Result<(), Failure> {
     let measures = input::measures(&args.measures, MEASURES)?;
     if args.compare_conventions {
         let rows = Convention::PRESETS.iter().map(|preset| {

@@ -6,7 +6,7 @@
 //! * All documents of a query stand on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
 //!   `FILE` holds the size of each query, one number a line (LightGBM's convention).
 //! * `#docid = NAME ...` names a document; any other comment is kept whole as its identifier.
-//! * Labels are finite and at least 0, not necessarily integers ([`Dataset::check_integer_labels`]); values are finite.
+//! * Labels are finite and at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]); values are finite.
 //!
 //! The text is read in blocks of whole lines, which rayon's threads parse while the next ones are read. Blocks do not
 //! depend on the number of threads, and neither do the result and the first error. Time is linear in the text, memory
@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{DataError, Dataset, Input};
+use super::{DataError, Input, RankingDataset};
 use parse::{Fault, Parsed, Rules};
 use rows::Rows;
 
@@ -142,7 +142,7 @@ impl ReadOptions {
 ///
 /// # Errors
 /// The first fault in file order, with path, line and column; see [`DataError`].
-pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, DataError> {
+pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, DataError> {
     read_from(paths.iter().map(Input::file), options)
 }
 
@@ -151,7 +151,7 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, DataErr
 ///
 /// # Errors
 /// As [`read()`].
-pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<Dataset, DataError> {
+pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
     options.check()?;
     let mut assembly = Assembly::new(options);
     for input in inputs {
@@ -172,7 +172,7 @@ struct Slot {
 /// The dataset so far.
 struct Assembly<'a> {
     options: &'a ReadOptions,
-    dataset: Dataset,
+    dataset: RankingDataset,
     rows: Rows,
     /// Number of features that blocks are laid out for: that of the first line.
     columns: Option<usize>,
@@ -199,7 +199,7 @@ impl<'a> Assembly<'a> {
     fn new(options: &'a ReadOptions) -> Self {
         Self {
             options,
-            dataset: Dataset { offsets: vec![0], ..Dataset::default() },
+            dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
             rows: Rows::default(),
             columns: options.features,
             bytes: 0,
@@ -375,7 +375,7 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Dataset, DataError> {
+    fn finish(mut self) -> Result<RankingDataset, DataError> {
         let features = self.options.features.unwrap_or(self.rows.count);
         if self.dataset.documents().saturating_mul(features) > self.options.most_cells(self.bytes)
             && let Some(path) = self.files.last()
@@ -413,7 +413,7 @@ fn too_many_cells(path: &Path, most: usize) -> DataError {
 }
 
 /// Replaces NaN by the smallest value of its feature in its query, 0 where there is none.
-fn fill_missing(dataset: &mut Dataset) {
+fn fill_missing(dataset: &mut RankingDataset) {
     let width = dataset.feature_count;
     for q in 0..dataset.queries() {
         let range = dataset.range(q);

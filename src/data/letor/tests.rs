@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{Groups, Missing, ReadOptions, read};
-use crate::data::{DataError, Dataset};
+use crate::data::{DataError, RankingDataset};
 
 /// Files in a folder of their own.
 fn files(contents: &[(&str, &[u8])]) -> (TempDir, Vec<PathBuf>) {
@@ -21,7 +21,7 @@ fn files(contents: &[(&str, &[u8])]) -> (TempDir, Vec<PathBuf>) {
     (folder, paths)
 }
 
-fn read_text(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Dataset, DataError> {
+fn read_text(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
     let (_folder, paths) = files(&[("data.txt", text.as_ref())]);
     read(&paths, options)
 }
@@ -284,7 +284,7 @@ proptest! {
         let features = rows.iter().flat_map(|(_, row)| row).map(|&x| if x.is_finite() { x } else { -0.0 }).collect();
         let labels = rows.iter().map(|(label, _)| f32::from(*label) / 2.0).collect();
         let sizes: Vec<usize> = (0..documents).step_by(size).map(|start| size.min(documents - start)).collect();
-        let mut data = Dataset::from_groups(features, 3, labels, &sizes).unwrap();
+        let mut data = RankingDataset::from_groups(features, 3, labels, &sizes).unwrap();
         data.document_ids = ids.map(|ids| ids[..documents].to_vec()).unwrap_or_default();
         let mut text = Vec::new();
         match data.write_letor(&mut text) {

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::parse::document_id;
-use crate::data::{DataError, Dataset};
+use crate::data::{DataError, RankingDataset};
 
-impl Dataset {
+impl RankingDataset {
     /// Writes LETOR text from which [`letor::read`](crate::data::letor::read) makes the same dataset, bit for bit:
     /// every feature is written, with the fewest digits that round to it.
     ///

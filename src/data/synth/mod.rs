@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::letor::from_millionths;
-use super::{DataError, Dataset};
+use super::{DataError, RankingDataset};
 use crate::seed::seed_for;
 use text::LineWriter;
 use traits::{World, bell};
@@ -98,7 +98,7 @@ impl SynthConfig {
     ///
     /// # Errors
     /// Those of [`SynthConfig::check`].
-    pub fn generate(&self) -> Result<Dataset, DataError> {
+    pub fn generate(&self) -> Result<RankingDataset, DataError> {
         self.check()?;
         let world = World::new(self.seed, self.features, self.noise);
         let queries: Vec<(Vec<f32>, Vec<f32>)> = (0..self.queries)
@@ -118,7 +118,7 @@ impl SynthConfig {
             sizes.push(query_labels.len());
             labels.extend(query_labels);
         }
-        Dataset::from_groups(features, self.features, labels, &sizes)
+        RankingDataset::from_groups(features, self.features, labels, &sizes)
     }
 
     /// Writes LETOR text, a few queries at a time; returns the number of bytes. Queries are numbered from 1.

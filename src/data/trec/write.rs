@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::data::{DataError, Dataset};
+use crate::data::{DataError, RankingDataset};
 
 /// Writes scores of a dataset as a run: the documents of each query by descending score, equal scores in the order of
 /// the dataset.
@@ -16,7 +16,12 @@ use crate::data::{DataError, Dataset};
 /// # Errors
 /// [`DataError::Inconsistent`] if the scores are not one a document, or the tag or a query has blanks;
 /// [`DataError::Io`], with an empty path, for a failed write.
-pub fn write_run(output: &mut impl Write, dataset: &Dataset, scores: &[f32], tag: &str) -> Result<(), DataError> {
+pub fn write_run(
+    output: &mut impl Write,
+    dataset: &RankingDataset,
+    scores: &[f32],
+    tag: &str,
+) -> Result<(), DataError> {
     if scores.len() != dataset.documents() {
         return Err(DataError::Inconsistent {
             what: "number of scores".to_owned(),
@@ -41,7 +46,7 @@ pub fn write_run(output: &mut impl Write, dataset: &Dataset, scores: &[f32], tag
 /// # Errors
 /// [`DataError::Label`] for a label that is not an integer; [`DataError::Inconsistent`] if a query has blanks;
 /// [`DataError::Io`], with an empty path, for a failed write.
-pub fn write_qrels(output: &mut impl Write, dataset: &Dataset) -> Result<(), DataError> {
+pub fn write_qrels(output: &mut impl Write, dataset: &RankingDataset) -> Result<(), DataError> {
     dataset.check_integer_labels(i32::MAX as u32)?;
     for q in 0..dataset.queries() {
         let query = query_name(dataset, q)?;
@@ -56,13 +61,13 @@ fn failed(source: std::io::Error) -> DataError {
     DataError::Io { path: PathBuf::new(), source }
 }
 
-fn query_name(dataset: &Dataset, q: usize) -> Result<&str, DataError> {
+fn query_name(dataset: &RankingDataset, q: usize) -> Result<&str, DataError> {
     let name = &dataset.query_ids[q];
     check_name("query identifier", name).map(|()| name.as_str())
 }
 
 /// What the documents of a query are called.
-fn document_names(dataset: &Dataset, q: usize) -> Vec<Cow<'_, str>> {
+fn document_names(dataset: &RankingDataset, q: usize) -> Vec<Cow<'_, str>> {
     let ids = dataset.document_ids.get(dataset.range(q)).unwrap_or_default();
     let mut seen = HashSet::new();
     if !ids.is_empty() && ids.iter().all(|id| is_name(id) && seen.insert(id)) {
@@ -98,7 +103,7 @@ mod tests {
 
     #[test]
     fn scores_and_labels_are_written() {
-        let data = Dataset::from_groups(vec![0.0; 3], 1, vec![0.0, 2.0, 1.0], &[2, 1]).unwrap();
+        let data = RankingDataset::from_groups(vec![0.0; 3], 1, vec![0.0, 2.0, 1.0], &[2, 1]).unwrap();
         let run = text(|out| write_run(out, &data, &[0.5, 2.0, -1.0], "ours"));
         assert_eq!(run, "1 Q0 2 1 2 ours\n1 Q0 1 2 0.5 ours\n2 Q0 1 1 -1 ours\n");
         assert_eq!(text(|out| write_qrels(out, &data)), "1 0 1 0\n1 0 2 2\n2 0 1 1\n");
@@ -106,7 +111,7 @@ mod tests {
 
     #[test]
     fn documents_are_numbered_where_identifiers_do_not_name_them() {
-        let mut data = Dataset::from_groups(vec![0.0; 8], 1, vec![0.0; 8], &[2, 2, 2, 2]).unwrap();
+        let mut data = RankingDataset::from_groups(vec![0.0; 8], 1, vec![0.0; 8], &[2, 2, 2, 2]).unwrap();
         data.document_ids = ["x", "y", "a b", "c", "x", "x", "", "z"].map(String::from).to_vec();
         assert_eq!(
             text(|out| write_qrels(out, &data)),
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_refused() {
-        let mut data = Dataset::from_groups(vec![0.0; 2], 1, vec![0.0, 0.5], &[2]).unwrap();
+        let mut data = RankingDataset::from_groups(vec![0.0; 2], 1, vec![0.0, 0.5], &[2]).unwrap();
         let message = |result: Result<(), DataError>| result.unwrap_err().to_string();
         assert!(message(write_run(&mut Vec::new(), &data, &[0.0], "t")).contains("number of scores is 1, expected 2"));
         assert!(message(write_run(&mut Vec::new(), &data, &[0.0; 2], "my run")).contains("without blanks"));

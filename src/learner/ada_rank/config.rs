@@ -88,7 +88,7 @@ impl Default for AdaRankConfig {
 }
 
 impl LearnerConfig for AdaRankConfig {
-    type Learner = AdaRank;
+    type RankingLearner = AdaRank;
 
     fn check(&self, parts: &Parts) -> Result<AdaRank, LearnerError> {
         checks::at_least("rounds", self.rounds, 1)?;

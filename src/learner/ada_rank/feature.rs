@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{AdaRankConfig, Directions};
 use super::weak::{Member, WeakRankers, measured};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::linear;
@@ -37,7 +37,7 @@ impl FeatureRankers {
     pub(super) fn new(
         config: &AdaRankConfig,
         judge: &Judge,
-        train: &Dataset,
+        train: &RankingDataset,
         device: &Device,
     ) -> Result<Self, LearnerError> {
         let directions: &[f64] = match config.directions {
@@ -58,7 +58,7 @@ impl FeatureRankers {
     }
 }
 
-fn scores(ranker: &FeatureRanker, data: &Dataset) -> Vec<f64> {
+fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {
     let column = data.features.iter().skip(ranker.feature).step_by(data.feature_count);
     column.map(|&x| ranker.direction * f64::from(x)).collect()
 }
@@ -89,11 +89,11 @@ impl WeakRankers for FeatureRankers {
         Ok(best.map(|(_, ranker)| ranker))
     }
 
-    fn scores(&self, ranker: &FeatureRanker, data: &Dataset) -> Result<Vec<f64>, LearnerError> {
+    fn scores(&self, ranker: &FeatureRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         Ok(scores(ranker, data))
     }
 
-    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
+    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         match self.rankers.iter().position(|known| known == ranker) {
             Some(known) => Ok(self.values[known].clone()),
             None => measured(judge, train, &scores(ranker, train)),

@@ -8,8 +8,8 @@ use super::config::{AdaRank, NAME};
 use super::feature::FeatureRankers;
 use super::scorer::ScorerRankers;
 use super::weak::{Member, WeakRankers, measured};
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
@@ -45,7 +45,7 @@ struct Boosting<'a, W> {
     weak: W,
     /// Takes `E`.
     judge: &'a Judge,
-    train: &'a Dataset,
+    train: &'a RankingDataset,
     scores: Additive<'a>,
     /// `E(f_t, q)` of every query that counts.
     values: Vec<f64>,
@@ -116,7 +116,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         Ok(Step::Made(Made::new(average(&objective), figures)))
     }
 
-    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
         Ok(Some(self.scores.on(set).into()))
     }
 
@@ -140,8 +140,8 @@ impl AdaRank {
         &self,
         weak: W,
         judge: &Judge,
-        train: &Dataset,
-        validation: Option<&Dataset>,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
         rounds: Rounds,
     ) -> Result<Fitted, LearnerError> {
         let (scores, values) = (Additive::new(train, validation), Vec::new());
@@ -159,12 +159,17 @@ impl AdaRank {
     }
 }
 
-impl Learner for AdaRank {
+impl RankingLearner for AdaRank {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         if self.config.measure.is_none() {
             checks::bounded_selection(NAME, context.selection.measure)?;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{AdaRankConfig, Emphasis, NAME, WeakScorer};
 use super::weak::{Member, WeakRankers};
-use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
+use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::judge::Judge;
@@ -38,10 +38,10 @@ pub(super) struct ScorerRankers<'a> {
     config: &'a AdaRankConfig,
     scorer: &'a ScorerConfig,
     loss: Box<dyn RankingLoss>,
-    train: &'a Dataset,
+    train: &'a RankingDataset,
     /// Queries that count, in the order of the distribution.
     queries: Vec<usize>,
-    batcher: Batcher,
+    batcher: BatchPlanner,
     seed: u64,
     device: Device,
 }
@@ -51,15 +51,16 @@ impl<'a> ScorerRankers<'a> {
         config: &'a AdaRankConfig,
         weak: &'a WeakScorer,
         judge: &Judge,
-        train: &'a Dataset,
+        train: &'a RankingDataset,
         context: &FitContext,
     ) -> Result<Self, LearnerError> {
         let loss = weak.loss.build()?;
         checks::learnable(NAME, &weak.loss, &*loss, train, context)?;
         let values = judge.values(train, &vec![0.0; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
-        let batcher = Batcher::new(train, &BatcherConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
-            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        let batcher =
+            BatchPlanner::new(train, &BatchPlannerConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
+                .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         Ok(Self {
             config,
             scorer: &weak.scorer,
@@ -144,7 +145,7 @@ impl WeakRankers for ScorerRankers<'_> {
         Ok(Some(ScorerRanker { parts: Parts::of(&model), scale }))
     }
 
-    fn scores(&self, ranker: &ScorerRanker, data: &Dataset) -> Result<Vec<f64>, LearnerError> {
+    fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         let scores = Model::Scorer(self.build(ranker)?).predict(data, &self.device);
         Ok(scores.into_iter().map(|score| f64::from(score) * ranker.scale).collect())
     }

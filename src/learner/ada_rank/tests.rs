@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::config::{AdaRank, AdaRankConfig, Directions, Emphasis};
-use crate::data::Dataset;
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::data::RankingDataset;
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, Round, StopReason};
 use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, dataset};
@@ -17,13 +17,13 @@ fn figure(round: &Round, name: &str) -> f64 {
     round.figures.iter().find(|(found, _)| found == name).map(|(_, value)| *value).expect("reported")
 }
 
-fn fit(config: &AdaRankConfig, data: &Dataset) -> Fitted {
+fn fit(config: &AdaRankConfig, data: &RankingDataset) -> Fitted {
     config.check(&Parts::default()).unwrap().fit(data, None, &testing::context(None)).unwrap()
 }
 
 /// Feature 1 orders the first query and gets the second wrong (AP 1 and 1/2); feature 2 does the reverse, and has AP
 /// 1/3 on the first.
-fn two_queries() -> Dataset {
+fn two_queries() -> RankingDataset {
     dataset(
         2,
         &[&[(1.0, &[3.0, 1.0]), (0.0, &[2.0, 3.0]), (0.0, &[1.0, 2.0])], &[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]],

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::in_unit_interval;
 use crate::learner::shared::judge::Judge;
@@ -23,10 +23,10 @@ pub(super) trait WeakRankers {
     ) -> Result<Option<Self::Ranker>, LearnerError>;
 
     /// Its scores of all documents.
-    fn scores(&self, ranker: &Self::Ranker, data: &Dataset) -> Result<Vec<f64>, LearnerError>;
+    fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
 
     /// Its `E` on every query that counts.
-    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
+    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         measured(judge, train, &self.scores(ranker, train)?)
     }
 
@@ -45,7 +45,7 @@ pub(super) struct Member<R> {
 }
 
 /// `E` on every query that counts.
-pub(super) fn measured(judge: &Judge, data: &Dataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
     let values = judge.counted(data, scores)?;
     in_unit_interval(judge.measure(), &values)?;
     Ok(values)

@@ -70,7 +70,7 @@ impl BoostedTreesConfig {
 }
 
 impl LearnerConfig for BoostedTreesConfig {
-    type Learner = BoostedTrees;
+    type RankingLearner = BoostedTrees;
 
     fn check(&self, parts: &Parts) -> Result<BoostedTrees, LearnerError> {
         checks::at_least("rounds", self.rounds, 1)?;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::config::{BoostedTrees, BoostedTreesConfig, NAME};
 use super::objective::Objective;
 use super::tree::{Derivatives, grow};
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
@@ -38,14 +38,14 @@ struct State {
 }
 
 /// Adds a tree to the scores of all documents.
-fn add(tree: &[Node], scores: &mut [f64], data: &Dataset) -> Result<(), LearnerError> {
+fn add(tree: &[Node], scores: &mut [f64], data: &RankingDataset) -> Result<(), LearnerError> {
     let added = ensemble(std::slice::from_ref(&tree), data.feature_count)?.scores(&data.features);
     scores.iter_mut().zip(added).for_each(|(score, value)| *score += value);
     Ok(())
 }
 
 /// The derivatives that a regression on the loss's gains has at equal scores: the gain, less its mean over the query.
-pub(super) fn towards_gains(train: &Dataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
+pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let gains = start_gains(NAME, train, loss)?;
     let mut gradient = Vec::with_capacity(gains.len());
     for query in 0..train.queries() {
@@ -70,7 +70,7 @@ struct Boosting<'a> {
     loss_name: &'a str,
     surrogate: &'a dyn RankingLoss,
     objective: Objective<'a>,
-    train: &'a Dataset,
+    train: &'a RankingDataset,
     bins: Bins,
     seed: u64,
     scores: Additive<'a>,
@@ -184,7 +184,7 @@ impl Iterative for Boosting<'_> {
         Ok(Step::Made(Made { losses, ..Made::new(self.loss, [("leaves", leaves as f64), ("step", step)]) }))
     }
 
-    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
         Ok(Some(self.scores.on(set).into()))
     }
 
@@ -205,12 +205,17 @@ impl Iterative for Boosting<'_> {
     }
 }
 
-impl Learner for BoostedTrees {
+impl RankingLearner for BoostedTrees {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.loss.build()?;
         checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::config::NAME;
 use super::tree::Derivatives;
-use crate::data::{Dataset, Keep};
+use crate::data::{Keep, RankingDataset};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::{Curved, RankingLoss};
@@ -18,7 +18,7 @@ use crate::op::Execution;
 /// A loss of the scores of all documents: the mean over the queries with two labels.
 pub(super) struct Objective<'a> {
     loss: &'a dyn RankingLoss,
-    data: &'a Dataset,
+    data: &'a RankingDataset,
     queries: f64,
     way: Way<'a>,
 }
@@ -30,7 +30,11 @@ enum Way<'a> {
 }
 
 impl<'a> Objective<'a> {
-    pub(super) fn new(loss: &'a dyn RankingLoss, data: &'a Dataset, device: &Device) -> Result<Self, LearnerError> {
+    pub(super) fn new(
+        loss: &'a dyn RankingLoss,
+        data: &'a RankingDataset,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
         let way = match loss.curvature() {
             Some(curved) => Way::SecondOrder(curved),
             None => Way::Autodiff(
@@ -94,7 +98,7 @@ mod tests {
 
     const SCORES: [f64; 9] = [0.5, 1.25, -0.25, 0.75, 3.0, 1.0, 0.5, -1.5, 0.0];
 
-    fn data() -> Dataset {
+    fn data() -> RankingDataset {
         let row: &[f32] = &[0.0];
         dataset(
             1,

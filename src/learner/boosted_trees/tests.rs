@@ -2,15 +2,15 @@
 
 use super::config::BoostedTreesConfig;
 use super::fit::towards_gains;
-use crate::data::Dataset;
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::data::RankingDataset;
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, StopReason};
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
 use crate::ranker::Model;
 
 /// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
-fn exclusive_or() -> Dataset {
+fn exclusive_or() -> RankingDataset {
     let query: &[(f32, &[f32])] =
         &[(0.0, &[0.0, 0.0]), (1.0, &[0.0, 1.0]), (1.0, &[1.0, 0.0]), (0.0, &[1.0, 1.0]), (0.0, &[1.0, 1.0])];
     dataset(2, &[query; 4])
@@ -20,11 +20,11 @@ fn small() -> BoostedTreesConfig {
     BoostedTreesConfig { min_documents: 1, l2: 0.0, leaves: 4, rounds: 20, ..BoostedTreesConfig::default() }
 }
 
-fn fit_spec(config: &BoostedTreesConfig, loss: &LossSpec, data: &Dataset) -> Fitted {
+fn fit_spec(config: &BoostedTreesConfig, loss: &LossSpec, data: &RankingDataset) -> Fitted {
     config.check(&Parts::default().with_loss(loss)).unwrap().fit(data, None, &testing::context(None)).unwrap()
 }
 
-fn fit(config: &BoostedTreesConfig, loss: &str, data: &Dataset) -> Fitted {
+fn fit(config: &BoostedTreesConfig, loss: &str, data: &RankingDataset) -> Fitted {
     fit_spec(config, &LossSpec::new(loss), data)
 }
 

@@ -218,13 +218,13 @@ impl Grower<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Dataset;
+    use crate::data::RankingDataset;
     use crate::learner::testing::dataset;
     use crate::ranker::TreeEnsemble;
 
     const UNLIMITED: TreeParams = TreeParams { leaves: 16, max_depth: 16, min_documents: 1, l2: 0.0, min_gain: 1e-9 };
 
-    fn fit(data: &Dataset, targets: &[f64], params: &TreeParams) -> (Vec<Node>, Vec<f64>) {
+    fn fit(data: &RankingDataset, targets: &[f64], params: &TreeParams) -> (Vec<Node>, Vec<f64>) {
         let bins = Bins::new(data, 255);
         let derivatives = Derivatives {
             gradient: targets.iter().map(|target| -target).collect(),

@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use burn::tensor::Device;
 
 use super::config::GradientConfig;
-use crate::data::{Batcher, BatcherConfig, DataError, Dataset, Keep, RankingBatch};
+use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatch, RankingDataset};
 
 /// A part is cut where lists get this much shorter than its first, once it has [`ENOUGH`] places.
 const SHORTER: f64 = 0.7;
@@ -19,9 +19,9 @@ const ENOUGH: usize = 4096;
 
 /// The steps of every epoch.
 pub(super) struct Batches<'a> {
-    data: &'a Dataset,
+    data: &'a RankingDataset,
     device: Device,
-    batcher: Batcher,
+    batcher: BatchPlanner,
     cells: usize,
     per_epoch: usize,
     /// The only step's parts, where one step takes all queries.
@@ -30,22 +30,22 @@ pub(super) struct Batches<'a> {
 
 impl<'a> Batches<'a> {
     pub(super) fn new(
-        data: &'a Dataset,
+        data: &'a RankingDataset,
         config: &GradientConfig,
         seed: u64,
         device: &Device,
     ) -> Result<Self, DataError> {
-        let config_of_steps = BatcherConfig {
+        let config_of_steps = BatchPlannerConfig {
             queries: Some(config.batch_queries),
             keep: Keep::All,
             bucket: false,
             shuffle: config.batch_queries < data.queries(),
-            ..BatcherConfig::default()
+            ..BatchPlannerConfig::default()
         };
         Ok(Self {
             data,
             device: device.clone(),
-            batcher: Batcher::new(data, &config_of_steps, seed)?,
+            batcher: BatchPlanner::new(data, &config_of_steps, seed)?,
             cells: config.batch_cells,
             per_epoch: data.queries().div_ceil(config.batch_queries),
             whole: OnceCell::new(),

@@ -69,7 +69,7 @@ impl GradientConfig {
 }
 
 impl LearnerConfig for GradientConfig {
-    type Learner = Gradient;
+    type RankingLearner = Gradient;
 
     fn check(&self, parts: &Parts) -> Result<Gradient, LearnerError> {
         let (loss, scorer) = (parts.required_loss()?, parts.scorer_or_default());

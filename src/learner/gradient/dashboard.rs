@@ -23,7 +23,7 @@ use burn::train::{
 use super::config::NAME;
 use super::model::{RankingBatcher, RankingModel};
 use super::optimizer::OptimizerConfig;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::Selection;
 use crate::metric::{RankingInput, RankingMetric, RankingOutput};
@@ -155,7 +155,7 @@ fn broken(reason: String) -> LearnerError {
 
 /// A loader for a strategy that loads nothing.
 fn no_data() -> TrainLoader<RankingModel> {
-    DataLoaderBuilder::new(RankingBatcher::new(Arc::new(Dataset::default()), 0))
+    DataLoaderBuilder::new(RankingBatcher::new(Arc::new(RankingDataset::default()), 0))
         .build(InMemDataset::<usize>::new(Vec::new()))
 }
 

@@ -10,8 +10,8 @@ use super::config::{Gradient, NAME};
 use super::dashboard::{Dashboard, Shown};
 use super::log::MetricsLog;
 use super::session::{Outcome, SavedSession, Session};
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::judge::counted;
@@ -89,7 +89,7 @@ impl Iterative for Run<'_> {
         Ok(Step::Made(Made { losses: Some(*sum), ..made }))
     }
 
-    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
         if set == Set::Training && !self.learner.measures_train(self.epoch, self.validates) {
             return Ok(None);
         }
@@ -127,7 +127,7 @@ impl Iterative for Run<'_> {
     }
 }
 
-impl Learner for Gradient {
+impl RankingLearner for Gradient {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -136,7 +136,12 @@ impl Learner for Gradient {
         true
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
         let mut run = Run {

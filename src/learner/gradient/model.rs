@@ -8,7 +8,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use burn::train::{InferenceStep, TrainOutput, TrainStep};
 
-use crate::data::{Dataset, RankingBatch};
+use crate::data::{RankingBatch, RankingDataset};
 use crate::loss::RankingLoss;
 use crate::metric::{RankingInput, RankingOutput};
 use crate::scorer::Scorer;
@@ -66,13 +66,13 @@ pub struct TrainingBatch {
 /// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`.
 #[derive(Debug, Clone)]
 pub struct RankingBatcher {
-    data: Arc<Dataset>,
+    data: Arc<RankingDataset>,
     seed: u64,
 }
 
 impl RankingBatcher {
     /// Batches of (normalised) data, with dropout drawn from `seed`.
-    pub fn new(data: Arc<Dataset>, seed: u64) -> Self {
+    pub fn new(data: Arc<RankingDataset>, seed: u64) -> Self {
         Self { data, seed }
     }
 }

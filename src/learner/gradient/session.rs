@@ -14,7 +14,7 @@ use super::batches::Batches;
 use super::config::{GradientConfig, NAME};
 use super::model::{RankingModel, TrainingBatch};
 use super::noise::drawn;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::device::root_cause;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::learnable;
@@ -73,8 +73,8 @@ impl<'a> Session<'a> {
         config: &'a GradientConfig,
         scorer: &ScorerConfig,
         loss: &'a LossSpec,
-        train: &'a Dataset,
-        validation: Option<&'a Dataset>,
+        train: &'a RankingDataset,
+        validation: Option<&'a RankingDataset>,
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
         let built = loss.build()?;

@@ -14,9 +14,9 @@ use super::config::{Gradient, GradientConfig};
 use super::dashboard::{Dashboard, Shown};
 use super::log;
 use super::session::Session;
-use crate::data::{Dataset, Normaliser, NormaliserKind, SynthConfig};
+use crate::data::{Normaliser, NormaliserKind, RankingDataset, SynthConfig};
 use crate::json::json;
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
 use crate::learner::shared::judge::{Judge, counted, mean};
 use crate::learner::testing::{self, StopAfter};
@@ -25,7 +25,7 @@ use crate::measure::{Convention, Measure};
 use crate::scorer::ScorerConfig;
 
 /// Training and validation data: lists of 2 to 40 documents, 6 features.
-fn data() -> (Dataset, Dataset) {
+fn data() -> (RankingDataset, RankingDataset) {
     let config = SynthConfig {
         queries: 60,
         features: 6,
@@ -72,7 +72,7 @@ fn stateful() -> Gradient {
 }
 
 /// The mean selection measure of the scores of a model.
-fn measure(context: &FitContext, data: &Dataset, scores: &[f32]) -> f64 {
+fn measure(context: &FitContext, data: &RankingDataset, scores: &[f32]) -> f64 {
     mean(&counted(&Judge::of_selection(context).unwrap().values_of_model(data, scores).unwrap())).unwrap()
 }
 

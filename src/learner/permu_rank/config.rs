@@ -76,7 +76,7 @@ impl PermuRankConfig {
 }
 
 impl LearnerConfig for PermuRankConfig {
-    type Learner = PermuRank;
+    type RankingLearner = PermuRank;
 
     fn check(&self, parts: &Parts) -> Result<PermuRank, LearnerError> {
         let costs = self.c.positive("c")?;

@@ -9,8 +9,8 @@ use super::linear::LinearBound;
 use super::network::NetworkBound;
 use super::objective::Bound;
 use super::working_sets::WorkingSets;
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{FitContext, Fitted, StopReason};
@@ -36,7 +36,7 @@ struct State {
 struct Alternation<'a, B> {
     learner: &'a PermuRank,
     bound: B,
-    train: &'a Dataset,
+    train: &'a RankingDataset,
     context: &'a FitContext<'a>,
     start: Vec<f64>,
     /// The sets that every cost starts from, and those of the cost under way.
@@ -105,7 +105,7 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
         Ok(Step::Made(made))
     }
 
-    fn scores(&self, _: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
         Ok(Some(self.bound.scores(&self.last.0, data).into()))
     }
 
@@ -140,7 +140,7 @@ impl PermuRank {
     fn alternate(
         &self,
         bound: impl Bound,
-        train: &Dataset,
+        train: &RankingDataset,
         context: &FitContext,
         rounds: Rounds,
     ) -> Result<Fitted, LearnerError> {
@@ -155,12 +155,17 @@ impl PermuRank {
     }
 }
 
-impl Learner for PermuRank {
+impl RankingLearner for PermuRank {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         if self.config.measure.is_none() {
             checks::bounded_selection(NAME, context.selection.measure)?;

@@ -7,7 +7,7 @@ use super::bounds::{PairAggregation, TypeTwoLoss};
 use super::config::PermuRankConfig;
 use super::objective::Bound;
 use super::working_sets::{Query, WorkingSets};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::linear;
 use crate::learner::solver::cutting_plane::{CuttingPlanes, Risk};
@@ -18,7 +18,7 @@ use crate::ranker::Model;
 
 /// A linear scorer, with the features of all permutations in the working sets.
 pub(super) struct LinearBound<'a> {
-    data: &'a Dataset,
+    data: &'a RankingDataset,
     config: &'a PermuRankConfig,
     context: &'a FitContext<'a>,
     queries: Vec<Features>,
@@ -32,7 +32,7 @@ struct Features {
 }
 
 impl<'a> LinearBound<'a> {
-    pub(super) fn new(data: &'a Dataset, config: &'a PermuRankConfig, context: &'a FitContext<'a>) -> Self {
+    pub(super) fn new(data: &'a RankingDataset, config: &'a PermuRankConfig, context: &'a FitContext<'a>) -> Self {
         Self { data, config, context, queries: Vec::new() }
     }
 
@@ -70,7 +70,7 @@ impl Bound for LinearBound<'_> {
         CuttingPlanes::new(cost).minimise(start, &risk, tolerance, max_steps, &self.context.interrupt)
     }
 
-    fn scores(&self, weights: &[f64], data: &Dataset) -> Vec<f64> {
+    fn scores(&self, weights: &[f64], data: &RankingDataset) -> Vec<f64> {
         linear::scores(data, weights)
     }
 
@@ -81,7 +81,7 @@ impl Bound for LinearBound<'_> {
 
 impl Features {
     /// Adds the permutations that came since the last call.
-    fn extend(&mut self, data: &Dataset, query: &Query) {
+    fn extend(&mut self, data: &RankingDataset, query: &Query) {
         let features = |order: &Vec<u32>| {
             let mut sum = vec![0.0; data.feature_count];
             for (document, coefficient) in query.set.coefficients(order).into_iter().enumerate() {

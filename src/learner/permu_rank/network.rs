@@ -5,7 +5,7 @@
 use super::config::PermuRankConfig;
 use super::objective::Bound;
 use super::working_sets::WorkingSets;
-use crate::data::{Dataset, RankingBatch};
+use crate::data::{RankingBatch, RankingDataset};
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::flat_scorer::FlatScorer;
 use crate::learner::solver::solved::Solved;
@@ -27,7 +27,12 @@ pub(super) struct NetworkBound<'a> {
 }
 
 impl<'a> NetworkBound<'a> {
-    pub(super) fn new(scorer: Scorer, data: &Dataset, config: &'a PermuRankConfig, context: &FitContext) -> Self {
+    pub(super) fn new(
+        scorer: Scorer,
+        data: &RankingDataset,
+        config: &'a PermuRankConfig,
+        context: &FitContext,
+    ) -> Self {
         let network = FlatScorer::new(scorer, &context.device);
         let training = context.device.clone().autodiff();
         let batches = (0..data.queries()).map(|query| RankingBatch::assemble(data, &[query], &training)).collect();
@@ -92,7 +97,7 @@ impl Bound for NetworkBound<'_> {
         Ok(Solved { weights, objective, gap: None, converged: true, failure: None, figures: Vec::new() })
     }
 
-    fn scores(&self, parameters: &[f64], data: &Dataset) -> Vec<f64> {
+    fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64> {
         self.network.scores(parameters, data)
     }
 

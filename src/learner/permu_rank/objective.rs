@@ -1,7 +1,7 @@
 //! What PermuRank asks of a scorer: to minimise the bound over given working sets.
 
 use super::working_sets::WorkingSets;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::solver::solved::Solved;
 use crate::ranker::Model;
 
@@ -17,7 +17,7 @@ pub(super) trait Bound {
     fn minimise(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
 
     /// The score of every document.
-    fn scores(&self, parameters: &[f64], data: &Dataset) -> Vec<f64>;
+    fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64>;
 
     /// The model with these parameters.
     fn model(&self, parameters: &[f64]) -> Model;

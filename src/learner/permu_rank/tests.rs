@@ -2,7 +2,7 @@
 
 use super::bounds::{PairAggregation, TypeTwoBound};
 use super::config::{Pairs, PermuRankConfig};
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
 use crate::learner::testing::{self, linear_weights};

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::bounds::PermutationSet;
 use super::config::{NAME, Pairs};
 use super::search::Target;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::measure::{Convention, Measure, NegativeLabel, Ranking, Ties};
@@ -38,7 +38,7 @@ impl<'a> WorkingSets<'a> {
     /// Empty sets for the queries of `data`; those that the convention leaves out, and those without imperfect
     /// permutation, take no part.
     pub(super) fn new(
-        data: &'a Dataset,
+        data: &'a RankingDataset,
         measure: Measure,
         convention: &'a Convention,
         pairs: Pairs,

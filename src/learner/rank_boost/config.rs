@@ -28,7 +28,7 @@ impl Default for RankBoostConfig {
 }
 
 impl LearnerConfig for RankBoostConfig {
-    type Learner = RankBoost;
+    type RankingLearner = RankBoost;
 
     fn check(&self, _: &Parts) -> Result<RankBoost, LearnerError> {
         checks::at_least("rounds", self.rounds, 1)?;

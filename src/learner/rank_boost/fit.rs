@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{NAME, RankBoost};
 use super::potentials::Levels;
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::context::{FitContext, Fitted, StopReason};
@@ -32,7 +32,7 @@ pub(super) struct Stump {
 }
 
 impl Stump {
-    fn add_to(&self, scores: &mut [f64], data: &Dataset) {
+    fn add_to(&self, scores: &mut [f64], data: &RankingDataset) {
         for (d, score) in scores.iter_mut().enumerate() {
             if data.row(d)[self.feature] > self.threshold {
                 *score += self.alpha;
@@ -76,7 +76,7 @@ pub(super) fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize
 
 /// The sum of stumps under way.
 struct Boosting<'a> {
-    train: &'a Dataset,
+    train: &'a RankingDataset,
     bins: Bins,
     levels: Levels,
     scores: Additive<'a>,
@@ -130,7 +130,7 @@ impl Iterative for Boosting<'_> {
         )))
     }
 
-    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
         Ok(Some(self.scores.on(set).into()))
     }
 
@@ -159,12 +159,17 @@ impl Iterative for Boosting<'_> {
     }
 }
 
-impl Learner for RankBoost {
+impl RankingLearner for RankBoost {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let bins = Bins::new(train, self.config.thresholds + 1);
         let (levels, scores) = (Levels::new(train), Additive::new(train, validation));

@@ -1,6 +1,6 @@
 //! The exponential loss of pairs and the potential of every document, without a pair being formed.
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 
 /// The documents of each query by ascending label, in runs of equal labels.
 pub(super) struct Levels {
@@ -11,7 +11,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    pub(super) fn new(data: &Dataset) -> Self {
+    pub(super) fn new(data: &RankingDataset) -> Self {
         let mut queries = Vec::new();
         let mut pairs = 0.0;
         for query in 0..data.queries() {

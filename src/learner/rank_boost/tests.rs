@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::config::RankBoostConfig;
 use super::fit::{LARGEST_EDGE, best_weak_ranker};
 use super::potentials::Levels;
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::StopReason;
 use crate::learner::solver::bins::Bins;
 use crate::learner::testing::{self, dataset};

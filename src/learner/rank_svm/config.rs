@@ -60,7 +60,7 @@ impl Default for RankSvmConfig {
 }
 
 impl LearnerConfig for RankSvmConfig {
-    type Learner = RankSvm;
+    type RankingLearner = RankSvm;
 
     fn check(&self, _: &Parts) -> Result<RankSvm, LearnerError> {
         let costs = self.c.positive("c")?;

@@ -3,20 +3,25 @@
 use super::config::{NAME, RankSvm, RankSvmLoss};
 use super::newton;
 use super::risk::PairRisk;
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::{FitContext, Fitted};
 use crate::learner::shared::cost_path;
 use crate::learner::shared::rounds::Rounds;
 use crate::learner::solver::cutting_plane::CuttingPlanes;
 
-impl Learner for RankSvm {
+impl RankingLearner for RankSvm {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let risk = PairRisk::new(train, self.config.weighting);
         cost_path::fit(rounds, &self.config, &self.costs, |cost, start| match self.config.loss {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::config::PairWeighting;
 use super::pairs::{Active, Levels};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::shared::linear::scores;
 use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::vectors::weighted_features;
@@ -19,7 +19,7 @@ struct Query {
 
 /// The pairs of a dataset, as label levels by query.
 pub(super) struct PairRisk<'a> {
-    data: &'a Dataset,
+    data: &'a RankingDataset,
     queries: Vec<Query>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct SquaredHinge {
 }
 
 impl<'a> PairRisk<'a> {
-    pub(super) fn new(data: &'a Dataset, weighting: PairWeighting) -> Self {
+    pub(super) fn new(data: &'a RankingDataset, weighting: PairWeighting) -> Self {
         let mut queries: Vec<Query> = (0..data.queries())
             .map(|query| {
                 let levels = Levels::new(data.query_labels(query));
@@ -123,7 +123,12 @@ mod tests {
     use crate::learner::testing;
 
     /// Value and gradient of a pair loss, pair by pair.
-    fn explicit(data: &Dataset, weights: &[f64], query_weight: bool, loss: fn(f64) -> (f64, f64)) -> (f64, Vec<f64>) {
+    fn explicit(
+        data: &RankingDataset,
+        weights: &[f64],
+        query_weight: bool,
+        loss: fn(f64) -> (f64, f64),
+    ) -> (f64, Vec<f64>) {
         let scores = scores(data, weights);
         let mut value = 0.0;
         let mut gradient = vec![0.0; weights.len()];

@@ -3,7 +3,7 @@
 use super::config::{PairWeighting, RankSvmConfig, RankSvmLoss};
 use super::newton;
 use super::risk::PairRisk;
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::{Interrupt, StopReason};
 use crate::learner::solver::cutting_plane::CuttingPlanes;

@@ -30,7 +30,7 @@ impl Default for RegressionConfig {
 }
 
 impl LearnerConfig for RegressionConfig {
-    type Learner = Regression;
+    type RankingLearner = Regression;
 
     fn check(&self, _: &Parts) -> Result<Regression, LearnerError> {
         self.gain.check()?;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use burn::tensor::Device;
 
 use super::config::{NAME, Regression};
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::gains::{balanced_weights, gains};
@@ -41,7 +41,7 @@ impl Iterative for Lambdas<'_> {
         Ok(Step::Made(Made::new(objective, [("lambda", lambda)])))
     }
 
-    fn scores(&self, _: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
         Ok(Some(linear::scores(data, &self.solution.weights).into()))
     }
 
@@ -59,12 +59,17 @@ impl Iterative for Lambdas<'_> {
     }
 }
 
-impl Learner for Regression {
+impl RankingLearner for Regression {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?.most(self.lambdas.len());
         let targets = gains(NAME, train, &self.config.gain, ": change learner.gain")?;
         let weights = if self.config.balanced {

@@ -1,7 +1,7 @@
 //! What ridge regression promises, on small data.
 
 use super::config::RegressionConfig;
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::gains::{balanced_weights, start_gains};
 use crate::learner::solver::normal_equations::NormalEquations;
 use crate::learner::testing::{self, dataset};

@@ -1,26 +1,26 @@
 //! The scores of a sum of members on training and validation data, kept up as members are added.
 
 use super::rounds::Set;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 
 /// Scores that grow with the model.
 pub(crate) struct Additive<'a> {
-    train: (&'a Dataset, Vec<f64>),
-    validation: Option<(&'a Dataset, Vec<f64>)>,
+    train: (&'a RankingDataset, Vec<f64>),
+    validation: Option<(&'a RankingDataset, Vec<f64>)>,
 }
 
 impl<'a> Additive<'a> {
     /// No member yet: every score is 0.
-    pub(crate) fn new(train: &'a Dataset, validation: Option<&'a Dataset>) -> Self {
-        let zeros = |data: &'a Dataset| (data, vec![0.0; data.documents()]);
+    pub(crate) fn new(train: &'a RankingDataset, validation: Option<&'a RankingDataset>) -> Self {
+        let zeros = |data: &'a RankingDataset| (data, vec![0.0; data.documents()]);
         Self { train: zeros(train), validation: validation.map(zeros) }
     }
 
     /// Adds the scores of a member on each set, by `add(data, scores)`.
     pub(crate) fn add(
         &mut self,
-        add: impl Fn(&Dataset, &mut [f64]) -> Result<(), LearnerError>,
+        add: impl Fn(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
     ) -> Result<(), LearnerError> {
         add(self.train.0, &mut self.train.1)?;
         self.validation.as_mut().map_or(Ok(()), |(data, scores)| add(data, scores))

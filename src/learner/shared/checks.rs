@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use super::context::FitContext;
 use super::judge::Judge;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::loss::{LossError, LossSpec, RankingLoss};
 use crate::measure::Measure;
@@ -43,8 +43,8 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
 /// measure that has one value whatever the order.
 pub(crate) fn trainable(
     learner: &'static str,
-    train: &Dataset,
-    validation: Option<&Dataset>,
+    train: &RankingDataset,
+    validation: Option<&RankingDataset>,
     context: &FitContext,
 ) -> Result<(), LearnerError> {
     let refuse = |reason: String| Err(LearnerError::Data { learner, reason });
@@ -132,7 +132,7 @@ pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Resu
 
 /// The mean measure of the documents by ascending and by descending label; `None` when the convention leaves out every
 /// query.
-fn worst_and_best(judge: &Judge, data: &Dataset) -> Result<Option<(f64, f64)>, LearnerError> {
+fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f64)>, LearnerError> {
     let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
         let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
         judge.mean(data, &scores)
@@ -148,7 +148,7 @@ pub(crate) fn learnable(
     learner: &'static str,
     spec: &LossSpec,
     loss: &dyn RankingLoss,
-    train: &Dataset,
+    train: &RankingDataset,
     context: &FitContext,
 ) -> Result<(), LearnerError> {
     match loss.check_labels(&train.labels, &train.offsets) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::context::{FitContext, Fitted, StopReason};
 use super::linear;
 use super::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::solver::solved::Solved;
 use crate::ranker::Model;
@@ -112,7 +112,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
         Ok(Step::Made(made))
     }
 
-    fn scores(&self, _: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
         Ok(Some(linear::scores(data, &self.last.0).into()))
     }
 

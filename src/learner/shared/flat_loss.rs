@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 
-use crate::data::{Batcher, BatcherConfig, DataError, Dataset, Keep};
+use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingDataset};
 use crate::loss::{RankingLoss, Reduction};
 
 /// Padded places of one batch.
@@ -20,8 +20,8 @@ pub(crate) struct FlatLoss {
 
 impl FlatLoss {
     /// Pads the queries that are kept, in batches by length. The loss is computed in `dtype`.
-    pub(crate) fn new(data: &Dataset, keep: Keep, dtype: DType, device: &Device) -> Result<Self, DataError> {
-        let plan = Batcher::new(data, &BatcherConfig { keep, ..BatcherConfig::in_order(CELLS) }, 0)?;
+    pub(crate) fn new(data: &RankingDataset, keep: Keep, dtype: DType, device: &Device) -> Result<Self, DataError> {
+        let plan = BatchPlanner::new(data, &BatchPlannerConfig { keep, ..BatchPlannerConfig::in_order(CELLS) }, 0)?;
         let batch = |queries: Vec<usize>| Batch::new(data, &queries, dtype, device);
         let batches = plan.epoch(0).into_iter().map(batch).collect();
         Ok(Self { batches, dtype, device: device.clone() })
@@ -63,7 +63,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(data: &Dataset, queries: &[usize], dtype: DType, device: &Device) -> Self {
+    fn new(data: &RankingDataset, queries: &[usize], dtype: DType, device: &Device) -> Self {
         let rows: Vec<Range<usize>> = queries.iter().map(|&query| data.range(query)).collect();
         let width = rows.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
         let shape = [rows.len(), width];
@@ -110,7 +110,7 @@ mod tests {
     use crate::learner::testing::dataset;
     use crate::loss::{LossSpec, explain};
 
-    fn data() -> Dataset {
+    fn data() -> RankingDataset {
         let row: &[f32] = &[0.0];
         let (long, short) = ([(2.0, row), (0.0, row), (1.0, row)], [(0.0, row), (1.0, row)]);
         dataset(1, &[&long, &[(1.0, row), (1.0, row)], &short])

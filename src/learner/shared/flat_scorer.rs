@@ -3,7 +3,7 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 
@@ -39,7 +39,7 @@ impl FlatScorer {
     }
 
     /// The score of every document.
-    pub(crate) fn scores(&self, parameters: &[f64], data: &Dataset) -> Vec<f64> {
+    pub(crate) fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64> {
         self.model(parameters).predict(data, &self.device).into_iter().map(f64::from).collect()
     }
 

@@ -1,6 +1,6 @@
 //! What a regression is fitted to: gains of documents, and their weights.
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::loss::RankingLoss;
 use crate::measure::Gain;
@@ -9,7 +9,12 @@ use crate::measure::Gain;
 ///
 /// # Errors
 /// [`LearnerError::Data`] when a label has no finite gain; the message ends in `advice`.
-pub fn gains(learner: &'static str, data: &Dataset, gain: &Gain, advice: &str) -> Result<Vec<f64>, LearnerError> {
+pub fn gains(
+    learner: &'static str,
+    data: &RankingDataset,
+    gain: &Gain,
+    advice: &str,
+) -> Result<Vec<f64>, LearnerError> {
     let of = |(d, &label): (usize, &f32)| {
         let value = gain.of(f64::from(label));
         if value.is_finite() {
@@ -30,14 +35,14 @@ pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
 /// Gains of all documents in the [`start_gain`] of `loss`.
 pub(crate) fn start_gains(
     learner: &'static str,
-    data: &Dataset,
+    data: &RankingDataset,
     loss: &dyn RankingLoss,
 ) -> Result<Vec<f64>, LearnerError> {
     gains(learner, data, &start_gain(loss), ", from which the fit starts: lower the labels")
 }
 
 /// Weights that give relevant and other documents the same total, 1/2 each.
-pub fn balanced_weights(data: &Dataset) -> Vec<f64> {
+pub fn balanced_weights(data: &RankingDataset) -> Vec<f64> {
     let relevant = data.labels.iter().filter(|&&label| label >= 1.0).count();
     let others = data.documents() - relevant;
     let weight = |&label: &f32| 0.5 / if label >= 1.0 { relevant as f64 } else { others as f64 };

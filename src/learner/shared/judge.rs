@@ -1,7 +1,7 @@
 //! A measure with its convention, applied to the scores a learner holds.
 
 use super::context::{FitContext, Selection};
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::measure::{Evaluator, Measure};
 
@@ -29,23 +29,27 @@ impl Judge {
 
     /// The value of each query; `None` where the convention leaves the query out. Scores are compared as `f32`, the
     /// type in which a model gives them.
-    pub(crate) fn values(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<Option<f64>>, LearnerError> {
+    pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<Vec<Option<f64>>, LearnerError> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
         self.values_of_model(data, &scores)
     }
 
     /// [`values`](Self::values) of the scores of a model.
-    pub(crate) fn values_of_model(&self, data: &Dataset, scores: &[f32]) -> Result<Vec<Option<f64>>, LearnerError> {
+    pub(crate) fn values_of_model(
+        &self,
+        data: &RankingDataset,
+        scores: &[f32],
+    ) -> Result<Vec<Option<f64>>, LearnerError> {
         Ok(self.evaluator.first_measure(&data.rankings(scores))?)
     }
 
     /// The value of each query that counts, in order.
-    pub(crate) fn counted(&self, data: &Dataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+    pub(crate) fn counted(&self, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
         Ok(counted(&self.values(data, scores)?))
     }
 
     /// The mean over the queries that count; `None` when none does.
-    pub(crate) fn mean(&self, data: &Dataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
+    pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
         Ok(mean(&self.counted(data, scores)?))
     }
 }

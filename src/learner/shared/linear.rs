@@ -3,12 +3,12 @@
 use burn::tensor::Device;
 use rayon::prelude::*;
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::ranker::Model;
 use crate::scorer::{LinearScorer, Scorer};
 
 /// `w . x` of every document, in parallel.
-pub(crate) fn scores(data: &Dataset, weights: &[f64]) -> Vec<f64> {
+pub(crate) fn scores(data: &RankingDataset, weights: &[f64]) -> Vec<f64> {
     data.features
         .par_chunks_exact(data.feature_count.max(1))
         .with_min_len(256)

@@ -24,7 +24,7 @@ use super::context::{FitContext, Fitted, Round, StopReason};
 use super::judge::{Judge, counted, mean};
 use super::surrogate_value::SurrogateValue;
 use crate::atomic_file;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::json::{self, Value};
 use crate::learner::error::LearnerError;
 use crate::loss::{RankingLoss, registry};
@@ -54,7 +54,7 @@ pub(crate) trait Iterative {
     fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError>;
 
     /// The score of every document of a set after the round just made; `None` where the round is not measured on it.
-    fn scores(&self, set: Set, data: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
+    fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
 
     /// Takes note of a round that was recorded; an end that the learner's own criterion asks for.
     fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
@@ -166,8 +166,8 @@ impl History {
 /// A fit to be driven: its data and context, checked, and what limits it.
 pub(crate) struct Rounds<'a> {
     pub(crate) learner: &'static str,
-    pub(crate) train: &'a Dataset,
-    pub(crate) validation: Option<&'a Dataset>,
+    pub(crate) train: &'a RankingDataset,
+    pub(crate) validation: Option<&'a RankingDataset>,
     pub(crate) context: &'a FitContext<'a>,
     judge: Judge,
     surrogate: Option<SurrogateValue>,
@@ -179,8 +179,8 @@ impl<'a> Rounds<'a> {
     /// Checks that `learner` can learn from the data ([`checks::trainable`]).
     pub(crate) fn new(
         learner: &'static str,
-        train: &'a Dataset,
-        validation: Option<&'a Dataset>,
+        train: &'a RankingDataset,
+        validation: Option<&'a RankingDataset>,
         context: &'a FitContext<'a>,
     ) -> Result<Self, LearnerError> {
         checks::trainable(learner, train, validation, context)?;
@@ -256,7 +256,7 @@ impl<'a> Rounds<'a> {
         made: Made,
         counts: bool,
     ) -> Result<Option<StopReason>, LearnerError> {
-        let measured = |set, data: &Dataset| -> Result<Option<Vec<Option<f64>>>, LearnerError> {
+        let measured = |set, data: &RankingDataset| -> Result<Option<Vec<Option<f64>>>, LearnerError> {
             let scores = learner.scores(set, data)?;
             scores.map(|scores| self.judge.values(data, &scores)).transpose()
         };
@@ -292,7 +292,7 @@ impl FitHash {
     fn new(rounds: &Rounds, params: &impl Serialize) -> Self {
         let context = rounds.context;
         let sets = [Some(rounds.train), rounds.validation];
-        let data: Vec<String> = sets.into_iter().flatten().map(Dataset::data_hash).collect();
+        let data: Vec<String> = sets.into_iter().flatten().map(RankingDataset::data_hash).collect();
         let with = |params: &[u8]| {
             let mut hash = Sha256::new();
             hash.update(rounds.learner);
@@ -468,7 +468,7 @@ mod tests {
             Ok(if objective < 0.0 { Step::Passed(made) } else { Step::Made(made) })
         }
 
-        fn scores(&self, _: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+        fn scores(&self, _: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
             Ok(Some(Cow::Owned(if self.right { vec![0.0, 1.0] } else { vec![1.0, 0.0] })))
         }
 

@@ -2,7 +2,7 @@
 //! curve shows.
 
 use super::judge::mean;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::loss::{LossError, Orientation, RankingLoss};
 
 /// Name of the surrogate's mean over the training queries with something to learn, among the figures of a round.
@@ -22,7 +22,7 @@ impl SurrogateValue {
     ///
     /// # Errors
     /// Labels outside the domain of the loss.
-    pub(crate) fn of(loss: &dyn RankingLoss, train: &Dataset) -> Result<Option<Self>, LossError> {
+    pub(crate) fn of(loss: &dyn RankingLoss, train: &RankingDataset) -> Result<Option<Self>, LossError> {
         let mut learnable = vec![true; train.queries()];
         for query in loss.degenerate_queries(&train.labels, &train.offsets)? {
             learnable[query] = false;

@@ -74,7 +74,7 @@ impl Default for SmoothRankConfig {
 }
 
 impl LearnerConfig for SmoothRankConfig {
-    type Learner = SmoothRank;
+    type RankingLearner = SmoothRank;
 
     fn check(&self, parts: &Parts) -> Result<SmoothRank, LearnerError> {
         let loss = parts.loss.cloned().unwrap_or_else(default_loss);

@@ -10,8 +10,8 @@ use super::kernel::KernelMap;
 use super::linear::LinearObjective;
 use super::network::NetworkObjective;
 use super::objective::Objective;
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{FitContext, Fitted, StopReason};
@@ -33,7 +33,7 @@ struct State {
 
 impl SmoothRank {
     /// Ridge regression on gains.
-    pub(super) fn ridge(&self, train: &Dataset) -> Result<Vec<f64>, LearnerError> {
+    pub(super) fn ridge(&self, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         let targets = start_gains(NAME, train, &*self.loss.build()?)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
         let equations = NormalEquations::new(train, &targets, &weights, true);
@@ -104,7 +104,7 @@ impl Iterative for Annealing<'_> {
         Ok(if (round + 1) % sigmas.len() == 0 { Step::Made(made) } else { Step::Passed(made) })
     }
 
-    fn scores(&self, set: Set, _: &Dataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
+    fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
         Ok(Some(self.objective.scores(&self.weights, set).into()))
     }
 
@@ -133,12 +133,17 @@ impl Iterative for Annealing<'_> {
     }
 }
 
-impl Learner for SmoothRank {
+impl RankingLearner for SmoothRank {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.surrogate(self.config.first_sigma)?;
         checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;

@@ -11,7 +11,7 @@ use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::ranker::{KernelExpansion, kernels};
 use crate::seed::seed_for;
 
@@ -29,7 +29,7 @@ pub(super) struct KernelMap {
 
 impl KernelMap {
     /// Draws at most `landmarks` documents of `data` and keeps at most `components` components.
-    pub(super) fn new(data: &Dataset, landmarks: usize, components: usize, gamma: f64, seed: u64) -> Self {
+    pub(super) fn new(data: &RankingDataset, landmarks: usize, components: usize, gamma: f64, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "kernel landmarks", 0));
         let count = landmarks.min(data.documents());
         let mut drawn = index::sample(&mut random, data.documents(), count).into_vec();
@@ -53,14 +53,14 @@ impl KernelMap {
     }
 
     /// The documents of `data` by their components.
-    pub(super) fn map(&self, data: &Dataset) -> Dataset {
+    pub(super) fn map(&self, data: &RankingDataset) -> RankingDataset {
         let components = self.projection.ncols();
         let of = |row: &[f32]| {
             let kernels = DVector::from_iterator(self.projection.nrows(), kernels(row, &self.landmarks, self.gamma));
             self.projection.tr_mul(&kernels).iter().map(|&value| value as f32).collect::<Vec<f32>>()
         };
         let features = data.features.par_chunks_exact(self.feature_count).flat_map_iter(of).collect();
-        Dataset { features, feature_count: components, ..data.clone() }
+        RankingDataset { features, feature_count: components, ..data.clone() }
     }
 
     /// The scorer of the original features whose weights by component are given.

@@ -7,7 +7,7 @@ use burn::tensor::{DType, Device};
 use super::config::NAME;
 use super::kernel::KernelMap;
 use super::objective::Objective;
-use crate::data::{Dataset, Keep};
+use crate::data::{Keep, RankingDataset};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::learner::shared::linear;
@@ -19,8 +19,8 @@ use crate::ranker::Model;
 /// A linear scorer.
 pub(super) struct LinearObjective<'a> {
     /// The training data, by component if there is a kernel.
-    pub(super) train: Cow<'a, Dataset>,
-    validation: Option<Cow<'a, Dataset>>,
+    pub(super) train: Cow<'a, RankingDataset>,
+    validation: Option<Cow<'a, RankingDataset>>,
     kernel: Option<KernelMap>,
     losses: FlatLoss,
     device: Device,
@@ -28,8 +28,8 @@ pub(super) struct LinearObjective<'a> {
 
 impl<'a> LinearObjective<'a> {
     pub(super) fn new(
-        train: Cow<'a, Dataset>,
-        validation: Option<Cow<'a, Dataset>>,
+        train: Cow<'a, RankingDataset>,
+        validation: Option<Cow<'a, RankingDataset>>,
         kernel: Option<KernelMap>,
         device: &Device,
     ) -> Result<Self, LearnerError> {

@@ -3,7 +3,7 @@
 use super::config::{NAME, Optimizer};
 use super::descent::{self, Limits};
 use super::objective::Objective;
-use crate::data::{Batcher, BatcherConfig, Dataset, RankingBatch};
+use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::flat_scorer::FlatScorer;
@@ -23,21 +23,21 @@ const REGRESSION_STEPS: usize = 5;
 pub(super) struct NetworkObjective<'a> {
     network: FlatScorer,
     batches: Vec<RankingBatch>,
-    train: &'a Dataset,
-    validation: Option<&'a Dataset>,
+    train: &'a RankingDataset,
+    validation: Option<&'a RankingDataset>,
 }
 
 impl<'a> NetworkObjective<'a> {
     pub(super) fn new(
         scorer: &ScorerConfig,
-        train: &'a Dataset,
-        validation: Option<&'a Dataset>,
+        train: &'a RankingDataset,
+        validation: Option<&'a RankingDataset>,
         context: &FitContext,
     ) -> Result<Self, LearnerError> {
         let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
         let network = FlatScorer::new(scorer, &context.device);
         let training = context.device.clone().autodiff();
-        let plan = Batcher::new(train, &BatcherConfig::in_order(CELLS), 0)
+        let plan = BatchPlanner::new(train, &BatchPlannerConfig::in_order(CELLS), 0)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         let batch = |queries: Vec<usize>| RankingBatch::assemble(train, &queries, &training);
         let batches = plan.epoch(0).into_iter().map(batch).collect();

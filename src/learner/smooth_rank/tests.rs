@@ -6,8 +6,8 @@ use super::config::{Optimizer, SmoothRankConfig, default_loss};
 use super::descent::{self, Limits};
 use super::linear::LinearObjective;
 use super::objective::Objective;
-use crate::data::Dataset;
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::data::RankingDataset;
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::StopReason;
 use crate::learner::shared::judge::Judge;
@@ -29,7 +29,7 @@ fn config() -> SmoothRankConfig {
     }
 }
 
-fn objective(data: &Dataset) -> LinearObjective<'_> {
+fn objective(data: &RankingDataset) -> LinearObjective<'_> {
     LinearObjective::new(Cow::Borrowed(data), None, None, &burn::tensor::Device::flex()).unwrap()
 }
 

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::op::Execution;
 
 /// Most bins of a feature.
@@ -22,7 +22,7 @@ pub(crate) struct Bins {
 
 impl Bins {
     /// Cuts every feature into at most `bins` bins (2 to [`MAX_BINS`]).
-    pub(crate) fn new(data: &Dataset, bins: usize) -> Self {
+    pub(crate) fn new(data: &RankingDataset, bins: usize) -> Self {
         let (codes, thresholds): (Vec<Vec<u8>>, Vec<Vec<f32>>) = (0..data.feature_count)
             .into_par_iter()
             .map(Execution::current().bind(|feature| {

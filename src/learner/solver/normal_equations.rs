@@ -4,7 +4,7 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::op::Execution;
 
 /// A solution of ridge regression.
@@ -39,7 +39,7 @@ impl NormalEquations {
     /// Sums up documents with targets `t` and weights `c`, one a document, in parallel over blocks of documents.
     ///
     /// Without an intercept the means are taken as 0.
-    pub fn new(data: &Dataset, targets: &[f64], weights: &[f64], intercept: bool) -> Self {
+    pub fn new(data: &RankingDataset, targets: &[f64], weights: &[f64], intercept: bool) -> Self {
         let features = data.feature_count;
         let total: f64 = weights.iter().sum();
         let mut means = DVector::zeros(features);

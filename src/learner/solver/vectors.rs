@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::op::Execution;
 
 /// Queries added up by one task. Fixed, so that sums have one order whatever the number of threads.
@@ -30,7 +30,7 @@ pub(crate) fn add_scaled(target: &mut [f64], factor: f64, row: &[f64]) {
 }
 
 /// `sum_d c_d x_d` over all documents.
-pub(crate) fn weighted_features(data: &Dataset, coefficients: &[f64]) -> Vec<f64> {
+pub(crate) fn weighted_features(data: &RankingDataset, coefficients: &[f64]) -> Vec<f64> {
     let part = |first: usize| {
         let mut sum = vec![0.0; data.feature_count];
         let last = (first + QUERIES_A_TASK).min(data.queries());

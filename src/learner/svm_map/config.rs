@@ -28,7 +28,7 @@ impl Default for SvmMapConfig {
 }
 
 impl LearnerConfig for SvmMapConfig {
-    type Learner = SvmMap;
+    type RankingLearner = SvmMap;
 
     fn check(&self, _: &Parts) -> Result<SvmMap, LearnerError> {
         let costs = self.c.positive("c")?;

@@ -2,20 +2,25 @@
 
 use super::config::{NAME, SvmMap, SvmMapConfig};
 use super::risk::ApRisk;
-use crate::data::Dataset;
-use crate::learner::entry::Learner;
+use crate::data::RankingDataset;
+use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::{FitContext, Fitted};
 use crate::learner::shared::cost_path;
 use crate::learner::shared::rounds::Rounds;
 use crate::learner::solver::cutting_plane::CuttingPlanes;
 
-impl Learner for SvmMap {
+impl RankingLearner for SvmMap {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn fit(&self, train: &Dataset, validation: Option<&Dataset>, context: &FitContext) -> Result<Fitted, LearnerError> {
+    fn fit(
+        &self,
+        train: &RankingDataset,
+        validation: Option<&RankingDataset>,
+        context: &FitContext,
+    ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let risk = ApRisk::new(train)?;
         let SvmMapConfig { tolerance, max_steps, .. } = &self.config;

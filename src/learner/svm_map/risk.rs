@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::config::NAME;
 use super::most_violated;
-use crate::data::Dataset;
+use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::linear::scores;
 use crate::learner::solver::cutting_plane::Risk;
@@ -18,12 +18,12 @@ struct Query {
 
 /// The risk of the module's formula.
 pub(super) struct ApRisk<'a> {
-    data: &'a Dataset,
+    data: &'a RankingDataset,
     queries: Vec<Query>,
 }
 
 impl<'a> ApRisk<'a> {
-    pub(super) fn new(data: &'a Dataset) -> Result<Self, LearnerError> {
+    pub(super) fn new(data: &'a RankingDataset) -> Result<Self, LearnerError> {
         let queries: Vec<Query> = (0..data.queries())
             .map(|query| {
                 let (relevant, irrelevant) = data.range(query).partition(|&document| data.labels[document] >= 1.0);

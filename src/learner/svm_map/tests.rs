@@ -2,7 +2,7 @@
 
 use super::config::SvmMapConfig;
 use super::risk::ApRisk;
-use crate::learner::entry::{Learner, LearnerConfig, Parts};
+use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::context::{Interrupt, StopReason};
 use crate::learner::shared::judge::Judge;

@@ -164,14 +164,14 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::data::{Dataset, SynthConfig};
+    use crate::data::{RankingDataset, SynthConfig};
     use crate::ranker::export::testing::{mlp, ranker};
     use crate::ranker::{Node, TreeEnsemble};
 
     const KINDS: [NormaliserKind; 4] =
         [NormaliserKind::None, NormaliserKind::ZScore, NormaliserKind::Log1p, NormaliserKind::Quantile];
 
-    fn data() -> Dataset {
+    fn data() -> RankingDataset {
         SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
     }
 

@@ -136,13 +136,13 @@ pub(super) mod testing {
 
     use burn::tensor::Device;
 
-    use crate::data::{Dataset, Normaliser, NormaliserKind};
+    use crate::data::{Normaliser, NormaliserKind, RankingDataset};
     use crate::measure::Convention;
     use crate::ranker::{Metadata, Model, Ranker, Versions};
     use crate::scorer::{MlpScorerConfig, ScorerConfig};
 
     /// The model behind a normaliser fitted to `data`.
-    pub fn ranker(kind: NormaliserKind, model: Model, data: &Dataset) -> Ranker {
+    pub fn ranker(kind: NormaliserKind, model: Model, data: &RankingDataset) -> Ranker {
         let metadata = Metadata {
             feature_names: None,
             config: crate::json::json!({}),
@@ -167,10 +167,10 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::data::{Dataset, SynthConfig};
+    use crate::data::{RankingDataset, SynthConfig};
     use crate::scorer::{AttentionScorerConfig, ScorerConfig};
 
-    fn data() -> Dataset {
+    fn data() -> RankingDataset {
         SynthConfig { queries: 3, features: 4, ..SynthConfig::default() }.generate().unwrap()
     }
 

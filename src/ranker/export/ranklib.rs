@@ -46,7 +46,7 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::data::{Dataset, NormaliserKind};
+    use crate::data::{NormaliserKind, RankingDataset};
     use crate::ranker::export::testing::{mlp, ranker};
     use crate::scorer::LinearScorer;
 
@@ -55,8 +55,8 @@ mod tests {
     }
 
     /// Two documents of two features, of means 2 and 10 and deviations 1 and 10.
-    fn data() -> Dataset {
-        Dataset::from_groups(vec![1.0, 0.0, 3.0, 20.0], 2, vec![0.0, 1.0], &[2]).unwrap()
+    fn data() -> RankingDataset {
+        RankingDataset::from_groups(vec![1.0, 0.0, 3.0, 20.0], 2, vec![0.0, 1.0], &[2]).unwrap()
     }
 
     #[test]

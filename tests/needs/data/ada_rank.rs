@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use burn_rank::data::folds;
 use burn_rank::data::letor::{ReadOptions, read};
 use burn_rank::learner::ada_rank::AdaRankConfig;
-use burn_rank::learner::{FitContext, Interrupt, Learner, LearnerConfig, NoProgress, Parts, Selection};
+use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
 use burn_rank::measure::{Convention, Measure};
 
 use super::shared;

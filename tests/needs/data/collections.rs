@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::{Dataset, Fold, Normaliser, NormaliserKind, folds};
+use burn_rank::data::{Fold, Normaliser, NormaliserKind, RankingDataset, folds};
 
 use super::shared;
 
-fn set(paths: &[PathBuf]) -> Dataset {
+fn set(paths: &[PathBuf]) -> RankingDataset {
     let data = read(paths, &ReadOptions::default()).unwrap();
     data.check().unwrap();
     data
 }
 
-fn shape(data: &Dataset) -> (usize, usize, usize) {
+fn shape(data: &RankingDataset) -> (usize, usize, usize) {
     (data.queries(), data.documents(), data.feature_count)
 }
 
