@@ -9,8 +9,8 @@
 //! ```
 //!
 //! For a loss with second derivatives (`rank_net`, `lambda_ndcg`; with the latter this is LambdaMART) the tree takes
-//! Newton steps and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and `step` is
-//! searched along it in powers of two, from that of the round before, so that the loss sinks.
+//! Newton steps and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and
+//! `step` is searched along it in powers of two, from that of the round before, so that the loss sinks.
 //!
 //! Some surrogates (SmoothNDCG and its kin, whose indicators are a softmax) are flat where all scores are equal, which
 //! is where boosting starts: there the first tree is a regression on the loss's gains (`2^y - 1` where it has none), as
