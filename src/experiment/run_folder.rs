@@ -409,7 +409,7 @@ impl Contents {
 mod tests {
     use super::*;
 
-    /// As `train` of version 0.1.0 wrote it.
+    /// As `train` of the first version wrote it.
     const RESOLVED: &str = include_str!("../../tests/cli/unmarked/train/config.toml");
 
     /// A folder with these files.

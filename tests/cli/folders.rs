@@ -195,7 +195,7 @@ fn a_study_may_stand_beside_the_run_that_it_is_of() {
     assert!(bench.path("run/study.json").exists(), "the study is not the run's");
 }
 
-/// As version 0.1.0 left them.
+/// As the first version left them.
 #[test]
 fn folders_of_the_version_without_marks_go_on() {
     let unmarked = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unmarked");

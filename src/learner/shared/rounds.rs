@@ -334,7 +334,7 @@ struct Saved<H, S> {
     fit: String,
     best_round: usize,
     stop: Option<StopReason>,
-    /// Absent in states of version 0.1.0.
+    /// Absent in the states of the first version.
     #[serde(default)]
     complete_fit: String,
     history: H,
@@ -573,7 +573,7 @@ mod tests {
         let complete = LossSpec { name: brief.name.clone(), params: (entry.defaults)() };
         assert!(reads(&brief) && reads(&complete) && reads(&LossSpec::new("approx_ndcg")));
         assert!(!reads(&brief.with("beta", 9.0)) && !reads(&LossSpec::new("smooth_ndcg")));
-        // A state of version 0.1.0 knows the loss as it was given.
+        // A state of the first version knows the loss as it was given.
         assert!(fit(&brief, &FitContext { resume: false, ..testing::context(Some(folder.path())) }));
         let path = folder.path().join(STATE_FILE);
         let mut state: json::Map = json_of(&path);
