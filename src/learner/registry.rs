@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::entry::Learner;
-pub use super::entry::{LearnerConfig, LearnerEntry, Parts};
+pub use super::entry::{Build, LearnerEntry};
+use super::entry::{Learner, Parts};
 use super::error::LearnerError;
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;
