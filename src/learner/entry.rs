@@ -27,7 +27,7 @@ pub trait RankingLearner: Send + Sync {
 
     /// Fits a model to `train`; selects among rounds on `validation` where there is one, else on `train`.
     ///
-    /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`].
+    /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`](crate::learner::StopReason::Interrupted).
     ///
     /// # Errors
     /// [`LearnerError`] for data that the learner cannot learn from, labels that the loss or the measure refuses, state
@@ -105,8 +105,11 @@ pub struct LearnerEntry {
     /// Every parameter with its default.
     pub defaults: fn() -> Map,
     /// The learner with these parameters, checked; what is not given has its default.
-    pub build: fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>,
+    pub build: Build,
 }
+
+/// Builds a learner from the parameters that differ from the defaults, and the sections that it reads.
+pub type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
 
 /// Every parameter of a configuration with its default.
 pub(super) fn defaults<C: LearnerConfig>() -> Map {

@@ -2,8 +2,8 @@
 
 use crate::json::{Map, Value};
 
-use super::entry::RankingLearner;
-pub use super::entry::{LearnerConfig, LearnerEntry, Parts};
+pub use super::entry::{Build, LearnerEntry};
+use super::entry::{Parts, RankingLearner};
 use super::error::LearnerError;
 use crate::loss::LossSpec;
 use crate::scorer::ScorerConfig;

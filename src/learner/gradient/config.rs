@@ -13,7 +13,7 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "gradient";
 
-/// Configuration of [`Gradient`](super::Gradient). Every key has a default.
+/// Configuration of [`Gradient`]. Every key has a default.
 ///
 /// Algorithm 1 of approximation-framework (one query a step, 200 epochs, eta 0.01, the best of the epochs on
 /// validation) is [`GradientConfig::one_query_a_step`].

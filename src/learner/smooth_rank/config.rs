@@ -43,7 +43,7 @@ pub struct SmoothRankConfig {
     pub steps: usize,
     /// A sigma ends when a step decreases the objective by less than this share, 0 or above.
     pub tolerance: f64,
-    /// Penalty of the ridge regression that gives `w_0`, above 0; see [`Regression`](super::regression::Regression).
+    /// Penalty of the ridge regression that gives `w_0`, above 0; see [`Regression`](crate::learner::regression::Regression).
     pub start_lambda: f64,
     /// Whether that regression gives relevant and other documents the same total weight.
     pub start_balanced: bool,
