@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use burn::tensor::DType;
-use burn_rank::json::{Map, Value};
+use burn_rank::json::Map;
 use burn_rank::loss::{LossSpec, Orientation, explain};
 use serde::Deserialize;
 
