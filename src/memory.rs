@@ -1,6 +1,7 @@
 //! Memory of this process, from the operating system, in bytes; `None` where it does not tell (anything but Linux).
 
 /// Most memory that `f` held above what was resident before; `None` also where the peak cannot be reset.
+#[cfg(any(feature = "cli", test))]
 pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.
     let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();

@@ -18,6 +18,7 @@ mod splits;
 
 pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
 pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobProgress, cross_validate};
+#[cfg(feature = "cli")]
 pub(crate) use document::written_value;
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};

@@ -65,6 +65,7 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 }
 
 /// Data that are scored again and again, kept on the device.
+#[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
     chunks: Vec<(Chunk, Inputs)>,
@@ -72,6 +73,7 @@ pub(crate) struct Prepared<'a> {
 
 type Inputs = (Tensor<3>, Tensor<2, Bool>);
 
+#[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
     /// Puts (normalised) data on a device, for scorers of the kind given.
     pub(crate) fn new(data: &'a RankingDataset, scorer: &Scorer, device: &Device) -> Self {

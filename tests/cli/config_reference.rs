@@ -238,6 +238,7 @@ fn every_parameter_of_every_loss_is_listed() {
     let mut known = Names::new();
     for entry in LOSSES {
         for (key, default) in (entry.defaults)() {
+            let default = json!(default);
             let row = rows.iter().find(|row| code(row[0])[0] == key && code(row[4]).contains(&entry.name));
             let row = row.unwrap_or_else(|| panic!("docs/CONFIG.md has no `{key}` of {}", entry.name));
             assert!(
