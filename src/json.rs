@@ -373,11 +373,74 @@ impl Value {
         match self {
             Value::Null => Unexpected::Unit,
             Value::Bool(value) => Unexpected::Bool(*value),
-            Value::Number(_) => Unexpected::Other("number"),
+            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(value), ..) => Unexpected::Unsigned(value),
+                (_, Some(value), _) => Unexpected::Signed(value),
+                (.., value) => Unexpected::Float(value.unwrap_or(f64::NAN)),
+            },
             Value::String(text) => Unexpected::Str(text),
             Value::Array(_) => Unexpected::Seq,
             Value::Object(_) => Unexpected::Map,
         }
+    }
+}
+
+/// The key of a field: a text, or a whole number in one.
+struct Key(String);
+
+impl<'de> IntoDeserializer<'de, Error> for Key {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+/// A method for each type of whole number.
+macro_rules! number_in_a_key {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            match (self.0.parse(), self.0.parse()) {
+                (Ok(number), _) => visitor.visit_u64(number),
+                (_, Ok(number)) => visitor.visit_i64(number),
+                _ => visitor.visit_string(self.0),
+            }
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Key {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_string(self.0)
+    }
+
+    number_in_a_key! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
+        deserialize_u64
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        Value::String(self.0).deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
     }
 }
 
@@ -397,7 +460,7 @@ impl<'de> Deserializer<'de> for Value {
                 items.end().map(|()| value)
             }
             Value::Object(fields) => {
-                let mut fields = MapDeserializer::new(fields.into_iter());
+                let mut fields = MapDeserializer::new(fields.into_iter().map(|(key, value)| (Key(key), value)));
                 let value = visitor.visit_map(&mut fields)?;
                 fields.end().map(|()| value)
             }

@@ -107,7 +107,7 @@ fn a_users_module_holds_every_loss() {
 
     // It prints with its parameters.
     let text = model.to_string();
-    for part in ["soft_ndcg: SoftNdcg", "sigma: 0.5", "ndcg: Surrogate", "family: Exact"] {
+    for part in ["soft_ndcg: Surrogate", "name: \"soft_ndcg\"", "sigma: 0.5", "ndcg: Surrogate", "relaxation: Exact"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

@@ -579,7 +579,7 @@ mod tests {
         let mut state: json::Map = json_of(&path);
         state.shift_remove("complete_fit").unwrap();
         std::fs::write(&path, serde_json::to_vec(&state).unwrap()).unwrap();
-        assert!(reads(&brief) && !reads(&complete));
+        assert!(!reads(&complete) && reads(&brief));
     }
 
     fn json_of(path: &Path) -> json::Map {

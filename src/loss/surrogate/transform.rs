@@ -42,6 +42,7 @@ impl<T: Debug + Send + Sync> ModuleDisplayDefault for Surrogate<T> {
     fn content(&self, content: Content) -> Option<Content> {
         content
             .set_top_level_type("Surrogate")
+            .add_debug_attribute("name", &self.name)
             .add_debug_attribute("measure", &self.measure)
             .add_debug_attribute("relaxation", &self.relaxation)
             .optional()
