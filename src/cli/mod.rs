@@ -25,7 +25,6 @@ mod table;
 mod train;
 mod warnings;
 
-use std::backtrace::BacktraceStatus;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -124,11 +123,8 @@ fn work_on_this_thread() {
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
 }
 
-/// The error in one line; below it the backtrace, where `RUST_BACKTRACE` asks for one.
+/// The error in one line, whatever `RUST_BACKTRACE` says: what went wrong is the user's to mend, not ours to trace.
 fn report(error: &anyhow::Error, code: u8) -> ExitCode {
     eprintln!("error: {}", failure::one_line(error));
-    if error.backtrace().status() == BacktraceStatus::Captured {
-        eprintln!("\n{}", error.backtrace());
-    }
     ExitCode::from(code)
 }

@@ -133,7 +133,7 @@ fn a_page_that_is_not_there_is_refused_with_the_nearest_name() {
     bench.refused(&["man", "train", "--out", "man"]);
     bench.write("file", "mine");
     let message = bench.refused(&["man", "--out", "file"]);
-    assert!(message.contains("file: cannot create"), "{message}");
+    assert!(message.contains("file: cannot write: is a file, expected a folder"), "{message}");
     assert_eq!(fs::read_to_string(bench.path("file")).unwrap(), "mine");
     assert_eq!(files(&bench.path("")), ["file"]);
 }
