@@ -119,9 +119,12 @@ impl Curves<'_> {
                     "epoch" => ", each at the weights that the epoch met it with",
                     _ => "",
                 };
+                let beside = match history.iter().any(|round| exact_learnable(round).is_some()) {
+                    true => ", and exact beside it the mean over the same queries",
+                    false => "",
+                };
                 format!(
-                    " Surrogate: the mean over the training queries with something to learn{moment}, and exact beside it \
-                     the mean over the same queries; where the loss has another cut-off or convention than the exact \
+                    " Surrogate: the mean over the training queries with something to learn{moment}{beside}; where the loss has another cut-off or convention than the exact \
                      measure, that is part of the gap."
                 )
             }
@@ -180,20 +183,24 @@ pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
     [round.train, round.validation, surrogate(round), exact_learnable(round), bound(round)].into_iter().flatten()
 }
 
-/// The value of the surrogate, where the learner says it.
+/// A figure of a round, where the learner says it.
+fn named(round: &Round, name: &str) -> Option<f64> {
+    round.figures.iter().find(|(figure, _)| figure == name).map(|(_, value)| *value)
+}
+
+/// The value of the surrogate.
 fn surrogate(round: &Round) -> Option<f64> {
-    round.figures.iter().find(|(name, _)| name == SURROGATE).map(|(_, value)| *value)
+    named(round, SURROGATE)
 }
 
 /// The exact measure of the queries that the surrogate is the mean over.
 fn exact_learnable(round: &Round) -> Option<f64> {
-    round.figures.iter().find(|(name, _)| name == EXACT_LEARNABLE).map(|(_, value)| *value)
+    named(round, EXACT_LEARNABLE)
 }
 
 /// What AdaRank's boosted measure is at least (direct-optimization, Theorem 4), where that says anything.
 fn bound(round: &Round) -> Option<f64> {
-    let bound = round.figures.iter().find(|(name, _)| name == BOUND).map(|(_, value)| *value);
-    bound.filter(|&bound| bound >= 0.0)
+    named(round, BOUND).filter(|&bound| bound >= 0.0)
 }
 
 /// A value of the rounds that have it, broken where a new path begins.

@@ -7,7 +7,7 @@ use super::systems::Systems;
 use crate::cli::report::read_report;
 use crate::cli::{Failure, input};
 use crate::experiment::{DataReport, PerQuery, Report, Sets};
-use crate::measure::{Convention, Evaluation, Measure};
+use crate::measure::{Convention, Evaluation, Measure, mean};
 
 /// The queries of one fold that a report has values of.
 struct Tested {
@@ -57,10 +57,7 @@ impl Finished {
             self.folds.iter().flat_map(|fold| &fold.per_query.values[&measure.to_string()]).copied().collect()
         };
         let per_query: Vec<_> = measures.iter().map(values).collect();
-        let mean = |values: &Vec<Option<f64>>| {
-            let counted: Vec<f64> = values.iter().copied().flatten().collect();
-            counted.iter().sum::<f64>() / counted.len() as f64
-        };
+        let mean = |values: &Vec<Option<f64>>| mean(values).unwrap_or(f64::NAN);
         Evaluation {
             convention: self.convention.clone(),
             queries: self.folds.iter().map(|fold| fold.data.statistics.queries).sum(),
@@ -69,9 +66,7 @@ impl Finished {
             per_query,
         }
     }
-}
 
-impl Finished {
     /// Why its values are not of the same queries in the same convention as those of `first`, the run in `folder`.
     fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
         let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
