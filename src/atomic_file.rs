@@ -36,7 +36,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// As [`write_with`], but a link is replaced by the file: nothing outside of the folder is written to.
-#[cfg(feature = "cli")]
+#[cfg(feature = "learners")]
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
@@ -111,7 +111,7 @@ impl Drop for Pending {
 }
 
 /// The file that `name` is the unfinished form of, if it is one.
-#[cfg(feature = "cli")]
+#[cfg(feature = "experiment")]
 pub(crate) fn unfinished(name: &str) -> Option<&str> {
     let (file, process) = name.strip_suffix(PARTIAL)?.rsplit_once('.')?;
     (!file.is_empty() && !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
     }
 
-    #[cfg(all(unix, feature = "cli"))]
+    #[cfg(all(unix, feature = "learners"))]
     #[test]
     fn a_link_is_replaced_where_nothing_outside_may_change() {
         let folder = tempfile::tempdir().unwrap();
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "experiment")]
     #[test]
     fn unfinished_files_are_known_by_their_names() {
         assert_eq!(unfinished("report.json.12.partial"), Some("report.json"));

@@ -1,14 +1,16 @@
 //! Words for error messages, and text for markup.
 
+#[cfg(any(feature = "experiment", test))]
 use std::path::Path;
 
 /// Whether a path is `-`: standard input where it is read, standard output where it is written.
+#[cfg(feature = "cli")]
 pub(crate) fn is_standard_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
 /// How a text file begins: at most `bytes` bytes; none where it cannot be read as text.
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "experiment", test))]
 pub(crate) fn beginning(path: &Path, bytes: usize) -> Option<String> {
     let mut head = Vec::new();
     std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::open(path).ok()?, bytes as u64), &mut head)

@@ -25,5 +25,6 @@ pub use entry::{LearnerConfig, Parts, RankingLearner};
 pub use error::LearnerError;
 pub use shared::candidates::Candidates;
 pub use shared::context::{FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
+#[cfg(feature = "experiment")]
 pub(crate) use shared::rounds::{STATE_FILE, is_state};
 pub use shared::surrogate_value::{EXACT_LEARNABLE, SURROGATE};

@@ -72,7 +72,7 @@ pub(crate) fn differences(x: &Tensor<2>) -> Tensor<3> {
 #[cfg(test)]
 mod tests {
     use burn::backend::{Backend, Flex, tensor::FloatTensor};
-    use burn::tensor::TensorData;
+    use burn::tensor::{Device, TensorData};
 
     use super::*;
 
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn definitions_call_definitions_only() {
         let tensor =
-            |values: [f32; 6]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), SHAPE), &Default::default());
+            |values: [f32; 6]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), SHAPE), &Device::flex());
         let (x, labels, mask) = (|| tensor(X), || tensor(LABELS), || tensor(MASK));
         let weight = PairWeight::Document(labels());
         let primitives = || -> Vec<TensorData> {

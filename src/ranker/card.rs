@@ -11,6 +11,7 @@ const BETWEEN: &str = "\n\nScores order the documents of one query; they are not
     ## Configuration\n\n```json\n";
 
 /// Whether a text is a card, whole and with nothing added.
+#[cfg(feature = "experiment")]
 pub(crate) fn is_card(text: &str) -> bool {
     let parts = text.split_once(BETWEEN).and_then(|(above, below)| Some((above, below.strip_suffix("\n```\n")?)));
     let Some((above, config)) = parts else { return false };

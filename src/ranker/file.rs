@@ -105,6 +105,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
 }
 
 /// Whether the file says that it is a ranker, of any format: a look at its header.
+#[cfg(feature = "experiment")]
 pub(crate) fn is_ranker(path: &Path) -> bool {
     #[derive(Deserialize)]
     struct Beginning {

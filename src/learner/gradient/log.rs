@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::atomic_file;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::Round;
+#[cfg(any(feature = "experiment", test))]
 use crate::text::beginning;
 
 /// Name of the log in the directory of a fit.
@@ -37,6 +38,7 @@ impl MetricsLog {
 }
 
 /// Whether the file is a log, by its first line; that of a fit without rounds is empty.
+#[cfg(any(feature = "experiment", test))]
 pub(crate) fn is_log(path: &Path) -> bool {
     let opening = r#"{"round":"#;
     beginning(path, opening.len()).is_some_and(|head| head.is_empty() || head == opening)

@@ -34,6 +34,7 @@ mod tests;
 
 pub use anneal::AnnealConfig;
 pub use config::{Gradient, GradientConfig};
+#[cfg(feature = "experiment")]
 pub(crate) use log::{LOG_FILE, is_log};
 pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};

@@ -29,7 +29,9 @@ use crate::json::{self, Value};
 use crate::learner::error::LearnerError;
 use crate::loss::{RankingLoss, registry};
 use crate::ranker::Model;
-use crate::text::{beginning, hexadecimal};
+#[cfg(any(feature = "experiment", test))]
+use crate::text::beginning;
+use crate::text::hexadecimal;
 
 /// Name of the state file in the directory of a fit.
 pub(crate) const STATE_FILE: &str = "state.json";
@@ -401,6 +403,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
 }
 
 /// Whether the file is a state, by how it begins: states may be large.
+#[cfg(any(feature = "experiment", test))]
 pub(crate) fn is_state(path: &Path) -> bool {
     let (opening, next) = (r#"{"fit":""#, r#"","best_round":"#);
     let hash = 2 * <Sha256 as Digest>::output_size();
