@@ -20,6 +20,7 @@ pub(crate) use card::is_card;
 #[cfg(feature = "export")]
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]
 pub use export::{ExportError, ExportFormat};
+#[cfg(feature = "experiment")]
 pub(crate) use file::is_ranker;
 pub use file::{FORMAT, FileError};
 #[cfg(feature = "learners")]
