@@ -670,7 +670,7 @@ macro_rules! json {
     (null) => { $crate::json::Value::Null };
     ([$($items:tt)*]) => {{
         #[allow(unused_mut)]
-        let mut items: Vec<$crate::json::Value> = Vec::new();
+        let mut items: Vec<$crate::json::Value> = Vec::from([]);
         $crate::json::json!(@items items $($items)*);
         $crate::json::Value::Array(items)
     }};

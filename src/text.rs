@@ -1,6 +1,6 @@
 //! Words for error messages, and text for markup.
 
-#[cfg(any(feature = "experiment", test))]
+#[cfg(feature = "experiment")]
 use std::path::Path;
 
 /// Whether a path is `-`: standard input where it is read, standard output where it is written.
@@ -10,7 +10,7 @@ pub(crate) fn is_standard_stream(path: &Path) -> bool {
 }
 
 /// How a text file begins: at most `bytes` bytes; none where it cannot be read as text.
-#[cfg(any(feature = "experiment", test))]
+#[cfg(feature = "experiment")]
 pub(crate) fn beginning(path: &Path, bytes: usize) -> Option<String> {
     let mut head = Vec::new();
     std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::open(path).ok()?, bytes as u64), &mut head)

@@ -23,6 +23,7 @@ pub(crate) use document::written_value;
 pub use document::{ConfigError, Document};
 pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
 pub use grid::{GridError, Point, label, points};
+#[cfg(feature = "cli")]
 pub(crate) use output::Purpose;
 pub use output::{Claim, OutputError, OutputFolder, RunKind};
 pub use record::RunRecord;
@@ -31,5 +32,6 @@ pub use report::{
     TrainReport, resolved_toml,
 };
 pub use run_folder::{CARD, CONFIG, PAGE, RANKER, RECORD, REPORT};
+#[cfg(feature = "cli")]
 pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
 pub use splits::Split;

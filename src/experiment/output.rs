@@ -73,6 +73,7 @@ pub(crate) enum Purpose<'a> {
     /// A run with its resolved configuration.
     Run { kind: RunKind, configuration: &'a str, claim: Claim },
     /// These files, in the place of those that it wrote before.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "commands alone write such files"))]
     Files(&'a [Entry]),
 }
 

@@ -58,6 +58,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// A file that the mark knows.
+    #[cfg(feature = "cli")]
     pub(crate) fn recorded(name: impl Into<Cow<'static, str>>, recognise: fn(&Path) -> bool) -> Self {
         Self { name: name.into(), recognise, recorded: true }
     }

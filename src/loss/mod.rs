@@ -3,7 +3,7 @@
 //!
 //! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true at a document, which is the
 //! opposite of burn's `mask_pad`: [`mask_from_padding`]) and keeps the promises stated at [`RankingLoss`]. Which labels
-//! are allowed is stated at [`Gain`].
+//! are allowed is stated at [`Gain`](crate::measure::Gain).
 //!
 //! # Which loss
 //! *Measure* is what a surrogate stands for; it tends to it as its temperature sharpens, but where the page of the loss

@@ -210,7 +210,7 @@ mod tests {
             let found = evaluate(scores.clone(), labels, mask, &[Measure::Ap(None)], &Convention::default());
             found.unwrap_err().to_string()
         };
-        let one = labels.clone().slice([0..1]);
+        let one = labels.clone().narrow(0, 0, 1);
         assert_eq!(refused(one, mask.clone()), "labels are [1, 3], scores [3, 3]");
         let narrow = mask.slice([0..3, 0..1]);
         assert_eq!(refused(labels, narrow), "mask is [3, 1], scores [3, 3]");

@@ -236,8 +236,8 @@ mod tests {
     /// One list without a relevant document.
     fn nothing_to_find() -> RankingInput {
         let RankingInput::Lists { scores, labels, mask } = lists() else { unreachable!("lists are lists") };
-        let third = |tensor: Tensor<2>| tensor.slice([2..3]);
-        RankingInput::Lists { scores: third(scores), labels: third(labels), mask: mask.slice([2..3]) }
+        let third = |tensor: Tensor<2>| tensor.narrow(0, 2, 1);
+        RankingInput::Lists { scores: third(scores), labels: third(labels), mask: mask.narrow(0, 2, 1) }
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn a_batch_that_cannot_be_measured_is_nan() {
         let RankingInput::Lists { scores, labels, mask } = lists() else { unreachable!("lists are lists") };
-        let narrow = RankingInput::Lists { scores: scores.clone(), labels: labels.clone().slice([0..1]), mask };
+        let narrow = RankingInput::Lists { scores: scores.clone(), labels: labels.clone().narrow(0, 0, 1), mask };
         let padded = RankingInput::Lists { mask: labels.clone().greater_equal_elem(0.0), scores, labels };
         for refused in [narrow, padded] {
             let mut metric = RankingMetric::map();

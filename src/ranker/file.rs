@@ -6,9 +6,6 @@
 //! truncated or altered file is an error, never a wrong score.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 
 use crate::json::Value;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -22,9 +19,6 @@ use crate::text::hexadecimal;
 pub const FORMAT: u32 = 1;
 
 const KEY: &str = "burn_rank";
-
-/// Longest header that safetensors reads, in bytes.
-const LONGEST_HEADER: u64 = 100_000_000;
 
 /// Why bytes are not those of a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -106,14 +100,19 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
 
 /// Whether the file says that it is a ranker, of any format: a look at its header.
 #[cfg(feature = "experiment")]
-pub(crate) fn is_ranker(path: &Path) -> bool {
+pub(crate) fn is_ranker(path: &std::path::Path) -> bool {
+    use std::io::Read;
+
+    /// Longest header that safetensors reads, in bytes.
+    const LONGEST_HEADER: u64 = 100_000_000;
+
     #[derive(Deserialize)]
     struct Beginning {
         #[serde(rename = "__metadata__")]
         metadata: HashMap<String, String>,
     }
     let header = || {
-        let mut file = File::open(path)?;
+        let mut file = std::fs::File::open(path)?;
         let mut length = [0; 8];
         file.read_exact(&mut length)?;
         let mut header = Vec::new();

@@ -61,7 +61,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Each way to run `train` and `cv` into `out`.
-fn ways<'a>(out: &'a str) -> Vec<Vec<&'a str>> {
+fn ways(out: &str) -> Vec<Vec<&str>> {
     let ways = [&[][..], &["--overwrite"], &["--resume"]];
     ["train", "cv"]
         .into_iter()

@@ -52,7 +52,7 @@ pub trait Relaxation: Debug + Send + Sync {
     }
 
     /// Checks that the expectation of `f` within the cut-off `k` can be computed as the parameters ask; called once for
-    /// each sum of the measure by a [`Surrogate`](super::Surrogate) over [`Relaxed::Expectations`].
+    /// each sum of the measure by a [`Surrogate`](crate::loss::Surrogate) over [`Relaxed::Expectations`].
     ///
     /// # Errors
     /// [`LossError::Parameter`]. By default every function can.
@@ -98,6 +98,8 @@ pub trait Relaxation: Debug + Send + Sync {
 }
 
 /// What stands in place of ranks, in one of three forms.
+// One value per forward pass: boxing the tensors would cost readers more than it saves.
+#[allow(clippy::large_enum_variant)]
 pub enum Relaxed {
     /// Every document has a real position.
     Positions(Positions),
