@@ -14,10 +14,10 @@ use burn::train::metric::{LossMetric, MetricDefinition};
 use burn::train::renderer::{
     EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
 };
-use burn::train::{ExecutionStrategy, Learner as BurnLearner, SupervisedTraining};
+use burn::train::{ExecutionStrategy, Learner, SupervisedTraining};
 use burn_rank::data::{Normaliser, NormaliserKind, RankingDataset, SynthConfig};
 use burn_rank::learner::gradient::{Gradient, GradientConfig, RankingBatcher, RankingModel};
-use burn_rank::learner::{FitContext, Interrupt, Learner, NoProgress, Selection};
+use burn_rank::learner::{FitContext, Interrupt, NoProgress, RankingLearner, Selection};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::metric::RankingMetric;
@@ -82,7 +82,7 @@ fn burn_train(
         None => training.with_metric_logger(InMemoryMetricLogger::default()),
     };
     let optimizer = AdamConfig::new().with_epsilon(1e-8).init();
-    black_box(training.launch(BurnLearner::new(model, optimizer, ModuleLrScheduler::new(0.01))));
+    black_box(training.launch(Learner::new(model, optimizer, ModuleLrScheduler::new(0.01))));
 }
 
 fn epochs(criterion: &mut Criterion) {

@@ -80,6 +80,14 @@ fn names() -> String {
     BACKENDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
 }
 
+/// Where a few numbers are computed that belong to no device: the CPU, or burn's default device in a build without Flex.
+pub(crate) fn host() -> Device {
+    #[cfg(any(feature = "flex", test))]
+    return Device::flex();
+    #[cfg(not(any(feature = "flex", test)))]
+    Device::default()
+}
+
 /// Opens the device called `name` and proves it with a small computation.
 ///
 /// A missing driver is a panic inside a backend, on this thread or on one of its own; it becomes an error here. The

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use burn::nn::loss::Reduction;
-use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Tensor, TensorData};
 
 use super::approximation::Approximation;
 use super::check::{check_batch, check_label, check_offsets, check_weight_shape, check_weights};
@@ -196,7 +196,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// Offsets that do not partition the labels.
     fn degenerate_queries(&self, labels: &[f32], offsets: &[usize]) -> Result<Vec<usize>, LossError> {
         check_offsets(labels.len(), offsets)?;
-        let device = Device::flex();
+        let device = crate::device::host();
         let learnable = |range: &[usize]| {
             let list = &labels[range[0]..range[1]];
             if list.is_empty() {

@@ -1,7 +1,7 @@
 //! Exact measures of tensors, and the same as metrics of burn-train.
 //!
 //! [`evaluate`] measures a `[queries, documents]` tensor of scores and needs no feature.
-//! With the feature `train`, [`RankingMetric`] logs a measure in burn's `SupervisedTraining`.
+//! With the feature `train`, `RankingMetric` logs a measure in burn's `SupervisedTraining`.
 
 #[cfg(feature = "train")]
 mod ranking_metric;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
-use burn::tensor::{DType, Device, Int, Tensor};
+use burn::tensor::{DType, Int, Tensor};
 
 use crate::measure::Discount;
 use crate::op::log2_discount;
@@ -50,7 +50,9 @@ impl PositionFunction {
             return (1..=n).map(|rank| discount.at(rank)).collect();
         }
         // Constants, wherever the scores are.
-        let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &Device::flex()).float().cast(DType::F64);
+        let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &crate::device::host()).float();
+        // Not every GPU has double precision.
+        let ranks = if cfg!(any(feature = "flex", test)) { ranks.cast(DType::F64) } else { ranks };
         self.at(ranks.unsqueeze::<2>()).into_data().iter().collect()
     }
 

@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display, Formatter};
 use std::sync::Arc;
 
 use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, ModuleDisplayDefault};
-use burn::tensor::{Bool, DType, Device, Tensor};
+use burn::tensor::{Bool, DType, Tensor};
 
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
@@ -81,7 +81,7 @@ impl<M: PositionMeasure> Surrogate<M> {
 
     fn probed(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
         // A list of two documents shows which operations the measure uses.
-        let labels = Tensor::<2>::from_floats([[1.0, 0.0]], &Device::flex());
+        let labels = Tensor::<2>::from_floats([[1.0, 0.0]], &crate::device::host());
         let lists = Lists::new(labels.clone(), labels.clone(), labels.greater_equal_elem(0.0));
         let context = MeasureContext::new(&lists, relaxation.relax(&lists, 0));
         measure.value(&context);
@@ -158,7 +158,7 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
+    use burn::tensor::{DType, Device};
 
     use super::*;
     use crate::loss::gumbel::perturbed;
