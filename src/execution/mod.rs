@@ -105,6 +105,7 @@ impl Execution {
         self.target.instructions()
     }
 
+    #[cfg_attr(not(feature = "flex"), allow(dead_code, reason = "the kernels are those of Flex"))]
     pub(crate) fn target(self) -> Target {
         self.target
     }
