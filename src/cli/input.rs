@@ -166,7 +166,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     };
     let too_long = |line| refuse(line, format!("a line of more than {LONGEST_SCORE} bytes"), "a number");
     let wrong_count = |found: String| {
-        Failure::input(format!("{}: found {found} scores, expected {documents}, one a document", path.display()))
+        Failure::input(format!("{}: found {found} scores, expected {documents}, one per document", path.display()))
     };
     let mut block = Vec::new();
     loop {

@@ -29,7 +29,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The queries of `data` with the scores of a ranker, one a document.
+    /// The queries of `data` with the scores of a ranker, one per document.
     pub fn new(origin: String, data: &RankingDataset, scores: &[f32]) -> Self {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
         let query = |q: usize| {

@@ -136,7 +136,7 @@ fn systems_that_cannot_be_compared() {
     bench.write("run", "1 Q0 x 1 2 tag\n");
     bench.write("none", "0 qid:1 1:0\n0 qid:1 1:1\n");
     let refused = |args: &[&str]| bench.refused(&[&["compare"], args].concat());
-    assert_eq!(refused(&["a", "short", "data"]), "error: short: found 2 scores, expected 8, one a document\n");
+    assert_eq!(refused(&["a", "short", "data"]), "error: short: found 2 scores, expected 8, one per document\n");
     assert_eq!(
         refused(&["a", "run", "data"]),
         "error: run:1:1: found `1 Q0 x 1 2 tag`, expected a number (a TREC run is read with --qrels)\n"

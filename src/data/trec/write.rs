@@ -14,7 +14,7 @@ use crate::data::{DataError, RankingDataset};
 /// the dataset.
 ///
 /// # Errors
-/// [`DataError::Inconsistent`] if the scores are not one a document, or the tag or a query has blanks;
+/// [`DataError::Inconsistent`] if the scores are not one per document, or the tag or a query has blanks;
 /// [`DataError::Io`], with an empty path, for a failed write.
 pub fn write_run(
     output: &mut impl Write,

@@ -44,7 +44,7 @@ fn the_first_round_by_hand() {
     assert!((round.figures[3].1 - 3.0f64.ln() / 2.0).abs() < 1e-12, "alpha");
 }
 
-/// No stump orders three labels, so that the scores of separable data part by about 0.7 a round.
+/// No stump orders three labels, so that the scores of separable data part by about 0.7 per round.
 #[test]
 fn scores_far_apart_leave_the_loss_finite() {
     let query: Vec<(f32, [f32; 1])> = (0..6).map(|d| ((d % 3) as f32, [(d % 3) as f32])).collect();

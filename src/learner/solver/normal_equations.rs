@@ -10,7 +10,7 @@ use crate::op::Execution;
 /// A solution of ridge regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinearSolution {
-    /// One weight a feature.
+    /// One weight per feature.
     pub weights: Vec<f64>,
     /// The intercept.
     pub bias: f64,
@@ -36,7 +36,7 @@ const BLOCK: usize = 1024;
 const BLOCKS_AT_ONCE: usize = 32;
 
 impl NormalEquations {
-    /// Sums up documents with targets `t` and weights `c`, one a document, in parallel over blocks of documents.
+    /// Sums up documents with targets `t` and weights `c`, one per document, in parallel over blocks of documents.
     ///
     /// Without an intercept the means are taken as 0.
     pub fn new(data: &RankingDataset, targets: &[f64], weights: &[f64], intercept: bool) -> Self {
