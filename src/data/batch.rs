@@ -4,13 +4,13 @@
 //! the list lengths. Queries of similar length share a batch, so that little is padding: lengths fall into buckets
 //! whose bounds grow by a fifth, queries are shuffled within buckets, and batches are shuffled among each other.
 
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Tensor};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::padding::{Padding, groups};
 use super::{DataError, RankingDataset};
 use crate::seed::seed_for;
 
@@ -28,34 +28,17 @@ pub struct RankingBatch {
 }
 
 impl RankingBatch {
-    /// Pads the given queries (indices) to the longest of them, in one buffer that is moved to the device once.
-    /// Panics on an index that is not below [`RankingDataset::queries`].
+    /// Pads the given queries (indices) to the longest of them. Each tensor moves to the device in one copy.
+    ///
+    /// # Panics
+    /// An index that is not below [`RankingDataset::queries`].
     pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
-        let width = dataset.feature_count;
-        let longest = queries.iter().map(|&q| dataset.range(q).len()).max().unwrap_or(0);
-        let cells = queries.len() * longest;
-        let mut features = vec![0.0f32; cells * width];
-        let mut labels = vec![0.0f32; cells];
-        let mut mask = vec![false; cells];
-        if cells > 0 {
-            let lists = labels.par_chunks_mut(longest).zip(mask.par_chunks_mut(longest));
-            queries.par_iter().zip(lists).for_each(|(&q, (labels, mask))| {
-                let documents = dataset.range(q).len();
-                labels[..documents].copy_from_slice(dataset.query_labels(q));
-                mask[..documents].fill(true);
-            });
-        }
-        if !features.is_empty() {
-            queries.par_iter().zip(features.par_chunks_mut(longest * width)).for_each(|(&q, list)| {
-                let values = dataset.query_features(q);
-                list[..values.len()].copy_from_slice(values);
-            });
-        }
-        let [count, documents] = [queries.len(), longest];
+        let padding = Padding::of_queries(dataset, queries);
+        let features = padding.gather_features(&dataset.features, dataset.feature_count);
         Self {
-            features: Tensor::from_data(TensorData::new(features, [count, documents, width]), device),
-            labels: Tensor::from_data(TensorData::new(labels, [count, documents]), device),
-            mask: Tensor::from_data(TensorData::new(mask, [count, documents]), device),
+            features: Tensor::from_data(features, device),
+            labels: Tensor::from_data(padding.gather(&dataset.labels), device),
+            mask: padding.mask(device),
             queries: queries.to_vec(),
         }
     }
@@ -157,20 +140,14 @@ impl BatchPlanner {
             // Stable: the order within a bucket is the shuffled one.
             queries.sort_by_key(|&(_, length)| if self.config.shuffle { bucket(length) } else { length });
         }
-        let mut batches: Vec<Vec<usize>> = Vec::new();
+        // Of the batch that is filled; its first query starts it anew.
         let mut longest = 0;
-        for (query, length) in queries {
-            match batches.last_mut() {
-                Some(batch) if self.has_room(batch.len(), longest.max(length)) => {
-                    batch.push(query);
-                    longest = longest.max(length);
-                }
-                _ => {
-                    batches.push(vec![query]);
-                    longest = length;
-                }
-            }
-        }
+        let batches = groups(queries, |batch, (_, length)| {
+            longest = if batch.len() == 1 { batch[0].1 } else { longest }.max(length);
+            self.has_room(batch.len(), longest)
+        });
+        let mut batches: Vec<Vec<usize>> =
+            batches.into_iter().map(|batch| batch.into_iter().map(|(query, _)| query).collect()).collect();
         if self.config.shuffle {
             batches.shuffle(&mut random);
         }

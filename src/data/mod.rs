@@ -11,6 +11,7 @@ pub mod folds;
 mod input;
 pub mod letor;
 mod normaliser;
+pub(crate) mod padding;
 mod statistics;
 mod synth;
 pub mod trec;

@@ -1,10 +1,14 @@
 //! `Model`: what turns normalised features into scores.
 
+use std::cmp::Reverse;
+use std::ops::Range;
+
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Tensor};
 
 use super::{KernelExpansion, TreeEnsemble};
 use crate::data::RankingDataset;
+use crate::data::padding::{Padding, groups};
 use crate::scorer::Scorer;
 
 /// A fitted model: what turns normalised features into scores.
@@ -32,7 +36,7 @@ impl Model {
         }
     }
 
-    /// One score a document, in the order of the data. Lists may have any length: they are scored in batches of bounded
+    /// One score per document, in the order of the data. Lists may have any length: they are scored in batches of bounded
     /// size.
     ///
     /// # Panics
@@ -61,23 +65,21 @@ impl Model {
 /// Scores of a scorer, brought to the device.
 fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec<f32> {
     let scorer = scorer.clone().to_device(device);
-    score(&scorer, data, chunks(data, &scorer).into_iter().map(|chunk| chunk.with_inputs(data, device)))
+    scores(&scorer, data, chunks(data, &scorer).into_iter().map(|padding| Chunk::new(padding, data, device)))
 }
 
 /// Data that are scored again and again, kept on the device.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
-    chunks: Vec<(Chunk, Inputs)>,
+    chunks: Vec<Chunk>,
 }
-
-type Inputs = (Tensor<3>, Tensor<2, Bool>);
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
     /// Puts (normalised) data on a device, for scorers of the kind given.
     pub(crate) fn new(data: &'a RankingDataset, scorer: &Scorer, device: &Device) -> Self {
-        let chunks = chunks(data, scorer).into_iter().map(|chunk| chunk.with_inputs(data, device)).collect();
+        let chunks = chunks(data, scorer).into_iter().map(|padding| Chunk::new(padding, data, device)).collect();
         Self { data, chunks }
     }
 
@@ -86,18 +88,35 @@ impl<'a> Prepared<'a> {
         self.data
     }
 
-    /// One score a document, in the order of the data.
+    /// One score per document, in the order of the data.
     pub(crate) fn scores(&self, scorer: &Scorer) -> Vec<f32> {
-        score(scorer, self.data, self.chunks.iter().cloned())
+        scores(scorer, self.data, self.chunks.iter().cloned())
     }
 }
 
-fn score(scorer: &Scorer, data: &RankingDataset, chunks: impl Iterator<Item = (Chunk, Inputs)>) -> Vec<f32> {
+fn scores(scorer: &Scorer, data: &RankingDataset, chunks: impl Iterator<Item = Chunk>) -> Vec<f32> {
     let mut scores = vec![0.0; data.documents()];
-    for (chunk, (features, mask)) in chunks {
-        chunk.scatter(scorer.forward_clean(features, mask), &mut scores);
+    for Chunk { padding, features, mask } in chunks {
+        padding.scatter(scorer.forward_clean(features, mask), &mut scores);
     }
     scores
+}
+
+/// Lists that are scored together, on the device.
+#[derive(Debug, Clone)]
+struct Chunk {
+    padding: Padding,
+    /// `[rows, width, features]`
+    features: Tensor<3>,
+    /// `[rows, width]`
+    mask: Tensor<2, Bool>,
+}
+
+impl Chunk {
+    fn new(padding: Padding, data: &RankingDataset, device: &Device) -> Self {
+        let features = Tensor::from_data(padding.gather_features(&data.features, data.feature_count), device);
+        Self { features, mask: padding.mask(device), padding }
+    }
 }
 
 /// Places of a chunk in all: bounds the memory of the widest layer.
@@ -105,78 +124,28 @@ const CELLS: usize = 1 << 15;
 /// Pairs of documents of a chunk in all: bounds the memory of attention.
 const PAIRS: usize = 1 << 22;
 
-/// Lists that are scored together: rows of `width` places, each holding the documents from `start` on.
-#[derive(Debug, Clone)]
-struct Chunk {
-    width: usize,
-    /// First document and number of documents of each row.
-    rows: Vec<(usize, usize)>,
-}
-
 /// The chunks in which a scorer meets data: whole lists of like length for attention; else any documents, so that
 /// nothing is padded.
-fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Chunk> {
+fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Padding> {
+    let documents = data.documents();
     match scorer {
         Scorer::Attention(_) => list_chunks(data),
-        Scorer::Linear(_) | Scorer::Mlp(_) => (0..data.documents())
+        Scorer::Linear(_) | Scorer::Mlp(_) => (0..documents)
             .step_by(CELLS)
-            .map(|start| {
-                let width = CELLS.min(data.documents() - start);
-                Chunk { width, rows: vec![(start, width)] }
-            })
+            .map(|start| Padding::new(vec![Range { start, end: documents.min(start + CELLS) }]))
             .collect(),
     }
 }
 
-fn list_chunks(data: &RankingDataset) -> Vec<Chunk> {
-    let mut rows: Vec<(usize, usize)> =
-        (0..data.queries()).map(|q| data.range(q)).map(|range| (range.start, range.len())).collect();
-    rows.retain(|&(_, length)| length > 0);
-    rows.sort_by_key(|&(start, length)| (std::cmp::Reverse(length), start));
-    let mut chunks: Vec<Chunk> = Vec::new();
-    for row in rows {
-        match chunks.last_mut() {
-            Some(chunk) if chunk.has_room() => chunk.rows.push(row),
-            _ => chunks.push(Chunk { width: row.1, rows: vec![row] }),
-        }
-    }
-    chunks
-}
-
-impl Chunk {
-    fn has_room(&self) -> bool {
-        let rows = self.rows.len() + 1;
-        rows * self.width <= CELLS && rows * self.width * self.width <= PAIRS
-    }
-
-    /// Features and mask on the device; padded features are 0.
-    ///
-    /// # Shapes
-    /// - features: `[rows, width, features]`
-    /// - mask: `[rows, width]`
-    fn with_inputs(self, data: &RankingDataset, device: &Device) -> (Self, Inputs) {
-        let count = data.feature_count;
-        let mut features = Vec::with_capacity(self.rows.len() * self.width * count);
-        let mut mask = Vec::with_capacity(self.rows.len() * self.width);
-        for (row, &(start, length)) in self.rows.iter().enumerate() {
-            features.extend_from_slice(&data.features[start * count..(start + length) * count]);
-            features.resize((row + 1) * self.width * count, 0.0);
-            mask.resize(row * self.width + length, true);
-            mask.resize((row + 1) * self.width, false);
-        }
-        let shape = [self.rows.len(), self.width];
-        let features = Tensor::from_data(TensorData::new(features, [shape[0], shape[1], count]), device);
-        (self, (features, Tensor::from_data(TensorData::new(mask, shape), device)))
-    }
-
-    /// Writes the scores `[rows, width]` of the documents to their places in `out`, one place a document of the data.
-    fn scatter(&self, scores: Tensor<2>, out: &mut [f32]) {
-        let data = scores.into_data();
-        let scores: Vec<f32> = data.iter::<f32>().collect();
-        for (row, &(start, length)) in self.rows.iter().enumerate() {
-            out[start..start + length].copy_from_slice(&scores[row * self.width..row * self.width + length]);
-        }
-    }
+fn list_chunks(data: &RankingDataset) -> Vec<Padding> {
+    let length = |query: usize| data.range(query).len();
+    let mut queries: Vec<usize> = (0..data.queries()).filter(|&query| length(query) > 0).collect();
+    queries.sort_by_key(|&query| (Reverse(length(query)), query));
+    let has_room = |chunk: &[usize], _| {
+        let (rows, width) = (chunk.len() + 1, length(chunk[0]));
+        rows * width <= CELLS && rows * width * width <= PAIRS
+    };
+    groups(queries, has_room).iter().map(|chunk| Padding::of_queries(data, chunk)).collect()
 }
 
 #[cfg(test)]

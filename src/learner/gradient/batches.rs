@@ -10,6 +10,7 @@ use std::cell::OnceCell;
 use burn::tensor::Device;
 
 use super::config::GradientConfig;
+use crate::data::padding::groups;
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatch, RankingDataset};
 
 /// A part is cut where lists get this much shorter than its first, once it has [`ENOUGH`] places.
@@ -87,22 +88,11 @@ impl<'a> Batches<'a> {
 fn cut(queries: &[usize], length: impl Fn(usize) -> usize, cells: usize) -> Vec<Vec<usize>> {
     let mut sorted: Vec<usize> = queries.iter().copied().filter(|&query| length(query) > 0).collect();
     sorted.sort_by_key(|&query| (std::cmp::Reverse(length(query)), query));
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut width = 0;
-    for query in sorted {
-        let fits = |part: &Vec<usize>| {
-            let padded = (length(query) as f64) < SHORTER * width as f64 && part.len() * width >= ENOUGH;
-            (part.len() + 1) * width <= cells && !padded
-        };
-        match parts.last_mut().filter(|part| fits(part)) {
-            Some(part) => part.push(query),
-            None => {
-                width = length(query);
-                parts.push(vec![query]);
-            }
-        }
-    }
-    parts
+    groups(sorted, |part, query| {
+        let width = length(part[0]);
+        let padded = (length(query) as f64) < SHORTER * width as f64 && part.len() * width >= ENOUGH;
+        (part.len() + 1) * width <= cells && !padded
+    })
 }
 
 #[cfg(test)]

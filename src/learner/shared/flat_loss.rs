@@ -1,10 +1,9 @@
 //! A loss as a function of one score per document: its sum over the queries of a dataset, with the derivative by every
 //! score. Queries are padded once and scored many times.
 
-use std::ops::Range;
+use burn::tensor::{Bool, DType, Device, Tensor};
 
-use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
-
+use crate::data::padding::Padding;
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingDataset};
 use crate::loss::{RankingLoss, Reduction};
 
@@ -44,43 +43,29 @@ impl FlatLoss {
             total += number(&output);
             // A loss that does not depend on the scores leaves no gradient.
             let Some(found) = leaf.grad(&output.backward()) else { continue };
-            let found: Vec<f64> = found.into_data().iter::<f64>().collect();
-            for (row, documents) in found.chunks_exact(batch.width.max(1)).zip(&batch.rows) {
-                gradient[documents.clone()].copy_from_slice(&row[..documents.len()]);
-            }
+            batch.padding.scatter(found, &mut gradient);
         }
         (total, gradient)
     }
 }
 
-/// Labels and mask of queries padded to one length.
+/// Queries padded to one length, with their labels.
 struct Batch {
+    padding: Padding,
     labels: Tensor<2>,
     mask: Tensor<2, Bool>,
-    /// The documents of each row.
-    rows: Vec<Range<usize>>,
-    width: usize,
 }
 
 impl Batch {
     fn new(data: &RankingDataset, queries: &[usize], dtype: DType, device: &Device) -> Self {
-        let rows: Vec<Range<usize>> = queries.iter().map(|&query| data.range(query)).collect();
-        let width = rows.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
-        let shape = [rows.len(), width];
-        let labels = padded(&rows, width, |document| f64::from(data.labels[document]));
-        let mask = padded(&rows, width, |_| true);
-        Self {
-            labels: Tensor::from_data(TensorData::new(labels, shape), (device, dtype)),
-            mask: Tensor::from_data(TensorData::new(mask, shape), device),
-            rows,
-            width,
-        }
+        let padding = Padding::of_queries(data, queries);
+        let labels = Tensor::from_data(padding.gather(&data.labels), (device, dtype));
+        Self { labels, mask: padding.mask(device), padding }
     }
 
     /// The scores of its documents, `[queries, documents]`.
     fn scores(&self, scores: &[f64], dtype: DType, device: &Device) -> Tensor<2> {
-        let values = padded(&self.rows, self.width, |document| scores[document]);
-        Tensor::from_data(TensorData::new(values, [self.rows.len(), self.width]), (device, dtype))
+        Tensor::from_data(self.padding.gather(scores), (device, dtype))
     }
 
     /// The sum of the losses of its queries, `[1]`, on the device of the scores.
@@ -89,15 +74,6 @@ impl Batch {
         let (labels, mask) = (self.labels.clone().to_device(&device), self.mask.clone().to_device(&device));
         loss.forward(scores, labels, mask, Reduction::Sum)
     }
-}
-
-/// `value` of each document in rows of `width`, the default at padding.
-fn padded<T: Clone + Default>(rows: &[Range<usize>], width: usize, value: impl Fn(usize) -> T) -> Vec<T> {
-    let mut values = vec![T::default(); rows.len() * width];
-    for (row, documents) in values.chunks_exact_mut(width.max(1)).zip(rows) {
-        row.iter_mut().zip(documents.clone()).for_each(|(place, document)| *place = value(document));
-    }
-    values
 }
 
 fn number(loss: &Tensor<1>) -> f64 {

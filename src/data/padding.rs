@@ -1,0 +1,163 @@
+//! `Padding`: lists of different lengths as rows of one width.
+//!
+//! Values of documents are gathered into rows, and what comes back in rows is scattered to the documents. A document
+//! stands in a row at its place in its list; the places behind the last document are padding, and hold the default
+//! (0, or false in a mask).
+
+use std::ops::Range;
+
+use burn::tensor::{Bool, Device, Element, Tensor, TensorData};
+use rayon::prelude::*;
+
+use super::RankingDataset;
+
+/// Rows of one width, each with the documents of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Padding {
+    rows: Vec<Range<usize>>,
+    width: usize,
+}
+
+impl Padding {
+    /// Rows for the given ranges of documents, as wide as the longest.
+    pub(crate) fn new(rows: Vec<Range<usize>>) -> Self {
+        let width = rows.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
+        Self { rows, width }
+    }
+
+    /// Rows for the given queries (indices).
+    ///
+    /// # Panics
+    /// An index that is not below [`RankingDataset::queries`].
+    pub(crate) fn of_queries(dataset: &RankingDataset, queries: &[usize]) -> Self {
+        Self::new(queries.iter().map(|&query| dataset.range(query)).collect())
+    }
+
+    /// `[rows, width]`.
+    pub(crate) fn shape(&self) -> [usize; 2] {
+        [self.rows.len(), self.width]
+    }
+
+    /// Values in rows, `[rows, width]`; padding is 0.
+    ///
+    /// # Shapes
+    /// - `values`: one per document
+    pub(crate) fn gather<T: Element>(&self, values: &[T]) -> TensorData {
+        TensorData::new(self.rows_of(values, 1), self.shape())
+    }
+
+    /// Features in rows, `[rows, width, features]`; padding is 0.
+    ///
+    /// # Shapes
+    /// - `features`: `count` per document, documents one after the other
+    pub(crate) fn gather_features(&self, features: &[f32], count: usize) -> TensorData {
+        let [rows, width] = self.shape();
+        TensorData::new(self.rows_of(features, count), [rows, width, count])
+    }
+
+    /// `[rows, width]`, true at a document.
+    pub(crate) fn mask(&self, device: &Device) -> Tensor<2, Bool> {
+        let mut mask = vec![false; self.rows.len() * self.width];
+        for (row, documents) in mask.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
+            row[..documents.len()].fill(true);
+        }
+        Tensor::from_data(TensorData::new(mask, self.shape()), device)
+    }
+
+    /// Brings values in rows back to their documents. Values at padding are dropped.
+    ///
+    /// # Shapes
+    /// - `padded`: `[rows, width]`
+    /// - `values`: one per document; those in no row keep their value
+    #[cfg(any(feature = "ranker", test))]
+    pub(crate) fn scatter<T: Element>(&self, padded: Tensor<2>, values: &mut [T]) {
+        let padded: Vec<T> = padded.into_data().iter::<T>().collect();
+        for (row, documents) in padded.chunks_exact(self.width.max(1)).zip(&self.rows) {
+            values[documents.clone()].copy_from_slice(&row[..documents.len()]);
+        }
+    }
+
+    /// `size` values per document, in rows.
+    fn rows_of<T: Element>(&self, values: &[T], size: usize) -> Vec<T> {
+        let mut padded = vec![T::default(); self.rows.len() * self.width * size];
+        if !padded.is_empty() {
+            let rows = padded.par_chunks_exact_mut(self.width * size).zip(&self.rows);
+            rows.for_each(|(row, documents)| {
+                let values = &values[documents.start * size..documents.end * size];
+                row[..values.len()].copy_from_slice(values);
+            });
+        }
+        padded
+    }
+}
+
+/// Cuts items into consecutive groups: an item joins the last group where `has_room` says so, given the group and the
+/// item, and begins a new one otherwise.
+pub(crate) fn groups<T: Copy>(
+    items: impl IntoIterator<Item = T>,
+    mut has_room: impl FnMut(&[T], T) -> bool,
+) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    for item in items {
+        match groups.last_mut() {
+            Some(group) if has_room(group, item) => group.push(item),
+            _ => groups.push(vec![item]),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn values<T: Element>(data: &TensorData) -> Vec<T> {
+        data.iter::<T>().collect()
+    }
+
+    #[test]
+    fn lists_stand_at_the_start_of_their_rows() {
+        let padding = Padding::new(vec![3..6, 0..1, 4..4]);
+        assert_eq!(padding.shape(), [3, 3]);
+        let labels = [5.0f32, 1.0, 2.0, 3.0, 4.0, 6.0];
+        assert_eq!(values::<f32>(&padding.gather(&labels)), [3.0, 4.0, 6.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let mask = padding.mask(&Device::flex()).into_data();
+        assert_eq!(values::<bool>(&mask), [true, true, true, true, false, false, false, false, false]);
+        let features: Vec<f32> = (0..12).map(|value| value as f32).collect();
+        let rows = padding.gather_features(&features, 2);
+        assert_eq!(rows.shape()[..], [3, 3, 2]);
+        assert_eq!(values::<f32>(&rows)[..8], [6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn no_rows_and_no_documents_are_empty_tensors() {
+        for (rows, shape) in [(vec![], [0, 0]), (vec![0..0, 2..2], [2, 0])] {
+            let padding = Padding::new(rows);
+            assert_eq!(padding.gather::<f32>(&[]).shape()[..], shape);
+            assert_eq!(padding.mask(&Device::flex()).dims(), shape);
+        }
+    }
+
+    #[test]
+    fn a_group_ends_where_there_is_no_room() {
+        let of_two = groups([1, 2, 3, 4, 5], |group, _| group.len() < 2);
+        assert_eq!(of_two, [vec![1, 2], vec![3, 4], vec![5]]);
+        assert!(groups::<usize>([], |_, _| true).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_gathered_is_scattered_back(lengths in prop::collection::vec(0usize..7, 0..9)) {
+            let mut end = 0;
+            let rows: Vec<_> = lengths.iter().map(|length| { end += length; end - length..end }).rev().collect();
+            let padding = Padding::new(rows);
+            let given: Vec<f64> = (0..end).map(|document| document as f64 + 0.5).collect();
+            let padded = Tensor::<2>::from_data(padding.gather(&given), (&Device::flex(), burn::tensor::DType::F64));
+            let mut found = vec![-1.0; end];
+            padding.scatter(padded, &mut found);
+            prop_assert_eq!(found, given);
+        }
+    }
+}
