@@ -17,11 +17,13 @@ mod indicator_sum;
 mod log_softmax;
 mod order;
 mod pair_loss;
+mod pair_walk;
 mod rank;
 mod rank_expectation;
 mod rank_recursion;
 mod real;
 mod step_sum;
+mod walk;
 
 pub(super) use at_rank::at_rank;
 pub(super) use elementwise::{exp2, log2_discount};

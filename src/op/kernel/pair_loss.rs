@@ -3,6 +3,7 @@
 //! Documents are sorted by label, the most relevant first, so that the rows paired with a document are a prefix and no
 //! other pair is visited: about a third of all pairs with the usual labels.
 
+use super::pair_walk::Walks;
 use super::{
     Kernel, Real, TILE, add, blocks, dispatch, diverged, documents, for_each, gather, order::by_descending_value,
     reduce, scatter, stripes, sum, target,
@@ -154,17 +155,17 @@ impl<V> Pairs<V> {
 const LANES: usize = 16;
 
 /// One list sorted by descending label. Arrays of numbers are filled up with zeros to whole blocks of [`LANES`].
-struct Sorted<T> {
+pub(super) struct LabelSorted<T> {
     members: Vec<usize>,
-    x: Vec<T>,
-    weight: Pairs<Vec<T>>,
+    pub(super) x: Vec<T>,
+    pub(super) weight: Pairs<Vec<T>>,
     /// How many documents, the first ones, have a higher label than document `j`.
-    above: Vec<usize>,
+    pub(super) above: Vec<usize>,
     /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same; empty without a gap.
     steps: Vec<T>,
 }
 
-impl<T: Real> Sorted<T> {
+impl<T: Real> LabelSorted<T> {
     fn new(x: &[T], labels: &[T], mask: &[T], weight: &Pairs<&[T]>) -> Self {
         let mut members = documents(mask);
         by_descending_value(&mut members, labels);
@@ -181,7 +182,7 @@ impl<T: Real> Sorted<T> {
         Self { x: filled(gather(x, &members)), weight, above, steps, members }
     }
 
-    fn pairs(&self) -> usize {
+    pub(super) fn pairs(&self) -> usize {
         self.above.iter().sum()
     }
 
@@ -227,7 +228,7 @@ fn steps<T: Real>(ranks: &[T], gap: f64) -> Vec<T> {
 
 /// Losses of the rows `start..` of one list.
 struct Value<'a, T, L> {
-    list: &'a Sorted<T>,
+    list: &'a LabelSorted<T>,
     term: L,
     start: usize,
     out: &'a mut [T],
@@ -260,7 +261,7 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
 
 /// Gradient that the rows `start..` of one list send to their own documents and to those below.
 struct Slope<'a, T, L> {
-    list: &'a Sorted<T>,
+    list: &'a LabelSorted<T>,
     term: L,
     start: usize,
     g: &'a [T],
@@ -342,9 +343,13 @@ pub(in crate::op) fn pair_loss<T: Real>(
     for_each(lists, x.len() * n, |(list, out)| {
         let cells = list * n..(list + 1) * n;
         let weight = weight.map(|values| &values[cells.clone()]);
-        let list = Sorted::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], &weight);
+        let list = LabelSorted::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], &weight);
         let mut losses = vec![T::ZERO; list.x.len()];
-        if !diverged(&list.x, &mut losses) {
+        if diverged(&list.x, &mut losses) {
+            // NaN says so.
+        } else if let Some(walks) = Walks::of(&list, loss) {
+            walks.value(target, &mut losses);
+        } else {
             let tiles = losses.chunks_mut(TILE).enumerate().collect();
             for_each(tiles, list.pairs(), |(tile, out)| {
                 let start = tile * TILE;
@@ -372,10 +377,14 @@ pub(in crate::op) fn pair_loss_gradient<T: Real>(
     for_each(lists, x.len() * n, |(list, to_x)| {
         let cells = list * n..(list + 1) * n;
         let weight = weight.map(|values| &values[cells.clone()]);
-        let list = Sorted::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], &weight);
+        let list = LabelSorted::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], &weight);
         let g = filled(gather(&g[cells], &list.members));
         let mut to_rows = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut to_rows) {
+            return scatter(to_x, &list.members, &to_rows);
+        }
+        if let Some(walks) = Walks::of(&list, loss) {
+            walks.gradient(target, &g, &mut to_rows);
             return scatter(to_x, &list.members, &to_rows);
         }
         let stripes = stripes(list.x.len());

@@ -6,6 +6,7 @@
 
 use std::marker::PhantomData;
 
+use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value, is_single};
 use super::{BLOCK, Kernel, Real, TILE, add, blocks, dispatch, diverged, for_each, sum, target, tiles};
 use crate::execution::Target;
 use crate::op::Step;
@@ -227,6 +228,11 @@ pub(in crate::op) fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, s
         }
         let list = List::new(x, v, &[v], T::of(alpha));
         let (members, rows) = (list.members, list.rows);
+        if step == Step::Logistic && walks::<T>(&[v]) {
+            walked(target, &list, alpha, &mut out[..rows]);
+            let last = out[rows - 1];
+            return out[rows..].fill(last);
+        }
         let exponentials = if step == Step::Logistic { list.exponentials(target, rows) } else { None };
         for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
             (Some(Exponentials { e, .. }), _) => {
@@ -353,6 +359,9 @@ pub(in crate::op) fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: us
             return;
         }
         let list = List::new(x, v, &[v, g], T::of(alpha));
+        if step == Step::Logistic && walks::<T>(&[v, g]) {
+            return walked_gradient(target, &list, g, alpha, &mut to_x[..list.members]);
+        }
         let (members, alpha) = (list.members, list.alpha);
         let exponentials = if step == Step::Logistic { list.exponentials(target, members) } else { None };
         // Rows after the members have weight and gradient 0, as padding does.
@@ -370,6 +379,94 @@ pub(in crate::op) fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: us
         });
     });
     to_x
+}
+
+/// Whether a walk along the sorted list costs less than its pairs. `weights` are the arrays that a document adds
+/// through.
+fn walks<T: Real>(weights: &[&[T]]) -> bool {
+    const SOURCES: usize = 256;
+    let adds = |i: &usize| weights.iter().any(|weights| weights[*i] != T::ZERO);
+    is_single::<T>() && (0..weights[0].len()).filter(adds).count() >= SOURCES
+}
+
+/// One running sum: of `v`.
+struct Values<T> {
+    v: Vec<T>,
+    step: Decaying,
+}
+
+impl<T: Real> Walker for Values<T> {
+    fn width(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn adds(&self, place: usize) -> bool {
+        self.v[place] != T::ZERO
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, sums: &mut [Sums]) {
+        add_value(&mut sums[0], self.v[place].to_f64());
+    }
+
+    #[inline(always)]
+    fn read<const FMA: bool>(&self, _: usize, sums: &[Sums]) -> f64 {
+        self.step.of::<FMA>(&sums[0])
+    }
+}
+
+/// The logistic step by walks: with `psi = u / (1 + u)`, a document behind adds `psi` of its value, and one ahead
+/// `1 - psi`.
+fn walked<T: Real>(target: Target, list: &List<T>, alpha: f64, out: &mut [T]) {
+    let sorted = Sorted::new(&list.x[..list.rows]);
+    let behind = Decaying::new(|u| 1.0 / (1.0 + u));
+    let ahead = Decaying::new(|u| -1.0 / (1.0 + u)).with_line(1.0, 0.0);
+    let mut walker = Values { v: sorted.gather(&list.v[..list.rows]), step: ahead };
+    let ahead = sorted.walk(target, Side::Ahead, alpha, &walker);
+    walker.step = behind;
+    let behind = sorted.walk(target, Side::Behind, alpha, &walker);
+    let sums = ahead.iter().zip(behind).zip(&walker.v);
+    sorted.scatter(sums.map(|((ahead, behind), v)| ahead + behind + 0.5 * v.to_f64()), out);
+}
+
+/// Two running sums: of `v` and of `g`.
+struct Exchange<T> {
+    v: Vec<T>,
+    g: Vec<T>,
+    slope: Decaying,
+}
+
+impl<T: Real> Walker for Exchange<T> {
+    fn width(&self) -> usize {
+        2
+    }
+
+    #[inline(always)]
+    fn adds(&self, place: usize) -> bool {
+        self.v[place] != T::ZERO || self.g[place] != T::ZERO
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, sums: &mut [Sums]) {
+        add_value(&mut sums[0], self.v[place].to_f64());
+        add_value(&mut sums[1], self.g[place].to_f64());
+    }
+
+    #[inline(always)]
+    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
+        let (v, g) = (self.v[place].to_f64(), self.g[place].to_f64());
+        v * self.slope.of::<FMA>(&sums[1]) - g * self.slope.of::<FMA>(&sums[0])
+    }
+}
+
+/// Gradient of [`walked`]. The slope is `u / (1 + u)^2` on both sides.
+fn walked_gradient<T: Real>(target: Target, list: &List<T>, g: &[T], alpha: f64, to_x: &mut [T]) {
+    let sorted = Sorted::new(&list.x[..list.members]);
+    let slope = Decaying::new(|u| 1.0 / ((1.0 + u) * (1.0 + u)));
+    let walker = Exchange { v: sorted.gather(&list.v[..list.members]), g: sorted.gather(&g[..list.members]), slope };
+    let [ahead, behind] = [Side::Ahead, Side::Behind].map(|side| sorted.walk(target, side, alpha, &walker));
+    sorted.scatter(ahead.iter().zip(behind).map(|(ahead, behind)| alpha * (ahead + behind)), to_x);
 }
 
 #[cfg(test)]
