@@ -140,7 +140,7 @@ pub(in crate::op) enum Pairs<V> {
 }
 
 impl<V> Pairs<V> {
-    fn map<W>(&self, f: impl Fn(&V) -> W) -> Pairs<W> {
+    pub(super) fn map<W>(&self, f: impl Fn(&V) -> W) -> Pairs<W> {
         match self {
             Pairs::Unit => Pairs::Unit,
             Pairs::Document(u) => Pairs::Document(f(u)),
@@ -166,7 +166,7 @@ pub(super) struct LabelSorted<T> {
 }
 
 impl<T: Real> LabelSorted<T> {
-    fn new(x: &[T], labels: &[T], mask: &[T], weight: &Pairs<&[T]>) -> Self {
+    pub(super) fn new(x: &[T], labels: &[T], mask: &[T], weight: &Pairs<&[T]>) -> Self {
         let mut members = documents(mask);
         by_descending_value(&mut members, labels);
         let mut above = Vec::with_capacity(members.len());

@@ -297,3 +297,87 @@ impl<T: Real> Walker for Received<'_, T> {
         self.walks.read::<FMA>(place, above, sums, &self.term, -self.sign)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::pair_loss::{pair_loss, pair_loss_gradient};
+    use super::super::rank::rank;
+    use super::*;
+
+    const N: usize = 1500;
+
+    fn narrow(values: &[f64]) -> Vec<f32> {
+        values.iter().map(|&value| value as f32).collect()
+    }
+
+    /// Largest differences of losses and gradients from those of all pairs in `f64`, relative to the loss and to the
+    /// largest gradient.
+    fn errors(x: &[f64], weight: &Pairs<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
+        let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
+        let g: Vec<f64> = (0..N).map(|i| 0.25 + (i % 8) as f64).collect();
+        let mask = vec![1.0; N];
+        let pairs = (
+            pair_loss(x, &labels, &mask, &weight.map(Vec::as_slice), N, loss),
+            pair_loss_gradient(x, &labels, &mask, &weight.map(Vec::as_slice), &g, N, loss),
+        );
+        let (x, labels, g, mask) = (narrow(x), narrow(&labels), narrow(&g), vec![1.0; N]);
+        let weight = weight.map(|values| narrow(values));
+        let list = LabelSorted::new(&x, &labels, &mask, &weight.map(Vec::as_slice));
+        assert!(Walks::of(&list, loss).is_some(), "a list of {N} takes walks");
+        let found = (
+            pair_loss(&x, &labels, &mask, &weight.map(Vec::as_slice), N, loss),
+            pair_loss_gradient(&x, &labels, &mask, &weight.map(Vec::as_slice), &g, N, loss),
+        );
+        let largest = pairs.1.iter().fold(0.0f64, |largest, g| largest.max(g.abs()));
+        let mut errors = [0.0f64; 2];
+        for i in 0..N {
+            errors[0] = errors[0].max((f64::from(found.0[i]) - pairs.0[i]).abs() / pairs.0[i].max(1e-30));
+            errors[1] = errors[1].max((f64::from(found.1[i]) - pairs.1[i]).abs() / largest);
+        }
+        errors
+    }
+
+    fn weights(x: &[f64]) -> [Pairs<Vec<f64>>; 3] {
+        let grades = [0.0, 0.0, 0.125, 0.0, 0.375, 0.0, 1.875, 0.125, 0.0];
+        let rank = rank(x, &[1.0; N], N);
+        let discount = rank.iter().map(|rank| f64::from((1.0 / (1.0 + rank).log2()) as f32)).collect();
+        let gain = (0..N).map(|i| grades[i % 9]).collect();
+        [
+            Pairs::Unit,
+            Pairs::Document((0..N).map(|i| (1 + i % 4) as f64).collect()),
+            Pairs::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0 },
+        ]
+    }
+
+    #[test]
+    fn walks_are_as_precise_as_single_precision() {
+        let uniform: Vec<f64> = (0..N).map(|i| ((i * 7919) % 1511) as f64 / 1024.0).collect();
+        let scaled = |scale: f64| uniform.iter().map(|u| f64::from((u * scale) as f32)).collect::<Vec<_>>();
+        let tied: Vec<f64> = uniform.iter().map(|u| (4.0 * u).floor()).collect();
+        for (name, x) in [
+            ("spread", scaled(8.0)),
+            ("wide", scaled(1e5)),
+            ("narrow", scaled(1e-6)),
+            ("tied", tied),
+            ("at one point", vec![0.5; N]),
+        ] {
+            for loss in [PairLoss::Logistic, PairLoss::SoftZeroOne, PairLoss::Fidelity] {
+                for (number, weight) in weights(&x).iter().enumerate() {
+                    let [value, gradient] = errors(&x, weight, loss);
+                    assert!(value < 3e-7 && gradient < 1e-6, "{name}, {loss:?}, {number}: {value:e} {gradient:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn discounts_that_do_not_follow_the_scores_are_left_to_pairs() {
+        let x: Vec<f64> = (0..N).map(|i| (i % 50) as f64).collect();
+        let [.., Pairs::Lambda { gain, discount, rank, absolute, gap }] = weights(&x) else { unreachable!() };
+        let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
+        let (x, discount) = (narrow(&x), discount.into_iter().rev().collect::<Vec<_>>());
+        let weight = Pairs::Lambda { gain, discount, rank, absolute, gap }.map(|values| narrow(values));
+        let list = LabelSorted::new(&x, &labels, &[1.0; N], &weight.map(Vec::as_slice));
+        assert!(Walks::of(&list, PairLoss::Logistic).is_none());
+    }
+}

@@ -489,4 +489,72 @@ mod tests {
         // However many such rows there are.
         assert_eq!(found[..4], step_sum(&x[..4], &v[..4], 4, alpha, Step::Logistic));
     }
+
+    /// Documents at `x` with weights `v`, all of which and the gradients `g` are exact in `f32`: largest errors of value
+    /// and gradient, relative to the value and to the largest term of the gradient.
+    fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64) -> [f64; 2] {
+        let n = x.len();
+        let (value, gradient) =
+            (step_sum(x, v, n, alpha, Step::Logistic), step_sum_gradient(x, v, g, n, alpha, Step::Logistic));
+        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<_>>();
+        let (x, v, g) = (wide(x), wide(v), wide(g));
+        let mut largest = [0.0f64; 2];
+        for i in (0..n).step_by(37).chain([n - 1]) {
+            let (mut sum, mut slope_sum, mut largest_term) = (0.0, 0.0, 0.0f64);
+            for j in 0..n {
+                let u = (-(alpha * (x[j] - x[i])).abs()).exp();
+                sum += v[j] * if x[j] > x[i] { 1.0 / (1.0 + u) } else { u / (1.0 + u) };
+                let term = alpha * u / (1.0 + u).powi(2) * (v[i] * g[j] - g[i] * v[j]);
+                slope_sum += term;
+                largest_term = largest_term.max(term.abs());
+            }
+            let scale = largest_term.max(slope_sum.abs()).max(1e-30);
+            largest[0] = largest[0].max((f64::from(value[i]) - sum).abs() / sum.max(1e-30));
+            largest[1] = largest[1].max((f64::from(gradient[i]) - slope_sum).abs() / scale);
+        }
+        largest
+    }
+
+    #[test]
+    fn walks_are_as_precise_as_single_precision_wherever_documents_stand() {
+        let n = 1000;
+        let uniform: Vec<f32> = (0..n).map(|i| ((i * 7919) % 1009) as f32 / 1009.0).collect();
+        let at =
+            |f: &dyn Fn(usize, f32) -> f32| -> Vec<f32> { uniform.iter().enumerate().map(|(i, &u)| f(i, u)).collect() };
+        let g = at(&|i, u| ((i * 31) % 17) as f32 / 8.0 - u);
+        let mut scores = vec![
+            ("spread", at(&|_, u| 60.0 * u)),
+            ("at one point", at(&|_, _| 0.75)),
+            ("over 1e8", at(&|_, u| 1e8 * u)),
+            ("tied", at(&|_, u| (8.0 * u).floor())),
+            ("within 1e-6", at(&|_, u| 1e-6 * u)),
+        ];
+        for distance in [1.0, 3.0, 8.0, 14.0, 30.0] {
+            scores.push(("one above a cluster", at(&|i, u| if i == 0 { distance } else { 1e-3 * u })));
+            scores.push(("one below a cluster", at(&|i, u| if i == 0 { -distance } else { 1e-3 * u })));
+        }
+        let all = vec![1.0; n];
+        let some = at(&|i, _| if i % 3 == 1 { 2.0 } else { 0.0 });
+        for (name, x) in scores {
+            for (weights, v) in [("all", &all), ("some", &some)] {
+                let [value, gradient] = errors(&x, v, &g, 1.0);
+                assert!(value < 3e-7 && gradient < 1e-6, "{name}, {weights}: {value:e} {gradient:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn padding_changes_no_bit_of_a_walk() {
+        let n = 700;
+        let x: Vec<f32> = (0..n).map(|i| ((i * 7919) % 1009) as f32 / 100.0).collect();
+        let v: Vec<f32> = (0..n).map(|i| if i % 4 == 3 { 0.0 } else { 1.0 }).collect();
+        let g: Vec<f32> = (0..n).map(|i| ((i * 31) % 17) as f32 - 8.0).collect();
+        let padded = |values: &[f32]| [values, &[0.0; 300]].concat();
+        let (padded_x, padded_v, padded_g) = (padded(&x), padded(&v), padded(&g));
+        let value = step_sum(&x, &v, n, 2.0, Step::Logistic);
+        assert_eq!(value, step_sum(&padded_x, &padded_v, n + 300, 2.0, Step::Logistic)[..n]);
+        let gradient = step_sum_gradient(&x, &v, &g, n, 2.0, Step::Logistic);
+        let of_padded = step_sum_gradient(&padded_x, &padded_v, &padded_g, n + 300, 2.0, Step::Logistic);
+        assert_eq!(gradient, of_padded[..n]);
+    }
 }

@@ -330,3 +330,83 @@ impl<W: Walker> Kernel for Steps<'_, '_, W> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `f`, and the `p` of its decaying part.
+    type Function = (fn(f64) -> f64, fn(f64) -> f64);
+
+    #[test]
+    fn errors_are_relative_to_the_function_at_every_distance() {
+        let functions: [Function; 3] = [
+            (|u| u / (1.0 + u), |u| 1.0 / (1.0 + u)),
+            (|u| u / ((1.0 + u) * (1.0 + u)), |u| 1.0 / ((1.0 + u) * (1.0 + u))),
+            (|u| u.ln_1p(), |u| if u == 0.0 { 1.0 } else { u.ln_1p() / u }),
+        ];
+        for (number, (f, p)) in functions.into_iter().enumerate() {
+            let decaying = Decaying::new(p);
+            for t in (0..6000).map(|t| f64::from(t) * 0.01) {
+                let u = (-t).exp();
+                let mut sums = Sums::default();
+                add_value(&mut sums, 1.0);
+                let sums = carried::<false>(&sums, &factors(u), t);
+                let error = (decaying.of::<false>(&sums) / f(u) - 1.0).abs();
+                assert!(error < 5e-8, "function {number} at {t}: {error:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_is_summed_exactly() {
+        let line = Decaying::new(|_| 0.0).with_line(2.0, 3.0);
+        let mut sums = Sums::default();
+        for distance in [f64::INFINITY, 0.5, 1.5] {
+            sums = carried::<false>(&sums, &factors((-distance).exp()), distance);
+            add_value(&mut sums, 1.0);
+        }
+        // Values at distances 2, 1.5 and 0.
+        assert_eq!(line.of::<false>(&sums), 3.0 * 2.0 + 3.0 * 3.5);
+    }
+
+    /// Sums the values of all documents on one side.
+    struct Count<'a>(&'a [f64]);
+
+    impl Walker for Count<'_> {
+        fn width(&self) -> usize {
+            1
+        }
+
+        fn adds(&self, place: usize) -> bool {
+            self.0[place] != 0.0
+        }
+
+        fn add(&self, place: usize, sums: &mut [Sums]) {
+            add_value(&mut sums[0], self.0[place]);
+        }
+
+        fn read<const FMA: bool>(&self, _: usize, sums: &[Sums]) -> f64 {
+            sums[0][0]
+        }
+    }
+
+    #[test]
+    fn parts_join_without_a_seam() {
+        let n = 3 * PART;
+        let x: Vec<f32> = (0..n).map(|i| -(i as f32) * 1e-3).collect();
+        let values: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 3 != 1))).collect();
+        let sorted = Sorted::new(&x);
+        let target = crate::execution::Execution::current().target();
+        for side in [Side::Ahead, Side::Behind] {
+            let found = sorted.walk(target, side, 1.0, &Count(&values));
+            for i in [0, 1, 2 * PART - 3, 2 * PART, n - 2, n - 1] {
+                let others = if side == Side::Ahead { 0..i } else { i + 1..n };
+                let expected: f64 =
+                    others.map(|j| values[j] * (-(f64::from(x[i]) - f64::from(x[j])).abs()).exp()).sum();
+                let error = (found[i] - expected).abs() / expected.max(1e-300);
+                assert!(error < 1e-12, "{side:?} {i}: {} {expected}", found[i]);
+            }
+        }
+    }
+}
