@@ -1,10 +1,10 @@
-//! What can be wrong with a measure, a convention, or the rankings that are measured.
+//! Errors in measures, conventions and the rankings that are measured.
 
 use std::fmt::Display;
 
 use crate::text::did_you_mean;
 
-/// Why a measure could not be named or computed. Queries and documents are counted from 1.
+/// Reason that a measure could not be named or computed. Queries and documents are counted from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MeasureError {
     /// A name that no measure has.
@@ -22,7 +22,7 @@ pub enum MeasureError {
     MeasureParameter {
         /// The measure as found.
         found: String,
-        /// What it should look like.
+        /// The form that it should have.
         expected: String,
     },
     /// A name that no preset has.
@@ -42,7 +42,7 @@ pub enum MeasureError {
         field: &'static str,
         /// Its value as found.
         found: String,
-        /// What is valid.
+        /// The values that are valid.
         expected: &'static str,
     },
     /// A score that cannot be ranked.
@@ -57,7 +57,7 @@ pub enum MeasureError {
         /// The score.
         found: f32,
     },
-    /// A label that the convention gives no meaning.
+    /// A label to which the convention gives no meaning.
     #[error("document {document} of query {query} has the label {found}: expected {expected}")]
     Label {
         /// Query, counted from 1.
@@ -66,7 +66,7 @@ pub enum MeasureError {
         document: usize,
         /// The label.
         found: f32,
-        /// What is valid.
+        /// The values that are valid.
         expected: String,
     },
     /// A label above the maximum grade of ERR.
@@ -79,25 +79,25 @@ pub enum MeasureError {
         /// The maximum grade.
         maximum: f64,
     },
-    /// Two arrays that should be of one length.
+    /// Two arrays that should have the same length.
     #[error("found {found} {what} for {expected} documents")]
     Length {
-        /// What there is a wrong number of.
+        /// What the array holds, in the plural.
         what: &'static str,
-        /// How many there are.
+        /// Length of the array.
         found: usize,
-        /// How many documents there are.
+        /// Number of documents.
         expected: usize,
     },
     /// Offsets that do not cut the documents into queries.
     #[error("query offsets {found}: expected them to start at 0, never to fall, and to end at {documents} documents")]
     Offsets {
-        /// What was found.
+        /// What is wrong with them.
         found: String,
         /// Number of documents.
         documents: usize,
     },
-    /// A convention that orders equal scores by document identifier, without identifiers.
+    /// A convention that orders equal scores by document identifier, for documents without identifiers.
     #[error("convention `{convention}` orders equal scores by document identifier, and the documents have none")]
     NoDocumentIds {
         /// Name of the convention.
@@ -114,7 +114,7 @@ pub enum MeasureError {
         convention: String,
         /// Number of queries.
         queries: usize,
-        /// What the measure needs of a query.
+        /// What the measure needs a query to have.
         needed: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Exact measures of a ranked list, and the conventions that give them a meaning. No burn below this point.
+//! Exact measures of a ranked list, and the conventions that give them a meaning. This module does not use burn.
 //!
 //! A value means nothing without its [`Convention`]: the same ranking has as many NDCGs as there are tools. Here the
 //! convention is one value, chosen by name ([`Convention::PRESETS`]), carried and printed with every result.
@@ -47,9 +47,10 @@
 //! # Ok::<(), burn_rank::measure::MeasureError>(())
 //! ```
 //!
-//! `standard` averages the tied orders and leaves the second query out; `letor` does not discount rank 2 and counts
-//! that query 0; `trec_eval` and `sklearn` take the label as gain, the one with ties by identifier, the other averaged;
-//! LightGBM and XGBoost count the empty query 1, Rax and TensorFlow Ranking 0.
+//! `standard` averages over the orders of tied documents and leaves the second query out. `letor` does not discount
+//! rank 2 and counts that query as 0. `trec_eval` and `sklearn` take the label as gain; the former breaks ties by
+//! identifier, the latter averages over them. LightGBM and XGBoost count the empty query as 1, Rax and TensorFlow
+//! Ranking as 0.
 
 mod average_precision;
 mod convention;
@@ -89,7 +90,7 @@ use ranking::RankedList;
 
 /// A measure of one ranked list, with its cut-off or persistence.
 ///
-/// Written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `ndcg@10`, `map`, `rbp@p=0.8`: see
+/// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `map`, `ndcg@10`, `rbp@p=0.8`: see
 /// [`Measure::FAMILIES`]. Without a cut-off all retrieved documents count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
@@ -127,7 +128,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Whether it looks at graded labels rather than at relevance alone.
+    /// Returns whether the measure looks at graded labels rather than at relevance alone.
     pub(crate) fn is_graded(&self) -> bool {
         matches!(
             self,
@@ -136,7 +137,8 @@ impl Measure {
     }
 }
 
-/// A measure of one ranked list; `None` if the convention excludes the query. `query` (from 1) appears in errors only.
+/// Computes a measure of one ranked list; `None` if the convention excludes the query. `query`, counted from 1, appears
+/// in errors only.
 fn value(
     measure: &Measure,
     list: &RankedList,

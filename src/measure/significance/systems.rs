@@ -9,12 +9,12 @@ use super::{Comparison, ComparisonConfig, SignificanceError, TukeyPair, compare,
 pub struct SystemPair {
     /// The first system, counted from 0.
     pub first: usize,
-    /// The second.
+    /// The second system, counted from 0.
     pub second: usize,
-    /// The second beside the first, as if there were no others.
+    /// Comparison of the second system with the first, as if there were no others.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Tukey's test over all pairs; only of more than two systems.
+    /// Tukey's test over all pairs; only with more than two systems.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tukey: Option<TukeyPair>,
 }
@@ -49,7 +49,7 @@ pub fn compare_all(
     for first in 0..systems.len() {
         for second in first + 1..systems.len() {
             let comparison = compare(&values(first), &values(second), config)?;
-            // Both go through the pairs in one order.
+            // `tukey_hsd` gives the pairs in the order of these loops.
             pairs.push(SystemPair { first, second, comparison, tukey: tukey.next() });
         }
     }

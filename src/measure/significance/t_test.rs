@@ -16,7 +16,7 @@ pub struct TTest {
     pub p_value: f64,
     /// Lower end of the confidence interval of the mean difference.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the confidence interval.
     pub high: f64,
 }
 
