@@ -1,14 +1,14 @@
 //! Generated data in the shape of MSLR-WEB: for tests, benchmarks and first steps at any scale.
 //!
-//! Every document has hidden traits, partly shared by its query. Its label is a graded threshold of a non-linear scorer
-//! of the traits plus noise, so that a linear ranker beats chance and a non-linear one beats a linear one. Its features
-//! are noisy views of the traits on the scales that web features have (see `traits`), so that normalisers matter.
-//! List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
+//! Every document has hidden traits, partly shared by the documents of its query. Its label is a non-linear score of
+//! the traits plus noise, graded by thresholds, so that a linear ranker beats chance and a non-linear one beats a
+//! linear one. Its features are noisy views of the traits on the scales that web features have (see `traits`), so that
+//! normalisers matter. List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
 //!
-//! Each query has a seed of its own: the same configuration gives the same bytes on any number of threads, and the
-//! first queries of a larger set are those of a smaller one. Features are decimal numbers with at most six places, so
-//! that [`generate`](SynthConfig::generate) equals reading what [`write`](SynthConfig::write) wrote. Bytes may differ
-//! between platforms whose mathematical functions round differently.
+//! Each query has its own seed: the same configuration gives the same bytes on any number of threads, and the first
+//! queries of a larger set are those of a smaller one. Features are decimal numbers with at most six decimal places, so
+//! that [`generate`](SynthConfig::generate) gives the same dataset as reading the text of
+//! [`write`](SynthConfig::write). Bytes may differ between platforms whose mathematical functions round differently.
 
 mod text;
 mod traits;
@@ -27,7 +27,7 @@ use crate::seed::seed_for;
 use text::LineWriter;
 use traits::{World, bell};
 
-/// What to generate.
+/// Options of the generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SynthConfig {
@@ -43,7 +43,7 @@ pub struct SynthConfig {
     pub length_deviation: f64,
     /// Longest list. Default: 1,251, the longest of MSLR-WEB30K.
     pub max_length: usize,
-    /// Standard deviation of the label noise; the hidden scorer has about 1.6. Default: 0.8.
+    /// Standard deviation of the label noise; that of the hidden scorer is about 1.6. Default: 0.8.
     pub noise: f64,
 }
 
@@ -61,7 +61,7 @@ impl Default for SynthConfig {
     }
 }
 
-/// A generated query: one label a document, features in millionths, row-major.
+/// A generated query: one label per document, features in millionths, row-major.
 struct Query {
     labels: Vec<u8>,
     millionths: Vec<i64>,
@@ -129,7 +129,7 @@ impl SynthConfig {
         self.write_part(output, 0..self.queries)
     }
 
-    /// [`write`](Self::write) of some of the queries, counted from 0.
+    /// Writes some of the queries, counted from 0, as [`write`](Self::write) does.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
