@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use crate::seed::seed_for;
 use init::Dropout;
 
-/// Most weights of a scorer: 1 GiB, of which training holds several copies.
+/// Largest number of weights of a scorer: 1 GiB, of which training holds several copies.
 const MOST_PARAMETERS: usize = 1 << 28;
 
 /// A parameter of a scorer out of its range.
@@ -46,7 +46,7 @@ pub struct ScorerError {
     pub parameter: String,
     /// The value given.
     pub found: String,
-    /// What would have been valid.
+    /// The values that are valid.
     pub expected: String,
 }
 
@@ -87,8 +87,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Number of values that a scorer of documents with `features` features has, running statistics included; at most
-    /// `usize::MAX`.
+    /// Returns the number of values that a scorer of documents with `features` features has, running statistics
+    /// included; at most `usize::MAX`.
     pub fn parameters(&self, features: usize) -> usize {
         match self {
             Self::Linear(config) => features.saturating_add(usize::from(config.bias)),
@@ -97,8 +97,8 @@ impl ScorerConfig {
         }
     }
 
-    /// A scorer of documents with `features` features, its weights drawn from `seed` alone: the same on every device
-    /// and for any number of threads.
+    /// Creates a scorer of documents with `features` features. Its weights depend on `seed` alone: they are the same on
+    /// every device and for any number of threads.
     ///
     /// # Errors
     /// [`ScorerError`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28
@@ -134,19 +134,19 @@ pub enum Scorer {
 }
 
 impl Scorer {
-    /// Scores of a batch, as in use: no dropout, stored batch statistics.
+    /// Scores a batch as in use: without dropout, with stored batch statistics.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`; padded documents may hold anything
     /// - `mask`: `[batch, documents]`, true for a document
-    /// - output: `[batch, documents]`; padded places hold a finite value of no meaning
+    /// - output: `[batch, documents]`; padded places hold a finite value without meaning
     pub fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(clean(features, &mask), mask, &mut Dropout::off())
     }
 
-    /// Scores of a batch in training: dropout drawn from `seed`, statistics of this batch.
+    /// Scores a batch in training: with dropout drawn from `seed` and the statistics of this batch.
     ///
-    /// The seed is explicit, rather than the device's, because that one is shared by all threads of the process.
+    /// The seed is explicit because the device's own seed is shared by all threads of the process.
     ///
     /// # Shapes
     /// As [`forward`](Self::forward).
@@ -154,14 +154,14 @@ impl Scorer {
         self.score(clean(features, &mask), mask, &mut Dropout::on(seed))
     }
 
-    /// [`forward`](Self::forward) of a batch whose padded features are 0, as a
-    /// [`RankingBatch`](crate::data::RankingBatch) has them: saves a pass over the features.
+    /// As [`forward`](Self::forward), for a batch whose padded features are 0, as in a
+    /// [`RankingBatch`](crate::data::RankingBatch); this saves a pass over the features.
     #[cfg(feature = "ranker")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::off())
     }
 
-    /// [`forward_training`](Self::forward_training) of a batch whose padded features are 0.
+    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0.
     #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::on(seed))
@@ -175,7 +175,7 @@ impl Scorer {
         }
     }
 
-    /// What it was built from.
+    /// Returns the configuration that the scorer was built from.
     pub fn config(&self) -> ScorerConfig {
         match self {
             Scorer::Linear(scorer) => ScorerConfig::Linear(scorer.config()),
@@ -184,7 +184,7 @@ impl Scorer {
         }
     }
 
-    /// Number of features of a document.
+    /// Returns the number of features of a document.
     pub fn features(&self) -> usize {
         match self {
             Scorer::Linear(scorer) => scorer.features(),
@@ -194,7 +194,7 @@ impl Scorer {
     }
 }
 
-/// Features with 0 at every padded document.
+/// Sets the features of every padded document to 0.
 fn clean(features: Tensor<3>, mask: &Tensor<2, Bool>) -> Tensor<3> {
     let padded = mask.clone().bool_not().unsqueeze_dim::<3>(2).expand(features.shape());
     features.mask_fill(padded, 0.0)
