@@ -96,7 +96,7 @@ impl Attribute {
     }
 }
 
-/// A constant; its values little-endian in `raw_data`.
+/// A constant, with its values little-endian in `raw_data`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Tensor {
     #[prost(int64, repeated, packed = "false", tag = "1")]
