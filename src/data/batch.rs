@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_that_are_not_to_be_kept_are_dropped() {
+    fn queries_not_to_be_kept_are_dropped() {
         let labels = vec![0.0, 0.0, 2.0, 2.0, 0.0, 1.0, 0.0, 0.5];
         let data = RankingDataset::from_groups(vec![0.0; 8], 1, labels, &[2, 2, 2, 2]).unwrap();
         for (keep, kept) in [(Keep::All, vec![0, 1, 2, 3]), (Keep::Relevant, vec![1, 2]), (Keep::TwoLabels, vec![2, 3])]

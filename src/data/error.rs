@@ -22,9 +22,9 @@ pub enum DataError {
         line: usize,
         /// Byte in the line, from 1.
         column: usize,
-        /// What was found there.
+        /// The text found there.
         found: String,
-        /// What was expected there.
+        /// The text expected there.
         expected: String,
     },
     /// A query whose documents are not on consecutive lines of one file.
@@ -132,9 +132,9 @@ pub enum DataError {
     Folds {
         /// The folder.
         path: PathBuf,
-        /// What it holds.
+        /// Description of its contents.
         found: String,
-        /// What it should hold.
+        /// Description of the expected contents.
         expected: String,
     },
 }

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn fold_folders_and_single_folds() {
+    fn fold_folders_and_single_folds_are_found() {
         let nested = [
             "Fold1/train.txt",
             "Fold1/vali.txt",

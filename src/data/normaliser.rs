@@ -346,7 +346,7 @@ mod tests {
         NormaliserKind::Quantile,
     ];
 
-    /// Two queries of three documents and two; the third feature is constant.
+    /// Creates two queries, of three and two documents; the third feature is constant.
     fn data() -> RankingDataset {
         let features = vec![1.0, -1.0, 7.0, 3.0, 0.0, 7.0, 2.0, 0.0, 7.0, 5.0, 8.0, 7.0, 9.0, 8.0, 7.0];
         RankingDataset::from_groups(features, 3, vec![0.0, 1.0, 2.0, 0.0, 1.0], &[3, 2]).unwrap()

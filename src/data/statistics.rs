@@ -22,7 +22,7 @@ pub struct Statistics {
     pub single_label_queries: usize,
     /// Number of documents for each label, in ascending order of the labels.
     pub labels: Vec<(f32, usize)>,
-    /// Number of queries by list length: the entry for `n` counts lengths from `n` to below `2 n`.
+    /// Number of queries by list length: the entry for `n` counts the queries with lengths from `n` to below `2 n`.
     pub list_lengths: Vec<(usize, usize)>,
     /// Number of documents of the shortest, the median (the lower one of two) and the longest query.
     pub length_range: (usize, usize, usize),

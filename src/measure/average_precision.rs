@@ -2,8 +2,8 @@
 //!
 //! `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`, R = relevant documents (or `min(k, R)`, by convention).
 //!
-//! Take a group of m tied documents, c of them relevant, that follows a documents, H of them relevant. Position j of
-//! the group is relevant with probability c/m; if it is, the expected number of relevant documents before it in the
+//! Take a group of m tied documents, c of them relevant, that comes after `a` documents, H of them relevant. Position j
+//! of the group is relevant with probability c/m; if it is, the expected number of relevant documents before it in the
 //! group is (j - 1)(c - 1)/(m - 1). The expectation is therefore
 //! `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. O(n). Without a relevant document average precision is
 //! 0/0.

@@ -42,7 +42,7 @@ pub enum MeasureError {
         field: &'static str,
         /// Its value as found.
         found: String,
-        /// The values that are valid.
+        /// The valid values.
         expected: &'static str,
     },
     /// A score that cannot be ranked.
@@ -66,7 +66,7 @@ pub enum MeasureError {
         document: usize,
         /// The label.
         found: f32,
-        /// The values that are valid.
+        /// The valid values.
         expected: String,
     },
     /// A label above the maximum grade of ERR.
@@ -82,7 +82,7 @@ pub enum MeasureError {
     /// Two arrays that should have the same length.
     #[error("found {found} {what} for {expected} documents")]
     Length {
-        /// What the array holds, in the plural.
+        /// Name of the array's contents, in the plural.
         what: &'static str,
         /// Length of the array.
         found: usize,
@@ -92,7 +92,7 @@ pub enum MeasureError {
     /// Offsets that do not cut the documents into queries.
     #[error("query offsets {found}: expected them to start at 0, never to fall, and to end at {documents} documents")]
     Offsets {
-        /// What is wrong with them.
+        /// Description of the fault.
         found: String,
         /// Number of documents.
         documents: usize,
@@ -114,7 +114,7 @@ pub enum MeasureError {
         convention: String,
         /// Number of queries.
         queries: usize,
-        /// What the measure needs a query to have.
+        /// Property that the measure needs a query to have.
         needed: &'static str,
     },
 }

@@ -313,7 +313,8 @@ mod tests {
     use super::*;
     use crate::measure::testing::assert_close;
 
-    /// 300 queries of 0 to 39 documents; scores with ties, labels 0 to 3, some queries without a relevant document.
+    /// Creates 300 queries of 0 to 39 documents; scores with ties, labels 0 to 3, some queries without a relevant
+    /// document.
     fn many() -> (Vec<f32>, Vec<f32>, Vec<usize>) {
         let mut offsets = vec![0];
         for query in 0..300 {

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_names_and_parameters_say_what_is_expected() {
+    fn errors_for_wrong_names_and_parameters_say_what_is_expected() {
         let message = |name: &str| name.parse::<Measure>().unwrap_err().to_string();
         assert!(message("ndgc@10").contains("did you mean `ndcg`?"));
         assert!(message("recal@3").contains("did you mean `recall`?"));

@@ -175,7 +175,7 @@ impl Workspace {
         Ok(self.list(convention, discounts))
     }
 
-    /// Builds a list whose order is known from the labels by position and the labels of documents that were not
+    /// Builds a list whose order is known, from the labels by position and the labels of documents that were not
     /// retrieved.
     pub(super) fn in_order<'a>(
         &'a mut self,

@@ -32,7 +32,7 @@ pub enum RankerError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         source: FileError,
     },
     /// Metadata that do not describe a ranker.
@@ -40,7 +40,7 @@ pub enum RankerError {
     Metadata {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// Arrays that do not make the model that the file announces.
@@ -48,13 +48,13 @@ pub enum RankerError {
     Model {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         source: PartsError,
     },
     /// Parts of a ranker that do not fit together.
     #[error("the {what} has {found} features, the model {expected}")]
     Mismatch {
-        /// Which part.
+        /// Name of the part.
         what: &'static str,
         /// Features of the part.
         found: usize,
@@ -89,7 +89,7 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The versions of this build.
+    /// Returns the versions of this build.
     pub fn current() -> Self {
         Self { burn_rank: env!("CARGO_PKG_VERSION").into(), burn: BURN.into(), format: FORMAT }
     }
@@ -170,7 +170,7 @@ impl Ranker {
     /// itself.
     ///
     /// If the data have fewer features than the model, the others are taken to be 0, since SVMlight files leave out
-    /// zeros, also at the end of a line.
+    /// zeros, including those at the end of a line.
     ///
     /// # Errors
     /// [`RankerError::Features`] if the data have a feature beyond the model's.

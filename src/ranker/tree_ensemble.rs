@@ -67,9 +67,9 @@ pub enum TreeError {
         array: &'static str,
         /// Position in it.
         index: usize,
-        /// What was found there.
+        /// The value found there.
         found: String,
-        /// What was expected.
+        /// The expected value.
         expected: String,
     },
 }

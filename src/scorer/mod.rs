@@ -46,7 +46,7 @@ pub struct ScorerError {
     pub parameter: String,
     /// The value given.
     pub found: String,
-    /// The values that are valid.
+    /// The valid values.
     pub expected: String,
 }
 
@@ -97,8 +97,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Creates a scorer of documents with `features` features. Its weights depend on `seed` alone: they are the same on
-    /// every device and for any number of threads.
+    /// Creates a scorer of documents with `features` features. Its weights are drawn from `seed` alone: they are the
+    /// same on every device and for any number of threads.
     ///
     /// # Errors
     /// [`ScorerError`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28

@@ -176,7 +176,7 @@ fn group_sizes_are_read_from_beside_the_file() {
 }
 
 #[test]
-fn missing_values() {
+fn missing_values_are_replaced() {
     let text = "0 qid:1 1:NULL 2:-4\n0 qid:1 1:2 2:null\n0 qid:1 1:3\n0 qid:2 1:NULL\n";
     let with = |missing| read_text(text, &ReadOptions { missing, ..ReadOptions::default() }).unwrap().features;
     assert_eq!(with(Missing::Zero), [0.0, -4.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]);

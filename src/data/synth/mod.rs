@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_dataset_are_the_same() {
+    fn the_written_text_is_read_as_the_generated_dataset() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("synth.txt");
         std::fs::write(&path, text(&small())).unwrap();

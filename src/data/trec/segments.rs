@@ -1,5 +1,5 @@
-//! Cuts a run into queries and parses only the first field of each line for it. The batches of whole queries are small
-//! enough to be held in memory and large enough to be parsed by all threads.
+//! Cuts a run into queries, parsing only the first field of each line. The batches of whole queries are small enough to
+//! be held in memory and large enough to be parsed by all threads.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -39,7 +39,7 @@ pub enum SignificanceError {
     /// Too little to compare.
     #[error("found {found} {what}: expected {expected} or more")]
     TooFew {
-        /// What there are too few of, in the plural.
+        /// Name of the things that are too few, in the plural.
         what: &'static str,
         /// Number found.
         found: usize,
@@ -61,7 +61,7 @@ pub enum SignificanceError {
         parameter: &'static str,
         /// Its value.
         found: f64,
-        /// The values that are valid.
+        /// The valid values.
         expected: &'static str,
     },
 }

@@ -63,7 +63,7 @@ mod tests {
     const CONFIG: ComparisonConfig = ComparisonConfig { resamples: 100, confidence: 0.95, seed: 0 };
 
     #[test]
-    fn every_pair_on_the_queries_that_count_for_all() {
+    fn every_pair_is_compared_on_the_queries_that_count_for_all() {
         let a = [Some(0.5), Some(0.25), Some(1.0), None];
         let b = [Some(0.75), None, Some(1.0), None];
         let c = [Some(0.0), Some(0.5), Some(0.5), None];

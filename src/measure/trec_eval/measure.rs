@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_names_say_what_is_expected() {
+    fn errors_for_wrong_names_say_what_is_expected() {
         let message = |found| TrecMeasure::read(found).unwrap_err().to_string();
         assert!(message("ndcg_cutt.10").contains("did you mean `ndcg_cut`?"));
         assert!(message("map.5").contains("takes no parameter"));

@@ -64,8 +64,8 @@ impl<'a> TrecQuery<'a> {
     /// ties broken by descending identifier.
     ///
     /// # Errors
-    /// [`MeasureError::Score`] for a NaN score. The document in it is the place in the run, counted from 1, and the
-    /// query is 1.
+    /// [`MeasureError::Score`] for a NaN score. The error numbers the document by its place in the run, from 1, and the
+    /// query as 1.
     pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
         let run = self.run;
         if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn level_and_depth() {
+    fn relevance_level_and_depth_change_the_values() {
         use TrecMeasure::*;
         let level = TrecOptions { relevance_level: 2, ..TrecOptions::default() };
         assert_eq!(values(&[NumRel, RecipRank], level), [1.0, 0.25]);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_for_other_conventions() {
+    fn documents_are_given_to_other_conventions() {
         let query = TrecQuery { run: &RUN, qrels: &QRELS };
         assert_eq!(query.order(None).unwrap(), [1, 2, 0, 3]);
         let all = query.documents(None).unwrap();

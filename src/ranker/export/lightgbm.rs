@@ -176,7 +176,7 @@ mod tests {
         SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
     }
 
-    /// A tree of three leaves, and a tree that is a single leaf.
+    /// Creates a tree of three leaves and a tree that is a single leaf.
     fn trees() -> TreeEnsemble {
         let mut trees = TreeEnsemble::new(3);
         let tree = [

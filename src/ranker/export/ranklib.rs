@@ -54,7 +54,7 @@ mod tests {
         Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&[0.5, -2.0], 0.25, &Device::flex())))
     }
 
-    /// Two documents with two features, with means 2 and 10 and deviations 1 and 10.
+    /// Creates two documents with two features, whose means are 2 and 10 and whose deviations are 1 and 10.
     fn data() -> RankingDataset {
         RankingDataset::from_groups(vec![1.0, 0.0, 3.0, 20.0], 2, vec![0.0, 1.0], &[2]).unwrap()
     }

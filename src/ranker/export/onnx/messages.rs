@@ -118,7 +118,7 @@ pub(super) struct ValueInfo {
 }
 
 impl ValueInfo {
-    /// A tensor of 32-bit floats.
+    /// Describes a tensor of 32-bit floats.
     pub fn floats(name: &str, dims: &[Dim]) -> Self {
         let shape = Shape { dim: dims.iter().map(|dim| Dimension { value: Some(dim.clone()) }).collect() };
         let tensor = TensorType { elem_type: data_type::FLOAT, shape: Some(shape) };
