@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How an expectation over the rank of a document is computed. All methods that apply agree.
+/// Method of computing an expectation over the rank of a document. All methods that apply agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankExpectationMethod {
@@ -18,7 +18,7 @@ pub enum RankExpectationMethod {
     Exponentials,
 }
 
-/// How a loss is evaluated in lists up to some length where it does not follow its formula to the letter.
+/// Evaluation of a loss in lists up to some length where it does not follow its formula to the letter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Approximation {
     /// Number of documents of the longest list.

@@ -13,7 +13,7 @@ use super::lists::Lists;
 use crate::measure::Gain;
 use crate::op::shape::{assert_same, difference};
 
-/// How the surrogate value and the loss are related.
+/// Relation between the surrogate value and the loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orientation {
     /// The value is a normalised measure in `[0, 1]`: `loss = 1 - value`.
@@ -48,7 +48,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// Registered name, as in configuration files.
     fn name(&self) -> &'static str;
 
-    /// How value and loss are related.
+    /// Returns the relation between value and loss.
     fn orientation(&self) -> Orientation;
 
     /// Gain whose domain the labels must be in; `None`, the default, if any finite label is allowed.

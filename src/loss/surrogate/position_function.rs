@@ -56,7 +56,7 @@ impl PositionFunction {
         self.at(ranks.unsqueeze::<2>()).into_data().iter().collect()
     }
 
-    /// Whether the function is 1 at every position.
+    /// Returns whether the function is 1 at every position.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.discount, Some(Discount::Power { exponent: 0.0 }))
     }

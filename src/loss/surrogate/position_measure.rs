@@ -45,7 +45,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Whether the measure is normalised to [0, 1].
+    /// Returns `NormalisedMeasure`, the default, for a measure that is normalised to [0, 1].
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
     }

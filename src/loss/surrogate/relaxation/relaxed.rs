@@ -61,7 +61,7 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Whether the relaxation passes a gradient to the scores.
+    /// Returns whether the relaxation passes a gradient to the scores.
     fn is_differentiable(&self) -> bool {
         true
     }

@@ -29,7 +29,7 @@ const FLAT: f64 = 0.2;
 /// Rounds of reweighting, from least squares towards the least maximum error.
 const REWEIGHTINGS: usize = 6;
 
-/// Why a discount cannot be written as a sum of exponentials.
+/// Reason why a discount cannot be written as a sum of exponentials.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ExponentialFitError {
     /// A discount that is not the transform of a positive measure.
@@ -113,7 +113,7 @@ fn kept(key: Key, search: impl FnOnce() -> Found) -> Found {
     found
 }
 
-/// Whether [`exponential_fit`] can fit the discount.
+/// Returns whether [`exponential_fit`] can fit the discount.
 pub fn is_completely_monotone(discount: &Discount) -> bool {
     match discount {
         Discount::Log2 | Discount::Natural | Discount::Zipf | Discount::Exponential => true,
