@@ -1,14 +1,14 @@
-//! Surrogates and baselines, one file each. A config's `init` checks it and gives a [`RankingLoss`], whose `forward`
-//! is the loss of a batch; [`LossSpec`] builds one by name, [`registry::LOSSES`] lists them.
+//! Surrogates and baselines, one file each. A config's `init` checks it and returns a [`RankingLoss`], whose `forward`
+//! is the loss of a batch. [`LossSpec`] builds a loss by name; [`registry::LOSSES`] lists them all.
 //!
-//! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true at a document, which is the
-//! opposite of burn's `mask_pad`: [`mask_from_padding`]) and keeps the promises stated at [`RankingLoss`]. Which labels
-//! are allowed is stated at [`Gain`](crate::measure::Gain).
+//! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` and keeps the promises stated at
+//! [`RankingLoss`]. The mask is true at a document, the opposite of burn's `mask_pad`: see [`mask_from_padding`].
+//! [`Gain`](crate::measure::Gain) states which labels are allowed.
 //!
 //! # Which loss
-//! *Measure* is what a surrogate stands for; it tends to it as its temperature sharpens, but where the page of the loss
-//! says otherwise. *Bounds* and *orders* are losses to minimise, and not values of a measure. *Cost* is the time of one
-//! query of n documents.
+//! *Measure* is the measure that a surrogate stands for. The surrogate tends to it as its temperature sharpens, unless
+//! the page of the loss says otherwise. *Bounds*, *orders* and *fits* mark losses to minimise that are not values of a
+//! measure. *Cost* is the time for one query of n documents.
 //!
 //! | name | type | measure | cost |
 //! |---|---|---|---|
@@ -40,8 +40,8 @@
 //! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
 //!
-//! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`], choose a
-//! [`Relaxation`]; a relaxation of your own works with every measure.
+//! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
+//! [`Relaxation`]. A relaxation of your own works with every measure.
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state

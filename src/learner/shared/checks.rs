@@ -38,9 +38,9 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
     if value >= least { Ok(value) } else { Err(parameter(name, value, format_args!("at least {least}"))) }
 }
 
-/// Refuses data without two documents of different labels in one query or without a feature that varies, and validation
-/// data of other features or on which the selection measure has no mean; warns of constant features, and of a selection
-/// measure that has one value whatever the order.
+/// Refuses training data in which no query has documents of different labels or no feature varies, and validation data
+/// with a different number of features. Also refuses a selection measure without a mean on the data that it selects on.
+/// Warns of constant features, and of a selection measure that has the same value whatever the order.
 pub(crate) fn trainable(
     learner: &'static str,
     train: &RankingDataset,
@@ -101,7 +101,7 @@ pub(crate) fn trainable(
     }
 }
 
-/// Whether values of a measure may lie outside `[0, 1]` whatever the convention.
+/// Returns whether values of a measure may lie outside `[0, 1]`, whatever the convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     matches!(measure, Measure::Dcg(_) | Measure::KendallTau)
 }
@@ -117,8 +117,8 @@ pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), L
     Ok(())
 }
 
-/// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it for want of a measure of its
-/// own.
+/// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it because no other measure is
+/// set.
 pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {
     if leaves_unit_interval(measure) {
         let reason = format!(
@@ -130,8 +130,8 @@ pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Resu
     Ok(())
 }
 
-/// The mean measure of the documents by ascending and by descending label; `None` when the convention leaves out every
-/// query.
+/// Mean measures with the documents ordered by ascending and by descending label; `None` when the convention leaves out
+/// every query.
 fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f64)>, LearnerError> {
     let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
         let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn one_label_in_each_query_is_refused() {
+    fn equal_labels_in_each_query_are_refused() {
         let mut data = testing::two_documents();
         assert!(trainable("test", &data, None, &testing::context(None)).is_ok());
         data.labels = vec![1.0, 1.0];
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn selection_needs_a_mean_that_the_order_changes() {
+    fn selection_needs_a_mean_that_depends_on_the_order() {
         let train = testing::two_documents();
         let with_labels = |labels: [f32; 2]| {
             let mut data = testing::two_documents();

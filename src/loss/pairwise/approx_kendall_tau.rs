@@ -1,10 +1,10 @@
 //! Approximate Kendall's tau between scores and labels.
 //!
 //! `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`: the sign of the score difference, smoothed by the
-//! logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). In [-1, 1]; pairs of one
-//! label do not count.
+//! logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). The value is in [-1, 1].
+//! Pairs with equal labels do not count.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;

@@ -1,9 +1,9 @@
 //! SmoothDCG: DCG at sigmoid ranks.
 //!
 //! `sum_i G(y_i) / log2(1 + r_i)`, `r_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / sigma)` (smoothrank, equation 5).
-//! Tends to DCG as `sigma` tends to 0.
+//! It tends to DCG as `sigma` tends to 0.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 

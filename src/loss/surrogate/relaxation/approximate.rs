@@ -7,7 +7,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::op::Step;
 
-/// Approximate positions. Tends to the measure as `alpha` and `beta` grow (Theorems 3 to 6).
+/// Approximate positions. The surrogate tends to the measure as `alpha` and `beta` grow (Theorems 3 to 6).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Approximate {
     /// Steepness of positions, above 0.

@@ -1,5 +1,6 @@
-//! Soft indicators: `h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)` in place of "document i is at rank j", `d(j)` the
-//! document at rank `j` (smoothrank, section 4). Not differentiable where scores tie: ties are broken by position.
+//! Soft indicators: `h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)` in place of "document i is at rank j", where `d(j)`
+//! is the document at rank `j` (smoothrank, section 4). Not differentiable where scores tie; ties are broken by
+//! position.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::op::indicator_sum;
 
-/// Soft indicators. Tends to the measure as `sigma` tends to 0.
+/// Soft indicators. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Indicator {
     /// Smoothing, in squared scores, above 0.

@@ -8,7 +8,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::op::Step;
 
-/// Sigmoid ranks. Tends to the measure as `sigma` tends to 0, with `diagonal = 1`.
+/// Sigmoid ranks. With `diagonal = 1` the surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SigmoidRanks {
     /// Smoothing, in scores, above 0.

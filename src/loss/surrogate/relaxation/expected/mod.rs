@@ -1,7 +1,7 @@
 //! Expectation over noisy scores: SoftRank (softrank-directness, section III).
 //!
-//! The distribution of the rank of each document is known, that of two documents together is not: sums of a function
-//! of one rank have an expectation here, sums in which two documents meet do not.
+//! The distribution of the rank of each document is known, but not the joint distribution of two ranks. Sums of a
+//! function of one rank have an expectation here; sums in which two documents meet do not.
 
 mod expected_discount;
 mod exponential_fit;
@@ -19,7 +19,8 @@ use crate::loss::lists::Lists;
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::rank_recursion;
 
-/// Expectation over Gaussian scores. Tends to the measure as `sigma` tends to 0, within the bound of Theorem 2.
+/// Expectation over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0, within the bound of
+/// Theorem 2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// Standard deviation of a score, above 0.
