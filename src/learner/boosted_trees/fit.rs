@@ -218,10 +218,10 @@ impl RankingLearner for BoostedTrees {
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.loss.build()?;
-        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
+        checks::learnable(NAME, &*surrogate, train, context)?;
         let mut boosting = Boosting {
             config: &self.config,
-            loss_name: &self.loss.name,
+            loss_name: self.loss.name(),
             surrogate: &*surrogate,
             objective: Objective::new(&*surrogate, train, &context.device)?,
             train,

@@ -6,7 +6,7 @@ use super::context::FitContext;
 use super::judge::Judge;
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
-use crate::loss::{LossError, LossSpec, RankingLoss};
+use crate::loss::{LossError, RankingLoss};
 use crate::measure::Measure;
 
 /// An error about `learner.<parameter>`.
@@ -146,7 +146,6 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
 /// A label outside the domain of its gain; no query to learn from.
 pub(crate) fn learnable(
     learner: &'static str,
-    spec: &LossSpec,
     loss: &dyn RankingLoss,
     train: &RankingDataset,
     context: &FitContext,
@@ -157,7 +156,7 @@ pub(crate) fn learnable(
                 "query {}, document {}: label {found}, expected {expected} for {}",
                 train.query_ids[query],
                 document + 1,
-                spec.name
+                loss.name()
             );
             return Err(LearnerError::Data { learner, reason });
         }
@@ -165,14 +164,14 @@ pub(crate) fn learnable(
     }
     let idle = loss.degenerate_queries(&train.labels, &train.offsets)?.len();
     if idle == train.queries() {
-        let reason = format!("no training query has anything to learn for {}: check the labels", spec.name);
+        let reason = format!("no training query has anything to learn for {}: check the labels", loss.name());
         return Err(LearnerError::Data { learner, reason });
     }
     if idle > 0 {
         context.progress.warn(&format!(
             "{learner}: {idle} of {} training queries have nothing to learn for {}",
             train.queries(),
-            spec.name
+            loss.name()
         ));
     }
     Ok(())
@@ -182,6 +181,7 @@ pub(crate) fn learnable(
 mod tests {
     use super::*;
     use crate::learner::testing::{self, Warnings};
+    use crate::loss::LossSpec;
 
     #[test]
     fn errors_name_the_parameter_the_value_and_the_range() {
@@ -248,9 +248,8 @@ mod tests {
     fn a_loss_without_a_query_to_learn_from_is_refused() {
         let mut data = testing::two_documents();
         data.labels = vec![1.0, 2.0];
-        let spec = LossSpec::new("approx_ap");
-        let loss = spec.build().unwrap();
-        let error = learnable("test", &spec, &*loss, &data, &testing::context(None)).unwrap_err().to_string();
+        let loss = LossSpec::new("approx_ap").build().unwrap();
+        let error = learnable("test", &*loss, &data, &testing::context(None)).unwrap_err().to_string();
         assert_eq!(error, "test: no training query has anything to learn for approx_ap: check the labels");
     }
 }
