@@ -240,6 +240,9 @@ impl Evaluator {
     ) -> Result<bool, MeasureError> {
         let list = workspace.rank(ranking, &self.convention, &self.discounts, number)?;
         for measure in &self.measures {
+            if let Measure::Own(own) = measure {
+                own.check_labels(ranking, number)?;
+            }
             values.push(value(measure, &list, &self.convention, number)?);
         }
         Ok(list.relevant == 0)
@@ -279,6 +282,7 @@ impl Measure {
         match self {
             Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
             Measure::KendallTau | Measure::PairAccuracy => "two documents of different labels",
+            Measure::Own(_) => "anything that it finds",
             _ => "a relevant document",
         }
     }
@@ -293,6 +297,9 @@ impl Measure {
         let discounts = Discounts::new(&convention.discount, 0);
         let mut workspace = Workspace::default();
         let list = workspace.rank(ranking, convention, &discounts, 1)?;
+        if let Measure::Own(own) = self {
+            own.check_labels(ranking, 1)?;
+        }
         value(self, &list, convention, 1)
     }
 

@@ -61,6 +61,8 @@ mod expected_reciprocal_rank;
 mod first_relevant;
 mod gain;
 mod name;
+mod orders;
+mod own;
 mod pairs;
 mod precision;
 mod preset;
@@ -82,6 +84,7 @@ pub use error::MeasureError;
 pub use evaluate::{Evaluation, Evaluator, QueryValues, Rankings, evaluate, mean};
 pub use gain::Gain;
 pub use name::MeasureFamily;
+pub use own::{ListMeasure, OwnMeasure, RankedDocuments};
 pub use preset::Preset;
 pub use ranking::Ranking;
 
@@ -124,14 +127,27 @@ pub enum Measure {
     KendallTau,
     /// Ordered pair accuracy.
     PairAccuracy,
+    /// A measure of one's own; [`Measure::own`] makes one. Written as its name, and not read back.
+    Own(OwnMeasure),
 }
 
 impl Measure {
-    /// Whether it looks at graded labels rather than at relevance alone.
+    /// A measure of one's own. It is kept until the program ends, so that measures are copied freely: make it once, not
+    /// for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
+    pub fn own(measure: impl ListMeasure + 'static) -> Self {
+        Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
+    }
+
+    /// Whether it looks at graded labels rather than at relevance alone, as one of one's own may.
     pub(crate) fn is_graded(&self) -> bool {
         matches!(
             self,
-            Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) | Measure::KendallTau | Measure::PairAccuracy
+            Measure::Ndcg(_)
+                | Measure::Dcg(_)
+                | Measure::Err(_)
+                | Measure::KendallTau
+                | Measure::PairAccuracy
+                | Measure::Own(_)
         )
     }
 }
@@ -160,8 +176,14 @@ fn value(
         Measure::Rbp { persistence } => Some(rank_biased_precision::rank_biased_precision(list, persistence)),
         Measure::KendallTau => pairs::kendall_tau(list, convention),
         Measure::PairAccuracy => pairs::pair_accuracy(list, convention),
+        Measure::Own(own) => own.get().value(&RankedDocuments::new(list, convention)),
     };
-    let nothing_to_find = if measure.is_graded() { !list.any_positive } else { list.relevant == 0 };
+    let nothing_to_find = match measure {
+        // It has no value then.
+        Measure::Own(_) => false,
+        _ if measure.is_graded() => !list.any_positive,
+        _ => list.relevant == 0,
+    };
     Ok(match convention.empty {
         EmptyQuery::Exclude => value.filter(|_| !nothing_to_find),
         EmptyQuery::Value(empty) => Some(value.unwrap_or(empty)),

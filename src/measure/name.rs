@@ -146,7 +146,7 @@ impl Measure {
         },
     ];
 
-    /// Its name in [`Measure::FAMILIES`].
+    /// Its name in [`Measure::FAMILIES`]; the whole name of one's own.
     pub fn family(&self) -> &'static str {
         match self {
             Measure::Ndcg(_) => "ndcg",
@@ -162,11 +162,20 @@ impl Measure {
             Measure::Rbp { .. } => "rbp",
             Measure::KendallTau => "kendall_tau",
             Measure::PairAccuracy => "pair_accuracy",
+            Measure::Own(own) => own.get().name(),
         }
     }
 
-    /// A cut-off must be 1 or more, a persistence between 0 and 1.
+    /// A cut-off must be 1 or more, a persistence between 0 and 1, the name of one's own not that of another.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
+        if let Measure::Own(own) = self {
+            let name = own.get().name();
+            if name.is_empty() || name.parse::<Measure>().is_ok() {
+                let expected = "a name of its own, which no measure of this crate has".to_string();
+                return Err(MeasureError::MeasureParameter { found: name.to_string(), expected });
+            }
+            return Ok(());
+        }
         let valid = match self {
             Measure::Rbp { persistence } => *persistence > 0.0 && *persistence < 1.0,
             _ => self.cutoff() != Some(0),
@@ -190,7 +199,11 @@ impl Measure {
             | Measure::Success(k)
             | Measure::Err(k) => k,
             Measure::Wta => Some(1),
-            Measure::RPrecision | Measure::Rbp { .. } | Measure::KendallTau | Measure::PairAccuracy => None,
+            Measure::RPrecision
+            | Measure::Rbp { .. }
+            | Measure::KendallTau
+            | Measure::PairAccuracy
+            | Measure::Own(_) => None,
         }
     }
 }

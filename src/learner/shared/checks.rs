@@ -103,7 +103,11 @@ pub(crate) fn trainable(
 
 /// Whether values of a measure may lie outside `[0, 1]` whatever the convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
-    matches!(measure, Measure::Dcg(_) | Measure::KendallTau)
+    match measure {
+        Measure::Dcg(_) | Measure::KendallTau => true,
+        Measure::Own(own) => !own.get().in_unit_interval(),
+        _ => false,
+    }
 }
 
 /// Refuses a measure whose values leave `[0, 1]`: on any data, or on the data at hand.
