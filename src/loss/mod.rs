@@ -96,6 +96,7 @@ pub use pointwise::{MseGain, MseGainConfig};
 pub use ranking_loss::{Orientation, RankingLoss, reduce, reduce_weighted};
 pub use registry::LossSpec;
 pub use smoothing::{Sharper, Smoothing};
+pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
     ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Dcg, DiscountShape, Exact,

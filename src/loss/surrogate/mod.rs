@@ -17,6 +17,7 @@ mod discount_shape;
 mod measures;
 mod position_function;
 mod position_measure;
+mod ranked_value;
 mod relaxation;
 pub(super) mod smooth_ap_indicator;
 pub(super) mod smooth_ap_rank;
@@ -39,6 +40,7 @@ pub use discount_shape::DiscountShape;
 pub use measures::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
 pub use position_function::PositionFunction;
 pub use position_measure::PositionMeasure;
+pub(crate) use ranked_value::RankedValue;
 pub use relaxation::expected::{
     ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
 };
