@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use super::convention::Convention;
 use super::discount::Discounts;
 use super::error::MeasureError;
+use super::mean::mean;
 use super::ranking::{Ranking, Workspace};
 use super::{Measure, value};
 
@@ -256,12 +257,6 @@ impl Evaluator {
             needed: measure.needs(),
         })
     }
-}
-
-/// Mean of the queries that count; `None` if none does.
-pub fn mean(values: &[Option<f64>]) -> Option<f64> {
-    let counted = values.iter().flatten().count();
-    (counted > 0).then(|| values.iter().flatten().sum::<f64>() / counted as f64)
 }
 
 /// All `measures` of all queries in `convention`, in parallel.

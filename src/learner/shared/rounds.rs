@@ -22,13 +22,14 @@ use sha2::{Digest, Sha256};
 
 use super::checks;
 use super::context::{FitContext, Fitted, Round, StopReason};
-use super::judge::{Judge, counted, mean};
+use super::judge::Judge;
 use super::surrogate_value::SurrogateValue;
 use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::json::{self, Value};
 use crate::learner::error::LearnerError;
 use crate::loss::{OWN_LOSS, RankingLoss, registry};
+use crate::measure::mean;
 use crate::ranker::Model;
 #[cfg(any(feature = "experiment", test))]
 use crate::text::beginning;
@@ -270,7 +271,7 @@ impl<'a> Rounds<'a> {
             figures.extend(losses.map(|losses| surrogate.figure(losses)));
             figures.extend(on_train.as_deref().and_then(|values| surrogate.exact_figure(values)));
         }
-        let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(|values| mean(&counted(values)));
+        let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(mean);
         let (train, validation) = (average(&on_train), average(&on_validation));
         let round = Round { round: run.history.next(), objective, train, validation, figures };
         let improved = counts && run.history.would_improve(&round);
