@@ -41,7 +41,8 @@
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
 //!
 //! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`], choose a
-//! [`Relaxation`]; a relaxation of your own works with every measure.
+//! [`Relaxation`]; a relaxation of your own works with every measure. Learners take it, or any other loss of your own, as
+//! a [`TrainingLoss`].
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state

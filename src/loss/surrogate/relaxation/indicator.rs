@@ -39,7 +39,7 @@ impl Relaxation for Indicator {
         value: f64,
     ) -> Result<Arc<dyn Relaxation>, LossError> {
         match parameter {
-            "sigma" => Ok(Arc::new(Self { sigma: value, ..*self })),
+            "sigma" => Ok(Arc::new(Self { sigma: value })),
             _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
         }
     }
