@@ -83,6 +83,7 @@ fn next_permutation(values: &mut [f64]) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "one tie is one range")]
 mod tests {
     use super::*;
 

@@ -129,7 +129,7 @@ mod tests {
     fn read(text: &str) -> Result<GradientConfig, String> {
         let config: GradientConfig = serde_json::from_str(text).map_err(|error| error.to_string())?;
         config
-            .check(&Parts::default().with_loss(&LossSpec::new("approx_ndcg")))
+            .check(&Parts::default().with_loss(LossSpec::new("approx_ndcg")))
             .map(|_| config)
             .map_err(|error| error.to_string())
     }

@@ -103,6 +103,7 @@ fn row(values: Vec<f64>) -> Tensor<2> {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "one tie is one range")]
 mod tests {
     use super::*;
     use crate::loss::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
