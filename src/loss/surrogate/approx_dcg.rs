@@ -50,8 +50,8 @@ impl ApproxDcgConfig {
     /// # Errors
     /// `alpha` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<ApproxDcg, LossError> {
-        // Without a cut-off nothing is compared with it.
-        let positions = Approximate { alpha: self.alpha, beta: self.alpha, step: self.step };
+        // Without a cut-off nothing is compared by `beta`.
+        let positions = Approximate { alpha: self.alpha, beta: 1.0, step: self.step };
         Surrogate::named(NAME, Dcg { gain: self.gain.clone(), ..Dcg::default() }, positions)
     }
 }
