@@ -31,7 +31,8 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// # What is recorded
 /// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`; any other as
 /// `{"own_loss": NAME, "parameters": ..}` with [`RankingLoss::parameters`], so that a reader sees which it was. The
-/// state of a fit belongs to that record: a fit is resumed by a loss with the same one.
+/// state of a fit belongs to that record: a fit is resumed by a loss with the same one. The metadata of a ranker hold what
+/// the program puts there; this record is what belongs into `Metadata::config`.
 #[derive(Debug, Clone)]
 pub enum TrainingLoss {
     /// A registered loss.

@@ -50,6 +50,8 @@
 //! `standard` averages the tied orders and leaves the second query out; `letor` does not discount rank 2 and counts
 //! that query 0; `trec_eval` and `sklearn` take the label as gain, the one with ties by identifier, the other averaged;
 //! LightGBM and XGBoost count the empty query 1, Rax and TensorFlow Ranking 0.
+//!
+//! A measure of one's own is a [`ListMeasure`]: [`Measure::own`] puts it beside these.
 
 mod average_precision;
 mod convention;
@@ -85,6 +87,7 @@ pub use error::MeasureError;
 pub use evaluate::{Evaluation, Evaluator, QueryValues, Rankings, evaluate};
 pub use gain::Gain;
 pub use mean::mean;
+#[cfg(any(feature = "significance", feature = "train"))]
 pub(crate) use mean::mean_of;
 pub use name::MeasureFamily;
 pub use own::{ListMeasure, OwnMeasure, RankedDocuments};
