@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::{BenchError, median, sync};
+use crate::data::label;
 use crate::device::root_cause;
 use crate::loss::{LossSpec, RankingLoss, Reduction};
 use crate::memory::{available, peak_during};
@@ -203,8 +204,9 @@ impl Lists {
         let cells = shape.batch * shape.documents;
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "bench", cells as u64));
         let scores: Vec<f32> = (0..cells).map(|_| normal(&mut random)).collect();
-        let labels: Vec<f32> =
-            (0..cells).map(|cell| if cell % shape.documents == 0 { 4.0 } else { label(&mut random) }).collect();
+        let labels: Vec<f32> = (0..cells)
+            .map(|cell| if cell % shape.documents == 0 { 4.0 } else { f32::from(label(random.random())) })
+            .collect();
         let device = device.clone().autodiff();
         let tensor = |values| Tensor::<2>::from_data(TensorData::new(values, [shape.batch, shape.documents]), &device);
         let (scores, labels) = (tensor(scores), tensor(labels));
@@ -236,12 +238,6 @@ impl Lists {
 fn normal(random: &mut ChaCha8Rng) -> f32 {
     let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
     (radius * (std::f64::consts::TAU * random.random::<f64>()).cos()) as f32
-}
-
-/// A label with the shares of MSLR-WEB: .52 .23 .19 .04 .02.
-fn label(random: &mut ChaCha8Rng) -> f32 {
-    let draw = random.random::<f64>();
-    [0.52, 0.75, 0.94, 0.98].iter().filter(|&&bound| draw >= bound).count() as f32
 }
 
 #[cfg(test)]

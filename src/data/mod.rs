@@ -27,3 +27,5 @@ pub(crate) use normaliser::FeatureMap;
 pub use normaliser::{Normaliser, NormaliserKind};
 pub use statistics::Statistics;
 pub use synth::SynthConfig;
+#[cfg(feature = "report")]
+pub(crate) use synth::label;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{ConfigError, Document, grid};
 use crate::data::letor::ReadOptions;
 use crate::data::{DataError, NormaliserKind, SynthConfig};
-use crate::learner::{LearnerError, RankingLearner, Selection, registry};
+use crate::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
 use crate::loss::{LossError, LossSpec};
 use crate::measure::{Convention, Measure};
 use crate::op::Instructions;
@@ -309,7 +309,8 @@ impl ExperimentConfig {
     /// # Errors
     /// [`LearnerError`] naming the parameter.
     pub fn learner(&self) -> Result<Box<dyn RankingLearner>, LearnerError> {
-        registry::build(&self.learner, self.loss.as_ref(), self.scorer.as_ref())
+        let parts = Parts { loss: self.loss.as_ref().map(Into::into), scorer: self.scorer.as_ref() };
+        registry::build(&self.learner, &parts)
     }
 
     /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that

@@ -15,7 +15,7 @@ use super::{ConfigError, Document, ExperimentConfig};
 use crate::data::{RankingDataset, Statistics};
 use crate::learner::{Round, StopReason};
 use crate::loss::Approximation;
-use crate::measure::{Convention, Evaluation, Measure};
+use crate::measure::{Convention, Evaluation, Measure, mean_of};
 use crate::ranker::Versions;
 
 /// The record of a run of either kind, told apart by its `command`.
@@ -250,7 +250,7 @@ impl PerQuery {
 /// Deviation over queries / sqrt(queries); NaN, which JSON writes as `null`, of fewer than two.
 pub(super) fn standard_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
+    let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (squares / (n - 1.0) / n).sqrt()
 }

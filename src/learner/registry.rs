@@ -5,8 +5,6 @@ use crate::json::{Map, Value};
 pub use super::entry::{Build, LearnerEntry};
 use super::entry::{Parts, RankingLearner};
 use super::error::LearnerError;
-use crate::loss::LossSpec;
-use crate::scorer::ScorerConfig;
 use crate::text::{did_you_mean, nearest};
 
 /// Every registered learner, by name.
@@ -22,16 +20,12 @@ pub static LEARNERS: &[LearnerEntry] = &[
     super::svm_map::ENTRY,
 ];
 
-/// The learner of a `[learner]` table: `kind` and its parameters.
+/// The learner of a `[learner]` table, `kind` and its parameters, with the other parts that it reads.
 ///
 /// # Errors
-/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a `[loss]` or `[scorer]` that the
+/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a loss or scorer that the
 /// learner needs and does not get, or gets and would not read.
-pub fn build(
-    table: &Map,
-    loss: Option<&LossSpec>,
-    scorer: Option<&ScorerConfig>,
-) -> Result<Box<dyn RankingLearner>, LearnerError> {
+pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let refuse = |key: &str, message: String| LearnerError::Config { key: key.to_string(), message };
     let mut params = table.clone();
     let kind = match params.swap_remove("kind") {
@@ -45,29 +39,31 @@ pub fn build(
         refuse("kind", format!("unknown learner `{kind}`, expected one of {}{near}", names.join(", ")))
     })?;
     for (section, given, read) in
-        [("loss", loss.is_some(), entry.takes_loss), ("scorer", scorer.is_some(), entry.takes_scorer)]
+        [("loss", parts.loss.is_some(), entry.takes_loss), ("scorer", parts.scorer.is_some(), entry.takes_scorer)]
     {
         if given && !read {
             return Err(refuse("kind", format!("`{kind}` does not read the section [{section}]; remove it")));
         }
     }
-    (entry.build)(&params, &Parts { loss, scorer })
+    (entry.build)(&params, parts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::LossSpec;
 
     fn refused(table: Value, loss: Option<LossSpec>) -> String {
-        build(table.as_object().unwrap(), loss.as_ref(), None).err().expect("refused").to_string()
+        let parts = Parts { loss: loss.map(Into::into), scorer: None };
+        build(table.as_object().unwrap(), &parts).err().expect("refused").to_string()
     }
 
     #[test]
     fn names_are_unique_and_defaults_build() {
         for (i, entry) in LEARNERS.iter().enumerate() {
             assert!(LEARNERS[..i].iter().all(|other| other.name != entry.name), "{}", entry.name);
-            let loss = LossSpec::new("approx_ndcg");
-            let parts = Parts { loss: entry.takes_loss.then_some(&loss), scorer: None };
+            let loss = LossSpec::new("approx_ndcg").into();
+            let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
             let learner = (entry.build)(&(entry.defaults)(), &parts).unwrap();
             assert_eq!(learner.name(), entry.name);
         }

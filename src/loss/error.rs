@@ -42,6 +42,16 @@ pub enum LossError {
         /// The most similar parameter of the loss.
         nearest: Option<String>,
     },
+    /// A parameter that cannot be changed on a loss that is built.
+    #[error(
+        "{loss}.{parameter} does not move: expected a parameter that the loss's `RankingLoss::with_parameter` changes"
+    )]
+    Fixed {
+        /// Name of the loss.
+        loss: &'static str,
+        /// The parameter.
+        parameter: String,
+    },
     /// Tensors or slices of different shapes.
     #[error("{}", difference(.what, .found, .other, .expected))]
     Shape {

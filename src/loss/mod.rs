@@ -41,7 +41,8 @@
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
 //!
 //! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
-//! [`Relaxation`]. A relaxation of your own works with every measure.
+//! [`Relaxation`]. A relaxation of your own works with every measure. Learners take such a loss, or any other of your
+//! own, as a [`TrainingLoss`].
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state
@@ -70,12 +71,14 @@ mod pairwise;
 mod pointwise;
 mod ranking_loss;
 pub mod registry;
+mod smoothing;
 mod surrogate;
+mod training_loss;
 
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
 pub use curvature::{Curved, Derivatives};
-pub use entry::{LossEntry, Sharper, Smoothing};
+pub use entry::LossEntry;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
@@ -93,6 +96,8 @@ pub use pairwise::{
 pub use pointwise::{MseGain, MseGainConfig};
 pub use ranking_loss::{Orientation, RankingLoss, reduce, reduce_weighted};
 pub use registry::LossSpec;
+pub use smoothing::{Sharper, Smoothing};
+pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
     ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Dcg, DiscountShape, Exact,
@@ -103,3 +108,6 @@ pub use surrogate::{
     SoftDcgConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, Surrogate, exponential_fit,
     is_completely_monotone,
 };
+#[cfg(feature = "learners")]
+pub(crate) use training_loss::OWN_LOSS;
+pub use training_loss::TrainingLoss;

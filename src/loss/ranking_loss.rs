@@ -10,6 +10,8 @@ use super::check::{check_batch, check_label, check_offsets, check_weight_shape, 
 use super::curvature::Curved;
 use super::error::LossError;
 use super::lists::Lists;
+use super::smoothing::Smoothing;
+use crate::json::Value;
 use crate::measure::Gain;
 use crate::op::shape::{assert_same, difference};
 
@@ -45,7 +47,7 @@ pub enum Orientation {
 /// read values back from the device. Use [`try_forward`](RankingLoss::try_forward) where the input has not been checked
 /// before, or [`check_labels`](RankingLoss::check_labels) once for a whole dataset.
 pub trait RankingLoss: Debug + Send + Sync {
-    /// Registered name, as in configuration files.
+    /// Its name: of a registered loss, that of configuration files.
     fn name(&self) -> &'static str;
 
     /// Returns the relation between value and loss.
@@ -89,6 +91,27 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// without noise.
     fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
         None
+    }
+
+    /// Everything that the loss depends on beside its name, for the state of a fit and for what is recorded of it: a fit
+    /// is continued by a loss of the same name and parameters only. By default the text of `Debug`, which is enough where
+    /// that shows every field and no address. Registered losses are recorded by their configuration instead.
+    fn parameters(&self) -> Value {
+        Value::from(format!("{self:?}"))
+    }
+
+    /// The temperature of the loss, for annealing and SmoothRank; `None`, the default, for a loss without one. A loss
+    /// that has one also overrides [`with_parameter`](RankingLoss::with_parameter).
+    fn smoothing(&self) -> Option<Smoothing> {
+        None
+    }
+
+    /// The same loss with one parameter changed, as annealing asks for it.
+    ///
+    /// # Errors
+    /// A value out of the parameter's range; [`LossError::Fixed`], the default, for a parameter that does not move.
+    fn with_parameter(&self, parameter: &str, _value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        Err(LossError::Fixed { loss: self.name(), parameter: parameter.into() })
     }
 
     /// Loss of each query.

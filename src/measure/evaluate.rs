@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use super::convention::Convention;
 use super::discount::Discounts;
 use super::error::MeasureError;
+use super::mean::mean;
 use super::ranking::{Ranking, Workspace};
 use super::{Measure, value};
 
@@ -241,6 +242,9 @@ impl Evaluator {
     ) -> Result<bool, MeasureError> {
         let list = workspace.rank(ranking, &self.convention, &self.discounts, number)?;
         for measure in &self.measures {
+            if let Measure::Own(own) = measure {
+                own.check_labels(ranking, number)?;
+            }
             values.push(value(measure, &list, &self.convention, number)?);
         }
         Ok(list.relevant == 0)
@@ -254,12 +258,6 @@ impl Evaluator {
             needed: measure.needs(),
         })
     }
-}
-
-/// Returns the mean over the queries that count; `None` if none does.
-pub fn mean(values: &[Option<f64>]) -> Option<f64> {
-    let counted = values.iter().flatten().count();
-    (counted > 0).then(|| values.iter().flatten().sum::<f64>() / counted as f64)
 }
 
 /// Computes all `measures` of all queries in `convention`, in parallel.
@@ -280,6 +278,7 @@ impl Measure {
         match self {
             Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
             Measure::KendallTau | Measure::PairAccuracy => "two documents of different labels",
+            Measure::Own(_) => "anything that it finds",
             _ => "a relevant document",
         }
     }
@@ -295,6 +294,9 @@ impl Measure {
         let discounts = Discounts::new(&convention.discount, 0);
         let mut workspace = Workspace::default();
         let list = workspace.rank(ranking, convention, &discounts, 1)?;
+        if let Measure::Own(own) = self {
+            own.check_labels(ranking, 1)?;
+        }
         value(self, &list, convention, 1)
     }
 

@@ -146,7 +146,7 @@ impl Measure {
         },
     ];
 
-    /// Returns the name of the measure's family in [`Measure::FAMILIES`].
+    /// Returns the name of the measure's family in [`Measure::FAMILIES`], or the whole name of a measure of your own.
     pub fn family(&self) -> &'static str {
         match self {
             Measure::Ndcg(_) => "ndcg",
@@ -162,11 +162,21 @@ impl Measure {
             Measure::Rbp { .. } => "rbp",
             Measure::KendallTau => "kendall_tau",
             Measure::PairAccuracy => "pair_accuracy",
+            Measure::Own(own) => own.get().name(),
         }
     }
 
-    /// Checks the parameter: a cut-off must be 1 or more, a persistence between 0 and 1.
+    /// Checks the parameter: a cut-off must be 1 or more, a persistence between 0 and 1, and a measure of your own must
+    /// not have the name of another.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
+        if let Measure::Own(own) = self {
+            let name = own.get().name();
+            if name.is_empty() || name.parse::<Measure>().is_ok() {
+                let expected = "a name of its own, which no measure of this crate has".to_string();
+                return Err(MeasureError::MeasureParameter { found: name.to_string(), expected });
+            }
+            return Ok(());
+        }
         let valid = match self {
             Measure::Rbp { persistence } => *persistence > 0.0 && *persistence < 1.0,
             _ => self.cutoff() != Some(0),
@@ -190,7 +200,11 @@ impl Measure {
             | Measure::Success(k)
             | Measure::Err(k) => k,
             Measure::Wta => Some(1),
-            Measure::RPrecision | Measure::Rbp { .. } | Measure::KendallTau | Measure::PairAccuracy => None,
+            Measure::RPrecision
+            | Measure::Rbp { .. }
+            | Measure::KendallTau
+            | Measure::PairAccuracy
+            | Measure::Own(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::html::{Html, Table, details, figure, figures, note, section};
 use super::number;
 use crate::experiment::PerQuery;
-use crate::measure::{Convention, Measure};
+use crate::measure::{Convention, Measure, mean_of};
 use crate::plot::{Bars, Ink};
 
 /// Queries that are named at the low end.
@@ -25,10 +25,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     }
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let sorted: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
-    if sorted.is_empty() {
-        return Html::default();
-    }
-    let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    let Some(mean) = mean_of(sorted.iter().copied()) else { return Html::default() };
     let set = &first.set;
     let name = format!("{selection} ({})", convention.name);
     let label = format!("Histogram of {name} over {} {set} queries", sorted.len());

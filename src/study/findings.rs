@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{StudyEntry, Subject};
+use crate::measure::mean_of;
 use crate::ranker::Versions;
 
 /// The record of a study.
@@ -131,7 +132,7 @@ impl Bounded {
 
     /// The mean error, `rho` in the papers.
     pub(super) fn mean(&self) -> Option<f64> {
-        (!self.errors.is_empty()).then(|| self.errors.iter().sum::<f64>() / self.errors.len() as f64)
+        mean_of(self.errors.iter().copied())
     }
 
     /// The largest error.

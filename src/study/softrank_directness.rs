@@ -11,7 +11,7 @@ use super::findings::{Bounded, Curves, Findings, Table, falls};
 use super::subject::ScoredQuery;
 use super::{StudyEntry, StudyError, Subject};
 use crate::loss::LossSpec;
-use crate::measure::{Convention, Gain, Measure};
+use crate::measure::{Convention, Gain, Measure, mean_of};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "softrank-directness",
@@ -30,20 +30,20 @@ fn run(subject: &Subject, sigmas: &[f64]) -> Result<Findings, StudyError> {
     let exact = exact.collect::<Result<Vec<_>, _>>()?;
     for &sigma in sigmas {
         let spec = LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma);
-        let (mut found, mut total) = (Bounded::default(), 0.0);
+        let (mut found, mut softs) = (Bounded::default(), Vec::new());
         for (query, exact) in subject.queries.iter().zip(&exact) {
             let bound = theorem_2(query, sigma);
             // Beside a bound that may be tiny, the formula to the letter.
             let evaluation = if bound.is_some() { "recursion" } else { "auto" };
             let soft = query.surrogate(&spec.with("evaluation", evaluation))?;
-            total += soft;
+            softs.push(soft);
             found.add((soft - exact).abs(), bound);
         }
         of_sigma.push(found);
-        values.push(total / subject.queries.len() as f64);
+        values.push(mean_of(softs).unwrap_or(f64::NAN));
     }
     let mean: Vec<Option<f64>> = of_sigma.iter().map(Bounded::mean).collect();
-    let ndcg = exact.iter().sum::<f64>() / exact.len() as f64;
+    let ndcg = mean_of(exact).unwrap_or(f64::NAN);
     let rows = sigmas.iter().zip(&of_sigma).zip(&values).map(|((sigma, of), value)| {
         let bounded = Some(of.bounded() as f64);
         (sigma.to_string(), vec![Some(*value), Some(ndcg), of.mean(), of.largest(), bounded])

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::data::RankingDataset;
+use crate::data::{RankingDataset, label};
 use crate::loss::{LossSpec, explain};
 use crate::measure::{Convention, Measure, Ranking};
 use crate::seed::seed_for;
@@ -46,7 +46,7 @@ impl Subject {
         let query = |number: usize| {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "study", number as u64));
             let documents = random.random_range(5..=60);
-            let mut labels: Vec<f64> = (0..documents).map(|_| label(random.random())).collect();
+            let mut labels: Vec<f64> = (0..documents).map(|_| f64::from(label(random.random()))).collect();
             (labels[0], labels[1]) = (0.0, labels[1].max(1.0));
             // Scores of a ranker are float32.
             let noise = |random: &mut ChaCha8Rng| (0..12).map(|_| random.random::<f64>() - 0.5).sum::<f64>();
@@ -60,11 +60,6 @@ impl Subject {
     pub fn documents(&self) -> usize {
         self.queries.iter().map(|query| query.scores.len()).sum()
     }
-}
-
-/// A label with the shares .52 .23 .19 .04 .02.
-fn label(draw: f64) -> f64 {
-    [0.52, 0.75, 0.94, 0.98].iter().filter(|&&bound| draw >= bound).count() as f64
 }
 
 impl ScoredQuery {

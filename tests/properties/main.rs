@@ -7,4 +7,7 @@ mod loss_contract;
 mod measures;
 mod op_fused;
 mod op_shapes;
+#[cfg(feature = "learners")]
+mod own_loss;
+mod own_measure;
 mod process;

@@ -10,6 +10,7 @@
 //! that [`generate`](SynthConfig::generate) gives the same dataset as reading the text of
 //! [`write`](SynthConfig::write). Bytes may differ between platforms whose mathematical functions round differently.
 
+mod labels;
 mod text;
 mod traits;
 
@@ -20,6 +21,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+#[cfg(feature = "report")]
+pub(crate) use labels::label;
 
 use super::letor::from_millionths;
 use super::{DataError, RankingDataset};

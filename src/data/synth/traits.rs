@@ -7,6 +7,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::labels::SHARES_BELOW;
 use crate::seed::seed_for;
 
 /// Number of hidden traits.
@@ -17,8 +18,6 @@ const STREAMS: usize = 5;
 const SHARED: f64 = 0.2;
 /// Number of documents drawn to place the label thresholds.
 const CALIBRATION: usize = 20_000;
-/// Shares of the labels 0 to 4 in MSLR-WEB.
-const LABEL_SHARES: [f64; 5] = [0.52, 0.23, 0.19, 0.04, 0.02];
 
 /// Draws a bell-shaped variable of mean 0 and deviation 1, within +-3.47: the sum of four uniform ones (Irwin-Hall). It
 /// is cheap, and its bounded tails keep features printable.
@@ -104,11 +103,7 @@ impl World {
             })
             .collect();
         grades.sort_unstable_by(f64::total_cmp);
-        let mut below = 0.0;
-        for (threshold, share) in world.thresholds.iter_mut().zip(LABEL_SHARES) {
-            below += share;
-            *threshold = grades[(below * CALIBRATION as f64) as usize];
-        }
+        world.thresholds = SHARES_BELOW.map(|below| grades[(below * CALIBRATION as f64) as usize]);
         world
     }
 

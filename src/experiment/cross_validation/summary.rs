@@ -8,6 +8,7 @@ use super::jobs::{JobResult, Jobs};
 use super::{CrossValidation, FoldResult};
 use crate::experiment::report::{CrossValidationReport, FoldDetails, Measures, PerQuery, standard_error};
 use crate::experiment::{ExperimentConfig, ExperimentError, grid};
+use crate::measure::mean_of;
 use crate::ranker::Versions;
 
 /// The table and its details from the results of all jobs.
@@ -92,9 +93,9 @@ fn over_seeds(results: &[JobResult], m: usize) -> Vec<Option<f64>> {
     (0..queries).map(of_query).collect()
 }
 
+/// The mean; NaN, which JSON writes as `null`, of nothing.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
-    sum / count as f64
+    mean_of(values).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

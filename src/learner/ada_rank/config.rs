@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
 use crate::measure::{Convention, Measure};
 use crate::scorer::ScorerConfig;
 
@@ -36,12 +36,12 @@ pub enum Emphasis {
 }
 
 /// The scorers that are trained, and the loss that trains them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct WeakScorer {
     /// The scorer of a round.
     pub(super) scorer: ScorerConfig,
     /// The loss that trains it.
-    pub(super) loss: LossSpec,
+    pub(super) loss: TrainingLoss,
 }
 
 /// Configuration of [`AdaRank`].
@@ -98,7 +98,7 @@ impl LearnerConfig for AdaRankConfig {
         checks::positive("learning_rate", self.learning_rate)?;
         self.measure.map(|measure| checks::in_unit_interval(measure, &[])).transpose()?;
         self.convention.as_ref().map(Convention::check).transpose()?;
-        let scorer = match (parts.loss, parts.scorer) {
+        let scorer = match (&parts.loss, parts.scorer) {
             (None, None) => None,
             _ => Some(WeakScorer { scorer: parts.scorer_or_default(), loss: parts.required_loss()?.clone() }),
         };

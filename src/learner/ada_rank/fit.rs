@@ -14,8 +14,9 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{FitContext, Fitted, Round, Selection, StopReason};
-use crate::learner::shared::judge::{Judge, mean};
+use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::measure::mean_of;
 use crate::ranker::Model;
 
 /// Cap on the `phi` from which `alpha` is computed; it keeps `alpha` finite.
@@ -132,7 +133,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
 
 /// The mean, or NaN if there are no values.
 fn average(values: &[f64]) -> f64 {
-    mean(values).unwrap_or(f64::NAN)
+    mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
 impl AdaRank {

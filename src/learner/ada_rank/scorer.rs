@@ -4,6 +4,8 @@
 //! divided by the standard deviation of its scores on the training data. Linear scorers add up to one linear scorer;
 //! others are kept as an ensemble.
 
+use std::sync::Arc;
+
 use burn::module::Module;
 use burn::nn::loss::Reduction;
 use burn::optim::{AdamConfig, GradientsParams};
@@ -37,7 +39,7 @@ pub(super) struct ScorerRanker {
 pub(super) struct ScorerRankers<'a> {
     config: &'a AdaRankConfig,
     scorer: &'a ScorerConfig,
-    loss: Box<dyn RankingLoss>,
+    loss: Arc<dyn RankingLoss>,
     train: &'a RankingDataset,
     /// Queries that count, in the order of the distribution.
     queries: Vec<usize>,
@@ -55,7 +57,7 @@ impl<'a> ScorerRankers<'a> {
         context: &FitContext,
     ) -> Result<Self, LearnerError> {
         let loss = weak.loss.build()?;
-        checks::learnable(NAME, &weak.loss, &*loss, train, context)?;
+        checks::learnable(NAME, &*loss, train, context)?;
         let values = judge.values(train, &vec![0.0; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher =

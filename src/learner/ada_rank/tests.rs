@@ -131,7 +131,7 @@ fn parameters_out_of_range_and_unknown_keys_are_named() {
 fn with_scorers(emphasis: Emphasis, scorer: &str) -> AdaRank {
     let config = AdaRankConfig { rounds: 3, epochs: 3, emphasis, ..AdaRankConfig::default() };
     let scorer: ScorerConfig = serde_json::from_str(scorer).unwrap();
-    config.check(&Parts::default().with_scorer(&scorer).with_loss(&LossSpec::new("approx_ndcg"))).unwrap()
+    config.check(&Parts::default().with_scorer(&scorer).with_loss(LossSpec::new("approx_ndcg"))).unwrap()
 }
 
 #[test]

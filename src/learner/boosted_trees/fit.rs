@@ -20,6 +20,7 @@ use crate::learner::shared::gains::start_gains;
 use crate::learner::shared::rounds::{History, Iterative, Made, Rounds, Set, Step};
 use crate::learner::solver::bins::Bins;
 use crate::loss::RankingLoss;
+use crate::measure::mean_of;
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::seed::seed_for;
 
@@ -52,7 +53,7 @@ pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> R
     let mut gradient = Vec::with_capacity(gains.len());
     for query in 0..train.queries() {
         let own = &gains[train.range(query)];
-        let mean = own.iter().sum::<f64>() / own.len() as f64;
+        let mean = mean_of(own.iter().copied()).unwrap_or_default();
         gradient.extend(own.iter().map(|gain| mean - gain));
     }
     Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
@@ -221,10 +222,10 @@ impl RankingLearner for BoostedTrees {
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.loss.build()?;
-        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
+        checks::learnable(NAME, &*surrogate, train, context)?;
         let mut boosting = Boosting {
             config: &self.config,
-            loss_name: &self.loss.name,
+            loss_name: self.loss.name(),
             surrogate: &*surrogate,
             objective: Objective::new(&*surrogate, train, &context.device)?,
             train,

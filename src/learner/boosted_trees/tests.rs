@@ -51,7 +51,7 @@ fn a_loss_that_is_flat_at_equal_scores_is_learned() {
 #[test]
 fn data_that_no_tree_splits_are_refused() {
     let config = BoostedTreesConfig { min_documents: 1000, ..small() };
-    let learner = config.check(&Parts::default().with_loss(&LossSpec::new("rank_net"))).unwrap();
+    let learner = config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
     let error = learner.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
     assert!(error.contains("lower learner.min_documents"), "{error}");
 }
@@ -98,7 +98,7 @@ fn fits_are_reproducible() {
     let config = BoostedTreesConfig { rounds: 8, subsample: 0.5, colsample: 0.5, ..small() };
     for loss in ["lambda_ndcg", "approx_ndcg"] {
         testing::assert_reproducible(
-            &config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap(),
+            &config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap(),
             &data,
             &data,
             2,
@@ -119,7 +119,7 @@ fn a_mean_over_pairs_takes_newton_steps_too() {
 fn parameters_out_of_range_are_named() {
     let message = |text: &str, loss: &str| {
         let config: BoostedTreesConfig = serde_json::from_str(text).unwrap();
-        config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap_err().to_string()
+        config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap_err().to_string()
     };
     assert_eq!(
         message(r#"{"learning_rate": 0}"#, "rank_net"),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, parameter, positive};
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
 
 /// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`, `sigma`)
 /// unless named.
@@ -80,7 +80,7 @@ impl AnnealConfig {
     }
 
     /// The moving parameter of a loss.
-    pub(super) fn parameter(&self, loss: &LossSpec) -> Result<String, LearnerError> {
+    pub(super) fn parameter(&self, loss: &TrainingLoss) -> Result<String, LearnerError> {
         let (Self::Geometric { parameter: name, .. }
         | Self::Linear { parameter: name, .. }
         | Self::Plateau { parameter: name, .. }) = self;
@@ -92,7 +92,7 @@ impl AnnealConfig {
             None => Err(parameter(
                 "anneal.parameter",
                 "absent",
-                format!("a parameter of the loss `{}`, which has no temperature of its own", loss.name),
+                format!("a parameter of the loss `{}`, which has no temperature of its own", loss.name()),
             )),
         }
     }
@@ -144,6 +144,7 @@ impl AnnealState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::LossSpec;
 
     fn values(config: &AnnealConfig, rises: &[bool]) -> Vec<f64> {
         let mut state = AnnealState::default();
@@ -180,6 +181,6 @@ mod tests {
     #[test]
     fn the_parameter_is_the_temperature_of_the_loss() {
         let anneal = AnnealConfig::Linear { parameter: None, from: 1.0, to: 3.0, epochs: None };
-        assert_eq!(anneal.parameter(&LossSpec::new("approx_ndcg")).unwrap(), "alpha");
+        assert_eq!(anneal.parameter(&LossSpec::new("approx_ndcg").into()).unwrap(), "alpha");
     }
 }

@@ -21,7 +21,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::learnable;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::rounds::Set;
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
@@ -54,7 +54,7 @@ pub(super) struct Outcome {
 
 pub(super) struct Session<'a> {
     config: &'a GradientConfig,
-    loss: &'a LossSpec,
+    loss: &'a TrainingLoss,
     /// Name of the annealed parameter.
     annealed: Option<String>,
     anneal: AnnealState,
@@ -73,13 +73,13 @@ impl<'a> Session<'a> {
     pub(super) fn start(
         config: &'a GradientConfig,
         scorer: &ScorerConfig,
-        loss: &'a LossSpec,
+        loss: &'a TrainingLoss,
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
         let built = loss.build()?;
-        learnable(NAME, loss, &*built, train, context)?;
+        learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let batches = Batches::new(train, config, context.seed, &device)
@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
             validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
             optimizer: config.optimizer.build(config.clip.as_ref()),
             scheduler: config.schedule.build(config.epochs, batches.per_epoch())?,
-            model: RankingModel::new(scorer, built.into()),
+            model: RankingModel::new(scorer, built),
             config,
             loss,
             batches,
@@ -111,8 +111,8 @@ impl<'a> Session<'a> {
         let mut figures = Vec::new();
         if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
             let value = self.anneal.value(anneal, epoch, self.config.epochs);
-            let annealed = self.loss.with(parameter, value).build()?;
-            self.model = self.model.clone().with_loss(annealed.into());
+            let annealed = self.loss.build_with(parameter, value)?;
+            self.model = self.model.clone().with_loss(annealed);
             figures.push((parameter.clone(), value));
         }
         let steps = self.batches.epoch(epoch);
@@ -198,7 +198,8 @@ impl<'a> Session<'a> {
         let clip = if self.config.clip.is_some() { "lower learner.clip" } else { "set learner.clip = { norm = 1.0 }" };
         let reason = format!(
             "{what}; lower learner.learning_rate ({:?}), {clip}, normalise the features, or make the loss `{}` smoother",
-            self.config.learning_rate, self.loss.name
+            self.config.learning_rate,
+            self.loss.name()
         );
         LearnerError::Solver { learner: NAME, reason }
     }

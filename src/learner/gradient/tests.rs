@@ -18,10 +18,10 @@ use crate::data::{Normaliser, NormaliserKind, RankingDataset, SynthConfig};
 use crate::json::json;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
-use crate::learner::shared::judge::{Judge, counted, mean};
+use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, StopAfter};
 use crate::loss::LossSpec;
-use crate::measure::{Convention, Measure};
+use crate::measure::{Convention, Measure, mean};
 use crate::scorer::ScorerConfig;
 
 /// Training and validation data: lists of 2 to 40 documents, 6 features.
@@ -73,7 +73,7 @@ fn stateful() -> Gradient {
 
 /// The mean selection measure of the scores of a model.
 fn measure(context: &FitContext, data: &RankingDataset, scores: &[f32]) -> f64 {
-    mean(&counted(&Judge::of_selection(context).unwrap().values_of_model(data, scores).unwrap())).unwrap()
+    mean(&Judge::of_selection(context).unwrap().values_of_model(data, scores).unwrap()).unwrap()
 }
 
 #[test]

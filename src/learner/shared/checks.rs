@@ -6,7 +6,7 @@ use super::context::FitContext;
 use super::judge::Judge;
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
-use crate::loss::{LossError, LossSpec, RankingLoss};
+use crate::loss::{LossError, RankingLoss};
 use crate::measure::Measure;
 
 /// An error about `learner.<parameter>`.
@@ -103,7 +103,11 @@ pub(crate) fn trainable(
 
 /// Returns whether values of a measure may lie outside `[0, 1]`, whatever the convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
-    matches!(measure, Measure::Dcg(_) | Measure::KendallTau)
+    match measure {
+        Measure::Dcg(_) | Measure::KendallTau => true,
+        Measure::Own(own) => !own.get().in_unit_interval(),
+        _ => false,
+    }
 }
 
 /// Refuses a measure whose values leave `[0, 1]`: on any data, or on the data at hand.
@@ -146,7 +150,6 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
 /// A label outside the domain of its gain; no query to learn from.
 pub(crate) fn learnable(
     learner: &'static str,
-    spec: &LossSpec,
     loss: &dyn RankingLoss,
     train: &RankingDataset,
     context: &FitContext,
@@ -157,7 +160,7 @@ pub(crate) fn learnable(
                 "query {}, document {}: label {found}, expected {expected} for {}",
                 train.query_ids[query],
                 document + 1,
-                spec.name
+                loss.name()
             );
             return Err(LearnerError::Data { learner, reason });
         }
@@ -165,14 +168,14 @@ pub(crate) fn learnable(
     }
     let idle = loss.degenerate_queries(&train.labels, &train.offsets)?.len();
     if idle == train.queries() {
-        let reason = format!("no training query has anything to learn for {}: check the labels", spec.name);
+        let reason = format!("no training query has anything to learn for {}: check the labels", loss.name());
         return Err(LearnerError::Data { learner, reason });
     }
     if idle > 0 {
         context.progress.warn(&format!(
             "{learner}: {idle} of {} training queries have nothing to learn for {}",
             train.queries(),
-            spec.name
+            loss.name()
         ));
     }
     Ok(())
@@ -182,6 +185,7 @@ pub(crate) fn learnable(
 mod tests {
     use super::*;
     use crate::learner::testing::{self, Warnings};
+    use crate::loss::LossSpec;
 
     #[test]
     fn errors_name_the_parameter_the_value_and_the_range() {
@@ -248,9 +252,8 @@ mod tests {
     fn a_loss_without_a_query_to_learn_from_is_refused() {
         let mut data = testing::two_documents();
         data.labels = vec![1.0, 2.0];
-        let spec = LossSpec::new("approx_ap");
-        let loss = spec.build().unwrap();
-        let error = learnable("test", &spec, &*loss, &data, &testing::context(None)).unwrap_err().to_string();
+        let loss = LossSpec::new("approx_ap").build().unwrap();
+        let error = learnable("test", &*loss, &data, &testing::context(None)).unwrap_err().to_string();
         assert_eq!(error, "test: no training query has anything to learn for approx_ap: check the labels");
     }
 }

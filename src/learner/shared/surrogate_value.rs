@@ -1,9 +1,9 @@
 //! The value of a surrogate in the units of its measure, and the exact measure of the same queries: a learning curve
 //! shows one beside the other.
 
-use super::judge::mean;
 use crate::data::RankingDataset;
 use crate::loss::{LossError, Orientation, RankingLoss};
+use crate::measure::mean_of;
 
 /// Name of the surrogate's mean over the training queries with something to learn, among the figures of a round.
 pub const SURROGATE: &str = "surrogate";
@@ -43,7 +43,7 @@ impl SurrogateValue {
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
         let of_learnable = values.iter().zip(&self.learnable).filter(|(_, learnable)| **learnable);
         let values: Option<Vec<f64>> = of_learnable.map(|(value, _)| *value).collect();
-        Some((EXACT_LEARNABLE.to_string(), mean(&values?)?))
+        Some((EXACT_LEARNABLE.to_string(), mean_of(values?)?))
     }
 }
 

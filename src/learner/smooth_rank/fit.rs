@@ -146,7 +146,7 @@ impl RankingLearner for SmoothRank {
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.surrogate(self.config.first_sigma)?;
-        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
+        checks::learnable(NAME, &*surrogate, train, context)?;
         let anneal = |objective: &dyn Objective, centre: &[f64]| {
             let rounds = rounds.most(self.lambdas.len() * self.sigmas.len()).beside_measure(&*surrogate)?;
             let (weights, cut_short) = (Vec::new(), false);

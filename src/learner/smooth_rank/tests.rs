@@ -39,7 +39,7 @@ fn gradients_agree_with_finite_differences() {
     let objective = objective(&data);
     let weights = [0.3, -0.7, 0.2];
     for name in SURROGATES {
-        let learner = config().check(&Parts::default().with_loss(&LossSpec::new(name))).unwrap();
+        let learner = config().check(&Parts::default().with_loss(LossSpec::new(name))).unwrap();
         for sigma in [8.0, 0.5] {
             let loss = learner.surrogate(sigma).unwrap();
             let (_, gradient) = objective.value_and_gradient(&weights, &*loss);
@@ -261,7 +261,7 @@ fn fits_are_reproducible() {
 fn parameters_out_of_range_are_named() {
     let refused = |text: &str, loss: &str| {
         let config: SmoothRankConfig = serde_json::from_str(text).unwrap();
-        config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap_err().to_string()
+        config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap_err().to_string()
     };
     assert_eq!(
         refused(r#"{"lambda": [1.0, 0.0]}"#, "smooth_ndcg"),

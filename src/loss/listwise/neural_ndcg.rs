@@ -13,11 +13,12 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Int, Tensor, activation::softmax};
 
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{discount_table, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::{Discount, Gain};
 use crate::op::differences;
 
@@ -94,6 +95,19 @@ impl RankingLoss for NeuralNdcg {
 
     fn gain(&self) -> Option<&Gain> {
         Some(&self.gain)
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        ENTRY.smoothing
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        match parameter {
+            "temperature" => {
+                Ok(Box::new(Self { temperature: error::positive(NAME, parameter, value)?, ..self.clone() }))
+            }
+            _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
+        }
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -11,10 +11,11 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pair_sum::sum_over_pairs;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::PairLoss;
 
 const NAME: &str = "approx_kendall_tau";
@@ -63,6 +64,17 @@ impl RankingLoss for ApproxKendallTau {
 
     fn orientation(&self) -> Orientation {
         Orientation::Measure
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        ENTRY.smoothing
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        match parameter {
+            "alpha" => Ok(Box::new(ApproxKendallTauConfig { alpha: value }.init()?)),
+            _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
+        }
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -11,8 +11,9 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::Step;
 
 const NAME: &str = "approx_ap";

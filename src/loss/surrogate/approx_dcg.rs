@@ -10,8 +10,9 @@ use burn::config::Config;
 use super::measures::Dcg;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::Gain;
 use crate::op::Step;
 
@@ -50,7 +51,7 @@ impl ApproxDcgConfig {
     /// `alpha` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<ApproxDcg, LossError> {
         // Without a cut-off `beta` has no effect.
-        let positions = Approximate { alpha: self.alpha, beta: self.alpha, step: self.step };
+        let positions = Approximate { alpha: self.alpha, beta: 1.0, step: self.step };
         Surrogate::named(NAME, Dcg { gain: self.gain.clone(), ..Dcg::default() }, positions)
     }
 }

@@ -19,6 +19,7 @@ mod discount_shape;
 mod measures;
 mod position_function;
 mod position_measure;
+mod ranked_value;
 mod relaxation;
 pub(super) mod smooth_ap_indicator;
 pub(super) mod smooth_ap_rank;
@@ -41,6 +42,7 @@ pub use discount_shape::DiscountShape;
 pub use measures::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
 pub use position_function::PositionFunction;
 pub use position_measure::PositionMeasure;
+pub(crate) use ranked_value::RankedValue;
 pub use relaxation::expected::{
     ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
 };

@@ -12,8 +12,9 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 
 const NAME: &str = "smooth_ap_rank";
 

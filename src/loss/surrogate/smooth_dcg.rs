@@ -10,8 +10,9 @@ use burn::config::Config;
 use super::measures::Dcg;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::Gain;
 
 const NAME: &str = "smooth_dcg";

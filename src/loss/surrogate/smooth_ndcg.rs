@@ -14,8 +14,9 @@ use burn::config::Config;
 use super::measures::{Dcg, Ndcg};
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::{Discount, Gain};
 
 const NAME: &str = "smooth_ndcg";

@@ -11,8 +11,9 @@ use super::measures::PrecisionAt;
 use super::relaxation::Expected;
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 
 const NAME: &str = "soft_precision";
 

@@ -14,6 +14,7 @@ use crate::loss::approximation::Approximation;
 use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss, assert_per_query};
+use crate::loss::smoothing::Smoothing;
 use crate::measure::Gain;
 
 /// A measure seen through a relaxation, as a loss and a burn module.
@@ -139,6 +140,17 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
         let all = sums.map(|(f, k)| self.relaxation.approximation(self.name, f, *k, documents, scores));
         let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
         Ok(all.max_by(|a, b| a.error_f32.total_cmp(&b.error_f32)))
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        self.relaxation.smoothing()
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        let relaxation = self.relaxation.with_parameter(self.name, parameter, value)?;
+        relaxation.check(self.name)?;
+        self.expected.iter().try_for_each(|(f, k)| relaxation.check_sum(self.name, f, *k))?;
+        Ok(Box::new(Self { relaxation, ..self.clone() }))
     }
 
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {

@@ -21,6 +21,8 @@ pub use systems::{SystemPair, compare_all};
 pub use t_test::{TTest, t_test};
 pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
 
+use super::mean_of;
+
 /// Number of resamples that one task draws from its own generator; fixed, so that the number of threads changes
 /// nothing.
 const RESAMPLES_A_TASK: usize = 1000;
@@ -178,8 +180,9 @@ fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
     }
 }
 
+/// The mean; NaN of nothing.
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
 /// Computes the standard deviation with n - 1 degrees of freedom.

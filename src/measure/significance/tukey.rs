@@ -40,7 +40,7 @@ pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceErr
     let overall = mean(&means);
     let mut residual = 0.0;
     for query in 0..queries {
-        let of_query = systems.iter().map(|values| values[query]).sum::<f64>() / systems.len() as f64;
+        let of_query = mean(&systems.iter().map(|values| values[query]).collect::<Vec<_>>());
         for (values, mean) in systems.iter().zip(&means) {
             residual += (values[query] - mean - of_query + overall).powi(2);
         }

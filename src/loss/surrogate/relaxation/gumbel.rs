@@ -11,6 +11,7 @@ use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::error::LossError;
 use crate::loss::gumbel::{perturbed, perturbed_by_row};
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::Step;
 
 /// Approximate positions of scores with Gumbel noise, averaged over draws. The noise is a function of the seed, the
@@ -52,6 +53,23 @@ impl Relaxation for Gumbel {
             return Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more"));
         }
         self.approximate().check(loss)
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger })
+    }
+
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        match parameter {
+            "alpha" => Ok(Arc::new(Self { alpha: value, ..*self })),
+            "beta" => Ok(Arc::new(Self { beta: value, ..*self })),
+            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
+        }
     }
 
     fn samples(&self) -> usize {

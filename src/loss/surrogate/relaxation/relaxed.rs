@@ -8,6 +8,7 @@ use burn::tensor::{DType, Tensor};
 use crate::loss::approximation::Approximation;
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
 
 /// A substitute for the ranks of a list that can have a gradient.
@@ -59,6 +60,25 @@ pub trait Relaxation: Debug + Send + Sync {
     /// [`LossError::Parameter`]. By default every function is accepted.
     fn check_sum(&self, _loss: &'static str, _f: &PositionFunction, _k: Option<usize>) -> Result<(), LossError> {
         Ok(())
+    }
+
+    /// Its temperature, for annealing; `None`, the default, for a relaxation without one. A relaxation that has one also
+    /// overrides [`with_parameter`](Relaxation::with_parameter).
+    fn smoothing(&self) -> Option<Smoothing> {
+        None
+    }
+
+    /// The same relaxation with one parameter changed, unchecked; `loss` is the name that the message gives.
+    ///
+    /// # Errors
+    /// [`LossError::Fixed`], the default, for a parameter that does not move.
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        _value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        Err(LossError::Fixed { loss, parameter: parameter.into() })
     }
 
     /// Returns whether the relaxation passes a gradient to the scores.

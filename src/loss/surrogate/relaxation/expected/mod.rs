@@ -9,6 +9,8 @@ mod exponential_fit;
 pub use expected_discount::ExpectedDiscount;
 pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
 
+use std::sync::Arc;
+
 use burn::tensor::{DType, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,7 @@ use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::approximation::{Approximation, RankExpectationMethod};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::rank_recursion;
 
@@ -61,6 +64,22 @@ impl Relaxation for Expected {
                 Err(LossError::parameter(loss, "evaluation", "exponentials", expected))
             }
             None => Ok(()),
+        }
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        match parameter {
+            "sigma" => Ok(Arc::new(Self { sigma: value, ..*self })),
+            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
         }
     }
 
