@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 /// Why arrays do not make a kernel expansion.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KernelError {
     /// Landmarks that are no rows of features.
     #[error(

@@ -69,6 +69,7 @@ pub struct Parts {
 
 /// Why parts do not make a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartsError {
     /// A kind of a newer version, or none.
     #[error("model of kind `{0}`: expected `scorer`, `ensemble`, `kernel` or `trees`")]

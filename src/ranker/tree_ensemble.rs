@@ -49,6 +49,7 @@ pub struct TreeArrays {
 
 /// Why arrays are not those of a tree ensemble.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TreeError {
     /// Arrays that should have one entry a node and do not.
     #[error("tree ensemble: `{array}` has {found} entries, `feature` has {expected}")]

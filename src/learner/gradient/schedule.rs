@@ -6,47 +6,49 @@ use burn::lr_scheduler::linear::LinearLrSchedulerConfig;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
 use burn::lr_scheduler::noam::NoamLrSchedulerConfig;
 use burn::lr_scheduler::step::StepLrSchedulerConfig;
-use serde::{Deserialize, Serialize};
 
+use crate::json::tagged;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, parameter, share};
 
-/// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in epochs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum ScheduleConfig {
-    /// Stays.
-    // With braces, since serde lets any key pass beside a variant without.
-    Constant {},
-    /// Falls along a cosine to `floor` times the learning rate, which a step after the last would have.
-    Cosine {
-        /// Factor at the end.
-        #[serde(default)]
-        floor: f64,
-    },
-    /// Falls along a line to `floor` times the learning rate, which a step after the last would have.
-    Linear {
-        /// Factor at the end.
-        #[serde(default)]
-        floor: f64,
-    },
-    /// Multiplied by `factor` over each epoch.
-    Exponential {
-        /// Factor of one epoch.
-        factor: f64,
-    },
-    /// Multiplied by `factor` after every `epochs` epochs.
-    Step {
-        /// Epochs between two falls.
-        epochs: usize,
-        /// Factor of a fall.
-        factor: f64,
-    },
-    /// Rises along a line for `warmup` epochs, then falls as one over the square root of the step.
-    Noam {
-        /// Epochs of the rise.
-        warmup: usize,
-    },
+tagged! {
+    "ScheduleConfig"
+    /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in epochs.
+    #[serde(rename_all = "snake_case", deny_unknown_fields)]
+    pub enum ScheduleConfig {
+        /// Stays.
+        // With braces, since serde lets any key pass beside a variant without.
+        Constant {},
+        /// Falls along a cosine to `floor` times the learning rate, which a step after the last would have.
+        Cosine {
+            /// Factor at the end.
+            #[serde(default)]
+            floor: f64,
+        },
+        /// Falls along a line to `floor` times the learning rate, which a step after the last would have.
+        Linear {
+            /// Factor at the end.
+            #[serde(default)]
+            floor: f64,
+        },
+        /// Multiplied by `factor` over each epoch.
+        Exponential {
+            /// Factor of one epoch.
+            factor: f64,
+        },
+        /// Multiplied by `factor` after every `epochs` epochs.
+        Step {
+            /// Epochs between two falls.
+            epochs: usize,
+            /// Factor of a fall.
+            factor: f64,
+        },
+        /// Rises along a line for `warmup` epochs, then falls as one over the square root of the step.
+        Noam {
+            /// Epochs of the rise.
+            warmup: usize,
+        },
+    }
 }
 
 impl Default for ScheduleConfig {

@@ -4,12 +4,12 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::json::Value;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::grid::Point;
-use crate::text::{unknown_name, with_nearest};
+use crate::json::{Value, from_value};
+use crate::refusal::Refusal;
 
 /// The value of a `KEY=VALUE` of the command line: TOML or JSON where it is either, else text.
 ///
@@ -23,7 +23,7 @@ pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, String> {
     };
     match not_finite(&value, key) {
         Some((key, number)) => Err(format!("{key}: {}", finite_expected(number))),
-        None => Ok(json(value)),
+        None => Ok(from_toml(value)),
     }
 }
 
@@ -83,8 +83,13 @@ impl Document {
         })?;
         let table = toml::Value::Table(table);
         let endless = not_finite(&table, "");
-        let mut document =
-            Self { path: path.to_path_buf(), text, overrides: Vec::new(), assigned: Vec::new(), root: json(table) };
+        let mut document = Self {
+            path: path.to_path_buf(),
+            text,
+            overrides: Vec::new(),
+            assigned: Vec::new(),
+            root: from_toml(table),
+        };
         if let Some((key, number)) = endless {
             return Err(document.refuse(&key, &finite_expected(number)));
         }
@@ -152,7 +157,7 @@ impl Document {
     ///
     /// # Errors
     /// [`ConfigError`] for a key that leads through a value.
-    pub(super) fn at_point(&self, point: &Point) -> Result<Self, ConfigError> {
+    pub(in crate::experiment) fn at_point(&self, point: &Point) -> Result<Self, ConfigError> {
         let mut document = self.clone();
         for (key, value) in point {
             document
@@ -178,11 +183,6 @@ impl Document {
         })
     }
 
-    /// The value at a dotted key.
-    pub(super) fn value(&self, key: &str) -> Option<&Value> {
-        key.split('.').try_fold(&self.root, |value, part| value.get(part))
-    }
-
     fn remove(&mut self, key: &str) {
         let (above, last) = key.rsplit_once('.').unwrap_or(("", key));
         let mut parts = above.split('.').filter(|part| !part.is_empty());
@@ -197,56 +197,36 @@ impl Document {
     /// # Errors
     /// [`ConfigError`] naming the key: unknown (with the nearest known one), missing, or of another type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        self.try_decode().map_err(|(path, message)| {
-            let key = self.narrow(&path, &message, |without| Some(without.try_decode::<T>().err()?.1));
-            self.refuse(&key, &message)
-        })
+        self.value_as().map_err(|refusal| self.place(&refusal))
     }
 
-    /// The typed value, or the path of what cannot be read and why.
-    fn try_decode<T: DeserializeOwned>(&self) -> Result<T, (String, String)> {
-        serde_path_to_error::deserialize(self.root.clone())
-            .map_err(|error| (error.path().to_string(), with_nearest(&error.inner().to_string())))
-    }
-
-    /// The key that an error about `key` is about. Of a table with a `kind` serde says no more than where the table is:
-    /// the key at fault is the unknown one, or the one without which `message_without` is another.
-    pub(super) fn narrow(&self, key: &str, message: &str, message_without: impl Fn(&Self) -> Option<String>) -> String {
-        let Some(Value::Object(table)) = self.value(key) else { return key.to_string() };
-        let about_table = message.starts_with("found a table");
-        let at_fault = |name: &&str| {
-            if about_table && !table[*name].is_object() {
-                return false;
-            }
-            let mut without = self.clone();
-            without.remove(&format!("{key}.{name}"));
-            message_without(&without).as_deref() != Some(message)
-        };
-        let names = || table.keys().map(String::as_str);
-        let narrower = match unknown_name(message) {
-            Some(found) if table.get("kind").and_then(Value::as_str) == Some(found) => Some("kind"),
-            Some(found) if table.contains_key(found) => names().find(|name| *name == found),
-            _ if message.starts_with("missing field") => None,
-            _ => names().filter(|name| *name != "kind").find(at_fault),
-        };
-        narrower.map_or_else(|| key.to_string(), |name| format!("{key}.{name}"))
+    /// The whole configuration as a typed value; the error has no place yet.
+    pub(super) fn value_as<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        from_value(self.root.clone())
     }
 
     /// An error about the dotted `key`, placed where it was written.
     pub fn refuse(&self, key: &str, message: &str) -> ConfigError {
+        self.place(&Refusal::fault(key, message))
+    }
+
+    /// The error of a key that cannot be used, placed where it was written.
+    pub fn place(&self, refusal: &Refusal) -> ConfigError {
+        ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
+    }
+
+    fn place_of(&self, key: &str) -> String {
         let bare = without_indices(key);
         let of_grid = self.assigned.iter().rev().find(|set| is_within(&bare, set)).map(|set| format!("grid.{set}"));
         let bare = of_grid.unwrap_or(bare);
-        let place = match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
+        match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
             Some(by_hand) => by_hand.written.clone(),
             None => match (self.span(&bare), self.overrides.iter().rev().find(|set| is_within(&set.key, &bare))) {
                 // A table that an override made.
                 (None, Some(below)) => below.written.clone(),
                 (span, _) => at(&self.path, &self.text, span),
             },
-        };
-        let message = if key.is_empty() || key == "." { message.to_string() } else { format!("{key}: {message}") };
-        ConfigError { place, message }
+        }
     }
 
     /// Where the dotted `key`, or the nearest table around it, stands in the text.
@@ -316,15 +296,18 @@ fn finite_expected(number: f64) -> String {
     format!("found {}, expected a finite number", number.to_string().to_lowercase())
 }
 
-fn json(value: toml::Value) -> Value {
+/// A value of TOML as one of JSON; times are texts.
+pub(crate) fn from_toml(value: toml::Value) -> Value {
     match value {
         toml::Value::String(s) => Value::String(s),
         toml::Value::Integer(i) => Value::from(i),
         toml::Value::Float(f) => Value::from(f),
         toml::Value::Boolean(b) => Value::Bool(b),
         toml::Value::Datetime(d) => Value::String(d.to_string()),
-        toml::Value::Array(items) => Value::Array(items.into_iter().map(json).collect()),
-        toml::Value::Table(table) => Value::Object(table.into_iter().map(|(key, value)| (key, json(value))).collect()),
+        toml::Value::Array(items) => Value::Array(items.into_iter().map(from_toml).collect()),
+        toml::Value::Table(table) => {
+            Value::Object(table.into_iter().map(|(key, value)| (key, from_toml(value))).collect())
+        }
     }
 }
 
@@ -413,11 +396,19 @@ mod tests {
         );
     }
 
-    #[derive(Debug, serde::Deserialize)]
-    #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-    enum Tagged {
-        #[allow(dead_code)]
-        One { width: usize, names: Vec<String> },
+    crate::json::tagged! {
+        "Tagged"
+        /// Of one kind.
+        #[serde(rename_all = "lowercase", deny_unknown_fields)]
+        pub enum Tagged {
+            /// The only one.
+            One {
+                /// A number.
+                width: usize,
+                /// A list.
+                names: Vec<String>,
+            },
+        }
     }
 
     #[derive(Debug, serde::Deserialize)]
@@ -431,7 +422,7 @@ mod tests {
         for (text, expected) in [
             ("width = 1\nwith = 2", "a.toml:4:1: scorer.with: unknown field `with`"),
             ("names = []\nwidth = \"a\"", "a.toml:4:1: scorer.width: found \"a\", expected a whole number, 0 or above"),
-            ("width = 1\nnames = [\"a\", 2]", "a.toml:4:1: scorer.names: found 2, expected a string"),
+            ("width = 1\nnames = [\"a\", 2]", "a.toml:4:1: scorer.names[1]: found 2, expected a string"),
             ("width = 1", "a.toml:1:2: scorer: missing field `names`"),
         ] {
             let text = format!("[scorer]\nkind = \"one\"\n{text}\n");
