@@ -1,20 +1,14 @@
 //! Decoding of values by serde. The deserializer compares each value with what it is asked for and keeps the path, so
 //! that an error is a [`Refusal`] whose parts are data.
 
-use std::fmt::Display;
-use std::vec;
-
-use serde::de::value::StringDeserializer;
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IntoDeserializer, MapAccess,
-    SeqAccess, Unexpected, VariantAccess, Visitor,
-};
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Number;
 
+use super::access::{Entries, Items, Variant, list_of};
 use super::tagged::{KIND, TAGGED};
-use super::value::{Map, Value};
-use crate::refusal::{Found, Refusal};
+use super::value::Value;
+use crate::refusal::Refusal;
 
 /// A typed value of JSON.
 ///
@@ -24,72 +18,7 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
     T::deserialize(value)
 }
 
-/// What types say themselves while they are decoded.
-impl Error for Refusal {
-    fn custom<T: Display>(message: T) -> Self {
-        Self::fault("", message)
-    }
-
-    fn invalid_type(found: Unexpected, expected: &dyn Expected) -> Self {
-        Self { key: String::new(), found: found_by_serde(found), expected: expected.to_string() }
-    }
-
-    fn invalid_value(found: Unexpected, expected: &dyn Expected) -> Self {
-        Self::invalid_type(found, expected)
-    }
-
-    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
-        Self::unknown("", "field", name, known.iter().copied(), one_of(known))
-    }
-
-    fn unknown_variant(name: &str, known: &'static [&'static str]) -> Self {
-        Self::unknown("", "variant", name, known.iter().copied(), one_of(known))
-    }
-
-    fn missing_field(name: &'static str) -> Self {
-        Self { key: String::new(), found: Found::Missing(name.to_string()), expected: String::new() }
-    }
-}
-
-fn one_of(known: &[&str]) -> String {
-    let quoted: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-    match &quoted[..] {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, other] => format!("{one} or {other}"),
-        several => format!("one of {}", several.join(", ")),
-    }
-}
-
-fn found_by_serde(found: Unexpected) -> Found {
-    match found {
-        Unexpected::Bool(value) => Found::Value(value.to_string()),
-        Unexpected::Unsigned(value) => Found::Value(value.to_string()),
-        Unexpected::Signed(value) => Found::Value(value.to_string()),
-        Unexpected::Float(value) => Found::Value(value.to_string()),
-        Unexpected::Str(text) => Found::Value(format!("{text:?}")),
-        Unexpected::Unit | Unexpected::Option => Found::Sort("nothing"),
-        Unexpected::Seq => Found::Sort("a list"),
-        Unexpected::Map => Found::Sort("a table"),
-        other => Found::Value(other.to_string()),
-    }
-}
-
 impl Value {
-    fn found(&self) -> Found {
-        match self {
-            Value::Null => Found::Sort("nothing"),
-            Value::Bool(_) | Value::Number(_) => Found::Value(self.to_string()),
-            Value::String(text) => Found::Value(format!("{text:?}")),
-            Value::Array(_) => Found::Sort("a list"),
-            Value::Object(_) => Found::Sort("a table"),
-        }
-    }
-
-    fn refused(&self, expected: impl Into<String>) -> Refusal {
-        Refusal { key: String::new(), found: self.found(), expected: expected.into() }
-    }
-
     /// Decodes a whole number from `least` to `most`, the ends of a type.
     fn whole<'de, V: Visitor<'de>>(self, least: i128, most: i128, visitor: V) -> Result<V::Value, Refusal> {
         let Value::Number(number) = &self else { return Err(self.refused(whole_numbers(least))) };
@@ -133,12 +62,9 @@ impl<'de> Deserializer<'de> for Value {
             Value::Number(number) => visit_number(&number, visitor),
             Value::String(text) => visitor.visit_string(text),
             Value::Array(items) => {
-                let mut items = Items { rest: items.into_iter(), next: 0 };
+                let mut items = Items::of(items);
                 let value = visitor.visit_seq(&mut items)?;
-                match items.rest.len() {
-                    0 => Ok(value),
-                    more => Err(Refusal::new("", format!("a list of {}", items.next + more), list_of(items.next))),
-                }
+                items.end().map(|()| value)
             }
             Value::Object(fields) => visitor.visit_map(Entries::of(fields)),
         }
@@ -188,7 +114,7 @@ impl<'de> Deserializer<'de> for Value {
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Refusal> {
         match &self {
             Value::Array(items) if items.len() == length => self.deserialize_any(visitor),
-            Value::Array(items) => Err(Refusal::new("", format!("a list of {}", items.len()), list_of(length))),
+            Value::Array(items) => Err(Refusal::new("", list_of(items.len()), list_of(length))),
             other => Err(other.refused(list_of(length))),
         }
     }
@@ -265,170 +191,11 @@ impl<'de> Deserializer<'de> for Value {
     forward_to_deserialize_any! { i128 u128 char bytes byte_buf unit unit_struct identifier ignored_any }
 }
 
-fn list_of(length: usize) -> String {
-    format!("a list of {length}")
-}
-
 impl IntoDeserializer<'_, Refusal> for Value {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
         self
-    }
-}
-
-/// The items of a list; their errors have the position.
-struct Items {
-    rest: vec::IntoIter<Value>,
-    next: usize,
-}
-
-impl<'de> SeqAccess<'de> for Items {
-    type Error = Refusal;
-
-    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refusal> {
-        let Some(item) = self.rest.next() else { return Ok(None) };
-        let at = self.next;
-        self.next += 1;
-        seed.deserialize(item).map(Some).map_err(|refusal| refusal.under(&format!("[{at}]")))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
-    }
-}
-
-/// The fields of a table; their errors have the key.
-struct Entries {
-    rest: indexmap::map::IntoIter<String, Value>,
-    /// The field whose key was read last.
-    field: Option<(String, Value)>,
-}
-
-impl Entries {
-    fn of(fields: Map) -> Self {
-        Self { rest: fields.into_iter(), field: None }
-    }
-}
-
-impl<'de> MapAccess<'de> for Entries {
-    type Error = Refusal;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refusal> {
-        let Some((key, value)) = self.rest.next() else { return Ok(None) };
-        let decoded = seed.deserialize(Key(&key)).map(Some).map_err(|refusal| refusal.under(&key));
-        self.field = Some((key, value));
-        decoded
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Refusal> {
-        let (key, value) = self.field.take().expect("the key is read before its value");
-        seed.deserialize(value).map_err(|refusal| refusal.under(&key))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
-    }
-}
-
-/// The key of a field: a text, or a whole number in one.
-struct Key<'a>(&'a str);
-
-/// A method for each type of whole number.
-macro_rules! numbers_in_a_key {
-    ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-            match (self.0.parse(), self.0.parse()) {
-                (Ok(number), _) => visitor.visit_u64(number),
-                (_, Ok(number)) => visitor.visit_i64(number),
-                _ => Err(Refusal::new("", format!("{:?}", self.0), "a whole number")),
-            }
-        })*
-    };
-}
-
-impl<'de> Deserializer<'de> for Key<'_> {
-    type Error = Refusal;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_str(self.0)
-    }
-
-    numbers_in_a_key! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
-        deserialize_u64
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        visitor.visit_enum(Variant { name: self.0.to_string(), content: None })
-    }
-
-    forward_to_deserialize_any! {
-        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
-        identifier ignored_any
-    }
-}
-
-/// A variant of an enum: its name alone, or with its content.
-struct Variant {
-    name: String,
-    content: Option<Value>,
-}
-
-impl<'de> EnumAccess<'de> for Variant {
-    type Error = Refusal;
-    type Variant = Self;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Refusal> {
-        let name: StringDeserializer<Refusal> = self.name.clone().into_deserializer();
-        Ok((seed.deserialize(name)?, self))
-    }
-}
-
-impl Variant {
-    /// Decodes what there is beside the name.
-    fn content<T>(self, decode: impl FnOnce(Value) -> Result<T, Refusal>) -> Result<T, Refusal> {
-        let decoded = match self.content {
-            Some(content) => decode(content),
-            None => Err(Refusal::sort("", "a name alone", "a table with one key")),
-        };
-        decoded.map_err(|refusal| refusal.under(&self.name))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Variant {
-    type Error = Refusal;
-
-    fn unit_variant(self) -> Result<(), Refusal> {
-        match &self.content {
-            None | Some(Value::Null) => Ok(()),
-            Some(content) => Err(content.refused("the name alone").under(&self.name)),
-        }
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Refusal> {
-        self.content(|content| seed.deserialize(content))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Refusal> {
-        self.content(|content| content.deserialize_tuple(length, visitor))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Refusal> {
-        self.content(|content| content.deserialize_map(visitor))
     }
 }
 
@@ -443,7 +210,6 @@ mod tests {
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(deny_unknown_fields, default)]
-    #[expect(dead_code, reason = "only what cannot be decoded is looked at")]
     struct Everything {
         real: f64,
         count: Option<u64>,

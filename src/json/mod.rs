@@ -4,7 +4,9 @@
 //! feature `preserve_order` alone, which would change the maps of every crate in the build. Decoding tracks the key, and
 //! says as data what it found and what it expected ([`Refusal`](crate::refusal::Refusal)).
 
+mod access;
 mod decode;
+mod error;
 mod notation;
 mod tagged;
 mod value;
