@@ -33,7 +33,7 @@ pub enum Found {
     /// A value, as it was written.
     Value(String),
     /// Something without a short form: `a table`, `a list`, `nothing`.
-    Sort(&'static str),
+    Described(&'static str),
     /// A name that is not known.
     Unknown(Box<UnknownName>),
     /// Nothing, where this field has to be.
@@ -69,8 +69,8 @@ impl Refusal {
     }
 
     /// Something without a short form at `key`: `a table`, `a list`, `nothing`.
-    pub fn sort(key: impl Into<String>, found: &'static str, expected: impl Into<String>) -> Self {
-        Self { key: key.into(), found: Found::Sort(found), expected: expected.into() }
+    pub fn described(key: impl Into<String>, found: &'static str, expected: impl Into<String>) -> Self {
+        Self { key: key.into(), found: Found::Described(found), expected: expected.into() }
     }
 
     /// The name of no `what`. `expected` says which there are, if it is to be said.
@@ -127,7 +127,7 @@ impl Refusal {
         };
         match &self.found {
             Found::Value(value) => format!("found {value}{expected}"),
-            Found::Sort(sort) => format!("found {sort}{expected}"),
+            Found::Described(words) => format!("found {words}{expected}"),
             Found::Unknown(unknown) => {
                 let UnknownName { what, of, name, known } = &**unknown;
                 let of = of.map(|of| format!("{of}: ")).unwrap_or_default();
@@ -178,7 +178,7 @@ mod tests {
             (Refusal::new("a", -1, "0 or above"), "a = -1: expected 0 or above", "found -1, expected 0 or above"),
             (Refusal::new("", -1, "0 or above"), "found -1, expected 0 or above", "found -1, expected 0 or above"),
             (
-                Refusal::sort("a", "a table", "a number"),
+                Refusal::described("a", "a table", "a number"),
                 "a: found a table, expected a number",
                 "found a table, expected a number",
             ),

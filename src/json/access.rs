@@ -156,7 +156,7 @@ impl Variant {
     fn content<T>(self, decode: impl FnOnce(Value) -> Result<T, Refusal>) -> Result<T, Refusal> {
         let decoded = match self.content {
             Some(content) => decode(content),
-            None => Err(Refusal::sort("", "a name alone", "a table with one key")),
+            None => Err(Refusal::described("", "a name alone", "a table with one key")),
         };
         decoded.map_err(|refusal| refusal.under(&self.name))
     }

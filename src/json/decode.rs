@@ -183,7 +183,7 @@ impl<'de> Deserializer<'de> for Value {
                 let (name, content) = fields.into_iter().next().expect("there is one");
                 visitor.visit_enum(Variant { name, content: Some(content) })
             }
-            Value::Object(_) => Err(Refusal::sort("", "a table with no or several keys", "one key")),
+            Value::Object(_) => Err(Refusal::described("", "a table with no or several keys", "one key")),
             other => Err(other.refused("a name, or a table with one key")),
         }
     }

@@ -10,11 +10,11 @@ use crate::refusal::{Found, Refusal};
 impl Value {
     fn found(&self) -> Found {
         match self {
-            Value::Null => Found::Sort("nothing"),
+            Value::Null => Found::Described("nothing"),
             Value::Bool(_) | Value::Number(_) => Found::Value(self.to_string()),
             Value::String(text) => Found::Value(format!("{text:?}")),
-            Value::Array(_) => Found::Sort("a list"),
-            Value::Object(_) => Found::Sort("a table"),
+            Value::Array(_) => Found::Described("a list"),
+            Value::Object(_) => Found::Described("a table"),
         }
     }
 
@@ -68,9 +68,9 @@ fn found_by_serde(found: Unexpected) -> Found {
         Unexpected::Signed(value) => Found::Value(value.to_string()),
         Unexpected::Float(value) => Found::Value(value.to_string()),
         Unexpected::Str(text) => Found::Value(format!("{text:?}")),
-        Unexpected::Unit | Unexpected::Option => Found::Sort("nothing"),
-        Unexpected::Seq => Found::Sort("a list"),
-        Unexpected::Map => Found::Sort("a table"),
+        Unexpected::Unit | Unexpected::Option => Found::Described("nothing"),
+        Unexpected::Seq => Found::Described("a list"),
+        Unexpected::Map => Found::Described("a table"),
         other => Found::Value(other.to_string()),
     }
 }
