@@ -91,7 +91,7 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     for assignment in assignments {
         let refuse = |message: String| Failure::input(format!("{flag} {assignment}: {message}"));
         let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value".to_string()))?;
-        let value = written_value(key, value).map_err(refuse)?;
+        let value = written_value(key, value).map_err(|refusal| refuse(refusal.with_key()))?;
         if values.insert(key.to_string(), value).is_some() {
             return Err(refuse(format!("found `{key}` again, expected each key once")));
         }
@@ -106,14 +106,14 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     }
     let refuse = |message: &str| Failure::input(format!("--convention {text}: {message}"));
     let given = match serde_json::from_str(text) {
-        Ok(given) => given,
+        Ok(given) => Ok(given),
         Err(_) => {
             let mut table: toml::Table =
                 toml::from_str(&format!("convention = {text}")).map_err(|error| refuse(error.message()))?;
-            table.remove("convention").map_or(Value::Null, from_toml)
+            table.remove("convention").map_or(Ok(Value::Null), |given| from_toml(given, ""))
         }
     };
-    from_value(given).map_err(|refusal| refuse(&refusal.with_key()))
+    given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
 /// Refuses to write a file over one that the command reads, or that would be missed: `what` says which.

@@ -166,7 +166,7 @@ mod tests {
         #[serde(rename_all = "snake_case", deny_unknown_fields)]
         pub enum Figure {
             /// Of nothing.
-            Point {},
+            Point,
             /// Of fields.
             Circle {
                 /// Half of its width.
@@ -198,11 +198,8 @@ mod tests {
 
     #[test]
     fn tables_come_back_wherever_the_kind_stands() {
-        let figures = [
-            Figure::Point {},
-            Figure::Circle { radius: 0.5, colors: vec!["red".into()] },
-            Figure::Line(Line { to: 3 }),
-        ];
+        let figures =
+            [Figure::Point, Figure::Circle { radius: 0.5, colors: vec!["red".into()] }, Figure::Line(Line { to: 3 })];
         for figure in figures {
             let value = to_value(&figure).unwrap();
             assert_eq!(value.as_object().unwrap().get_index(0).unwrap().0, "kind");

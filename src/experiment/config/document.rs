@@ -15,15 +15,23 @@ use crate::refusal::Refusal;
 ///
 /// # Errors
 /// A number that is not finite, with its key.
-pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, String> {
+pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     let table = toml::from_str::<toml::Table>(&format!("value = {text}"));
     let alone = table.ok().filter(|table| table.len() == 1);
-    let Some(value) = alone.and_then(|mut table| table.remove("value")) else {
-        return Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)));
-    };
+    match alone.and_then(|mut table| table.remove("value")) {
+        Some(value) => from_toml(value, key),
+        None => Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))),
+    }
+}
+
+/// A value of TOML, which stands at `key`, as one of JSON; times are texts.
+///
+/// # Errors
+/// A number that is not finite, which no key takes.
+pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal> {
     match not_finite(&value, key) {
-        Some((key, number)) => Err(format!("{key}: {}", finite_expected(number))),
-        None => Ok(from_toml(value)),
+        Some(refusal) => Err(refusal),
+        None => Ok(json(value)),
     }
 }
 
@@ -81,18 +89,10 @@ impl Document {
             place: at(path, &text, error.span()),
             message: error.message().to_string(),
         })?;
-        let table = toml::Value::Table(table);
-        let endless = not_finite(&table, "");
-        let mut document = Self {
-            path: path.to_path_buf(),
-            text,
-            overrides: Vec::new(),
-            assigned: Vec::new(),
-            root: from_toml(table),
-        };
-        if let Some((key, number)) = endless {
-            return Err(document.refuse(&key, &finite_expected(number)));
-        }
+        let root = from_toml(toml::Value::Table(table), "");
+        let path = path.to_path_buf();
+        let mut document = Self { path, text, overrides: Vec::new(), assigned: Vec::new(), root: Value::Null };
+        document.root = root.map_err(|refusal| document.place(&refusal))?;
         for assignment in overrides {
             document.set(assignment)?;
         }
@@ -121,7 +121,7 @@ impl Document {
         if removes {
             self.remove(key);
         } else {
-            let value = written_value(key, value).map_err(|message| refuse(&message))?;
+            let value = written_value(key, value).map_err(|refusal| refuse(&refusal.with_key()))?;
             put(&mut self.root, key, value).map_err(|part| refuse(&format!("`{part}` is not a table")))?;
         }
         let written = format!("--set {assignment}");
@@ -277,10 +277,12 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The first number that is not finite, which no key takes, below `key`.
-fn not_finite(value: &toml::Value, key: &str) -> Option<(String, f64)> {
+/// The first number that is not finite, at `key` or below it.
+fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     match value {
-        toml::Value::Float(number) if !number.is_finite() => Some((key.to_string(), *number)),
+        toml::Value::Float(number) if !number.is_finite() => {
+            Some(Refusal::new(key, number.to_string().to_lowercase(), "a finite number"))
+        }
         toml::Value::Array(items) => {
             items.iter().enumerate().find_map(|(index, item)| not_finite(item, &format!("{key}[{index}]")))
         }
@@ -292,22 +294,15 @@ fn not_finite(value: &toml::Value, key: &str) -> Option<(String, f64)> {
     }
 }
 
-fn finite_expected(number: f64) -> String {
-    format!("found {}, expected a finite number", number.to_string().to_lowercase())
-}
-
-/// A value of TOML as one of JSON; times are texts.
-pub(crate) fn from_toml(value: toml::Value) -> Value {
+fn json(value: toml::Value) -> Value {
     match value {
         toml::Value::String(s) => Value::String(s),
         toml::Value::Integer(i) => Value::from(i),
         toml::Value::Float(f) => Value::from(f),
         toml::Value::Boolean(b) => Value::Bool(b),
         toml::Value::Datetime(d) => Value::String(d.to_string()),
-        toml::Value::Array(items) => Value::Array(items.into_iter().map(from_toml).collect()),
-        toml::Value::Table(table) => {
-            Value::Object(table.into_iter().map(|(key, value)| (key, from_toml(value))).collect())
-        }
+        toml::Value::Array(items) => Value::Array(items.into_iter().map(json).collect()),
+        toml::Value::Table(table) => Value::Object(table.into_iter().map(|(key, value)| (key, json(value))).collect()),
     }
 }
 
