@@ -6,8 +6,8 @@ use crate::text::{did_you_mean, nearest};
 
 /// A key whose value cannot be used.
 ///
-/// As text it is `key = found: expected ...`; [`message`](Self::message) is the part without the key, for who has
-/// already said where the key is.
+/// As text it is `key = found: expected ...`; [`message`](Self::message) leaves the key out, for a caller that has
+/// already named it.
 ///
 /// ```
 /// use burn_rank::refusal::Refusal;
