@@ -39,6 +39,7 @@ pub const BACKENDS: &[Backend] = &[
 
 /// Reason that a device cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeviceError {
     /// No such backend.
     #[error("device `{found}`: expected one of {}{}", names(), crate::text::did_you_mean(.nearest))]

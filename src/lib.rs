@@ -65,6 +65,7 @@ pub mod metric;
 #[allow(unsafe_code)]
 pub mod op;
 pub mod prelude;
+pub mod refusal;
 pub mod scorer;
 pub mod seed;
 pub mod text;

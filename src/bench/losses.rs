@@ -15,6 +15,7 @@ use crate::device::root_cause;
 use crate::loss::{LossSpec, RankingLoss, Reduction};
 use crate::memory::{available, peak_during};
 use crate::op::with_tensor_path;
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
 /// Lists of a benchmark: `BATCHxDOCUMENTS`.
@@ -125,7 +126,7 @@ impl LossBench {
     /// A loss that cannot be built, no repeats, a device that fails.
     pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
         if self.repeats == 0 {
-            return Err(BenchError::Repeats);
+            return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
         let losses = self.losses.iter().map(LossSpec::build).collect::<Result<Vec<_>, _>>()?;
         for loss in &losses {
@@ -276,6 +277,6 @@ mod tests {
         assert_eq!(peers, ["burn-rank/flex/fused", "burn-rank/flex/tensor"]);
         assert!(rows.iter().all(|row| row.loss == "approx_ndcg" && row.batch == 2 && row.n == 5 && row.ms > 0.0));
         let none = LossBench { repeats: 0, ..bench };
-        assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Repeats)));
+        assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Refused(_))));
     }
 }

@@ -10,8 +10,11 @@ pub use crate::memory::peak_during;
 pub use losses::{LossBench, LossRow, OpPath, Shape};
 pub use train::{TrainBench, TrainRow};
 
+use crate::refusal::Refusal;
+
 /// Why a benchmark cannot run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BenchError {
     /// Not `BATCHxDOCUMENTS`.
     #[error("shape `{found}`: expected BATCHxDOCUMENTS, both at least 1, such as 64x128")]
@@ -19,18 +22,15 @@ pub enum BenchError {
         /// What was given.
         found: String,
     },
-    /// No repeats.
-    #[error("repeats = 0: expected at least 1")]
-    Repeats,
+    /// A parameter of the benchmark, or of the scorer, out of its range.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// A loss that does not exist.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
     /// Data that cannot be generated.
     #[error(transparent)]
     Data(#[from] crate::data::DataError),
-    /// A scorer that cannot be built.
-    #[error(transparent)]
-    Scorer(#[from] crate::scorer::ScorerError),
     /// The device failed.
     #[error("device {device}: {reason}")]
     Device {

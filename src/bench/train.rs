@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{BenchError, median, sync};
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
 use crate::loss::{LossSpec, Reduction};
+use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
 /// Times epochs of one scorer and loss on generated data in the shape of MSLR-WEB.
@@ -52,7 +53,7 @@ impl TrainBench {
     /// Parameters out of their ranges, a device that fails.
     pub fn run(&self, device: &Device, name: &str) -> Result<TrainRow, BenchError> {
         if self.epochs == 0 {
-            return Err(BenchError::Repeats);
+            return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
         let loss = self.loss.build()?;
         let dataset = self.data.generate()?;

@@ -14,6 +14,7 @@ use crate::measure::MeasureError;
 use crate::measure::significance::SignificanceError;
 use crate::op::InstructionsError;
 use crate::ranker::{ExportError, RankerError};
+use crate::refusal::Refusal;
 
 /// The end of a command that did not succeed, with the error behind it and that error's causes.
 #[derive(Debug)]
@@ -126,7 +127,16 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, DeviceError, InstructionsError, LossError, MeasureError, ExportError, SignificanceError);
+input_errors!(
+    ConfigError,
+    DeviceError,
+    InstructionsError,
+    LossError,
+    MeasureError,
+    ExportError,
+    Refusal,
+    SignificanceError
+);
 
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {

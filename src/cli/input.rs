@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::json::{Map, Value};
+use crate::json::{Map, Value, from_value};
 use burn::tensor::Device;
 use clap::{Args, ValueEnum};
 
@@ -13,11 +13,11 @@ use crate::data::error::quoted;
 use crate::data::letor::{self, Missing, ReadOptions, Source};
 use crate::data::{DataError, Input, RankingDataset};
 use crate::device::{self, DeviceError};
-use crate::experiment::{RANKER, written_value};
+use crate::experiment::{RANKER, from_toml, written_value};
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Convention, Measure, MeasureError};
 use crate::ranker::Ranker;
-use crate::text::{is_standard_stream, with_nearest};
+use crate::text::is_standard_stream;
 
 /// A file, or for `-` standard input, which holds its text once.
 pub fn text(path: &Path) -> Result<Input, Failure> {
@@ -59,9 +59,8 @@ impl ReadArgs {
     /// Reads files as one set of `features` features (as many as the largest index when `None`).
     pub fn read(&self, files: &[PathBuf], features: Option<usize>) -> Result<RankingDataset, Failure> {
         let asked = Value::from(assignments("--read", &self.options)?);
-        let mut options: ReadOptions = serde_path_to_error::deserialize(asked).map_err(|error| {
-            Failure::input(format!("--read {}: {}", error.path(), with_nearest(&error.inner().to_string())))
-        })?;
+        let mut options: ReadOptions =
+            from_value(asked).map_err(|refusal| Failure::input(format!("--read {}", refusal.with_key())))?;
         match self.missing {
             Some(MissingArg::Error) => options.missing = Missing::Error,
             Some(MissingArg::Zero) => options.missing = Missing::Zero,
@@ -92,7 +91,7 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     for assignment in assignments {
         let refuse = |message: String| Failure::input(format!("{flag} {assignment}: {message}"));
         let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value".to_string()))?;
-        let value = written_value(key, value).map_err(refuse)?;
+        let value = written_value(key, value).map_err(|refusal| refuse(refusal.with_key()))?;
         if values.insert(key.to_string(), value).is_some() {
             return Err(refuse(format!("found `{key}` again, expected each key once")));
         }
@@ -102,20 +101,19 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
 
 /// A convention: the name of a preset, or a table of what differs from one, as in `measure.convention`.
 pub fn convention(text: &str) -> Result<Convention, Failure> {
-    #[derive(serde::Deserialize)]
-    struct Given {
-        convention: Convention,
-    }
     if !text.trim_start().starts_with('{') {
         return Ok(Convention::preset(text)?);
     }
-    if let Ok(convention) = serde_json::from_str(text) {
-        return Ok(convention);
-    }
-    let given: Result<Given, _> = toml::from_str(&format!("convention = {text}"));
-    given
-        .map(|given| given.convention)
-        .map_err(|error| Failure::input(format!("--convention {text}: {}", with_nearest(error.message()))))
+    let refuse = |message: &str| Failure::input(format!("--convention {text}: {message}"));
+    let given = match serde_json::from_str(text) {
+        Ok(given) => Ok(given),
+        Err(_) => {
+            let mut table: toml::Table =
+                toml::from_str(&format!("convention = {text}")).map_err(|error| refuse(error.message()))?;
+            table.remove("convention").map_or(Ok(Value::Null), |given| from_toml(given, ""))
+        }
+    };
+    given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
 /// Refuses to write a file over one that the command reads, or that would be missed: `what` says which.

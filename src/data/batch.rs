@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::padding::{Padding, groups};
 use super::{DataError, RankingDataset};
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
 /// Queries padded to one length.
@@ -101,14 +102,13 @@ impl BatchPlanner {
     /// Creates a planner of the batches of a dataset.
     ///
     /// # Errors
-    /// [`DataError::Option`] for a size of 0.
+    /// [`DataError::Refused`] for a size of 0.
     pub fn new(dataset: &RankingDataset, config: &BatchPlannerConfig, seed: u64) -> Result<Self, DataError> {
-        let refused = |option| DataError::Option { option, found: "0".to_owned(), expected: "at least 1".to_owned() };
         if config.max_cells == 0 {
-            return Err(refused("max_cells"));
+            return Err(Refusal::new("max_cells", 0, "at least 1").into());
         }
         if config.queries == Some(0) {
-            return Err(refused("queries"));
+            return Err(Refusal::new("queries", 0, "at least 1").into());
         }
         let keep = |q: &usize| match config.keep {
             Keep::All => true,

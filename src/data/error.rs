@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::refusal::Refusal;
+
 /// Reason that data cannot be read or used. Lines and columns count from 1; columns count bytes.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DataError {
     /// A file or folder that cannot be opened, read or written.
     #[error("{}: {source}", path.display())]
@@ -110,15 +113,8 @@ pub enum DataError {
         expected: usize,
     },
     /// An option out of its range.
-    #[error("{option} = {found}: expected {expected}")]
-    Option {
-        /// The option.
-        option: &'static str,
-        /// Its value.
-        found: String,
-        /// The values that are allowed.
-        expected: String,
-    },
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// An error in the data that a key of a configuration names.
     #[error("{key}: {source}")]
     Key {

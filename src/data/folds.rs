@@ -11,6 +11,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::{DataError, RankingDataset};
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
 /// The files of one fold.
@@ -77,11 +78,11 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
 /// rotates the parts.
 ///
 /// # Errors
-/// [`DataError::Option`] for fewer than three parts or more parts than queries.
-pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, DataError> {
+/// [`Refusal`] for fewer than three parts or more parts than queries.
+pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, Refusal> {
     if parts < 3 || parts > dataset.queries() {
         let expected = format!("from 3 to {}, the number of queries", dataset.queries());
-        return Err(DataError::Option { option: "folds", found: parts.to_string(), expected });
+        return Err(Refusal::new("folds", parts, expected));
     }
     let mut queries: Vec<usize> = (0..dataset.queries()).collect();
     queries.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(seed, "folds", 0)));

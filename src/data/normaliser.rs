@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{DataError, RankingDataset};
+use crate::refusal::Refusal;
 
 /// Kind of a normaliser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -123,8 +124,8 @@ impl Normaliser {
     /// numbers that are not finite, negative scales, quantiles that are not a range.
     ///
     /// # Errors
-    /// [`DataError::Option`] with the first of them.
-    pub fn check(&self) -> Result<(), DataError> {
+    /// [`Refusal`] of the first of them.
+    pub fn check(&self) -> Result<(), Refusal> {
         let scales = |scales: &[f64]| {
             let expected = "a finite number, at least 0";
             self.check_each("normaliser.scale", scales, |scale| (0.0..=f64::MAX).contains(scale), expected)
@@ -149,19 +150,19 @@ impl Normaliser {
 
     fn check_each<T: std::fmt::Debug>(
         &self,
-        option: &'static str,
+        key: &str,
         values: &[T],
         is_valid: impl Fn(&T) -> bool,
         expected: &str,
-    ) -> Result<(), DataError> {
+    ) -> Result<(), Refusal> {
         if values.len() != self.features {
             let expected = format!("one for each of {} features", self.features);
-            return Err(DataError::Option { option, found: format!("{} values", values.len()), expected });
+            return Err(Refusal::new(key, format!("{} values", values.len()), expected));
         }
         match values.iter().position(|value| !is_valid(value)) {
             Some(feature) => {
                 let found = format!("{:?} for feature {}", values[feature], feature + 1);
-                Err(DataError::Option { option, found, expected: expected.to_owned() })
+                Err(Refusal::new(key, found, expected))
             }
             None => Ok(()),
         }

@@ -8,8 +8,8 @@ use super::error::LearnerError;
 use super::shared::context::{FitContext, Fitted};
 use crate::data::RankingDataset;
 use crate::loss::TrainingLoss;
+use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
-use crate::text::with_nearest;
 
 /// Fits a model to queries.
 ///
@@ -63,10 +63,8 @@ impl<'a> Parts<'a> {
 
     /// The loss, where the learner cannot do without.
     pub(crate) fn required_loss(&self) -> Result<&TrainingLoss, LearnerError> {
-        self.loss.as_ref().ok_or_else(|| LearnerError::Config {
-            key: "kind".to_string(),
-            message: "needs a section [loss] with a name".to_string(),
-        })
+        let missing = || Refusal::fault("learner.kind", "needs a section [loss] with a name");
+        Ok(self.loss.as_ref().ok_or_else(missing)?)
     }
 
     /// The scorer, or the default one.
@@ -122,10 +120,7 @@ pub(super) fn defaults<C: LearnerConfig>() -> Map {
 
 /// The learner of a configuration's parameters.
 pub(super) fn build<C: LearnerConfig>(params: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
-    let decoded: Result<C, _> = serde_path_to_error::deserialize(Value::Object(params.clone()));
-    let config = decoded.map_err(|error| LearnerError::Config {
-        key: error.path().to_string(),
-        message: with_nearest(&error.inner().to_string()),
-    })?;
+    let decoded: Result<C, _> = crate::json::from_value(Value::Object(params.clone()));
+    let config = decoded.map_err(|refusal| refusal.under("learner"))?;
     Ok(Box::new(config.check(parts)?))
 }

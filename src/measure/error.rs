@@ -2,10 +2,12 @@
 
 use std::fmt::Display;
 
+use crate::refusal::Refusal;
 use crate::text::did_you_mean;
 
 /// Reason that a measure could not be named or computed. Queries and documents are counted from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MeasureError {
     /// A name that no measure has.
     #[error("unknown measure `{found}`: expected one of {known}{}", did_you_mean(nearest))]
@@ -36,15 +38,8 @@ pub enum MeasureError {
         nearest: Option<String>,
     },
     /// A field of a convention that is out of range.
-    #[error("convention.{field} = {found}: expected {expected}")]
-    Convention {
-        /// The field.
-        field: &'static str,
-        /// Its value as found.
-        found: String,
-        /// The valid values.
-        expected: &'static str,
-    },
+    #[error(transparent)]
+    Convention(Refusal),
     /// A score that cannot be ranked.
     #[error(
         "document {document} of query {query} has the score {found}: expected a number, or -inf for a document that was not retrieved"
@@ -121,6 +116,6 @@ pub enum MeasureError {
 
 impl MeasureError {
     pub(super) fn convention(field: &'static str, found: impl Display, expected: &'static str) -> Self {
-        MeasureError::Convention { field, found: found.to_string(), expected }
+        MeasureError::Convention(Refusal::new(field, found, expected).under("convention"))
     }
 }

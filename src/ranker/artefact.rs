@@ -18,6 +18,7 @@ const BURN: &str = "0.22.1";
 
 /// Reason that a ranker cannot be read, written or used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RankerError {
     /// A file that cannot be read or written.
     #[error("{path}: {source}")]

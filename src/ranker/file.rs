@@ -22,6 +22,7 @@ const KEY: &str = "burn_rank";
 
 /// Reason that bytes are not those of a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// Not a safetensors file, or a safetensors file of something else.
     #[error("not a ranker of burn-rank: {0}")]

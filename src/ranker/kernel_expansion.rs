@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 /// Reason that arrays do not make a kernel expansion.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KernelError {
     /// Landmarks whose values do not make rows of features.
     #[error(

@@ -69,6 +69,7 @@ pub struct Parts {
 
 /// Reason that parts do not make a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartsError {
     /// A kind that is not known here; it may be one of a newer version.
     #[error("model of kind `{0}`: expected `scorer`, `ensemble`, `kernel` or `trees`")]

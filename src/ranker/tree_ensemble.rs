@@ -49,6 +49,7 @@ pub struct TreeArrays {
 
 /// Reason that arrays are not those of a tree ensemble.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TreeError {
     /// An array that does not have one entry per node.
     #[error("tree ensemble: `{array}` has {found} entries, `feature` has {expected}")]

@@ -12,8 +12,8 @@ use burn::tensor::{Bool, Device, Tensor, activation};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::ScorerError;
-use super::init::{self, Dropout};
+use super::init::{self, Dropout, refusal};
+use crate::refusal::Refusal;
 
 /// Configuration of an [`AttentionScorer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,16 +62,16 @@ struct Block {
 }
 
 impl AttentionScorerConfig {
-    pub(super) fn check(&self) -> Result<(), ScorerError> {
+    pub(super) fn check(&self) -> Result<(), Refusal> {
         for (name, value) in
             [("width", self.width), ("heads", self.heads), ("blocks", self.blocks), ("feed_forward", self.feed_forward)]
         {
             if value == 0 {
-                return Err(ScorerError::new(name, value, "at least 1"));
+                return Err(refusal(name, value, "at least 1"));
             }
         }
         if !self.width.is_multiple_of(self.heads) {
-            return Err(ScorerError::new("heads", self.heads, format!("a divisor of the width {}", self.width)));
+            return Err(refusal("heads", self.heads, format!("a divisor of the width {}", self.width)));
         }
         init::check_dropout(self.dropout)
     }

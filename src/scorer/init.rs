@@ -6,6 +6,8 @@ use burn::tensor::{Bool, Device, Tensor, TensorData};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::refusal::Refusal;
+
 /// Creates a linear layer with weights and bias uniform in `+-1/sqrt(inputs)`.
 pub(super) fn linear(inputs: usize, outputs: usize, bias: bool, rng: &mut ChaCha8Rng, device: &Device) -> Linear {
     let bound = (inputs as f32).sqrt().recip();
@@ -55,12 +57,17 @@ impl Dropout {
     }
 }
 
+/// A parameter of a scorer out of its range, by its key in a configuration.
+pub(super) fn refusal(parameter: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Refusal {
+    Refusal::new(parameter, found.to_string(), expected).under("scorer")
+}
+
 /// Checks that a dropout probability is in `[0, 1)`.
-pub(super) fn check_dropout(value: f64) -> Result<(), super::ScorerError> {
+pub(super) fn check_dropout(value: f64) -> Result<(), Refusal> {
     if (0.0..1.0).contains(&value) {
         Ok(())
     } else {
-        Err(super::ScorerError::new("dropout", value, "a probability, at least 0 and below 1"))
+        Err(refusal("dropout", value, "a probability, at least 0 and below 1"))
     }
 }
 

@@ -9,9 +9,10 @@ use burn::tensor::{Bool, Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::init::{self, Dropout};
+use super::Activation;
+use super::init::{self, Dropout, refusal};
 use super::norm::{Norm, NormKind};
-use super::{Activation, ScorerError};
+use crate::refusal::Refusal;
 
 /// Configuration of an [`MlpScorer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,9 +45,9 @@ pub struct MlpScorer {
 }
 
 impl MlpScorerConfig {
-    pub(super) fn check(&self) -> Result<(), ScorerError> {
+    pub(super) fn check(&self) -> Result<(), Refusal> {
         if let Some(layer) = self.hidden.iter().position(|&neurons| neurons == 0) {
-            return Err(ScorerError::new(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
+            return Err(refusal(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
         }
         init::check_dropout(self.dropout)
     }

@@ -30,42 +30,27 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use serde::{Deserialize, Serialize};
 
+use crate::json::tagged;
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
-use init::Dropout;
+use init::{Dropout, refusal};
 
 /// Largest number of weights of a scorer: 1 GiB, of which training holds several copies.
 const MOST_PARAMETERS: usize = 1 << 28;
 
-/// A parameter of a scorer out of its range.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("scorer.{parameter} = {found}: expected {expected}")]
-pub struct ScorerError {
-    /// Configuration key, below `scorer`.
-    pub parameter: String,
-    /// The value given.
-    pub found: String,
-    /// The valid values.
-    pub expected: String,
-}
-
-impl ScorerError {
-    fn new(parameter: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Self {
-        Self { parameter: parameter.into(), found: found.to_string(), expected: expected.into() }
+tagged! {
+    "ScorerConfig"
+    /// Configuration of any scorer, told apart by `kind`.
+    #[serde(rename_all = "snake_case")]
+    pub enum ScorerConfig {
+        /// [`LinearScorer`]
+        Linear(LinearScorerConfig),
+        /// [`MlpScorer`]
+        Mlp(MlpScorerConfig),
+        /// [`AttentionScorer`]
+        Attention(AttentionScorerConfig),
     }
-}
-
-/// Configuration of any scorer, told apart by `kind`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ScorerConfig {
-    /// [`LinearScorer`]
-    Linear(LinearScorerConfig),
-    /// [`MlpScorer`]
-    Mlp(MlpScorerConfig),
-    /// [`AttentionScorer`]
-    Attention(AttentionScorerConfig),
 }
 
 impl Default for ScorerConfig {
@@ -78,8 +63,8 @@ impl ScorerConfig {
     /// Checks every parameter.
     ///
     /// # Errors
-    /// [`ScorerError`] names the first parameter out of its range.
-    pub fn check(&self) -> Result<(), ScorerError> {
+    /// [`Refusal`] with the key of the first parameter out of its range, `scorer.hidden[0]`.
+    pub fn check(&self) -> Result<(), Refusal> {
         match self {
             Self::Linear(_) => Ok(()),
             Self::Mlp(config) => config.check(),
@@ -101,16 +86,16 @@ impl ScorerConfig {
     /// same on every device and for any number of threads.
     ///
     /// # Errors
-    /// [`ScorerError`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28
+    /// [`Refusal`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28
     /// weights.
-    pub fn init(&self, features: usize, seed: u64, device: &Device) -> Result<Scorer, ScorerError> {
+    pub fn init(&self, features: usize, seed: u64, device: &Device) -> Result<Scorer, Refusal> {
         self.check()?;
         if features == 0 {
-            return Err(ScorerError::new("features", features, "at least 1"));
+            return Err(refusal("features", features, "at least 1"));
         }
         let parameters = self.parameters(features);
         if parameters > MOST_PARAMETERS {
-            return Err(ScorerError::new("parameters", parameters, format!("at most {MOST_PARAMETERS}")));
+            return Err(refusal("parameters", parameters, format!("at most {MOST_PARAMETERS}")));
         }
         let mut rng = ChaCha8Rng::seed_from_u64(seed_for(seed, "scorer", 0));
         Ok(match self {

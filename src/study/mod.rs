@@ -15,6 +15,7 @@ pub use subject::{ScoredQuery, Subject};
 
 use crate::loss::LossError;
 use crate::measure::MeasureError;
+use crate::refusal::Refusal;
 use crate::text::{did_you_mean, nearest};
 
 /// One study.
@@ -38,6 +39,7 @@ pub const STUDIES: &[StudyEntry] = &[position_accuracy::ENTRY, measure_accuracy:
 
 /// Why a study cannot be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StudyError {
     /// A study that does not exist.
     #[error("unknown study `{found}`, expected {known}{}", did_you_mean(.nearest))]
@@ -49,14 +51,9 @@ pub enum StudyError {
         /// The nearest name, if one is near.
         nearest: Option<String>,
     },
-    /// A value of the parameter that no study can use.
-    #[error("{parameter} = {found}: expected a finite number above 0, each once and in ascending order")]
-    Value {
-        /// The parameter.
-        parameter: &'static str,
-        /// The value given.
-        found: f64,
-    },
+    /// A value of the parameter that the study cannot use.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// A score that is no place in an order.
     #[error("{origin}: found the score {found}, expected finite numbers")]
     Score {
@@ -102,12 +99,11 @@ impl StudyEntry {
     /// finite.
     pub fn run(&self, subject: &Subject, values: &[f64]) -> Result<StudyReport, StudyError> {
         let values = if values.is_empty() { self.values } else { values };
-        let parameter = self.parameter;
-        if let Some(&found) = values.iter().find(|value| !(value.is_finite() && **value > 0.0)) {
-            return Err(StudyError::Value { parameter, found });
-        }
-        if let Some(two) = values.windows(2).find(|two| two[0] >= two[1]) {
-            return Err(StudyError::Value { parameter, found: two[1] });
+        let beyond = values.iter().find(|value| !(value.is_finite() && **value > 0.0));
+        let not_after = || values.windows(2).find(|two| two[0] >= two[1]).map(|two| &two[1]);
+        if let Some(found) = beyond.or_else(not_after) {
+            let expected = "a finite number above 0, each once and in ascending order";
+            return Err(Refusal::new(self.parameter, found, expected).into());
         }
         if subject.queries.is_empty() {
             return Err(StudyError::NothingToRank { origin: subject.origin.clone() });

@@ -205,6 +205,8 @@ fn a_convention_is_a_preset_or_what_differs_from_one() {
     assert_eq!(eval("{ preset = \"sklearn\", gain = \"linear\" }"), eval("sklearn"));
     let refused = |convention: &str| bench.refused(&["eval", "--scores", "scores", "data", "-c", convention]);
     contains(&refused("{ preset = \"leter\" }"), &["--convention", "did you mean `letor`?"]);
+    contains(&refused("{ relevant_from = nan }"), &["}: relevant_from: found nan, expected a finite number"]);
+    contains(&refused("{ \"relevant_form\": 1 }"), &["relevant_form: unknown field", "did you mean `relevant_from`?"]);
     contains(&refused("{ gian = \"linear\" }"), &["unknown field `gian`", "did you mean `gain`?"]);
     contains(&refused("{ name = \"letor\", gain = \"linear\" }"), &["name = letor", "a name that no preset has"]);
     contains(

@@ -30,6 +30,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{DataError, Input, RankingDataset};
+use crate::refusal::Refusal;
 use parse::{Fault, Parsed, Rules};
 use rows::Rows;
 
@@ -106,8 +107,8 @@ impl ReadOptions {
     /// Refuses options out of their ranges: every limit must be at least 1.
     ///
     /// # Errors
-    /// [`DataError::Option`] names the first limit that is 0.
-    pub fn check(&self) -> Result<(), DataError> {
+    /// [`Refusal`] of the first limit that is 0.
+    pub fn check(&self) -> Result<(), Refusal> {
         let limits = [
             ("features", self.features.map(|features| features as u64)),
             ("max_feature_index", Some(self.max_feature_index as u64)),
@@ -117,9 +118,7 @@ impl ReadOptions {
             ("max_compression_ratio", Some(self.max_compression_ratio)),
         ];
         match limits.into_iter().find(|(_, value)| *value == Some(0)) {
-            Some((option, _)) => {
-                Err(DataError::Option { option, found: "0".to_owned(), expected: "at least 1".to_owned() })
-            }
+            Some((option, _)) => Err(Refusal::new(option, 0, "at least 1")),
             None => Ok(()),
         }
     }
@@ -214,11 +213,8 @@ impl<'a> Assembly<'a> {
     fn read_input(&mut self, input: Input) -> Result<(), DataError> {
         let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
         if !is_file && self.options.groups == Groups::QueryFile {
-            return Err(DataError::Option {
-                option: "groups",
-                found: "query-file".to_owned(),
-                expected: format!("`auto` or `qid`: no file of group sizes stands beside {}", path.display()),
-            });
+            let expected = format!("`auto` or `qid`: no file of group sizes stands beside {}", path.display());
+            return Err(Refusal::new("groups", "query-file", expected).into());
         }
         self.files.push(path.clone());
         let mut source = Source::open(input, self.options)?;

@@ -27,6 +27,7 @@ pub(crate) use labels::label;
 
 use super::letor::from_millionths;
 use super::{DataError, RankingDataset};
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use text::LineWriter;
 use traits::{World, bell};
@@ -75,24 +76,21 @@ impl SynthConfig {
     /// Refuses parameters out of their ranges.
     ///
     /// # Errors
-    /// [`DataError::Option`] with the first such parameter.
-    pub fn check(&self) -> Result<(), DataError> {
-        let refused = |option, found: String, expected: &str| {
-            Err(DataError::Option { option, found, expected: expected.to_owned() })
-        };
+    /// [`Refusal`] of the first such parameter.
+    pub fn check(&self) -> Result<(), Refusal> {
         let count = |option, value: usize, most: usize| match value {
             value if (1..=most).contains(&value) => Ok(()),
-            value => refused(option, value.to_string(), &format!("from 1 to {most}")),
+            value => Err(Refusal::new(option, value, format!("from 1 to {most}"))),
         };
         count("queries", self.queries, usize::MAX)?;
         count("features", self.features, 100_000)?;
         count("max_length", self.max_length, 1_000_000)?;
         if !(self.median_length >= 1.0 && self.median_length.is_finite()) {
-            return refused("median_length", self.median_length.to_string(), "a finite number of at least 1");
+            return Err(Refusal::new("median_length", self.median_length, "a finite number of at least 1"));
         }
         for (option, value) in [("length_deviation", self.length_deviation), ("noise", self.noise)] {
             if !(0.0..=100.0).contains(&value) {
-                return refused(option, value.to_string(), "from 0 to 100");
+                return Err(Refusal::new(option, value, "from 0 to 100"));
             }
         }
         Ok(())
@@ -249,7 +247,7 @@ mod tests {
             SynthConfig { length_deviation: -1.0, ..small() },
             SynthConfig { noise: f64::INFINITY, ..small() },
         ] {
-            assert!(matches!(config.generate(), Err(DataError::Option { .. })), "{config:?}");
+            assert!(matches!(config.generate(), Err(DataError::Refused(_))), "{config:?}");
         }
     }
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use crate::json::Value;
 
 use super::jobs::{JobResult, Jobs};
-use super::{CrossValidation, FoldResult};
-use crate::experiment::report::{CrossValidationReport, FoldDetails, Measures, PerQuery, standard_error};
-use crate::experiment::{ExperimentConfig, ExperimentError, grid};
+use crate::experiment::config::{ExperimentConfig, grid};
+use crate::experiment::error::ExperimentError;
+use crate::experiment::record::{
+    CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, standard_error,
+};
 use crate::measure::mean_of;
 use crate::ranker::Versions;
 
@@ -101,7 +103,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::report::FitReport;
+    use crate::experiment::record::FitReport;
     use crate::learner::StopReason;
 
     #[test]

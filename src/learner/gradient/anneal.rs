@@ -2,55 +2,58 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::tagged;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, parameter, positive};
 use crate::loss::TrainingLoss;
 
-/// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`, `sigma`)
-/// unless named.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum AnnealConfig {
-    /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then `to`.
-    Geometric {
-        /// Parameter of the loss.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parameter: Option<String>,
-        /// Value at the first epoch.
-        from: f64,
-        /// Value at the last.
-        to: f64,
-        /// Epochs of the way; absent: all.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        epochs: Option<usize>,
-    },
-    /// By equal differences.
-    Linear {
-        /// Parameter of the loss.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parameter: Option<String>,
-        /// Value at the first epoch.
-        from: f64,
-        /// Value at the last.
-        to: f64,
-        /// Epochs of the way; absent: all.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        epochs: Option<usize>,
-    },
-    /// Multiplied by `factor` whenever the selection measure has not risen for `patience` epochs, until `to`.
-    Plateau {
-        /// Parameter of the loss.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parameter: Option<String>,
-        /// Value at the first epoch.
-        from: f64,
-        /// Last value.
-        to: f64,
-        /// Factor of a change.
-        factor: f64,
-        /// Epochs without a rise before a change.
-        patience: usize,
-    },
+tagged! {
+    "AnnealConfig"
+    /// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`, `sigma`)
+    /// unless named.
+    #[serde(rename_all = "snake_case", deny_unknown_fields)]
+    pub enum AnnealConfig {
+        /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then `to`.
+        Geometric {
+            /// Parameter of the loss.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parameter: Option<String>,
+            /// Value at the first epoch.
+            from: f64,
+            /// Value at the last.
+            to: f64,
+            /// Epochs of the way; absent: all.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            epochs: Option<usize>,
+        },
+        /// By equal differences.
+        Linear {
+            /// Parameter of the loss.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parameter: Option<String>,
+            /// Value at the first epoch.
+            from: f64,
+            /// Value at the last.
+            to: f64,
+            /// Epochs of the way; absent: all.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            epochs: Option<usize>,
+        },
+        /// Multiplied by `factor` whenever the selection measure has not risen for `patience` epochs, until `to`.
+        Plateau {
+            /// Parameter of the loss.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parameter: Option<String>,
+            /// Value at the first epoch.
+            from: f64,
+            /// Last value.
+            to: f64,
+            /// Factor of a change.
+            factor: f64,
+            /// Epochs without a rise before a change.
+            patience: usize,
+        },
+    }
 }
 
 impl AnnealConfig {

@@ -73,6 +73,7 @@ pub enum PairAggregation {
 
 /// Reason why permutations cannot be a working set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PermutationError {
     /// Not an order of the query's documents.
     #[error("{found:?} is not an order of the documents 0 to {}", .documents - 1)]

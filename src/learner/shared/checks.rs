@@ -8,10 +8,11 @@ use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::loss::{LossError, RankingLoss};
 use crate::measure::Measure;
+use crate::refusal::Refusal;
 
 /// An error about `learner.<parameter>`.
 pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Display) -> LearnerError {
-    LearnerError::Parameter { parameter: parameter.into(), found: found.to_string(), expected: expected.to_string() }
+    Refusal::new(parameter, found, expected.to_string()).under("learner").into()
 }
 
 /// A finite number above 0.

@@ -29,6 +29,7 @@ const RESAMPLES_A_TASK: usize = 1000;
 
 /// Reason that systems could not be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SignificanceError {
     /// Systems with different numbers of queries.
     #[error("systems with {first} and {second} queries: expected the same queries in the same order")]

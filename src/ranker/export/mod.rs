@@ -59,6 +59,7 @@ impl fmt::Display for ExportFormat {
 
 /// Reason that a ranker cannot be written in another format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExportError {
     /// A name that asks for no format.
     #[error("{0}: expected a name that ends in .onnx or .txt")]

@@ -31,6 +31,7 @@ const REWEIGHTINGS: usize = 6;
 
 /// Reason why a discount cannot be written as a sum of exponentials.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExponentialFitError {
     /// A discount that is not the transform of a positive measure.
     #[error(

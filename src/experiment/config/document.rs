@@ -4,25 +4,33 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::json::Value;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::grid::Point;
-use crate::text::{unknown_name, with_nearest};
+use crate::json::{Value, from_value};
+use crate::refusal::Refusal;
 
 /// The value of a `KEY=VALUE` of the command line: TOML or JSON where it is either, else text.
 ///
 /// # Errors
 /// A number that is not finite, with its key.
-pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, String> {
+pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     let table = toml::from_str::<toml::Table>(&format!("value = {text}"));
     let alone = table.ok().filter(|table| table.len() == 1);
-    let Some(value) = alone.and_then(|mut table| table.remove("value")) else {
-        return Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)));
-    };
+    match alone.and_then(|mut table| table.remove("value")) {
+        Some(value) => from_toml(value, key),
+        None => Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))),
+    }
+}
+
+/// A value of TOML, which stands at `key`, as one of JSON; times are texts.
+///
+/// # Errors
+/// A number that is not finite, which no key takes.
+pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal> {
     match not_finite(&value, key) {
-        Some((key, number)) => Err(format!("{key}: {}", finite_expected(number))),
+        Some(refusal) => Err(refusal),
         None => Ok(json(value)),
     }
 }
@@ -81,13 +89,10 @@ impl Document {
             place: at(path, &text, error.span()),
             message: error.message().to_string(),
         })?;
-        let table = toml::Value::Table(table);
-        let endless = not_finite(&table, "");
-        let mut document =
-            Self { path: path.to_path_buf(), text, overrides: Vec::new(), assigned: Vec::new(), root: json(table) };
-        if let Some((key, number)) = endless {
-            return Err(document.refuse(&key, &finite_expected(number)));
-        }
+        let root = from_toml(toml::Value::Table(table), "");
+        let path = path.to_path_buf();
+        let mut document = Self { path, text, overrides: Vec::new(), assigned: Vec::new(), root: Value::Null };
+        document.root = root.map_err(|refusal| document.place(&refusal))?;
         for assignment in overrides {
             document.set(assignment)?;
         }
@@ -116,7 +121,7 @@ impl Document {
         if removes {
             self.remove(key);
         } else {
-            let value = written_value(key, value).map_err(|message| refuse(&message))?;
+            let value = written_value(key, value).map_err(|refusal| refuse(&refusal.with_key()))?;
             put(&mut self.root, key, value).map_err(|part| refuse(&format!("`{part}` is not a table")))?;
         }
         let written = format!("--set {assignment}");
@@ -152,7 +157,7 @@ impl Document {
     ///
     /// # Errors
     /// [`ConfigError`] for a key that leads through a value.
-    pub(super) fn at_point(&self, point: &Point) -> Result<Self, ConfigError> {
+    pub(in crate::experiment) fn at_point(&self, point: &Point) -> Result<Self, ConfigError> {
         let mut document = self.clone();
         for (key, value) in point {
             document
@@ -178,11 +183,6 @@ impl Document {
         })
     }
 
-    /// The value at a dotted key.
-    pub(super) fn value(&self, key: &str) -> Option<&Value> {
-        key.split('.').try_fold(&self.root, |value, part| value.get(part))
-    }
-
     fn remove(&mut self, key: &str) {
         let (above, last) = key.rsplit_once('.').unwrap_or(("", key));
         let mut parts = above.split('.').filter(|part| !part.is_empty());
@@ -197,56 +197,36 @@ impl Document {
     /// # Errors
     /// [`ConfigError`] naming the key: unknown (with the nearest known one), missing, or of another type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        self.try_decode().map_err(|(path, message)| {
-            let key = self.narrow(&path, &message, |without| Some(without.try_decode::<T>().err()?.1));
-            self.refuse(&key, &message)
-        })
+        self.value_as().map_err(|refusal| self.place(&refusal))
     }
 
-    /// The typed value, or the path of what cannot be read and why.
-    fn try_decode<T: DeserializeOwned>(&self) -> Result<T, (String, String)> {
-        serde_path_to_error::deserialize(self.root.clone())
-            .map_err(|error| (error.path().to_string(), with_nearest(&error.inner().to_string())))
-    }
-
-    /// The key that an error about `key` is about. Of a table with a `kind` serde says no more than where the table is:
-    /// the key at fault is the unknown one, or the one without which `message_without` is another.
-    pub(super) fn narrow(&self, key: &str, message: &str, message_without: impl Fn(&Self) -> Option<String>) -> String {
-        let Some(Value::Object(table)) = self.value(key) else { return key.to_string() };
-        let about_table = message.starts_with("found a table");
-        let at_fault = |name: &&str| {
-            if about_table && !table[*name].is_object() {
-                return false;
-            }
-            let mut without = self.clone();
-            without.remove(&format!("{key}.{name}"));
-            message_without(&without).as_deref() != Some(message)
-        };
-        let names = || table.keys().map(String::as_str);
-        let narrower = match unknown_name(message) {
-            Some(found) if table.get("kind").and_then(Value::as_str) == Some(found) => Some("kind"),
-            Some(found) if table.contains_key(found) => names().find(|name| *name == found),
-            _ if message.starts_with("missing field") => None,
-            _ => names().filter(|name| *name != "kind").find(at_fault),
-        };
-        narrower.map_or_else(|| key.to_string(), |name| format!("{key}.{name}"))
+    /// The whole configuration as a typed value; the error has no place yet.
+    pub(super) fn value_as<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        from_value(self.root.clone())
     }
 
     /// An error about the dotted `key`, placed where it was written.
     pub fn refuse(&self, key: &str, message: &str) -> ConfigError {
+        self.place(&Refusal::fault(key, message))
+    }
+
+    /// The error of a key that cannot be used, placed where it was written.
+    pub fn place(&self, refusal: &Refusal) -> ConfigError {
+        ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
+    }
+
+    fn place_of(&self, key: &str) -> String {
         let bare = without_indices(key);
         let of_grid = self.assigned.iter().rev().find(|set| is_within(&bare, set)).map(|set| format!("grid.{set}"));
         let bare = of_grid.unwrap_or(bare);
-        let place = match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
+        match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
             Some(by_hand) => by_hand.written.clone(),
             None => match (self.span(&bare), self.overrides.iter().rev().find(|set| is_within(&set.key, &bare))) {
                 // A table that an override made.
                 (None, Some(below)) => below.written.clone(),
                 (span, _) => at(&self.path, &self.text, span),
             },
-        };
-        let message = if key.is_empty() || key == "." { message.to_string() } else { format!("{key}: {message}") };
-        ConfigError { place, message }
+        }
     }
 
     /// Where the dotted `key`, or the nearest table around it, stands in the text.
@@ -297,10 +277,12 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The first number that is not finite, which no key takes, below `key`.
-fn not_finite(value: &toml::Value, key: &str) -> Option<(String, f64)> {
+/// The first number that is not finite, at `key` or below it.
+fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     match value {
-        toml::Value::Float(number) if !number.is_finite() => Some((key.to_string(), *number)),
+        toml::Value::Float(number) if !number.is_finite() => {
+            Some(Refusal::new(key, number.to_string().to_lowercase(), "a finite number"))
+        }
         toml::Value::Array(items) => {
             items.iter().enumerate().find_map(|(index, item)| not_finite(item, &format!("{key}[{index}]")))
         }
@@ -310,10 +292,6 @@ fn not_finite(value: &toml::Value, key: &str) -> Option<(String, f64)> {
         }),
         _ => None,
     }
-}
-
-fn finite_expected(number: f64) -> String {
-    format!("found {}, expected a finite number", number.to_string().to_lowercase())
 }
 
 fn json(value: toml::Value) -> Value {
@@ -413,11 +391,19 @@ mod tests {
         );
     }
 
-    #[derive(Debug, serde::Deserialize)]
-    #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-    enum Tagged {
-        #[allow(dead_code)]
-        One { width: usize, names: Vec<String> },
+    crate::json::tagged! {
+        "Tagged"
+        /// Of one kind.
+        #[serde(rename_all = "lowercase", deny_unknown_fields)]
+        pub enum Tagged {
+            /// The only one.
+            One {
+                /// A number.
+                width: usize,
+                /// A list.
+                names: Vec<String>,
+            },
+        }
     }
 
     #[derive(Debug, serde::Deserialize)]
@@ -431,7 +417,7 @@ mod tests {
         for (text, expected) in [
             ("width = 1\nwith = 2", "a.toml:4:1: scorer.with: unknown field `with`"),
             ("names = []\nwidth = \"a\"", "a.toml:4:1: scorer.width: found \"a\", expected a whole number, 0 or above"),
-            ("width = 1\nnames = [\"a\", 2]", "a.toml:4:1: scorer.names: found 2, expected a string"),
+            ("width = 1\nnames = [\"a\", 2]", "a.toml:4:1: scorer.names[1]: found 2, expected a string"),
             ("width = 1", "a.toml:1:2: scorer: missing field `names`"),
         ] {
             let text = format!("[scorer]\nkind = \"one\"\n{text}\n");

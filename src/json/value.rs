@@ -1,7 +1,4 @@
-//! JSON values that keep the order of their keys.
-//!
-//! Files and tables of this crate have the keys in the order of the fields. serde_json keeps an order through its
-//! feature `preserve_order` alone, which would change the maps of every crate in the build.
+//! `Value`, any JSON value, and `Map`, the fields of an object in order.
 
 use std::fmt;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -9,12 +6,8 @@ use std::io;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 use indexmap::IndexMap;
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{
-    DeserializeOwned, Deserializer, EnumAccess, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
-    VariantAccess, Visitor,
-};
-use serde::{Deserialize, Serialize, Serializer, forward_to_deserialize_any};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::{Error, Number};
 
@@ -231,14 +224,6 @@ pub fn to_value(value: impl Serialize) -> Result<Value, Error> {
     serde_json::from_slice(&text)
 }
 
-/// A typed value of JSON.
-///
-/// # Errors
-/// What was found and what was expected.
-pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
-    T::deserialize(value)
-}
-
 /// Compact; indented with `{:#}`.
 impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -368,196 +353,6 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-impl Value {
-    fn unexpected(&self) -> Unexpected<'_> {
-        match self {
-            Value::Null => Unexpected::Unit,
-            Value::Bool(value) => Unexpected::Bool(*value),
-            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(value), ..) => Unexpected::Unsigned(value),
-                (_, Some(value), _) => Unexpected::Signed(value),
-                (.., value) => Unexpected::Float(value.unwrap_or(f64::NAN)),
-            },
-            Value::String(text) => Unexpected::Str(text),
-            Value::Array(_) => Unexpected::Seq,
-            Value::Object(_) => Unexpected::Map,
-        }
-    }
-}
-
-/// The key of a field: a text, or a whole number in one.
-struct Key(String);
-
-impl<'de> IntoDeserializer<'de, Error> for Key {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-/// A method for each type of whole number.
-macro_rules! number_in_a_key {
-    ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            match (self.0.parse(), self.0.parse()) {
-                (Ok(number), _) => visitor.visit_u64(number),
-                (_, Ok(number)) => visitor.visit_i64(number),
-                _ => visitor.visit_string(self.0),
-            }
-        })*
-    };
-}
-
-impl<'de> Deserializer<'de> for Key {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_string(self.0)
-    }
-
-    number_in_a_key! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
-        deserialize_u64
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        Value::String(self.0).deserialize_enum(name, variants, visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
-        identifier ignored_any
-    }
-}
-
-/// Errors are those of serde_json, in its words.
-impl<'de> Deserializer<'de> for Value {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Value::Null => visitor.visit_unit(),
-            Value::Bool(value) => visitor.visit_bool(value),
-            Value::Number(number) => number.deserialize_any(visitor),
-            Value::String(text) => visitor.visit_string(text),
-            Value::Array(items) => {
-                let mut items = SeqDeserializer::new(items.into_iter());
-                let value = visitor.visit_seq(&mut items)?;
-                items.end().map(|()| value)
-            }
-            Value::Object(fields) => {
-                let mut fields = MapDeserializer::new(fields.into_iter().map(|(key, value)| (Key(key), value)));
-                let value = visitor.visit_map(&mut fields)?;
-                fields.end().map(|()| value)
-            }
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Value::Null => visitor.visit_none(),
-            value => visitor.visit_some(value),
-        }
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        match self {
-            Value::String(name) => visitor.visit_enum(Variant { name, content: None }),
-            Value::Object(fields) if fields.len() == 1 => {
-                let (name, content) = fields.into_iter().next().expect("there is one");
-                visitor.visit_enum(Variant { name, content: Some(content) })
-            }
-            Value::Object(_) => Err(Error::invalid_value(Unexpected::Map, &"map with a single key")),
-            other => Err(Error::invalid_type(other.unexpected(), &"string or map")),
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
-    }
-}
-
-impl IntoDeserializer<'_, Error> for Value {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-/// A variant of an enum: its name alone, or with its content.
-struct Variant {
-    name: String,
-    content: Option<Value>,
-}
-
-impl<'de> EnumAccess<'de> for Variant {
-    type Error = Error;
-    type Variant = Content;
-
-    fn variant_seed<S: serde::de::DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content), Error> {
-        let name: serde::de::value::StringDeserializer<Error> = self.name.into_deserializer();
-        Ok((seed.deserialize(name)?, Content(self.content)))
-    }
-}
-
-struct Content(Option<Value>);
-
-impl<'de> VariantAccess<'de> for Content {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        self.0.map_or(Ok(()), Deserialize::deserialize)
-    }
-
-    fn newtype_variant_seed<S: serde::de::DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
-        match self.0 {
-            Some(value) => seed.deserialize(value),
-            None => Err(Error::invalid_type(Unexpected::UnitVariant, &"newtype variant")),
-        }
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
-        match self.0 {
-            Some(value @ Value::Array(_)) => value.deserialize_any(visitor),
-            Some(other) => Err(Error::invalid_type(other.unexpected(), &"tuple variant")),
-            None => Err(Error::invalid_type(Unexpected::UnitVariant, &"tuple variant")),
-        }
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        match self.0 {
-            Some(value @ Value::Object(_)) => value.deserialize_any(visitor),
-            Some(other) => Err(Error::invalid_type(other.unexpected(), &"struct variant")),
-            None => Err(Error::invalid_type(Unexpected::UnitVariant, &"struct variant")),
-        }
-    }
-}
-
 macro_rules! from_whole_numbers {
     ($($number:ty),+) => {
         $(impl From<$number> for Value {
@@ -630,66 +425,12 @@ impl From<serde_json::Value> for Value {
     }
 }
 
-/// A [`Value`] in the notation of JSON, as serde_json's macro of this name: `json!({"a": [1, null, x + 1]})`.
-#[cfg_attr(not(any(feature = "ranker", test)), allow(unused_macros))]
-macro_rules! json {
-    (@items $items:ident) => {};
-    (@items $items:ident null $(, $($rest:tt)*)?) => {
-        $items.push($crate::json::Value::Null);
-        $crate::json::json!(@items $items $($($rest)*)?);
-    };
-    (@items $items:ident [$($inner:tt)*] $(, $($rest:tt)*)?) => {
-        $items.push($crate::json::json!([$($inner)*]));
-        $crate::json::json!(@items $items $($($rest)*)?);
-    };
-    (@items $items:ident {$($inner:tt)*} $(, $($rest:tt)*)?) => {
-        $items.push($crate::json::json!({$($inner)*}));
-        $crate::json::json!(@items $items $($($rest)*)?);
-    };
-    (@items $items:ident $item:expr $(, $($rest:tt)*)?) => {
-        $items.push($crate::json::json!($item));
-        $crate::json::json!(@items $items $($($rest)*)?);
-    };
-    (@fields $fields:ident) => {};
-    (@fields $fields:ident $key:literal : null $(, $($rest:tt)*)?) => {
-        $fields.insert($key.to_string(), $crate::json::Value::Null);
-        $crate::json::json!(@fields $fields $($($rest)*)?);
-    };
-    (@fields $fields:ident $key:literal : [$($inner:tt)*] $(, $($rest:tt)*)?) => {
-        $fields.insert($key.to_string(), $crate::json::json!([$($inner)*]));
-        $crate::json::json!(@fields $fields $($($rest)*)?);
-    };
-    (@fields $fields:ident $key:literal : {$($inner:tt)*} $(, $($rest:tt)*)?) => {
-        $fields.insert($key.to_string(), $crate::json::json!({$($inner)*}));
-        $crate::json::json!(@fields $fields $($($rest)*)?);
-    };
-    (@fields $fields:ident $key:literal : $value:expr $(, $($rest:tt)*)?) => {
-        $fields.insert($key.to_string(), $crate::json::json!($value));
-        $crate::json::json!(@fields $fields $($($rest)*)?);
-    };
-    (null) => { $crate::json::Value::Null };
-    ([$($items:tt)*]) => {{
-        #[allow(unused_mut)]
-        let mut items: Vec<$crate::json::Value> = Vec::from([]);
-        $crate::json::json!(@items items $($items)*);
-        $crate::json::Value::Array(items)
-    }};
-    ({$($fields:tt)*}) => {{
-        #[allow(unused_mut)]
-        let mut fields = $crate::json::Map::new();
-        $crate::json::json!(@fields fields $($fields)*);
-        $crate::json::Value::Object(fields)
-    }};
-    ($value:expr) => { $crate::json::to_value(&$value).expect("plain values") };
-}
-#[cfg_attr(not(any(feature = "ranker", test)), allow(unused_imports))]
-pub(crate) use json;
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::json::{from_value, json};
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -751,45 +492,5 @@ mod tests {
         let not_finite = to_value([f64::NAN, f64::INFINITY]).unwrap();
         assert_eq!(not_finite, json!([null, null]));
         assert!(to_value(BTreeMap::from([(vec![1], 1)])).is_err());
-    }
-
-    #[test]
-    fn the_macro_writes_json() {
-        let x = 2.5;
-        let value = json!({"b": {"c": null, "a": []}, "a": [-1, [x * 2.0], {"z": true}, "t",], "n": Some(3), });
-        assert_eq!(value.to_string(), r#"{"b":{"c":null,"a":[]},"a":[-1,[5.0],{"z":true},"t"],"n":3}"#);
-        assert_eq!(
-            (value["b"]["c"].is_null(), value["a"][0].as_f64(), value["n"].as_u64()),
-            (true, Some(-1.0), Some(3))
-        );
-        assert!(value["absent"]["below"][3].is_null());
-    }
-
-    #[test]
-    fn errors_are_those_of_serde_json() {
-        let texts = [
-            r#"{"zeta": "x"}"#,
-            r#"{"zeta": 1, "zeta2": 1}"#,
-            r#"{"alpha": -1}"#,
-            r#"{"alpha": 1.5}"#,
-            r#"{"shape": {}}"#,
-            r#"{"shape": {"point": 1}}"#,
-            r#"{"shape": "circle"}"#,
-            r#"{"shape": "box"}"#,
-            r#"{"shape": {"box": 1}}"#,
-            r#"{"shape": 3}"#,
-            r#"{"shape": "triangle"}"#,
-            r#"{"list": null}"#,
-            r#"{"pair": [1]}"#,
-            r#"{"tagged": {"kind": "none"}}"#,
-            r#"{"tagged": []}"#,
-            r#"[]"#,
-            r#"{}"#,
-        ];
-        for text in texts {
-            let expected = serde_json::from_value::<Everything>(serde_json::from_str(text).unwrap()).unwrap_err();
-            let found = from_value::<Everything>(serde_json::from_str(text).unwrap()).unwrap_err();
-            assert_eq!(found.to_string(), expected.to_string(), "{text}");
-        }
     }
 }

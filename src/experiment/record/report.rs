@@ -2,17 +2,16 @@
 //! between machines and moments is in `run.json` ([`RunRecord`](super::RunRecord)).
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
-use crate::json::Value;
 use serde::{Deserialize, Serialize};
 
 use super::cross_validation::CrossValidation;
-use super::fit::{Fit, linear_weights};
-use super::splits::Split;
-use super::{ConfigError, Document, ExperimentConfig};
+use super::measures::Measures;
 use crate::data::{RankingDataset, Statistics};
+use crate::experiment::config::ExperimentConfig;
+use crate::experiment::fit::{Fit, linear_weights};
+use crate::experiment::splits::Split;
+use crate::json::Value;
 use crate::learner::{Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Convention, Evaluation, Measure, mean_of};
@@ -129,9 +128,6 @@ pub struct DataReport {
     pub hash: String,
 }
 
-/// Values by measure, in the order of the configuration; `null` where there is none.
-pub type Measures = crate::json::Map;
-
 /// Measures of one set of queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetMeasures {
@@ -180,7 +176,7 @@ impl TrainReport {
 }
 
 impl FitReport {
-    pub(super) fn of(fit: &Fit, seed: u64) -> Self {
+    pub(in crate::experiment) fn of(fit: &Fit, seed: u64) -> Self {
         Self {
             seed,
             rounds: fit.history.len(),
@@ -194,7 +190,7 @@ impl FitReport {
 }
 
 impl Sets<DataReport> {
-    pub(super) fn of(split: &Split) -> Self {
+    pub(in crate::experiment) fn of(split: &Split) -> Self {
         Self {
             train: DataReport::of(&split.train),
             validation: split.validation.as_ref().map(DataReport::of),
@@ -248,58 +244,11 @@ impl PerQuery {
 }
 
 /// Deviation over queries / sqrt(queries); NaN, which JSON writes as `null`, of fewer than two.
-pub(super) fn standard_error(values: &[f64]) -> f64 {
+pub(in crate::experiment) fn standard_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (squares / (n - 1.0) / n).sqrt()
-}
-
-/// The resolved configuration as TOML, with absolute paths: it can be run from anywhere.
-///
-/// # Errors
-/// [`ConfigError`] when a value has no TOML form.
-pub fn resolved_toml(config: &ExperimentConfig, document: &Document) -> Result<String, ConfigError> {
-    let mut config = config.clone();
-    for (_, path) in config.data.paths_mut() {
-        if let Ok(absolute) = std::path::absolute(&path) {
-            *path = absolute;
-        }
-    }
-    let mut value = config.resolved();
-    remove_nulls(&mut value);
-    toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
-}
-
-/// Whether the file is a resolved configuration as [`resolved_toml`] writes it, of this version or of an earlier one,
-/// which wrote the same lines but for keys that it did not know.
-pub(super) fn is_resolved(path: &Path) -> bool {
-    let Ok(text) = fs::read_to_string(path) else { return false };
-    let resolved = || {
-        let document = Document::parse(path, text.clone(), &[])?;
-        resolved_toml(&ExperimentConfig::from_document(&document)?, &document)
-    };
-    let Ok(resolved) = resolved() else { return false };
-    let mut lines = resolved.lines();
-    text.starts_with("name = ")
-        && text.lines().all(|line| lines.any(|other| other == line))
-        && ALWAYS_RESOLVED.iter().all(|key| text.lines().any(|line| line.starts_with(key)))
-}
-
-/// How lines begin that are in every resolved configuration.
-const ALWAYS_RESOLVED: [&str; 7] =
-    ["seed = ", "device = ", "normaliser = ", "[data.read]", "[learner]", "[measure]", "[cv]"];
-
-/// TOML has no null: what is not set is left out.
-fn remove_nulls(value: &mut Value) {
-    match value {
-        Value::Object(table) => {
-            table.retain(|_, value| !value.is_null());
-            table.values_mut().for_each(remove_nulls);
-        }
-        Value::Array(values) => values.iter_mut().for_each(remove_nulls),
-        _ => {}
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::json::{Map, Value};
 
+use crate::refusal::Refusal;
 use crate::text::{did_you_mean, nearest};
 
 /// One combination: dotted key and value, in the order of the grid.
@@ -10,16 +11,6 @@ pub type Point = Vec<(String, Value)>;
 /// Most combinations: each is a fit for every fold and seed.
 const MOST_POINTS: usize = 100_000;
 
-/// Why a grid is none.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{key}: {message}")]
-pub struct GridError {
-    /// The key of the configuration.
-    pub key: String,
-    /// What was found there, what was expected.
-    pub message: String,
-}
-
 /// The sections whose keys a grid may have: those of the fit, which data, seeds and measures are not.
 const SECTIONS: [&str; 4] = ["normaliser", "scorer", "loss", "learner"];
 
@@ -27,14 +18,14 @@ const SECTIONS: [&str; 4] = ["normaliser", "scorer", "loss", "learner"];
 ///
 /// # Errors
 /// The first such key.
-pub(super) fn check_keys(grid: &Map) -> Result<(), GridError> {
+pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
     let section = |key: &str| key.split('.').next().unwrap_or_default().to_string();
     match grid.keys().find(|key| !SECTIONS.contains(&section(key).as_str())) {
         None => Ok(()),
         Some(key) => {
             let near = did_you_mean(&nearest(&section(key), SECTIONS));
-            let message = format!("expected a key that begins with one of {}{near}", SECTIONS.join(", "));
-            Err(GridError { key: format!("grid.{key}"), message })
+            let fault = format!("expected a key that begins with one of {}{near}", SECTIONS.join(", "));
+            Err(Refusal::fault(key, fault).under("grid"))
         }
     }
 }
@@ -43,17 +34,16 @@ pub(super) fn check_keys(grid: &Map) -> Result<(), GridError> {
 ///
 /// # Errors
 /// A key that does not have a list of at least one value, or more than 100,000 combinations.
-pub fn points(grid: &Map) -> Result<Vec<Point>, GridError> {
+pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
     let mut lists = Vec::with_capacity(grid.len());
     for (key, values) in grid {
-        let no_list =
-            || GridError { key: format!("grid.{key}"), message: "expected a list of values, at least one".to_string() };
+        let no_list = || Refusal::fault(key, "expected a list of values, at least one").under("grid");
         lists.push((key, values.as_array().filter(|values| !values.is_empty()).ok_or_else(no_list)?));
     }
     let count = lists.iter().fold(1usize, |count, (_, values)| count.saturating_mul(values.len()));
     if count > MOST_POINTS {
-        let message = format!("found {count} combinations, expected at most {MOST_POINTS}");
-        return Err(GridError { key: "grid".to_string(), message });
+        let fault = format!("found {count} combinations, expected at most {MOST_POINTS}");
+        return Err(Refusal::fault("grid", fault));
     }
     let mut points = vec![Point::new()];
     for (key, values) in lists {

@@ -1,18 +1,20 @@
-//! The configuration of an experiment: what a `.toml` file says. Unknown keys are refused everywhere.
+//! `ExperimentConfig`: what a configuration file says, checked. Unknown keys are refused everywhere.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
-use crate::json::{Map, Value, json};
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, Document, grid};
-use crate::data::letor::ReadOptions;
-use crate::data::{DataError, NormaliserKind, SynthConfig};
+use super::document::{ConfigError, Document};
+use super::grid;
+use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
+use crate::data::NormaliserKind;
+use crate::json::{Map, Value, json};
 use crate::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
 use crate::loss::{LossError, LossSpec};
-use crate::measure::{Convention, Measure};
+use crate::measure::Measure;
 use crate::op::Instructions;
-use crate::scorer::{ScorerConfig, ScorerError};
+use crate::refusal::{Refusal, UnknownName};
+use crate::scorer::ScorerConfig;
 
 /// One experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,118 +68,19 @@ fn default_device() -> String {
     "flex".to_string()
 }
 
-/// Where the queries come from: `folds`, or `train`, or `synthetic`. Relative paths start at the configuration file,
-/// those of `--set` at the current folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct DataConfig {
-    /// Folder of `FoldN` folders, or of parts `S1`, `S2`, ... that are rotated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub folds: Option<PathBuf>,
-    /// The fold that `train` uses, from 1.
-    pub fold: usize,
-    /// Files to train on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub train: Vec<PathBuf>,
-    /// Files to select on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub validation: Vec<PathBuf>,
-    /// Files to test on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub test: Vec<PathBuf>,
-    /// Generated queries instead of files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub synthetic: Option<SyntheticConfig>,
-    /// How files are read.
-    pub read: ReadOptions,
-}
-
-impl Default for DataConfig {
-    fn default() -> Self {
-        Self {
-            folds: None,
-            fold: 1,
-            train: vec![],
-            validation: vec![],
-            test: vec![],
-            synthetic: None,
-            read: ReadOptions::default(),
-        }
-    }
-}
-
-/// Generated queries: one hidden scorer, three sets of queries.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SyntheticConfig {
-    /// Queries to train on.
-    pub train_queries: usize,
-    /// Queries to select on.
-    pub validation_queries: usize,
-    /// Queries to test on.
-    pub test_queries: usize,
-    /// Features of a document.
-    pub features: usize,
-    /// Seed of the hidden scorer and the queries.
-    pub seed: u64,
-}
-
-impl Default for SyntheticConfig {
-    fn default() -> Self {
-        let generator = SynthConfig::default();
-        Self {
-            train_queries: 200,
-            validation_queries: 50,
-            test_queries: 50,
-            features: generator.features,
-            seed: generator.seed,
-        }
-    }
-}
-
-/// What is measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MeasureConfig {
-    /// The convention of every measure.
-    pub convention: Convention,
-    /// What selects rounds and grid points on validation data.
-    pub select: Measure,
-    /// What is reported.
-    pub report: Vec<Measure>,
-}
-
-impl Default for MeasureConfig {
-    fn default() -> Self {
-        let report = [Measure::Ndcg(Some(1)), Measure::Ndcg(Some(5)), Measure::Ndcg(Some(10)), Measure::Ap(None)];
-        Self { convention: Convention::default(), select: Measure::Ndcg(Some(10)), report: report.to_vec() }
-    }
-}
-
-/// Cross-validation.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CrossValidationConfig {
-    /// Folds to run; all when empty.
-    pub folds: Vec<usize>,
-    /// Seeds to average over; the experiment's seed when empty.
-    pub seeds: Vec<u64>,
-    /// Folds to split the training files into, by query, when the data have no folds of their own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub split: Option<usize>,
-}
-
 impl ExperimentConfig {
     /// Decodes and checks a document, at every point of its grid.
     ///
     /// # Errors
     /// [`ConfigError`] with the place of the key that cannot be used.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
-        let config = Self::read(document)?;
+        let config = Self::read(document).map_err(|refusal| document.place(&refusal))?;
         for document in document.with_nulls() {
-            match Self::read(&document?) {
-                Err(error) if error.message.contains("unknown") => return Err(error),
-                _ => {}
+            let document = document?;
+            if let Err(refusal) = Self::read(&document)
+                && refusal.unknown_name().is_some()
+            {
+                return Err(document.place(&refusal));
             }
         }
         // A document at a point still has the grid that the point is of.
@@ -187,14 +90,14 @@ impl ExperimentConfig {
         Ok(config)
     }
 
-    fn read(document: &Document) -> Result<Self, ConfigError> {
-        let mut config: Self = document.decode().map_err(name_scorers)?;
+    fn read(document: &Document) -> Result<Self, Refusal> {
+        let mut config: Self = document.value_as().map_err(name_scorers)?;
         if config.name.is_empty() {
             config.name = document.stem();
         }
         // A folder of this name is made below `runs`.
         if Path::new(&config.name).components().any(|part| !matches!(part, Component::Normal(_))) {
-            return Err(document.refuse("name", &format!("found {:?}, expected a name, not a path", config.name)));
+            return Err(Refusal::new("name", format!("{:?}", config.name), "a name, not a path"));
         }
         for (key, path) in config.data.paths_mut() {
             // Who types a path means the folder that they stand in.
@@ -202,106 +105,67 @@ impl ExperimentConfig {
                 *path = document.folder().join(&path);
             }
         }
-        config.check_data(document)?;
-        config.check_cross_validation(document)?;
-        config.learner().map_err(|error| config.place(document, error))?;
+        config.check_data()?;
+        config.check_cross_validation()?;
+        config.learner().map_err(refusal_of)?;
         Ok(config)
     }
 
-    fn check_data(&self, document: &Document) -> Result<(), ConfigError> {
+    fn check_data(&self) -> Result<(), Refusal> {
         let data = &self.data;
         let sources = [data.folds.is_some(), !data.train.is_empty(), data.synthetic.is_some()];
         if sources.iter().filter(|given| **given).count() != 1 {
-            return Err(document.refuse("data", "expected exactly one of `folds`, `train` and `synthetic`"));
+            return Err(Refusal::fault("data", "expected exactly one of `folds`, `train` and `synthetic`"));
         }
         for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
             if data.train.is_empty() && !files.is_empty() {
-                return Err(document.refuse(key, "expected only beside `data.train`"));
+                return Err(Refusal::fault(key, "expected only beside `data.train`"));
             }
         }
-        let refuse = |table: &str, error| match error {
-            DataError::Option { option, found, expected } => {
-                document.refuse(&format!("{table}{option}"), &format!("found {found}, expected {expected}"))
-            }
-            error => document.refuse("data", &error.to_string()),
-        };
         if let Some(synthetic) = &data.synthetic {
-            synthetic.check().map_err(|error| refuse("", error))?;
+            synthetic.check()?;
         }
-        data.read.check().map_err(|error| refuse("data.read.", error))?;
+        data.read.check().map_err(|refusal| refusal.under("data.read"))?;
         match data.fold {
-            0 => Err(document.refuse("data.fold", "found 0, expected at least 1")),
+            0 => Err(Refusal::new("data.fold", 0, "at least 1")),
             fold if fold > 1 && data.folds.is_none() => {
-                Err(document.refuse("data.fold", &format!("found {fold}, expected `data.folds` to choose it from")))
+                Err(Refusal::new("data.fold", fold, "`data.folds` to choose it from"))
             }
             _ => Ok(()),
         }
     }
 
-    fn check_cross_validation(&self, document: &Document) -> Result<(), ConfigError> {
+    fn check_cross_validation(&self) -> Result<(), Refusal> {
         let CrossValidationConfig { folds, seeds, split } = &self.cv;
         if let Some(parts) = split.filter(|parts| *parts < 3) {
-            return Err(document.refuse("cv.split", &format!("found {parts}, expected at least 3")));
+            return Err(Refusal::new("cv.split", parts, "at least 3"));
         }
         if let Some(parts) = split.filter(|_| self.data.folds.is_some()) {
-            let message = format!("found {parts}, expected none beside `data.folds`, which are split already");
-            return Err(document.refuse("cv.split", &message));
+            return Err(Refusal::new("cv.split", parts, "none beside `data.folds`, which are split already"));
         }
         if let Some(at) = folds.iter().position(|fold| *fold == 0) {
-            return Err(document.refuse(&format!("cv.folds[{at}]"), "found 0, expected at least 1"));
+            return Err(Refusal::new(format!("cv.folds[{at}]"), 0, "at least 1"));
         }
         match (0..seeds.len()).find(|&at| seeds[..at].contains(&seeds[at])) {
-            Some(at) => {
-                let message = format!("found {} again, expected each seed once", seeds[at]);
-                Err(document.refuse(&format!("cv.seeds[{at}]"), &message))
-            }
+            Some(at) => Err(Refusal::new(format!("cv.seeds[{at}]"), format!("{} again", seeds[at]), "each seed once")),
             None => Ok(()),
         }
     }
 
     fn check_grid(&self, document: &Document) -> Result<(), ConfigError> {
-        let refuse = |error: grid::GridError| document.refuse(&error.key, &error.message);
-        grid::check_keys(&self.grid).map_err(refuse)?;
-        for point in grid::points(&self.grid).map_err(refuse)? {
+        let place = |refusal| document.place(&refusal);
+        grid::check_keys(&self.grid).map_err(place)?;
+        for point in grid::points(&self.grid).map_err(place)? {
             let at_point = document.at_point(&point)?;
             if at_point.is_at_point()
-                && let Err(ConfigError { place, message }) = Self::read(&at_point)
+                && let Err(refusal) = Self::read(&at_point)
             {
+                let ConfigError { place, message } = at_point.place(&refusal);
                 let message = format!("grid, at {}: {message}", grid::label(&point));
                 return Err(ConfigError { place, message });
             }
         }
         Ok(())
-    }
-
-    fn place(&self, document: &Document, error: LearnerError) -> ConfigError {
-        let refuse = |key: String, found: &str, expected: &str| {
-            document.refuse(&key, &format!("found {found}, expected {expected}"))
-        };
-        match &error {
-            LearnerError::Config { key, message } => {
-                let message_without = |without: &Document| match without.decode::<Self>().ok()?.learner() {
-                    Err(LearnerError::Config { message, .. }) => Some(message),
-                    _ => None,
-                };
-                let key = document.narrow(&format!("learner.{key}"), message, message_without);
-                document.refuse(&key, message)
-            }
-            LearnerError::Parameter { parameter, found, expected } => {
-                refuse(format!("learner.{parameter}"), found, expected)
-            }
-            LearnerError::Scorer(ScorerError { parameter, found, expected }) => {
-                refuse(format!("scorer.{parameter}"), found, expected)
-            }
-            LearnerError::Loss(LossError::UnknownParameter { found, .. }) => {
-                document.refuse(&format!("loss.{found}"), &error.to_string())
-            }
-            LearnerError::Loss(LossError::Parameter { parameter, found, expected, .. }) => {
-                refuse(format!("loss.{parameter}"), found, expected)
-            }
-            LearnerError::Loss(_) => document.refuse("loss.name", &error.to_string()),
-            _ => document.refuse("learner", &error.to_string()),
-        }
     }
 
     /// The learner, checked.
@@ -354,36 +218,39 @@ impl ExperimentConfig {
     }
 }
 
-/// Adds to an error about an unknown key of a scorer which kinds have the key.
-fn name_scorers(error: ConfigError) -> ConfigError {
+/// Where in the configuration the error of a learner lies.
+fn refusal_of(error: LearnerError) -> Refusal {
+    match error {
+        LearnerError::Refused(refusal) => refusal,
+        LearnerError::Loss(LossError::Parameter { refusal, .. }) => refusal.under("loss"),
+        LearnerError::Loss(error) => Refusal::fault("loss.name", error),
+        error => Refusal::fault("learner", error),
+    }
+}
+
+/// Adds to an unknown key of a scorer which kinds have the key.
+fn name_scorers(refusal: Refusal) -> Refusal {
     let scorers = [
         ScorerConfig::Linear(Default::default()),
         ScorerConfig::Mlp(Default::default()),
         ScorerConfig::Attention(Default::default()),
     ];
-    let unknown = error.message.strip_prefix("scorer.").and_then(|rest| rest.split_once(": unknown field"));
-    let Some((key, _)) = unknown else { return error };
-    let with_key = scorers.iter().map(|scorer| json!(scorer)).filter(|scorer| scorer.get(key).is_some());
+    let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
+    if refusal.key != format!("scorer.{name}") {
+        return refusal;
+    }
+    let with_key = scorers.iter().map(|scorer| json!(scorer)).filter(|scorer| scorer.get(name).is_some());
     let kinds: Vec<String> = with_key.map(|scorer| format!("kind = {}", scorer["kind"])).collect();
     if kinds.is_empty() {
-        return error;
+        return refusal;
     }
-    ConfigError { message: format!("{}; a scorer of {} has it", error.message, kinds.join(" or ")), ..error }
+    let expected = format!("{}; a scorer of {} has it", refusal.expected, kinds.join(" or "));
+    Refusal { expected, ..refusal }
 }
 
 fn sort_by_key(table: &mut Map) {
     table.sort_keys();
     table.values_mut().filter_map(Value::as_object_mut).for_each(sort_by_key);
-}
-
-impl DataConfig {
-    /// Every path, with its key.
-    pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
-        let folds = self.folds.iter_mut().map(|path| ("data.folds", path));
-        let files =
-            [("data.train", &mut self.train), ("data.validation", &mut self.validation), ("data.test", &mut self.test)];
-        folds.chain(files.into_iter().flat_map(|(key, paths)| paths.iter_mut().map(move |path| (key, path))))
-    }
 }
 
 #[cfg(test)]
