@@ -98,7 +98,7 @@ fn explain_line(
 ) -> Result<(), Failure> {
     let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", file.display()));
     let list: List = serde_json::from_slice(line).map_err(|error| {
-        // serde counts the lines of this line.
+        // serde counts lines from the start of this one, so its position is replaced.
         let place = format!(" at line {} column {}", error.line(), error.column());
         let message = error.to_string();
         let message = with_nearest(message.strip_suffix(&place).unwrap_or(&message));
