@@ -1,8 +1,9 @@
 //! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 and 6).
 //!
-//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`. If `epsilon <
-//! 1/2`, ApproxAP is off by less than `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 /
-//! (i (i - epsilon))`, with `i` from 1 to the number of relevant documents.
+//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`.
+//! If `epsilon < 1/2`, ApproxAP is off by less than
+//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
+//! to the number of relevant documents.
 
 use super::findings::{Bounded, Curves, Findings, Table, falls};
 use super::position_accuracy::largest_error;

@@ -1,7 +1,7 @@
 //! Compares approximate positions with ranks (approximation-framework, Table 1, Theorem 3 and Corollary 4).
 //!
-//! `p_x = 1 + sum_{y != x} 1 / (1 + exp(alpha (s_x - s_y)))` differs from the rank of `x` by less than `(n - 1) /
-//! (exp(alpha delta_x) + 1)`, where `delta_x` is the smallest difference between its score and another.
+//! `p_x = 1 + sum_{y != x} 1 / (1 + exp(alpha (s_x - s_y)))` differs from the rank of `x` by less than
+//! `(n - 1) / (exp(alpha delta_x) + 1)`, where `delta_x` is the smallest difference between its score and another.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 

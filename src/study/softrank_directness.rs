@@ -1,9 +1,9 @@
 //! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2).
 //!
 //! Let `delta` be the smallest difference of two scores, `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` the largest
-//! variance of a rank (the factor `(n - 1) / 4` is in the proof, but missing in the statement), `e_1 = (n - 1) sigma /
-//! (2 delta sqrt(pi)) exp(-delta^2 / (4 sigma^2))` and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. If `5 e_3 < 1`, the two
-//! measures differ by at most `2^max(y) n (e_1 + e_2)`. The gain is the paper's, `2^y`.
+//! variance of a rank (the factor `(n - 1) / 4` is in the proof, but missing in the statement),
+//! `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4 sigma^2))` and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`.
+//! If `5 e_3 < 1`, the two measures differ by at most `2^max(y) n (e_1 + e_2)`. The gain is the paper's, `2^y`.
 
 use statrs::function::erf::erf;
 
