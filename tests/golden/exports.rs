@@ -2,8 +2,8 @@
 //!
 //! The rankers are made here from whole numbers and square roots alone, so that their exports have the same bytes
 //! everywhere. Each case has the checksum of the bytes that the other system scored. To renew the file, write the
-//! exports with `BURN_RANK_EXPORTS=FOLDER cargo test --test golden exports` and run `expected/generate_exports.py
-//! FOLDER`.
+//! exports with `BURN_RANK_EXPORTS=FOLDER cargo test --test golden exports` and run
+//! `expected/generate_exports.py FOLDER`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
