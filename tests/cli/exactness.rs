@@ -1,5 +1,6 @@
-//! The same configuration and seed give the same bytes on the CPU, for every learner and for cross-validation: on one
-//! and on two threads, and after being killed at random moments and resumed. There are twenty kills in all.
+//! The same configuration and seed give the same bytes on the CPU: on one and on two threads, and after a run was
+//! killed at random moments and resumed. The latter is tested for every learner and for cross-validation, with twenty
+//! kills in all.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

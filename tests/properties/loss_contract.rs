@@ -413,7 +413,7 @@ fn offsets_and_outliers_cost_no_precision() {
     for (name, params) in sharp {
         let Subject { name, loss, .. } = Subject::new(params, name);
         for (kind, scores) in [("offset", &offset), ("outlier", &outlier)] {
-            // Its logits contain the sum of all differences.
+            // The logits of `neural_ndcg` contain the sum of all differences.
             if kind == "outlier" && loss.name() == "neural_ndcg" {
                 continue;
             }

@@ -418,7 +418,7 @@ fn padding_never_changes_a_bit() {
         for (scale, offset) in [(1.0, 0.0), (0.25, 5.5)] {
             let bits = |padding| bits(present, padding, |score| score * scale + offset);
             let expected = bits(0);
-            // No padding repeats the same run: nothing depends on the order in which units finish.
+            // Padding 0 repeats the first run: the result must not depend on the order in which units finish.
             for padding in [0, 1, 3, 27, 100] {
                 assert!(bits(padding) == expected, "{padding} padded, offset {offset}, on {}", present.name);
             }
