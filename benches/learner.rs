@@ -59,8 +59,8 @@ fn boosting(criterion: &mut Criterion) {
     run(criterion, "boosting", &rows);
 }
 
-/// RankSVM's peer is scikit-learn's `LinearSVC` on the explicit pairs (about 370,000 of them in an OHSUMED training
-/// fold).
+/// RankSVM is compared with scikit-learn's `LinearSVC` on the explicit pairs (about 370,000 of them in an OHSUMED
+/// training fold).
 fn support_vectors(criterion: &mut Criterion) {
     let rows = [
         ("rank_svm/hinge", json!({"kind": "rank_svm", "c": 1e-4}), None),

@@ -1,7 +1,8 @@
 //! Benchmarks that users can run: losses forward and backward, and training epochs, on any device.
 //!
-//! Inputs are those that rankers see: normal scores, labels with the shares of MSLR-WEB. Each number is the median of
-//! runs that alternate between the fused and the tensor path, so that both see the same machine.
+//! Inputs are like those that rankers see: normally distributed scores, and labels with the shares of MSLR-WEB. Each
+//! number is the median of runs that alternate between the fused and the tensor path, so that both see the same
+//! machine.
 
 mod losses;
 mod train;
@@ -12,7 +13,7 @@ pub use train::{TrainBench, TrainRow};
 
 use crate::refusal::Refusal;
 
-/// Why a benchmark cannot run.
+/// Reasons why a benchmark cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
@@ -41,7 +42,7 @@ pub enum BenchError {
     },
 }
 
-/// Median of times in seconds; the mean of the middle two for an even number.
+/// Returns the median of times in seconds, which is the mean of the middle two for an even number of times.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     let middle = times.len() / 2;
@@ -52,7 +53,7 @@ fn median(times: &mut [f64]) -> f64 {
     }
 }
 
-/// Waits for the device, so that a time is that of the work.
+/// Waits for the device, so that a time includes all of its work.
 fn sync(device: &burn::tensor::Device, name: &str) -> Result<(), BenchError> {
     device
         .sync()

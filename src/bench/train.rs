@@ -1,4 +1,4 @@
-//! Documents a second of training epochs: batches, scorer, loss, gradient, optimiser.
+//! Training speed in documents per second: batches, scorer, loss, gradient, optimiser.
 
 use std::time::Instant;
 
@@ -21,9 +21,9 @@ pub struct TrainBench {
     pub loss: LossSpec,
     /// The data.
     pub data: SynthConfig,
-    /// Queries of a batch.
+    /// Queries per batch.
     pub batch: usize,
-    /// Epochs, of which the median counts; one more comes before them.
+    /// Timed epochs, of which the median counts; one more comes before them.
     pub epochs: usize,
     /// Seed of weights and batches.
     pub seed: u64,
@@ -36,13 +36,13 @@ pub struct TrainRow {
     pub peer: String,
     /// Name of the loss.
     pub loss: String,
-    /// Queries of a batch.
+    /// Queries per batch.
     pub batch: usize,
-    /// Number of documents of an epoch.
+    /// Number of documents per epoch.
     pub documents: usize,
-    /// Documents a second, in the median epoch.
+    /// Documents per second, in the median epoch.
     pub documents_per_s: f64,
-    /// Documents a second, in the fastest epoch.
+    /// Documents per second, in the fastest epoch.
     pub best_documents_per_s: f64,
 }
 

@@ -19,9 +19,9 @@ use crate::measure::{Convention, Measure, MeasureError};
 use crate::ranker::Ranker;
 use crate::text::is_standard_stream;
 
-/// A file, or for `-` standard input, which holds its text once.
+/// Opens a file, or standard input for `-`. Standard input can be read only once.
 pub fn text(path: &Path) -> Result<Input, Failure> {
-    // The command is the process: the one place that reads its standard input.
+    // The command owns the process, and this is the only place that reads its standard input.
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if !is_standard_stream(path) {
         return Ok(Input::file(path));
@@ -32,7 +32,7 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     Ok(Input::reader("standard input", io::stdin()))
 }
 
-/// Opens the device called `name`; what a missing driver says as it panics is in the error alone.
+/// Opens the device called `name`. If a missing driver panics, its message appears only in the error.
 pub fn device(name: &str) -> Result<Device, DeviceError> {
     panics::quietly(|| device::open(name))
 }
@@ -73,7 +73,7 @@ impl ReadArgs {
     }
 }
 
-/// The measures of `-m`, given once or more and separated by commas; those of `default` where none is given.
+/// Parses the measures of `-m`, which may be repeated and are separated by commas; without any, parses `default`.
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
@@ -85,7 +85,7 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
     asked.split(',').map(measure).collect()
 }
 
-/// The values of a repeated `FLAG KEY=VALUE`: TOML or JSON where it is either, else text.
+/// Parses the values of a repeated `FLAG KEY=VALUE`: as TOML or JSON if they are either, otherwise as text.
 pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     let mut values = Map::new();
     for assignment in assignments {
@@ -99,7 +99,7 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     Ok(values)
 }
 
-/// A convention: the name of a preset, or a table of what differs from one, as in `measure.convention`.
+/// Parses a convention: the name of a preset, or a table of the differences from one, as in `measure.convention`.
 pub fn convention(text: &str) -> Result<Convention, Failure> {
     if !text.trim_start().starts_with('{') {
         return Ok(Convention::preset(text)?);
@@ -116,9 +116,9 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
-/// Refuses to write a file over one that the command reads, or that would be missed: `what` says which.
+/// Refuses to overwrite a file that the command reads or that must be kept; `what` describes that file in the message.
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
-    // Links lead to the same file; a pipe or a terminal may well be both read and written.
+    // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
     let Some(file) = whole(out) else { return Ok(()) };
     match others.iter().find(|other| whole(other.as_ref()).is_some_and(|other| other == file)) {
@@ -127,12 +127,12 @@ pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str
     }
 }
 
-/// The file of a saved ranker: itself, or that in the folder of a `train` run.
+/// Returns the file of a saved ranker: `path` itself, or the ranker in the folder of a `train` run.
 pub fn ranker_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }
 }
 
-/// Loads a saved ranker: the file, or that in the folder of a `train` run.
+/// Loads a saved ranker from its file or from the folder of a `train` run.
 pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
     let file = ranker_file(path);
     if path.is_dir() && !file.exists() {
@@ -145,9 +145,9 @@ pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
 /// Longest line of a score file, in bytes.
 const LONGEST_SCORE: usize = 1 << 10;
 
-/// Reads one score a line; the file may be compressed, or `-`.
+/// Reads one score per line; the file may be compressed, or `-` for standard input.
 pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
-    // What bounds the text is the number of documents.
+    // The number of documents bounds the text, so the limits of the reader are not needed.
     let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
     let options = ReadOptions {
         max_line_bytes: LONGEST_SCORE,
@@ -195,7 +195,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     }
 }
 
-/// What a line of a score file should have been; a run is easily taken for one.
+/// Returns what was expected of a line in a score file, with a hint if the line looks like one of a TREC run.
 fn expected(line: &[u8]) -> &'static str {
     match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
         6.. => "a number (a TREC run is read with --qrels)",

@@ -1,6 +1,6 @@
-//! Studies: what the papers prove about their surrogates, computed again on a ranking at hand, each claim checked.
+//! Studies: checks, on a ranking at hand, of what the papers prove about their surrogates.
 //!
-//! A study looks at a [`Subject`], scored queries, at several values of its parameter, and gives [`Findings`]: tables,
+//! A study examines scored queries, its [`Subject`], at several values of its parameter. It gives [`Findings`]: tables,
 //! curves of the errors, and the claims of the paper with what was found. A claim that does not hold is a finding, not
 //! an error.
 
@@ -25,11 +25,11 @@ pub struct StudyEntry {
     pub name: &'static str,
     /// What it shows, in one line.
     pub summary: &'static str,
-    /// Where that is stated.
+    /// Where the paper states it.
     pub paper: &'static str,
     /// The parameter that it varies.
     pub parameter: &'static str,
-    /// Values of the parameter, unless others are asked for.
+    /// Values of the parameter, unless others are given.
     pub values: &'static [f64],
     run: fn(&Subject, &[f64]) -> Result<Findings, StudyError>,
 }
@@ -37,7 +37,7 @@ pub struct StudyEntry {
 /// Every study.
 pub const STUDIES: &[StudyEntry] = &[position_accuracy::ENTRY, measure_accuracy::ENTRY, softrank_directness::ENTRY];
 
-/// Why a study cannot be made.
+/// Reasons why a study cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
@@ -54,7 +54,7 @@ pub enum StudyError {
     /// A value of the parameter that the study cannot use.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A score that is no place in an order.
+    /// A score that is not finite.
     #[error("{origin}: found the score {found}, expected finite numbers")]
     Score {
         /// Where the queries come from.
@@ -76,7 +76,7 @@ pub enum StudyError {
     Measure(#[from] MeasureError),
 }
 
-/// The study of this name.
+/// Returns the study of this name.
 ///
 /// # Errors
 /// [`StudyError::Unknown`] with the nearest name.
@@ -92,7 +92,7 @@ pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
 }
 
 impl StudyEntry {
-    /// Makes the study at `values` of its parameter; at its own where none are given.
+    /// Makes the study at `values` of its parameter, or at its own values if none are given.
     ///
     /// # Errors
     /// Values that are not finite, above 0 and ascending; a subject with nothing to rank, or with scores that are not
@@ -127,7 +127,7 @@ mod tests {
             let report = study.run(&subject, &[]).unwrap();
             let findings = &report.findings;
             assert!(!findings.claims.is_empty() && !findings.tables.is_empty(), "{}", study.name);
-            // What a figure shows of the paper's data is no theorem.
+            // What a figure shows on the paper's data is not a theorem.
             for claim in findings.claims.iter().filter(|claim| claim.source.starts_with("Theorem")) {
                 assert_eq!(claim.holds, Some(true), "{}: {claim:?}", study.name);
             }

@@ -1,9 +1,9 @@
-//! SoftNDCG beside NDCG (softrank-directness, Theorem 2).
+//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2).
 //!
-//! With `delta` the smallest difference of two scores, `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` the largest
-//! variance of a rank (the factor is in the proof, and missing in the statement), `e_1 = (n - 1) sigma / (2 delta sqrt(pi))
-//! exp(-delta^2 / (4 sigma^2))` and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`, the two differ by at most `2^max(y) n (e_1 +
-//! e_2)`, where `5 e_3 < 1`. The gain is the paper's, `2^y`.
+//! Let `delta` be the smallest difference of two scores, `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` the largest
+//! variance of a rank (the factor `(n - 1) / 4` is in the proof, but missing in the statement),
+//! `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4 sigma^2))` and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`.
+//! If `5 e_3 < 1`, the two measures differ by at most `2^max(y) n (e_1 + e_2)`. The gain is the paper's, `2^y`.
 
 use statrs::function::erf::erf;
 
@@ -33,7 +33,7 @@ fn run(subject: &Subject, sigmas: &[f64]) -> Result<Findings, StudyError> {
         let (mut found, mut softs) = (Bounded::default(), Vec::new());
         for (query, exact) in subject.queries.iter().zip(&exact) {
             let bound = theorem_2(query, sigma);
-            // Beside a bound that may be tiny, the formula to the letter.
+            // The bound may be tiny, so the formula is evaluated without an approximation.
             let evaluation = if bound.is_some() { "recursion" } else { "auto" };
             let soft = query.surrogate(&spec.with("evaluation", evaluation))?;
             softs.push(soft);
@@ -82,7 +82,7 @@ fn run(subject: &Subject, sigmas: &[f64]) -> Result<Findings, StudyError> {
     })
 }
 
-/// The bound, where the theorem has one.
+/// Returns the bound, if the theorem has one.
 fn theorem_2(query: &ScoredQuery, sigma: f64) -> Option<f64> {
     let (delta, n) = (query.smallest_difference(), query.scores.len() as f64);
     if delta == 0.0 {

@@ -1,4 +1,4 @@
-//! Properties over random and adversarial inputs.
+//! Properties tested on random and adversarial inputs.
 
 mod burn_modules;
 mod devices;
