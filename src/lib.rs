@@ -61,8 +61,6 @@ pub mod json;
 pub mod loss;
 pub mod measure;
 pub mod metric;
-// Kernels for instructions that are found at run time.
-#[allow(unsafe_code)]
 pub mod op;
 pub mod prelude;
 pub mod scorer;
