@@ -1,7 +1,7 @@
 //! Every primitive against its definition.
 
 use burn::backend::{Backend, Flex, tensor::FloatTensor};
-use burn::tensor::{Device, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 
 use super::*;
 

@@ -161,7 +161,7 @@ fn the_library_changes_nothing_of_its_process() {
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
         ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
-        ("op/cube/launch.rs", 1, "kernels that a device can run"),
+        ("op/gpu/launch.rs", 1, "kernels that a device can run"),
     ];
     assert_eq!(occurrences(&shared), expected.map(|(name, count, _)| (name.to_owned(), count)).into());
     let atomics = occurrences(&["static "]).into_keys().filter(|name| {
@@ -189,8 +189,8 @@ fn whatever_hands_work_to_other_threads_takes_the_execution_along() {
         "measure/significance/tukey.rs",
         "ranker/kernel_expansion.rs",
         "ranker/tree_ensemble.rs",
-        // Looks before it hands out: `kernel::target`.
-        "op/kernel/mod.rs",
+        // Kernels look before they hand out: `cpu::dispatch::target`.
+        "op/cpu/parallel.rs",
     ];
     let fan_outs = occurrences(&["par_iter(", "par_iter_mut(", "par_chunks", "par_bridge(", "spawn("]);
     for name in arithmetic {

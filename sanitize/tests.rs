@@ -1,8 +1,7 @@
 //! Every kernel with all instructions found, on lists of every length that ends a vector, a tile or a block, and one
 //! beside it.
 
-use super::kernel::*;
-use super::{ExponentialTerm, PairLoss, Step};
+use crate::cpu::*;
 use crate::execution::{Instructions, enter};
 
 const LENGTHS: [usize; 17] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025];
@@ -69,14 +68,14 @@ impl<T: Real> Batch<T> {
         log_softmax_gradient(&log_softmax(x, mask, n), mask, g, n);
         exp2(labels);
         log2_discount(&ranks);
-        let lambda = Pairs::Lambda {
+        let lambda = PairWeight::Lambda {
             gain: labels.as_slice(),
             discount: discounts.as_slice(),
             rank: ranks.as_slice(),
             absolute: 1.0,
             gap: 0.5,
         };
-        for weight in [Pairs::Unit, Pairs::Document(g.as_slice()), lambda] {
+        for weight in [PairWeight::Unit, PairWeight::Document(g.as_slice()), lambda] {
             for loss in [
                 PairLoss::Logistic,
                 PairLoss::Hinge { margin: 1.0 },
@@ -85,8 +84,8 @@ impl<T: Real> Batch<T> {
                 PairLoss::Fidelity,
                 PairLoss::SoftZeroOne,
             ] {
-                pair_loss(x, labels, mask, &weight, n, loss);
-                pair_loss_gradient(x, labels, mask, &weight, g, n, loss);
+                pair_loss(x, labels, mask, weight, n, loss);
+                pair_loss_gradient(x, labels, mask, weight, g, n, loss);
             }
         }
     }
