@@ -5,8 +5,8 @@
 //! RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --release --target x86_64-unknown-linux-gnu
 //! ```
 //!
-//! They are the only unsafe code of the default build: functions compiled for the instructions that the processor was
-//! found to have.
+//! They have the only unsafe code of the default build, in `dispatch.rs`: functions compiled for the instructions that
+//! the processor was found to have.
 
 #![allow(dead_code, unused_imports)]
 
