@@ -197,7 +197,7 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
         loss: PairLoss,
     ) -> FloatTensor<Self> {
         let (x_in, labels, mask) = (x.primitive().clone(), Self::inner(labels), Self::inner(mask));
-        let weight = weight.map(<Self as AutodiffBackend>::inner);
+        let weight = weight.map(Self::inner);
         let out = B::pair_loss(x_in.clone(), labels.clone(), mask.clone(), weight.clone(), loss);
         register!(PairLossSum, [x], (x_in, labels, mask, weight, loss), out)
     }

@@ -15,7 +15,7 @@ use crate::op::definition::{
     rank_expectation, rank_recursion, step_sum,
 };
 
-/// The primitives of this module on one backend; a backend not listed here cannot be enabled by a feature of this
+/// The primitives on one backend; a backend not listed here cannot be enabled by a feature of this
 /// crate.
 #[backend_extension(
     Autodiff,
