@@ -46,3 +46,21 @@ impl<V> PairWeight<V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::PairWeight;
+
+    #[test]
+    fn values_taken_out_one_by_one_come_back_to_their_places() {
+        let lambda = PairWeight::Lambda { gain: 1, discount: 2, rank: 3, absolute: 0.5, gap: 0.25 };
+        for (weight, count) in [(PairWeight::Unit, 0), (PairWeight::Document(7), 1), (lambda, 3)] {
+            let mut values = Vec::new();
+            let emptied = weight.as_ref().map(|&value| values.push(value));
+            assert_eq!(values.len(), count);
+            let mut values = values.into_iter();
+            let filled = emptied.map(|()| values.next());
+            assert_eq!(format!("{filled:?}"), format!("{:?}", weight.map(Some)));
+        }
+    }
+}
