@@ -61,8 +61,6 @@ pub mod json;
 pub mod loss;
 pub mod measure;
 pub mod metric;
-// `op` has kernels for instruction sets that are detected at run time.
-#[allow(unsafe_code)]
 pub mod op;
 pub mod prelude;
 pub mod refusal;

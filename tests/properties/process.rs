@@ -162,7 +162,7 @@ fn the_library_changes_nothing_of_its_process() {
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
         ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
-        ("op/cube/launch.rs", 1, "kernels that a device can run"),
+        ("op/gpu/launch.rs", 1, "kernels that a device can run"),
     ];
     assert_eq!(occurrences(&shared), expected.map(|(name, count, _)| (name.to_owned(), count)).into());
     let atomics = occurrences(&["static "]).into_keys().filter(|name| {
@@ -190,8 +190,8 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "measure/significance/tukey.rs",
         "ranker/kernel_expansion.rs",
         "ranker/tree_ensemble.rs",
-        // Reads the execution before it hands out work: `kernel::target`.
-        "op/kernel/mod.rs",
+        // Reads the execution before it hands out work: `cpu::dispatch::target`.
+        "op/cpu/parallel.rs",
     ];
     let fan_outs = occurrences(&["par_iter(", "par_iter_mut(", "par_chunks", "par_bridge(", "spawn("]);
     for name in arithmetic {
