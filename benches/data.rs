@@ -1,4 +1,4 @@
-//! Reading LETOR text, batching, normalising. Throughput is of text, or of features as `f32`, in bytes.
+//! Reading LETOR text, batching, normalising. Throughput is in bytes of text, or of features as `f32`.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use burn_rank::data::{
 };
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
-/// About 14 MB of text, 12,000 documents of 136 features.
+/// Returns the configuration of about 14 MB of text: 12,000 documents of 136 features.
 fn config() -> SynthConfig {
     SynthConfig { queries: 100, ..SynthConfig::default() }
 }

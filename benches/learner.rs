@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use burn_rank::data::{RankingDataset, SynthConfig};
-use burn_rank::learner::{FitContext, Interrupt, NoProgress, RankingLearner, Selection, registry};
+use burn_rank::learner::{FitContext, Interrupt, NoProgress, Parts, RankingLearner, Selection, registry};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -33,7 +33,8 @@ fn run(criterion: &mut Criterion, name: &str, rows: &[(&str, Value, Option<LossS
     for (name, table, loss) in rows {
         let table = burn_rank::json::Value::from(table.clone());
         let table = table.as_object().expect("a table");
-        let learner = registry::build(table, loss.as_ref(), None).expect("a valid configuration");
+        let learner = registry::build(table, &Parts { loss: loss.as_ref().map(Into::into), scorer: None })
+            .expect("a valid configuration");
         group.bench_function(*name, |bencher| bencher.iter(|| fit(learner.as_ref(), &train)));
     }
     group.finish();
@@ -58,8 +59,8 @@ fn boosting(criterion: &mut Criterion) {
     run(criterion, "boosting", &rows);
 }
 
-/// RankSVM's peer is scikit-learn's `LinearSVC` on the explicit pairs (about 370,000 of them in an OHSUMED training
-/// fold).
+/// RankSVM is compared with scikit-learn's `LinearSVC` on the explicit pairs (about 370,000 of them in an OHSUMED
+/// training fold).
 fn support_vectors(criterion: &mut Criterion) {
     let rows = [
         ("rank_svm/hinge", json!({"kind": "rank_svm", "c": 1e-4}), None),

@@ -1,4 +1,4 @@
-//! Forward and backward pass of every registered loss: 64 lists of 128 documents, float32 on Flex. Throughput is of
+//! Forward and backward pass of every registered loss: 64 lists of 128 documents, float32 on Flex. Throughput is in
 //! documents.
 
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 const LISTS: usize = 64;
 const DOCUMENTS: usize = 128;
 
-/// Scores from a normal distribution, labels 0 to 4.
+/// Draws scores from a normal distribution, and labels 0 to 4.
 fn batch(device: &Device) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
     device.seed(1);
     let shape = [LISTS, DOCUMENTS];

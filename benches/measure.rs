@@ -1,7 +1,7 @@
-//! Measures of many queries: documents per second on all threads, by measure and convention.
+//! Evaluation of many queries: documents per second on all threads, by measure and convention.
 //!
-//! 8,000 lists of 125 documents (10^6 in all), labels 0 to 4; scores distinct, or on a grid of 50 so that most are
-//! tied.
+//! 8,000 lists of 125 documents (10^6 in all), with labels 0 to 4. Scores are distinct, or on a grid of 50 values so
+//! that most are tied.
 
 use std::hint::black_box;
 

@@ -1,5 +1,5 @@
 //! Epochs of gradient training on data of OHSUMED's size: our loop beside burn-train's own, with the same batches,
-//! loss, optimiser and measures. Throughput is in training documents a second.
+//! loss, optimiser and measures. Throughput is in training documents per second.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const EPOCHS: usize = 20;
 const QUERIES: usize = 16;
 const LOSS: &str = "list_net";
 
-/// Training and validation data: 63 and 21 queries, about 150 documents each, 45 features.
+/// Makes training and validation data: 63 and 21 queries with about 150 documents each, and 45 features.
 fn data() -> (RankingDataset, RankingDataset) {
     let config = SynthConfig { queries: 84, features: 45, median_length: 137.0, max_length: 320, ..Default::default() };
     let mut all = config.generate().expect("a valid configuration");
@@ -52,7 +52,7 @@ fn ours(scorer: &ScorerConfig, train: &RankingDataset, validation: &RankingDatas
     black_box(learner.fit(train, Some(validation), &context).expect("it trains"));
 }
 
-/// burn's single-device strategy, with its files in `folder` if there is one.
+/// Trains with burn's single-device strategy, with its files in `folder` if there is one.
 fn burn_train(
     scorer: &ScorerConfig,
     train: &Arc<RankingDataset>,

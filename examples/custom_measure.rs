@@ -16,7 +16,7 @@ use burn_rank::metric;
 use burn_rank::op::Step;
 use burn_rank::scorer::ScorerConfig;
 
-/// Rank-biased precision: a reader goes on to the next document with a probability of `persistence`.
+/// Rank-biased precision: a reader continues to the next document with the probability `persistence`.
 #[derive(Debug, Clone)]
 struct RankBiasedPrecision {
     persistence: f64,
@@ -42,8 +42,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let RankingBatch { features, labels, mask, .. } = batch;
 
     let measure = RankBiasedPrecision { persistence: 0.8 };
-    // The exact value, in a convention that says what a query without a relevant document counts: `standard` leaves it
-    // out. One minus an exact loss would count it as perfect, since there is nothing to learn from it.
+    // The exact value in a convention, which decides how a query without a relevant document counts: `standard` leaves
+    // it out. One minus an exact loss would count it as perfect, since there is nothing to learn from it.
     let (exact, convention) = ([Measure::Rbp { persistence: measure.persistence }], Convention::preset("standard")?);
     let relaxations = [
         AnyRelaxation::Approximate(Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic }),

@@ -4,9 +4,9 @@
 //! cargo run --release --no-default-features --features flex --example losses_side_by_side -- [FOLDS] [--epochs 20] [--scorer linear|mlp|both]
 //! ```
 //!
-//! `FOLDS` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ...; without it, generated data in five parts.
-//! Each model is the epoch with the best validation NDCG@10; figures are of the test queries in the `letor`
-//! convention, the mean of the folds and the standard error over queries.
+//! `FOLDS` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ...; without it, data are generated in five
+//! parts. Each model is that of the epoch with the best validation NDCG@10. Figures are for the test queries in the
+//! `letor` convention: the mean of the folds, and the standard error over queries.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adam on the loss; the best epoch on validation, evaluated on the test data.
+/// Minimises the loss with Adam, keeps the best epoch on validation data, and evaluates it on the test data.
 fn train(
     loss: &dyn RankingLoss,
     config: &ScorerConfig,
@@ -135,7 +135,7 @@ fn generated_folds() -> Result<Vec<Parts>, Failure> {
     parts.collect()
 }
 
-/// Features to mean 0 and deviation 1 over the training documents.
+/// Normalises features to mean 0 and standard deviation 1 over the training documents.
 fn normalised(mut parts: Parts) -> Result<Parts, Failure> {
     let normaliser = Normaliser::fit(NormaliserKind::ZScore, &parts[0]);
     for part in &mut parts {

@@ -49,7 +49,7 @@ fn train(config: &ExperimentConfig) -> Result<Ranker, Box<dyn Error>> {
     Ok(fit(config, &config.data.split()?, config.seed, &options)?.ranker)
 }
 
-/// What a ranker gives on a few generated queries.
+/// Scores and measures of a ranker on a few generated queries.
 #[derive(Serialize)]
 struct Expectation<'a> {
     synth: &'a SynthConfig,
@@ -57,7 +57,7 @@ struct Expectation<'a> {
     measures: BTreeMap<String, f64>,
 }
 
-/// Scores and measures of a ranker on a few generated queries.
+/// Computes the scores and measures of a ranker on a few generated queries.
 fn expectation(ranker: &Ranker) -> Result<Value, Box<dyn Error>> {
     let synth = SynthConfig { queries: 4, seed: 2, median_length: 8.0, max_length: 20, ..SynthConfig::default() };
     let data = synth.generate()?;

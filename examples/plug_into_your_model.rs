@@ -1,11 +1,11 @@
-//! A ranking loss and an NDCG measure in somebody else's model and training loop.
+//! A ranking loss and an NDCG measure in an existing model and training loop.
 //!
 //! ```text
 //! cargo run --release --no-default-features --features flex --example plug_into_your_model
 //! ```
 //!
-//! `TwoTower` and the loop below are ordinary burn code that knows nothing of this crate; the first three marked lines are
-//! all that ranking adds to training, and the fourth is all that it adds to evaluation.
+//! `TwoTower` and the loop below are ordinary burn code that knows nothing of this crate. The first three marked lines
+//! are all that ranking adds to training, and the fourth is all that it adds to evaluation.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
@@ -35,8 +35,8 @@ impl TwoTower {
     }
 }
 
-/// Random queries and documents; a document is the more relevant, the more it agrees with its query. The last lists are
-/// shorter: a mask says which places hold a document.
+/// Makes random queries and documents. The more a document agrees with its query, the more relevant it is. The last
+/// lists are shorter, and a mask says which places hold a document.
 fn data(device: &Device) -> (Tensor<2>, Tensor<3>, Tensor<2>, Tensor<2, Bool>) {
     let (batch, n, features) = (32, 20, 8);
     let normal = Distribution::Normal(0.0, 1.0);

@@ -6,7 +6,7 @@
 //! cargo run --example published_table -- --check fails if that file is not what the results say
 //! ```
 //!
-//! A result `NAME@CONVENTION.json` is that of `NAME.toml` with `--set measure.convention=CONVENTION`.
+//! A file `NAME@CONVENTION.json` is the result of `NAME.toml` with `--set measure.convention=CONVENTION`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -22,7 +22,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Measures by name.
 type Measures = BTreeMap<String, f64>;
 
-/// `published.toml`: what was published on one data set.
+/// The published results on one data set, from `published.toml`.
 #[derive(Deserialize)]
 struct Published {
     title: String,
@@ -31,7 +31,7 @@ struct Published {
     rows: BTreeMap<String, Measures>,
 }
 
-/// What a result of `burn-rank cv --json` is read for.
+/// The parts that are read of a result of `burn-rank cv --json`.
 #[derive(Deserialize)]
 struct CrossValidation {
     measures: Measures,
@@ -94,7 +94,7 @@ fn render(folder: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// One line of a table: ours ± standard error, the published value in brackets.
+/// Formats one line of a table: our value ± standard error, and the published value in brackets.
 fn row(data: &str, result: &Path, published: &BTreeMap<String, Measures>) -> Result<String> {
     let stem = stem(result)?;
     let (name, convention) = stem.split_once('@').unwrap_or((stem, "letor"));
@@ -114,7 +114,8 @@ fn row(data: &str, result: &Path, published: &BTreeMap<String, Measures>) -> Res
     for (measure, _) in COLUMNS {
         let (ours, error) = (found.measures[measure], found.standard_errors[measure]);
         write!(line, " {ours:.4} ± {error:.4}")?;
-        // Another convention stands beside the one published figure whose discount is not known for certain.
+        // A result in another convention is compared only with the one published figure whose discount is not known for
+        // certain.
         let comparable = convention == "letor" || measure == "ndcg";
         if let Some(theirs) = published.get(name).and_then(|row| row.get(measure)).filter(|_| comparable) {
             write!(line, " ({theirs})")?;
@@ -128,7 +129,7 @@ fn stem(path: &Path) -> Result<&str> {
     Ok(path.file_stem().and_then(|stem| stem.to_str()).ok_or("a file name that is not UTF-8")?)
 }
 
-/// The files of a folder with this extension, by name.
+/// Returns the files of a folder with this extension, by name.
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
     let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();

@@ -1,5 +1,6 @@
-//! How fast LETOR text is read and written: `read_speed [--threads N] FILE...`, or `read_speed --synth QUERIES FILE` to
-//! write generated data first. Prints megabytes (10^6 bytes of text) a second; the best of three readings.
+//! Measures how fast LETOR text is read and written: `read_speed [--threads N] FILE...`, or
+//! `read_speed --synth QUERIES FILE` to write generated data first. Prints megabytes (10^6 bytes of text) per second,
+//! for the best of three readings.
 //!
 //! Build with optimisation: `cargo run --release --example read_speed -- ...`.
 

@@ -1,4 +1,4 @@
-//! How fast a TREC run is evaluated, and in how much memory: `run_speed [--threads N] RUN QRELS`, or
+//! Measures how fast a TREC run is evaluated, and in how much memory: `run_speed [--threads N] RUN QRELS`, or
 //! `run_speed --synth LINES RUN QRELS` to write such files first. Prints the best of three evaluations.
 //!
 //! Build with optimisation: `cargo run --release --example run_speed -- --synth 10000000 /tmp/run /tmp/qrels`.
@@ -15,7 +15,7 @@ use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, Tre
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The shape of a TREC ad hoc run: so many documents are retrieved for a query, and so many judged.
+/// The shape of a TREC ad hoc run: the number of documents retrieved per query, and the number judged.
 const RETRIEVED: usize = 1000;
 const JUDGED: usize = 100;
 
@@ -41,13 +41,14 @@ fn main() -> Result<(), Failure> {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(|| measure(run, qrels))
 }
 
-/// Every second judged document is retrieved; scores have three decimals, so that some are tied.
+/// Writes a run and its judgements. Every second judged document is retrieved, and scores have three decimals, so that
+/// some are tied.
 fn write(lines: usize, run: &Path, qrels: &Path) -> Result<(), Failure> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let (mut run, mut qrels) = (BufWriter::new(File::create(run)?), BufWriter::new(File::create(qrels)?));
     for query in 1..=lines.div_ceil(RETRIEVED) {
         let retrieved = RETRIEVED.min(lines - (query - 1) * RETRIEVED);
-        // Steps of at least 1: every document once.
+        // Steps are at least 1, so that every document appears once.
         let mut document = 0;
         let mut score = 30.0;
         for rank in 1..=retrieved {

@@ -5,7 +5,7 @@
 //! cargo run --release --no-default-features --features flex,train --example supervised_training
 //! ```
 //!
-//! burn keeps the checkpoint with the lowest *loss* unless it is told otherwise: the lines marked 3 and 4 tell it. The
+//! burn keeps the checkpoint with the lowest *loss* unless it is told otherwise, which the lines marked 3 and 4 do. The
 //! data, the batches and the model know nothing of this crate.
 
 use std::error::Error;
@@ -45,7 +45,8 @@ struct Query {
     labels: Vec<f32>,
 }
 
-/// Queries of 5 to 25 documents. Four features carry the relevance, noise blurs it, and the others say nothing.
+/// Generates queries of 5 to 25 documents. Four features determine the relevance, with noise added; the others say
+/// nothing.
 fn queries(number: usize, seed: u64) -> Vec<Query> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut query = |_| {
@@ -121,7 +122,7 @@ impl Model {
         self.output.forward(Relu::new().forward(self.hidden.forward(documents))).squeeze_dim(2)
     }
 
-    /// 1: what training and validation give to burn's metrics: the loss of each query, and the scored lists.
+    /// 1: Returns what training and validation give to burn's metrics: the loss of each query, and the scored lists.
     fn ranked(&self, batch: Batch) -> RankingOutput {
         let Batch { documents, labels, mask } = batch;
         let scores = self.scores(documents);
@@ -169,7 +170,7 @@ fn train(folder: &Path) -> Result<(), Box<dyn Error>> {
     let model = Model::new(Arc::new(loss), &device);
     let ndcg = RankingMetric::ndcg(Some(10)); // 2: the measure that decides
     let stop = MetricEarlyStoppingStrategy::new(
-        &ndcg, // 3: stops when it has not improved for so many epochs
+        &ndcg, // 3: stops when it has not improved for `n_epochs` epochs
         Aggregate::Mean,
         Direction::Highest,
         Split::Valid,
@@ -209,7 +210,7 @@ fn train(folder: &Path) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The epoch of the one checkpoint in a folder.
+/// Returns the epoch of the only checkpoint in a folder.
 fn kept_epoch(folder: &Path) -> Result<usize, Box<dyn Error>> {
     let mut epochs = Vec::new();
     for file in std::fs::read_dir(folder)? {

@@ -1,19 +1,19 @@
-//! Files that are either the old one or the new one, whole, whatever happens in between.
+//! Atomic writing: whatever happens in between, a file is either the old one or the new one, and always whole.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// How the name of a file ends that is not whole yet.
+/// Suffix of the name of a file that is not yet whole.
 const PARTIAL: &str = ".partial";
 
-/// Writes `path` through `fill` under a temporary name in the same folder, syncs it, and renames it into place.
+/// Lets `fill` write a file under a temporary name in the same folder, syncs it, and renames it to `path`.
 ///
-/// A link is followed: the file that it names is replaced. What is no file (a device, a pipe, `/dev/stdout`) is written
-/// to, since a rename would put a file in its place.
+/// A link is followed: the file that it points to is replaced. A path that is not a regular file (a device, a pipe,
+/// `/dev/stdout`) is written to directly, since a rename would put a regular file in its place.
 ///
 /// # Errors
-/// Any error of `fill` or of the file system; the file that was there before is then untouched.
+/// Any error of `fill` or of the file system; a file that was there before is then untouched.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(path) {
@@ -35,20 +35,21 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// As [`write_with`], but a link is replaced by the file: nothing outside of the folder is written to.
+/// Writes `bytes` to `path` as [`write_with`] does, but replaces a link itself, so that nothing outside the folder is
+/// written to.
 #[cfg(feature = "learners")]
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
-/// [`replace`] by what `fill` writes.
+/// As [`replace`], with the contents that `fill` writes.
 pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut pending = Pending::create(path)?;
     fill(&mut pending)?;
     pending.commit(|| Ok(()))
 }
 
-/// A file under its temporary name, which goes away unless the file is committed.
+/// A file under its temporary name. It is removed when dropped, unless it was committed.
 pub(crate) struct Pending {
     path: PathBuf,
     temporary: PathBuf,
@@ -56,19 +57,19 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Begins a file that will be at `path`.
+    /// Creates the temporary file of a file that will be at `path`.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
         let mut temporary = name.to_os_string();
         temporary.push(format!(".{}{PARTIAL}", std::process::id()));
         let temporary = path.with_file_name(temporary);
-        // What a killed process of this number left; were it a link, only the link goes.
+        // A killed process with the same number may have left this file. If it is a link, only the link is removed.
         let _ = fs::remove_file(&temporary);
         let file = BufWriter::new(File::options().write(true).create_new(true).open(&temporary)?);
         Ok(Self { path: path.to_path_buf(), temporary, file: Some(file) })
     }
 
-    /// Syncs the file, does `before`, and gives the file its name.
+    /// Syncs the file, calls `before`, and renames the file to its final name.
     pub(crate) fn commit(mut self, before: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let file = self.file.take().ok_or_else(|| io::Error::other("written already"))?;
         let renamed = (|| {
@@ -103,25 +104,25 @@ impl Write for Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if let Some(file) = self.file.take() {
-            // Closed first; what it still holds is not wanted.
+            // Closes the file before it is removed; what is still buffered is discarded.
             drop(file.into_parts());
             self.give_up();
         }
     }
 }
 
-/// The file that `name` is the unfinished form of, if it is one.
+/// Returns the final name of the file whose temporary name is `name`; `None` if `name` is not a temporary name.
 #[cfg(feature = "experiment")]
 pub(crate) fn unfinished(name: &str) -> Option<&str> {
     let (file, process) = name.strip_suffix(PARTIAL)?.rsplit_once('.')?;
     (!file.is_empty() && !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
 }
 
-/// Makes the new name last through a loss of power, where the system can.
+/// Makes the new name survive a loss of power, where the system supports it.
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(folder) = File::open(folder) {
-        // The file is whole in any case.
+        // An error is ignored: the file is whole in any case.
         let _ = folder.sync_all();
     }
 }
@@ -160,7 +161,7 @@ mod tests {
 
     #[cfg(all(unix, feature = "learners"))]
     #[test]
-    fn a_link_is_replaced_where_nothing_outside_may_change() {
+    fn replacing_a_link_leaves_its_target_alone() {
         let folder = tempfile::tempdir().unwrap();
         let (path, link) = (folder.path().join("file"), folder.path().join("link"));
         write(&path, b"old").unwrap();
@@ -176,7 +177,7 @@ mod tests {
 
     #[cfg(feature = "experiment")]
     #[test]
-    fn unfinished_files_are_known_by_their_names() {
+    fn unfinished_files_are_recognised_by_their_names() {
         assert_eq!(unfinished("report.json.12.partial"), Some("report.json"));
         for other in ["report.json.partial", "report.json.x1.partial", ".12.partial", "a.12.partial.gz", "a..partial"] {
             assert_eq!(unfinished(other), None, "{other}");
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_no_file() {
+    fn writing_to_a_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(write(folder.path(), b"new").unwrap_err().kind(), io::ErrorKind::IsADirectory);
     }

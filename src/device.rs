@@ -20,7 +20,7 @@ use burn::tensor::{Device, Tensor};
 pub struct Backend {
     /// First part of a device name.
     pub name: &'static str,
-    /// What it is.
+    /// One-line description.
     pub summary: &'static str,
     /// Whether this build has it.
     pub built: bool,
@@ -37,8 +37,9 @@ pub const BACKENDS: &[Backend] = &[
     Backend { name: "metal", summary: "Apple GPU through Metal", built: cfg!(feature = "metal") },
 ];
 
-/// Why a device cannot be used.
+/// Reason that a device cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeviceError {
     /// No such backend.
     #[error("device `{found}`: expected one of {}{}", names(), crate::text::did_you_mean(.nearest))]
@@ -61,7 +62,7 @@ pub enum DeviceError {
     Selector {
         /// The device name given.
         found: String,
-        /// What follows its first colon; empty without one.
+        /// The part after the first colon; empty without one.
         selector: String,
         /// The selectors that the backend has.
         expected: &'static str,
@@ -71,7 +72,7 @@ pub enum DeviceError {
     Unavailable {
         /// The device name given.
         found: String,
-        /// What the backend said, or the wrong result that it computed.
+        /// The backend's message, or the wrong result that it computed.
         reason: String,
     },
 }
@@ -80,7 +81,8 @@ fn names() -> String {
     BACKENDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Where a few numbers are computed that belong to no device: the CPU, or burn's default device in a build without Flex.
+/// Returns the device for small computations that belong to no particular device: the CPU, or burn's default device in
+/// a build without Flex.
 pub(crate) fn host() -> Device {
     #[cfg(any(feature = "flex", test))]
     return Device::flex();
@@ -88,10 +90,10 @@ pub(crate) fn host() -> Device {
     Device::default()
 }
 
-/// Opens the device called `name` and proves it with a small computation.
+/// Opens the device called `name` and checks it with a small computation.
 ///
-/// A missing driver is a panic inside a backend, on this thread or on one of its own; it becomes an error here. The
-/// panic hook is the program's and is left alone: it reports such a panic as any other.
+/// A missing driver makes a backend panic, on this thread or on one of the backend's own; the panic becomes an error
+/// here. The program's panic hook is left in place and reports such a panic like any other.
 ///
 /// # Errors
 /// [`DeviceError`] when the name is unknown, the backend was not built in, or the device does not answer.
@@ -105,7 +107,6 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
         return Err(DeviceError::NotBuilt { found: name.to_string(), backend: backend.name });
     }
     let select = select(name, backend.name, selector)?;
-    // A missing driver is a panic inside the backend: turn it into an error.
     let opened = panic::catch_unwind(AssertUnwindSafe(|| {
         let device = select();
         let sum: f32 = Tensor::<1>::from_floats([1.0, 2.0], &device).sum().into_scalar();
@@ -122,7 +123,7 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
     }
 }
 
-/// The cause at the root of what a backend says of a failure: one line, without the way there and the backtraces.
+/// Returns the root cause in a backend's error message: one line, without the intermediate causes and the backtraces.
 pub(crate) fn root_cause(error: impl Display) -> String {
     let text = error.to_string();
     let root = text.rsplit("Caused by:").next().unwrap_or_default();
@@ -205,19 +206,19 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_device_names_the_nearest() {
+    fn a_misspelt_device_suggests_the_nearest() {
         let message = open("flx").unwrap_err().to_string();
         assert!(message.contains("did you mean `flex`?"), "{message}");
     }
 
     #[test]
-    fn a_selector_that_means_nothing_is_refused() {
+    fn a_selector_that_the_backend_lacks_is_refused() {
         assert!(matches!(open("flex:1"), Err(DeviceError::Selector { .. })));
     }
 
     #[test]
     #[cfg(not(feature = "cuda"))]
-    fn a_backend_that_is_not_built_in_says_how_to_get_it() {
+    fn a_backend_that_is_not_built_in_names_its_feature() {
         let message = open("cuda:0").unwrap_err().to_string();
         assert!(message.contains("--features cuda"), "{message}");
     }

@@ -8,6 +8,6 @@ pub mod tutorial {}
 #[doc = include_str!("../docs/guide/cookbook.md")]
 pub mod cookbook {}
 
-/// What a value of a measure means.
+/// The meaning of a measure's value.
 #[doc = include_str!("../docs/guide/conventions.md")]
 pub mod conventions {}

@@ -16,23 +16,23 @@
 //! ```
 //!
 //! # Where to go
-//! - **In a model of mine**: the [`prelude`], then [which loss](loss#which-loss) and the
-//!   [cookbook](guide::cookbook) (training loops, losses and measures of one's own); [`measure`] for the exact values.
+//! - **In your own model**: the [`prelude`], then [which loss](loss#which-loss) and the
+//!   [cookbook](guide::cookbook) (training loops, losses and measures of your own); [`measure`] for the exact values.
 //! - **From files, without writing Rust**: the [tutorial](guide::tutorial) of the command line, from a LETOR file to a
 //!   ranker.
-//! - **On a GPU**: a feature of the build, one of `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`; then [`device::open`], or
-//!   burn's own devices. The same losses run there. The cookbook has the table.
+//! - **On a GPU**: build with one of the features `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`, then call [`device::open`]
+//!   or use burn's own devices. The same losses run there. The cookbook has a table of the backends.
 //! - **What a number means**: [conventions](guide::conventions).
 //!
-//! # Rooms
-//! Layers, each of which uses only those below it:
+//! # Modules
+//! The modules form layers, each of which uses only those below it:
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `cli` | the command line (feature `cli`) |
 //! | `bench` | time and memory of losses, speed of training epochs (feature `cli`) |
 //! | `report` | the page of a run (feature `report`) |
-//! | `study` | what papers prove of their surrogates, checked on a ranking (feature `report`) |
+//! | `study` | what papers prove about their surrogates, checked on a ranking (feature `report`) |
 //! | `experiment` | configuration files, folds, grids, reports (feature `experiment`) |
 //! | `learner` | everything that fits a scorer: gradient training and the papers' outer loops (feature `learners`) |
 //! | `ranker` | a trained ranker as one saved artefact (feature `ranker`) |
@@ -41,7 +41,7 @@
 //! | [`loss`] | surrogates and baselines, one file each |
 //! | [`op`] | the primitives of which nearly every loss is composed |
 //! | [`data`] | readers, datasets, folds, normalisers, padded batches |
-//! | [`metric`] | measures of tensors; with the feature `train` as burn-train metrics |
+//! | [`metric`] | measures of tensors; burn-train metrics with the feature `train` |
 //! | [`measure`] | exact measures and their conventions |
 //! | `plot` | plots as inline SVG (feature `report`) |
 
@@ -61,10 +61,9 @@ pub mod json;
 pub mod loss;
 pub mod measure;
 pub mod metric;
-// Kernels for instructions that are found at run time.
-#[allow(unsafe_code)]
 pub mod op;
 pub mod prelude;
+pub mod refusal;
 pub mod scorer;
 pub mod seed;
 pub mod text;

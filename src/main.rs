@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-/// The system's allocator gives the memory of large tensors back after each operation, and has to fault it in again
-/// for the next.
+/// The system allocator returns the memory of large tensors after each operation, and must fault it in again for the
+/// next.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

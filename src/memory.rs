@@ -1,6 +1,7 @@
-//! Memory of this process, from the operating system, in bytes; `None` where it does not tell (anything but Linux).
+//! Memory of this process in bytes, as the operating system reports it; `None` on anything but Linux.
 
-/// Most memory that `f` held above what was resident before; `None` also where the peak cannot be reset.
+/// Calls `f` and returns its result with the peak of resident memory above what was resident before; the peak is `None`
+/// also where it cannot be reset.
 #[cfg(any(feature = "cli", test))]
 pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.
@@ -12,22 +13,22 @@ pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     (result, above)
 }
 
-/// Largest resident memory so far.
+/// Returns the largest resident memory so far.
 pub(crate) fn peak() -> Option<u64> {
     field("VmHWM:")
 }
 
-/// Memory that a process may still take.
+/// Returns the memory that a process may still take.
 pub(crate) fn available() -> Option<u64> {
     field_of("/proc/meminfo", "MemAvailable:")
 }
 
-/// A field of `/proc/self/status` in bytes.
+/// Reads a field of `/proc/self/status` in bytes.
 fn field(name: &str) -> Option<u64> {
     field_of("/proc/self/status", name)
 }
 
-/// A field of a file of lines `NAME: NUMBER kB`, in bytes.
+/// Reads a field, in bytes, from a file of lines `NAME: NUMBER kB`.
 fn field_of(path: &str, name: &str) -> Option<u64> {
     let status = std::fs::read_to_string(path).ok()?;
     let line = status.lines().find(|line| line.starts_with(name))?;

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// A seed for one purpose (`"shuffle"`, `"dropout"`, ...) and index (epoch, query, fold), drawn from the run's seed.
+/// Derives a seed for one purpose (`"shuffle"`, `"dropout"`, ...) and index (epoch, query, fold) from the run's seed.
 pub fn seed_for(seed: u64, purpose: &str, index: u64) -> u64 {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
@@ -26,7 +26,7 @@ mod tests {
         ];
         let distinct: std::collections::HashSet<_> = seeds.iter().collect();
         assert_eq!(distinct.len(), seeds.len());
-        // Saved runs continue with the seeds they were started with.
+        // Saved runs must continue with the seeds that they were started with.
         assert_eq!(seed_for(1, "shuffle", 0), 12_221_973_227_393_605_519);
     }
 }

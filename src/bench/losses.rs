@@ -10,10 +10,12 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::{BenchError, median, sync};
+use crate::data::label;
 use crate::device::root_cause;
 use crate::loss::{LossSpec, RankingLoss, Reduction};
 use crate::memory::{available, peak_during};
 use crate::op::with_tensor_path;
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
 /// Lists of a benchmark: `BATCHxDOCUMENTS`.
@@ -53,12 +55,12 @@ pub enum OpPath {
     Tensor,
 }
 
-/// Bytes that the automatic differentiation of a tensor definition keeps for a pair of documents, roughly: 13 numbers,
-/// as measured with `approx_ndcg`.
+/// Approximate number of bytes that the automatic differentiation of a tensor definition keeps per pair of documents:
+/// 13 numbers, as measured with `approx_ndcg`.
 const BYTES_A_PAIR: u64 = 4 * 13;
 
 impl OpPath {
-    /// Whether there is memory for lists of a shape; the log says so where there is not.
+    /// Returns whether there is memory for lists of a shape; logs a warning if there is not.
     fn fits(self, shape: Shape, loss: &str) -> bool {
         let needed = BYTES_A_PAIR * shape.batch as u64 * (shape.documents as u64).saturating_pow(2);
         match (self, available()) {
@@ -74,7 +76,7 @@ impl OpPath {
     }
 }
 
-/// Runs of one path in a row, at most.
+/// Largest number of runs of one path in a row.
 const MOST_RUNS: usize = 10;
 
 /// Time after which a path takes no further run in a row.
@@ -89,13 +91,13 @@ pub struct LossBench {
     pub shapes: Vec<Shape>,
     /// Paths to compare; bursts of runs alternate between them.
     pub paths: Vec<OpPath>,
-    /// Bursts of each path; the median of all their runs counts.
+    /// Bursts of each path; the result is the median of all their runs.
     pub repeats: usize,
     /// Seed of scores and labels.
     pub seed: u64,
 }
 
-/// One measurement; the keys of the first six are shared with scripts that time other implementations.
+/// One measurement. The first six keys are shared with scripts that time other implementations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossRow {
     /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
@@ -108,11 +110,11 @@ pub struct LossRow {
     pub n: usize,
     /// Median time of forward and backward, in milliseconds.
     pub ms: f64,
-    /// Million ordered pairs of documents a second.
+    /// Million ordered pairs of documents per second.
     pub mpairs_per_s: f64,
-    /// Documents a second.
+    /// Documents per second.
     pub documents_per_s: f64,
-    /// Most memory held above the inputs, in MiB; absent where the system does not tell.
+    /// Peak memory held beyond the inputs, in MiB; absent if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_mib: Option<f64>,
 }
@@ -124,7 +126,7 @@ impl LossBench {
     /// A loss that cannot be built, no repeats, a device that fails.
     pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
         if self.repeats == 0 {
-            return Err(BenchError::Repeats);
+            return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
         let losses = self.losses.iter().map(LossSpec::build).collect::<Result<Vec<_>, _>>()?;
         for loss in &losses {
@@ -160,7 +162,7 @@ impl LossBench {
         let mut times = vec![Vec::new(); paths.len()];
         for _ in 0..self.repeats {
             for (times, &path) in times.iter_mut().zip(&paths) {
-                // As in training, a run follows one like it, and finds its memory and threads ready.
+                // As in training, a timed run follows one like it, and finds its memory and threads ready.
                 run(path)?;
                 let start = times.len();
                 let burst = Instant::now();
@@ -203,8 +205,9 @@ impl Lists {
         let cells = shape.batch * shape.documents;
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "bench", cells as u64));
         let scores: Vec<f32> = (0..cells).map(|_| normal(&mut random)).collect();
-        let labels: Vec<f32> =
-            (0..cells).map(|cell| if cell % shape.documents == 0 { 4.0 } else { label(&mut random) }).collect();
+        let labels: Vec<f32> = (0..cells)
+            .map(|cell| if cell % shape.documents == 0 { 4.0 } else { f32::from(label(random.random())) })
+            .collect();
         let device = device.clone().autodiff();
         let tensor = |values| Tensor::<2>::from_data(TensorData::new(values, [shape.batch, shape.documents]), &device);
         let (scores, labels) = (tensor(scores), tensor(labels));
@@ -212,7 +215,7 @@ impl Lists {
         Self { scores, labels, mask }
     }
 
-    /// Seconds of one forward and backward pass.
+    /// Times one forward and backward pass, in seconds.
     fn step(&self, loss: &dyn RankingLoss, device: &Device, name: &str) -> Result<f64, BenchError> {
         let scores = self.scores.clone().detach().require_grad();
         let (labels, mask) = (self.labels.clone(), self.mask.clone());
@@ -222,7 +225,7 @@ impl Lists {
         let gradient = scores.grad(&gradients);
         sync(device, name)?;
         let seconds = start.elapsed().as_secs_f64();
-        // What a device could not compute it says to whoever reads the result.
+        // A device reports what it could not compute only when the result is read.
         if let Some(Err(error)) = gradient.map(|gradient| gradient.try_into_data()) {
             let [batch, documents] = scores.dims();
             let reason = format!("{}, {batch}x{documents}: {}; lower --shapes", loss.name(), root_cause(error));
@@ -232,16 +235,10 @@ impl Lists {
     }
 }
 
-/// A standard normal number (Box and Muller).
+/// Draws a standard normal number (Box and Muller).
 fn normal(random: &mut ChaCha8Rng) -> f32 {
     let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
     (radius * (std::f64::consts::TAU * random.random::<f64>()).cos()) as f32
-}
-
-/// A label with the shares of MSLR-WEB: .52 .23 .19 .04 .02.
-fn label(random: &mut ChaCha8Rng) -> f32 {
-    let draw = random.random::<f64>();
-    [0.52, 0.75, 0.94, 0.98].iter().filter(|&&bound| draw >= bound).count() as f32
 }
 
 #[cfg(test)]
@@ -280,6 +277,6 @@ mod tests {
         assert_eq!(peers, ["burn-rank/flex/fused", "burn-rank/flex/tensor"]);
         assert!(rows.iter().all(|row| row.loss == "approx_ndcg" && row.batch == 2 && row.n == 5 && row.ms > 0.0));
         let none = LossBench { repeats: 0, ..bench };
-        assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Repeats)));
+        assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Refused(_))));
     }
 }

@@ -1,7 +1,8 @@
 //! Benchmarks that users can run: losses forward and backward, and training epochs, on any device.
 //!
-//! Inputs are those that rankers see: normal scores, labels with the shares of MSLR-WEB. Each number is the median of
-//! runs that alternate between the fused and the tensor path, so that both see the same machine.
+//! Inputs are like those that rankers see: normally distributed scores, and labels with the shares of MSLR-WEB. Each
+//! number is the median of runs that alternate between the fused and the tensor path, so that both see the same
+//! machine.
 
 mod losses;
 mod train;
@@ -10,8 +11,11 @@ pub use crate::memory::peak_during;
 pub use losses::{LossBench, LossRow, OpPath, Shape};
 pub use train::{TrainBench, TrainRow};
 
-/// Why a benchmark cannot run.
+use crate::refusal::Refusal;
+
+/// Reasons why a benchmark cannot run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BenchError {
     /// Not `BATCHxDOCUMENTS`.
     #[error("shape `{found}`: expected BATCHxDOCUMENTS, both at least 1, such as 64x128")]
@@ -19,18 +23,15 @@ pub enum BenchError {
         /// What was given.
         found: String,
     },
-    /// No repeats.
-    #[error("repeats = 0: expected at least 1")]
-    Repeats,
+    /// A parameter of the benchmark, or of the scorer, out of its range.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// A loss that does not exist.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
     /// Data that cannot be generated.
     #[error(transparent)]
     Data(#[from] crate::data::DataError),
-    /// A scorer that cannot be built.
-    #[error(transparent)]
-    Scorer(#[from] crate::scorer::ScorerError),
     /// The device failed.
     #[error("device {device}: {reason}")]
     Device {
@@ -41,7 +42,7 @@ pub enum BenchError {
     },
 }
 
-/// Median of times in seconds; the mean of the middle two for an even number.
+/// Returns the median of times in seconds, which is the mean of the middle two for an even number of times.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     let middle = times.len() / 2;
@@ -52,7 +53,7 @@ fn median(times: &mut [f64]) -> f64 {
     }
 }
 
-/// Waits for the device, so that a time is that of the work.
+/// Waits for the device, so that a time includes all of its work.
 fn sync(device: &burn::tensor::Device, name: &str) -> Result<(), BenchError> {
     device
         .sync()

@@ -1,4 +1,4 @@
-//! Documents a second of training epochs: batches, scorer, loss, gradient, optimiser.
+//! Training speed in documents per second: batches, scorer, loss, gradient, optimiser.
 
 use std::time::Instant;
 
@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{BenchError, median, sync};
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
 use crate::loss::{LossSpec, Reduction};
+use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
 /// Times epochs of one scorer and loss on generated data in the shape of MSLR-WEB.
@@ -20,9 +21,9 @@ pub struct TrainBench {
     pub loss: LossSpec,
     /// The data.
     pub data: SynthConfig,
-    /// Queries of a batch.
+    /// Queries per batch.
     pub batch: usize,
-    /// Epochs, of which the median counts; one more comes before them.
+    /// Timed epochs, of which the median counts; one more comes before them.
     pub epochs: usize,
     /// Seed of weights and batches.
     pub seed: u64,
@@ -35,13 +36,13 @@ pub struct TrainRow {
     pub peer: String,
     /// Name of the loss.
     pub loss: String,
-    /// Queries of a batch.
+    /// Queries per batch.
     pub batch: usize,
-    /// Number of documents of an epoch.
+    /// Number of documents per epoch.
     pub documents: usize,
-    /// Documents a second, in the median epoch.
+    /// Documents per second, in the median epoch.
     pub documents_per_s: f64,
-    /// Documents a second, in the fastest epoch.
+    /// Documents per second, in the fastest epoch.
     pub best_documents_per_s: f64,
 }
 
@@ -52,7 +53,7 @@ impl TrainBench {
     /// Parameters out of their ranges, a device that fails.
     pub fn run(&self, device: &Device, name: &str) -> Result<TrainRow, BenchError> {
         if self.epochs == 0 {
-            return Err(BenchError::Repeats);
+            return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
         let loss = self.loss.build()?;
         let dataset = self.data.generate()?;

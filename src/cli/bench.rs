@@ -1,4 +1,4 @@
-//! `burn-rank bench`: time of losses, forward and backward; `burn-rank bench train`: documents a second of training.
+//! `burn-rank bench`: times losses, forward and backward; `burn-rank bench train`: documents per second of training.
 
 use std::io::Write;
 

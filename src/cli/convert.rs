@@ -1,4 +1,4 @@
-//! `burn-rank convert`: a saved ranker in another system's format.
+//! `burn-rank convert`: writes a saved ranker in another system's format.
 
 use std::io::Write;
 use std::path::PathBuf;

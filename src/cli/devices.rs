@@ -1,4 +1,5 @@
-//! `burn-rank devices`: the devices and instructions that this build has, and those that it finds here.
+//! `burn-rank devices`: lists the devices and instructions that this build has, and those that it finds on this
+//! machine.
 
 use std::io::Write;
 

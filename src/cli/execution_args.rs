@@ -1,4 +1,4 @@
-//! What every command that computes with kernels takes: the instructions of the fused kernels.
+//! The argument of every command that computes with kernels: the instructions of the fused kernels.
 
 use clap::Args;
 

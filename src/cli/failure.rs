@@ -1,4 +1,4 @@
-//! How a command ends badly: exit code 2 for usage and input, 1 for everything else.
+//! Failures of a command: exit code 2 for bad usage or bad input, 1 for everything else.
 
 use std::fmt::Display;
 use std::io;
@@ -14,6 +14,7 @@ use crate::measure::MeasureError;
 use crate::measure::significance::SignificanceError;
 use crate::op::InstructionsError;
 use crate::ranker::{ExportError, RankerError};
+use crate::refusal::Refusal;
 
 /// The end of a command that did not succeed, with the error behind it and that error's causes.
 #[derive(Debug)]
@@ -22,23 +23,23 @@ pub enum Failure {
     Input(Error),
     /// The work itself failed: exit code 1.
     Work(Error),
-    /// The reader of our output has gone: nothing to say.
+    /// The reader of our output has gone, so nothing is reported.
     ClosedPipe,
 }
 
 impl Failure {
-    /// Bad input, in one message.
+    /// Creates a failure for bad input from one message.
     pub fn input(message: impl Display) -> Self {
         Failure::Input(Error::msg(message.to_string()))
     }
 
-    /// Failed work, in one message.
+    /// Creates a failure for failed work from one message.
     pub fn work(message: impl Display) -> Self {
         Failure::Work(Error::msg(message.to_string()))
     }
 
-    /// A file that cannot be written: bad input where its place cannot be used, failed work where the system gives out
-    /// (a full disk).
+    /// Creates the failure for a file that cannot be written: bad input if its location cannot be used, failed work if
+    /// the system fails (a full disk).
     pub fn unwritable(error: impl Into<Error>) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
@@ -53,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, with what was being done or where.
+    /// Adds what was being done, or where.
     pub fn context(self, what: impl Display) -> Self {
         let what = what.to_string();
         match self {
@@ -66,7 +67,7 @@ impl Failure {
 
 /// Results whose errors become failures with a context.
 pub trait Context<T> {
-    /// The value, or the failure in the context of `what`.
+    /// Returns the value, or the failure with `what` as its context.
     fn context(self, what: impl Display) -> Result<T, Failure>;
 }
 
@@ -76,8 +77,8 @@ impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
     }
 }
 
-/// An error and its causes in one line. A cause that is already told is not repeated: many of our errors end in the
-/// words of their cause.
+/// Formats an error and its causes as one line. A cause that the line already contains is not repeated, because many of
+/// our errors end with the message of their cause.
 pub(super) fn one_line(error: &Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(|cause| cause.to_string()) {
@@ -115,7 +116,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Errors that are always the input's.
+/// Implements `From` for errors that always mean bad input.
 macro_rules! input_errors {
     ($($error:ty),+ $(,)?) => {
         $(impl From<$error> for Failure {
@@ -126,7 +127,16 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, DeviceError, InstructionsError, LossError, MeasureError, ExportError, SignificanceError);
+input_errors!(
+    ConfigError,
+    DeviceError,
+    InstructionsError,
+    LossError,
+    MeasureError,
+    ExportError,
+    Refusal,
+    SignificanceError
+);
 
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {
@@ -140,7 +150,7 @@ impl From<LearnerError> for Failure {
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         match error {
-            // Written, not read: what writes to a stream has no path to name.
+            // An empty path means a failed write to a stream, which has no path to name.
             DataError::Io { path, source } if path.as_os_str().is_empty() => source.into(),
             DataError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
             DataError::Limit { option, .. } => {
@@ -181,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_carries_its_causes_and_tells_each_once() {
+    fn a_failure_keeps_its_causes_and_prints_each_once() {
         let job =
             ExperimentError::Job { label: "fold 1".into(), source: Box::new(ExperimentError::Output(full_disk())) };
         let Failure::Work(error) = Failure::from(job) else { panic!("a full disk is no bad input") };
@@ -192,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_that_is_not_told_yet_follows() {
+    fn a_cause_missing_from_the_message_is_appended() {
         let failed: Result<(), io::Error> = Err(io::ErrorKind::PermissionDenied.into());
         let failure = failed.map_err(Failure::unwritable).context("ranker.onnx: cannot write").unwrap_err();
         let Failure::Input(error) = failure else { panic!("a place that cannot be used is bad input") };
@@ -200,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_stays_one_in_any_context() {
+    fn a_closed_pipe_stays_a_closed_pipe_in_any_context() {
         let closed: Result<(), io::Error> = Err(io::ErrorKind::BrokenPipe.into());
         assert!(matches!(closed.context("scores"), Err(Failure::ClosedPipe)));
     }

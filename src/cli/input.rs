@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::json::{Map, Value};
+use crate::json::{Map, Value, from_value};
 use burn::tensor::Device;
 use clap::{Args, ValueEnum};
 
@@ -13,15 +13,15 @@ use crate::data::error::quoted;
 use crate::data::letor::{self, Missing, ReadOptions, Source};
 use crate::data::{DataError, Input, RankingDataset};
 use crate::device::{self, DeviceError};
-use crate::experiment::{RANKER, written_value};
+use crate::experiment::{RANKER, from_toml, written_value};
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Convention, Measure, MeasureError};
 use crate::ranker::Ranker;
-use crate::text::{is_standard_stream, with_nearest};
+use crate::text::is_standard_stream;
 
-/// A file, or for `-` standard input, which holds its text once.
+/// Opens a file, or standard input for `-`. Standard input can be read only once.
 pub fn text(path: &Path) -> Result<Input, Failure> {
-    // The command is the process: the one place that reads its standard input.
+    // The command owns the process, and this is the only place that reads its standard input.
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if !is_standard_stream(path) {
         return Ok(Input::file(path));
@@ -32,7 +32,7 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     Ok(Input::reader("standard input", io::stdin()))
 }
 
-/// Opens the device called `name`; what a missing driver says as it panics is in the error alone.
+/// Opens the device called `name`. If a missing driver panics, its message appears only in the error.
 pub fn device(name: &str) -> Result<Device, DeviceError> {
     panics::quietly(|| device::open(name))
 }
@@ -59,9 +59,8 @@ impl ReadArgs {
     /// Reads files as one set of `features` features (as many as the largest index when `None`).
     pub fn read(&self, files: &[PathBuf], features: Option<usize>) -> Result<RankingDataset, Failure> {
         let asked = Value::from(assignments("--read", &self.options)?);
-        let mut options: ReadOptions = serde_path_to_error::deserialize(asked).map_err(|error| {
-            Failure::input(format!("--read {}: {}", error.path(), with_nearest(&error.inner().to_string())))
-        })?;
+        let mut options: ReadOptions =
+            from_value(asked).map_err(|refusal| Failure::input(format!("--read {}", refusal.with_key())))?;
         match self.missing {
             Some(MissingArg::Error) => options.missing = Missing::Error,
             Some(MissingArg::Zero) => options.missing = Missing::Zero,
@@ -74,7 +73,7 @@ impl ReadArgs {
     }
 }
 
-/// The measures of `-m`, given once or more and separated by commas; those of `default` where none is given.
+/// Parses the measures of `-m`, which may be repeated and are separated by commas; without any, parses `default`.
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
@@ -86,13 +85,13 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
     asked.split(',').map(measure).collect()
 }
 
-/// The values of a repeated `FLAG KEY=VALUE`: TOML or JSON where it is either, else text.
+/// Parses the values of a repeated `FLAG KEY=VALUE`: as TOML or JSON if they are either, otherwise as text.
 pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     let mut values = Map::new();
     for assignment in assignments {
         let refuse = |message: String| Failure::input(format!("{flag} {assignment}: {message}"));
         let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value".to_string()))?;
-        let value = written_value(key, value).map_err(refuse)?;
+        let value = written_value(key, value).map_err(|refusal| refuse(refusal.with_key()))?;
         if values.insert(key.to_string(), value).is_some() {
             return Err(refuse(format!("found `{key}` again, expected each key once")));
         }
@@ -100,27 +99,26 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     Ok(values)
 }
 
-/// A convention: the name of a preset, or a table of what differs from one, as in `measure.convention`.
+/// Parses a convention: the name of a preset, or a table of the differences from one, as in `measure.convention`.
 pub fn convention(text: &str) -> Result<Convention, Failure> {
-    #[derive(serde::Deserialize)]
-    struct Given {
-        convention: Convention,
-    }
     if !text.trim_start().starts_with('{') {
         return Ok(Convention::preset(text)?);
     }
-    if let Ok(convention) = serde_json::from_str(text) {
-        return Ok(convention);
-    }
-    let given: Result<Given, _> = toml::from_str(&format!("convention = {text}"));
-    given
-        .map(|given| given.convention)
-        .map_err(|error| Failure::input(format!("--convention {text}: {}", with_nearest(error.message()))))
+    let refuse = |message: &str| Failure::input(format!("--convention {text}: {message}"));
+    let given = match serde_json::from_str(text) {
+        Ok(given) => Ok(given),
+        Err(_) => {
+            let mut table: toml::Table =
+                toml::from_str(&format!("convention = {text}")).map_err(|error| refuse(error.message()))?;
+            table.remove("convention").map_or(Ok(Value::Null), |given| from_toml(given, ""))
+        }
+    };
+    given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
-/// Refuses to write a file over one that the command reads, or that would be missed: `what` says which.
+/// Refuses to overwrite a file that the command reads or that must be kept; `what` describes that file in the message.
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
-    // Links lead to the same file; a pipe or a terminal may well be both read and written.
+    // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
     let Some(file) = whole(out) else { return Ok(()) };
     match others.iter().find(|other| whole(other.as_ref()).is_some_and(|other| other == file)) {
@@ -129,12 +127,12 @@ pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str
     }
 }
 
-/// The file of a saved ranker: itself, or that in the folder of a `train` run.
+/// Returns the file of a saved ranker: `path` itself, or the ranker in the folder of a `train` run.
 pub fn ranker_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }
 }
 
-/// Loads a saved ranker: the file, or that in the folder of a `train` run.
+/// Loads a saved ranker from its file or from the folder of a `train` run.
 pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
     let file = ranker_file(path);
     if path.is_dir() && !file.exists() {
@@ -147,9 +145,9 @@ pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
 /// Longest line of a score file, in bytes.
 const LONGEST_SCORE: usize = 1 << 10;
 
-/// Reads one score a line; the file may be compressed, or `-`.
+/// Reads one score per line; the file may be compressed, or `-` for standard input.
 pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
-    // What bounds the text is the number of documents.
+    // The number of documents bounds the text, so the limits of the reader are not needed.
     let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
     let options = ReadOptions {
         max_line_bytes: LONGEST_SCORE,
@@ -197,7 +195,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     }
 }
 
-/// What a line of a score file should have been; a run is easily taken for one.
+/// Returns what was expected of a line in a score file, with a hint if the line looks like one of a TREC run.
 fn expected(line: &[u8]) -> &'static str {
     match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
         6.. => "a number (a TREC run is read with --qrels)",

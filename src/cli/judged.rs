@@ -1,4 +1,5 @@
-//! TREC runs beside their judgements: the options of trec_eval that change values, and the measures of every query.
+//! TREC runs evaluated against their judgements: the options of trec_eval that change values, and the measures of every
+//! query.
 
 use std::path::Path;
 
@@ -25,13 +26,13 @@ pub struct JudgingArgs {
 }
 
 impl JudgingArgs {
-    /// Documents of each query that are looked at.
+    /// Returns how many documents of each query count; `None` for all.
     pub fn depth(&self) -> Option<usize> {
         self.depth.map(|depth| depth as usize)
     }
 }
 
-/// A file of judgements and how runs are judged by it.
+/// A file of judgements, and the options for judging runs by it.
 pub struct Judgements<'a> {
     path: &'a Path,
     pub qrels: Qrels,
@@ -44,7 +45,7 @@ impl<'a> Judgements<'a> {
         Ok(Self { path, qrels: Qrels::read_from(input::text(path)?)?, args })
     }
 
-    /// The convention with the relevance level asked for.
+    /// Parses a convention and applies the relevance level asked for.
     pub fn convention(&self, asked: &str) -> Result<Convention, Failure> {
         let mut convention = input::convention(asked)?;
         if self.args.level != 1 {
@@ -54,7 +55,7 @@ impl<'a> Judgements<'a> {
         Ok(convention)
     }
 
-    /// Gives every query that counts to `of_query`. A run without any judged query is refused.
+    /// Calls `of_query` for every query that counts. Refuses a run without any judged query.
     pub fn each<T: Send>(
         &self,
         run: &Path,
@@ -76,7 +77,7 @@ impl<'a> Judgements<'a> {
         Ok(judged)
     }
 
-    /// The measures of every query that counts.
+    /// Computes the measures of every query that counts.
     pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>, Failure> {
         self.each(run, |name, query| {
             let documents = query.documents(self.args.depth())?;
@@ -84,7 +85,8 @@ impl<'a> Judgements<'a> {
         })
     }
 
-    /// An error about one query, with its name and that of the document: numbers mean little in a run.
+    /// Formats an error about one query with the names of the query and the document, since numbers mean little in a
+    /// run.
     pub fn place(&self, query: &str, documents: &TrecDocuments, error: &MeasureError) -> String {
         let path = self.path.display();
         match error {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::json::json;
+use crate::json::{Value, from_value, json};
 use burn::tensor::DType;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
@@ -12,7 +12,6 @@ use super::execution_args::ExecutionArgs;
 use super::{Failure, input};
 use crate::data::letor::{ReadOptions, Source};
 use crate::loss::{RankingLoss, explain, registry};
-use crate::text::with_nearest;
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
@@ -88,6 +87,12 @@ impl LossArgs {
     }
 }
 
+/// What serde says, without the place that it adds.
+fn without_place(error: &serde_json::Error) -> String {
+    let (message, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+    message.strip_suffix(&place).unwrap_or(&message).to_string()
+}
+
 fn explain_line(
     loss: &dyn RankingLoss,
     dtype: DType,
@@ -98,10 +103,11 @@ fn explain_line(
 ) -> Result<(), Failure> {
     let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", file.display()));
     let list: List = serde_json::from_slice(line).map_err(|error| {
-        // serde counts the lines of this line.
-        let place = format!(" at line {} column {}", error.line(), error.column());
-        let message = error.to_string();
-        let message = with_nearest(message.strip_suffix(&place).unwrap_or(&message));
+        // The columns are serde's, the words ours where the text is JSON.
+        let message = match serde_json::from_slice::<Value>(line).map(from_value::<List>) {
+            Ok(Err(refusal)) => refusal.message(),
+            _ => without_place(&error),
+        };
         Failure::input(format!("{}:{number}:{}: {message}", file.display(), error.column()))
     })?;
     match (list.scores.len(), list.labels.len()) {

@@ -37,12 +37,12 @@ pub struct CompletionsArgs {
 
 impl CompletionsArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        // Written to memory first: the generator panics where a write fails.
+        // Written to memory first, because the generator panics if a write fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), NAME, &mut script);
         if self.shell == Shell::Bash {
-            // clap_complete 4.6 writes the hyphen of the program's name in two ways, so that bash finds no options of a
-            // command.
+            // clap_complete 4.6 writes the hyphen of the program's name in two ways, so that bash would not find the
+            // options of any command.
             script = String::from_utf8_lossy(&script).replace("burn__subcmd__rank", "burn__rank").into_bytes();
         }
         Ok(out.write_all(&script)?)
@@ -62,7 +62,7 @@ pub struct ManArgs {
 
 impl ManArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        // `burn-rank help` says what the pages say.
+        // `burn-rank help` gets no page, since it repeats what the pages say.
         let mut root = Cli::command().disable_help_subcommand(true);
         root.build();
         match &self.out {
@@ -73,7 +73,7 @@ impl ManArgs {
             Some(folder) => {
                 let mut pages = Vec::new();
                 pages_below(&root, None, &mut pages)?;
-                // A page has no sign of its own: only the mark of the folder says that it is ours.
+                // A page cannot be recognised by its content: only the folder's mark says that it is ours.
                 let files: Vec<Entry> =
                     pages.iter().map(|(name, _)| Entry::recorded(name.clone(), |_| false)).collect();
                 let folder = OutputFolder::take(folder, &Purpose::Files(&files))?;
@@ -83,7 +83,7 @@ impl ManArgs {
     }
 }
 
-/// The command of a path of names, and the one that it belongs to.
+/// Finds the command at a path of names, and its parent.
 fn find<'a>(root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&'a Command>), Failure> {
     path.iter().try_fold((root, None), |(command, _), name| {
         let child = command.find_subcommand(name).ok_or_else(|| {
@@ -100,12 +100,12 @@ fn find<'a>(root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&
     })
 }
 
-/// The name of a command's page, as in `burn-rank-models-show`.
+/// Returns the name of a command's page, such as `burn-rank-models-show`.
 fn title(command: &Command) -> &str {
     command.get_display_name().unwrap_or(NAME)
 }
 
-/// The pages of a command and of those below it, by their file names.
+/// Collects the pages of a command and of its subcommands, with their file names.
 fn pages_below(command: &Command, parent: Option<&Command>, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
     let mut page = Vec::new();
     write_page(command, parent, &mut page)?;
@@ -113,7 +113,8 @@ fn pages_below(command: &Command, parent: Option<&Command>, pages: &mut Vec<(Str
     command.get_subcommands().try_for_each(|child| pages_below(child, Some(command), pages))
 }
 
-/// A page in the order of man-pages(7). clap's help after the options is laid out by hand and stays as it is.
+/// Writes a page with its sections in the order of man-pages(7). The help after the options is laid out by hand, so its
+/// lines are kept.
 fn write_page(command: &Command, parent: Option<&Command>, out: &mut dyn Write) -> io::Result<()> {
     let man = Man::new(command.clone()).source(concat!("burn-rank ", env!("CARGO_PKG_VERSION"))).manual("burn-rank");
     man.render_title(out)?;

@@ -1,4 +1,4 @@
-//! The command line: parse, validate, call the library, print. One file or folder a command.
+//! The command line: parse, validate, call the library, print. One file or folder per command.
 
 mod bench;
 mod compare;
@@ -88,7 +88,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     warnings::show();
     panics::install();
-    // Not locked: the dashboard draws on standard output from a thread of its own.
+    // Not locked, because the dashboard draws on standard output from a thread of its own.
     let mut out = io::BufWriter::new(io::stdout());
     let done = match cli.command {
         Command::Train(args) => args.run(&mut out),
@@ -115,15 +115,16 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Makes the calling thread one of rayon's: short parallel work then begins on it at once, where it would otherwise
-/// wait for another thread to wake. For commands that start no threads of their own, which would have to share those
-/// that are left.
+/// Makes the calling thread one of rayon's, so that short parallel work starts on it at once instead of waiting for
+/// another thread to wake. Only for commands that start no threads of their own: those would have to share the
+/// remaining ones.
 fn work_on_this_thread() {
-    // An error says that the pool is there already, which serves as well.
+    // An error means that the pool exists already, which is fine.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
 }
 
-/// The error in one line, whatever `RUST_BACKTRACE` says: what went wrong is the user's to mend, not ours to trace.
+/// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says: the user needs to know what to
+/// correct, not where in our code it was found.
 fn report(error: &anyhow::Error, code: u8) -> ExitCode {
     eprintln!("error: {}", failure::one_line(error));
     ExitCode::from(code)

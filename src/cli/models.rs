@@ -1,4 +1,4 @@
-//! `burn-rank models`: what can be trained, and what a saved ranker is.
+//! `burn-rank models`: lists what can be trained, and describes a saved ranker.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -154,7 +154,7 @@ impl ModelsArgs {
     }
 }
 
-/// The defaults as lines of TOML.
+/// Prints the defaults as lines of TOML.
 fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
     let mut title = "parameters";
     for (key, value) in defaults {
@@ -167,7 +167,7 @@ fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A value in a line; none for what is not set.
+/// Formats a value on one line; returns `None` for one that is not set.
 fn toml_value(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => return None,

@@ -1,22 +1,22 @@
-//! The panic hook of the command: what a missing driver says as it panics stays off the terminal, since the error that
-//! is made of it says the same.
+//! The panic hook of the command. The message of a missing driver that panics stays off the terminal, since the error
+//! made from it says the same.
 
 use std::cell::Cell;
 use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What the threads of a GPU backend are called (cubecl's device services): drivers are loaded on them.
+/// Prefixes of the names of a GPU backend's threads (cubecl's device services), on which drivers are loaded.
 const BACKEND_THREADS: [&str; 2] = ["DSU-", "DSD-"];
 
-/// Threads that are quiet now.
+/// Number of threads that are quiet now.
 static QUIET_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Installs the hook, once, for the process that the command is: panics are reported as before, except quiet ones.
+/// Installs the hook, once for the command's process. Panics are reported as before, except quiet ones.
 pub(super) fn install() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -26,8 +26,8 @@ pub(super) fn install() {
     }));
 }
 
-/// Runs `f` with the panics of this thread, and of the threads of GPU backends, unreported. Those of other threads are
-/// reported as ever.
+/// Runs `f` without reporting panics of this thread or of the threads of GPU backends. Panics of other threads are
+/// reported as usual.
 pub(super) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     struct Restore(bool);
     impl Drop for Restore {
@@ -41,7 +41,7 @@ pub(super) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Whether a panic of this thread, called `name`, goes unreported now.
+/// Returns whether a panic of this thread, called `name`, goes unreported now.
 fn is_quiet(name: Option<&str>) -> bool {
     let of_backend = || BACKEND_THREADS.iter().any(|prefix| name.is_some_and(|name| name.starts_with(prefix)));
     IS_QUIET.get() || (QUIET_THREADS.load(Ordering::SeqCst) > 0 && of_backend())

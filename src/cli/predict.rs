@@ -1,4 +1,4 @@
-//! `burn-rank predict`: a score for every document, or a TREC run.
+//! `burn-rank predict`: writes a score for every document, or a TREC run.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ impl PredictArgs {
     }
 }
 
-/// An error of the file, or of the data as one: what cannot be written is never half-written.
+/// Converts an error of the data to an I/O error, so that a file that cannot be completed is never left half-written.
 fn to_io(error: DataError) -> io::Error {
     match error {
         DataError::Io { source, .. } => source,
@@ -88,7 +88,7 @@ fn to_io(error: DataError) -> io::Error {
     }
 }
 
-/// Writes a file, or to standard output.
+/// Writes to a file, or to standard output if there is none.
 fn put(
     file: Option<&PathBuf>,
     out: &mut dyn Write,

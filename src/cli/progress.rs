@@ -9,7 +9,7 @@ use super::Failure;
 use crate::experiment::JobProgress;
 use crate::learner::{Interrupt, Progress, Round};
 
-/// A bar of rounds; warnings stand above it.
+/// A progress bar of rounds; warnings are printed above it.
 #[derive(Debug)]
 pub struct Bar {
     bar: ProgressBar,
@@ -17,7 +17,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar on standard error, drawn only on a terminal; `hidden` where something else draws.
+    /// Creates a bar on standard error, drawn only on a terminal; `hidden` if something else draws.
     pub fn new(hidden: bool) -> Self {
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         Self { bar: ProgressBar::with_draw_target(None, target), best: Mutex::new(None) }
@@ -50,7 +50,7 @@ impl Progress for Bar {
     }
 
     fn warn(&self, message: &str) {
-        // On the bar where there is one, on plain standard error where there is none.
+        // Above the bar if there is one, otherwise plainly on standard error.
         self.bar.suspend(|| eprintln!("warning: {message}"));
     }
 
@@ -59,7 +59,7 @@ impl Progress for Bar {
     }
 }
 
-/// A bar of the jobs of a cross-validation; what their fits have to say is said once, at the end.
+/// A progress bar of the jobs of a cross-validation; warnings of their fits are printed once, at the end.
 #[derive(Debug)]
 pub struct JobsBar {
     bar: ProgressBar,
@@ -68,7 +68,7 @@ pub struct JobsBar {
 }
 
 impl JobsBar {
-    /// A bar on standard error, drawn only on a terminal.
+    /// Creates a bar on standard error, drawn only on a terminal.
     pub fn new() -> Self {
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed}<{eta} {wide_msg}") {
@@ -105,7 +105,7 @@ impl JobProgress for JobsBar {
     }
 }
 
-/// An interrupt that Ctrl-C requests: the first one stops after the round, a second one ends the process.
+/// Returns an interrupt that Ctrl-C requests: the first one stops after the round, a second one ends the process.
 pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
     static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
     if let Some(interrupt) = INTERRUPT.get() {

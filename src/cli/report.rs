@@ -1,4 +1,4 @@
-//! `burn-rank report RUN`: the page of a run, a pure view of `report.json` and `run.json`.
+//! `burn-rank report RUN`: writes the page of a run, a pure view of `report.json` and `run.json`.
 
 use std::fs;
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ impl ReportArgs {
                 let written = atomic_file::write(&path, page.as_bytes());
                 (path, written)
             }
-            // A place that the user has not named is written to only where that loses nothing.
+            // The user has not named this file, so it is written only if nothing is lost.
             None => {
                 let path = self.run.join(PAGE);
                 let there = fs::symlink_metadata(&path);
@@ -55,21 +55,21 @@ impl ReportArgs {
     }
 }
 
-/// The report of a finished run.
+/// Reads the report of a finished run.
 pub fn read_report(folder: &Path) -> Result<Report, Failure> {
     read(&folder.join(REPORT))?.ok_or_else(|| {
         Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", folder.display()))
     })
 }
 
-/// Writes the record of a finished run: both JSON files, and their page.
+/// Writes the record of a finished run: both JSON files, and the page made from them.
 pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord) -> Result<(), OutputError> {
     folder.write_json(REPORT, report)?;
     folder.write_json(RECORD, record)?;
     folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 
-/// A JSON file; none where it is absent.
+/// Reads a JSON file; returns `None` if it does not exist.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
     let refuse = |error: anyhow::Error| Failure::Input(error.context(path.display().to_string()));
     match std::fs::read(path) {

@@ -1,4 +1,4 @@
-//! What every command that runs a configuration takes, and how it is opened.
+//! Arguments of every command that runs a configuration, and how the configuration is opened.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ pub struct FolderArgs {
 }
 
 impl FolderArgs {
-    /// The claim on the folder.
+    /// Returns the claim on the folder.
     pub fn claim(&self) -> Claim {
         match (self.resume, self.overwrite) {
             (true, _) => Claim::Resume,

@@ -11,16 +11,16 @@ use crate::ranker::Ranker;
 
 /// The scores of a dataset.
 pub struct Scored {
-    /// One score a document.
+    /// One score per document.
     scores: Vec<f32>,
-    /// Places in the order of a query, for scores that are equal as `f32` only.
+    /// Each document's place in the order of its query, for scores that would be equal only as `f32`.
     places: Option<Vec<f32>>,
-    /// The convention that the ranker was selected in.
+    /// The convention in which the ranker was selected.
     pub convention: Option<Convention>,
 }
 
 impl Scored {
-    /// By a saved ranker.
+    /// Scores the data with a saved ranker.
     pub fn by_ranker(path: &Path, data: &RankingDataset, device: &Device) -> Result<Self, Failure> {
         let ranker = input::ranker(path, device)?;
         warn_of_missing_features(path, &ranker, data);
@@ -28,7 +28,7 @@ impl Scored {
         Ok(Self { scores, places: None, convention: Some(ranker.metadata().convention.clone()) })
     }
 
-    /// From a file of one score a line.
+    /// Reads the scores from a file with one score per line.
     pub fn from_file(path: &Path, data: &RankingDataset) -> Result<Self, Failure> {
         let written = input::scores(path, data.documents())?;
         // Finite scores stay finite.
@@ -43,20 +43,21 @@ impl Scored {
         Ok(Self { scores, places, convention: None })
     }
 
-    /// One score a document, rounded as rankers give them.
+    /// Returns one score per document, rounded to `f32` as rankers give them.
     pub fn as_float32(&self) -> &[f32] {
         &self.scores
     }
 
-    /// What measures are computed on. Scores that a file tells apart are not equal, except in a convention that
-    /// compares them as `f32`.
+    /// Returns the rankings on which measures are computed. Scores that differ in a file are not tied, except in a
+    /// convention that compares them as `f32`.
     pub fn rankings<'a>(&'a self, data: &'a RankingDataset, convention: &Convention) -> Rankings<'a> {
         let places = self.places.as_ref().filter(|_| convention.ties != Ties::DocumentIdDescending);
         data.rankings(places.unwrap_or(&self.scores))
     }
 }
 
-/// Numbers in the same order that `f32` tells apart, equal where scores are; -inf, not retrieved, stays.
+/// Replaces scores by numbers in the same order that `f32` tells apart; equal scores stay equal. Infinite scores are
+/// kept: -inf means not retrieved.
 fn places(scores: &[f64]) -> Vec<f32> {
     let mut ascending: Vec<f64> = scores.to_vec();
     ascending.sort_by(f64::total_cmp);
@@ -65,7 +66,8 @@ fn places(scores: &[f64]) -> Vec<f32> {
     scores.iter().map(|&score| if score.is_infinite() { score as f32 } else { place(score) }).collect()
 }
 
-/// Says when the data have fewer features than the ranker: LETOR text leaves out what is 0, so that it may be right.
+/// Warns if the data have fewer features than the ranker. That is no error, since LETOR text leaves out features that
+/// are 0.
 pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &RankingDataset) {
     let (found, expected) = (data.feature_count, ranker.model().features());
     if found < expected {

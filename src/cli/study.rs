@@ -1,4 +1,4 @@
-//! `burn-rank study NAME`: what a paper proves, computed again on a ranking and checked.
+//! `burn-rank study NAME`: checks on a ranking what a paper proves.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::experiment::{Entry, OutputFolder, Purpose, is_page};
 use crate::report::study_page;
 use crate::study::{STUDIES, StudyError, StudyReport, Subject, find};
 
-/// The record of a study.
+/// File of the record of a study.
 const JSON: &str = "study.json";
-/// Its page.
+/// File of its page.
 const PAGE: &str = "study.html";
 
 const READING: &str = "\
@@ -141,7 +141,7 @@ impl StudyArgs {
     }
 }
 
-/// The files of a study, and how they are recognised.
+/// Returns the files of a study, and how they are recognised.
 fn files() -> [Entry; 2] {
     let is_study = |path: &Path| {
         let read = std::fs::read(path).ok();
@@ -172,7 +172,7 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A figure of unknown size, in a few characters.
+/// Formats a number of any magnitude in a few characters.
 fn figure(value: Option<f64>) -> String {
     match value {
         None => "-".to_string(),

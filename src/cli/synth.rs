@@ -1,4 +1,4 @@
-//! `burn-rank synth`: generated LETOR text in the shape of MSLR-WEB.
+//! `burn-rank synth`: generates LETOR text in the shape of MSLR-WEB.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -70,7 +70,7 @@ impl SynthArgs {
                         self.queries
                     )));
                 }
-                // Data in this form may be anyone's: only the mark of the folder says that they are ours.
+                // Files of this form may be anyone's: only the folder's mark says that they are ours.
                 let files = (1..=parts).map(|part| Entry::recorded(format!("S{part}.txt"), |_| false));
                 let files: Vec<Entry> = files.collect();
                 let folder = OutputFolder::take(folder, &Purpose::Files(&files))?;

@@ -1,4 +1,4 @@
-//! Plain tables for a terminal: first column left, the others right.
+//! Plain tables for a terminal.
 
 /// Rows under a header.
 #[derive(Debug, Default)]
@@ -7,7 +7,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these column names.
+    /// Creates a table with these column names.
     pub fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
         Self { rows: vec![header.into_iter().map(Into::into).collect()] }
     }
@@ -17,14 +17,14 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The text, every line ended; columns of figures, right-aligned after the first.
+    /// Renders columns of numbers, right-aligned after the first column. Every line ends with a newline.
     pub fn render(&self) -> String {
         self.aligned(
             |column, cell, width| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") },
         )
     }
 
-    /// The text, every line ended; columns of words, left-aligned.
+    /// Renders columns of words, left-aligned. Every line ends with a newline.
     pub fn render_left(&self) -> String {
         self.aligned(|_, cell, width| format!("{cell:width$}"))
     }

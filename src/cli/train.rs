@@ -46,7 +46,8 @@ impl TrainArgs {
         let Opened { document, config, device, .. } = opened;
         let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
         let resolved = resolved_toml(config, document)?;
-        // Known before the data are read, which may take long; and nothing is made for data that cannot be read.
+        // The folder is checked before the data are read, which may take long. It is made only afterwards, so that data
+        // that cannot be read leave nothing behind.
         OutputFolder::check(&path, RunKind::Train, &resolved, self.folder.claim())?;
         let split = config.data.split()?;
         let folder = OutputFolder::open(&path, RunKind::Train, &resolved, self.folder.claim())?;
@@ -100,7 +101,7 @@ impl TrainArgs {
     }
 }
 
-/// Measures by set.
+/// Formats the measures of each set as a table.
 fn table(evaluations: &Evaluations) -> String {
     let Some(first) = evaluations.values().next() else { return String::new() };
     let header = format!("{} convention", first.convention.name);

@@ -1,4 +1,4 @@
-//! Warnings of the library, such as a device without a kernel, on standard error.
+//! Prints warnings of the library, such as one about a device without a kernel, on standard error.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
@@ -18,7 +18,7 @@ impl Log for Warnings {
     fn flush(&self) {}
 }
 
-/// Shows the warnings of this process, those of other crates left out.
+/// Shows the warnings of this crate in this process, but not those of other crates.
 pub(super) fn show() {
     // A program that embeds the command line may have a logger of its own.
     if log::set_logger(&Warnings).is_ok() {

@@ -1,8 +1,8 @@
 //! Batches of queries padded to one length: `RankingBatch`, and the `BatchPlanner` that decides which queries share one.
 //!
-//! A batch is filled by padded cells (queries x longest list), not by queries, so that its memory is bounded whatever
-//! the list lengths. Queries of similar length share a batch, so that little is padding: lengths fall into buckets
-//! whose bounds grow by a fifth, queries are shuffled within buckets, and batches are shuffled among each other.
+//! The size of a batch is limited in padded cells (queries x longest list), not in queries, so its memory is bounded
+//! whatever the list lengths. Queries of similar length share a batch, so there is little padding: lengths fall into
+//! buckets whose bounds grow by a fifth, queries are shuffled within buckets, and then the batches are shuffled.
 
 use burn::tensor::{Bool, Device, Tensor};
 use rand::SeedableRng;
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::padding::{Padding, groups};
 use super::{DataError, RankingDataset};
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
 /// Queries padded to one length.
@@ -28,10 +29,10 @@ pub struct RankingBatch {
 }
 
 impl RankingBatch {
-    /// Pads the given queries (indices) to the longest of them. Each tensor moves to the device in one copy.
+    /// Pads the given queries (indices) to the length of the longest. Each tensor moves to the device in one copy.
     ///
     /// # Panics
-    /// An index that is not below [`RankingDataset::queries`].
+    /// If an index is not below [`RankingDataset::queries`].
     pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
         let padding = Padding::of_queries(dataset, queries);
         let features = padding.gather_features(&dataset.features, dataset.feature_count);
@@ -44,7 +45,7 @@ impl RankingBatch {
     }
 }
 
-/// Which queries are trained on.
+/// The queries that are trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
@@ -57,19 +58,20 @@ pub enum Keep {
     TwoLabels,
 }
 
-/// How queries are put into batches.
+/// Options for putting queries into batches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BatchPlannerConfig {
-    /// Most padded cells (queries x longest list) of a batch; a longer query is a batch alone. Default: 16,384.
+    /// Largest number of padded cells (queries x longest list) per batch; a longer query is a batch by itself. Default:
+    /// 16,384.
     pub max_cells: usize,
-    /// Number of queries of a batch (the last one may have fewer), instead of `max_cells`.
+    /// Number of queries per batch (the last one may have fewer), instead of `max_cells`.
     pub queries: Option<usize>,
-    /// Which queries are kept. Default: all.
+    /// The queries that are kept. Default: all.
     pub keep: Keep,
     /// Whether queries of similar length share a batch. Default: true.
     pub bucket: bool,
-    /// Whether each epoch has an order of its own. Default: true.
+    /// Whether each epoch has its own order. Default: true.
     pub shuffle: bool,
 }
 
@@ -80,7 +82,7 @@ impl Default for BatchPlannerConfig {
 }
 
 impl BatchPlannerConfig {
-    /// Every query once, in batches by length: for scoring.
+    /// Returns the options for scoring: every query once, in batches by length.
     pub fn in_order(max_cells: usize) -> Self {
         Self { max_cells, shuffle: false, ..Self::default() }
     }
@@ -97,17 +99,16 @@ pub struct BatchPlanner {
 }
 
 impl BatchPlanner {
-    /// Plans batches of a dataset.
+    /// Creates a planner of the batches of a dataset.
     ///
     /// # Errors
-    /// [`DataError::Option`] for a size of 0.
+    /// [`DataError::Refused`] for a size of 0.
     pub fn new(dataset: &RankingDataset, config: &BatchPlannerConfig, seed: u64) -> Result<Self, DataError> {
-        let refused = |option| DataError::Option { option, found: "0".to_owned(), expected: "at least 1".to_owned() };
         if config.max_cells == 0 {
-            return Err(refused("max_cells"));
+            return Err(Refusal::new("max_cells", 0, "at least 1").into());
         }
         if config.queries == Some(0) {
-            return Err(refused("queries"));
+            return Err(Refusal::new("queries", 0, "at least 1").into());
         }
         let keep = |q: &usize| match config.keep {
             Keep::All => true,
@@ -119,17 +120,18 @@ impl BatchPlanner {
         Ok(Self { config: config.clone(), seed, queries, dropped })
     }
 
-    /// Number of queries that are not kept.
+    /// Returns the number of queries that are not kept.
     pub fn dropped(&self) -> usize {
         self.dropped
     }
 
-    /// Number of queries that are kept.
+    /// Returns the number of queries that are kept.
     pub fn kept(&self) -> usize {
         self.queries.len()
     }
 
-    /// The batches of an epoch, each a list of queries (indices). The same seed and epoch give the same batches.
+    /// Returns the batches of an epoch, each a list of queries (indices). The same seed and epoch give the same
+    /// batches.
     pub fn epoch(&self, epoch: u64) -> Vec<Vec<usize>> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch));
         let mut queries = self.queries.clone();
@@ -137,10 +139,10 @@ impl BatchPlanner {
             queries.shuffle(&mut random);
         }
         if self.config.bucket {
-            // Stable: the order within a bucket is the shuffled one.
+            // The sort is stable: within a bucket, queries stay in shuffled order.
             queries.sort_by_key(|&(_, length)| if self.config.shuffle { bucket(length) } else { length });
         }
-        // Of the batch that is filled; its first query starts it anew.
+        // The longest list of the batch being filled; the first query of a batch resets it.
         let mut longest = 0;
         let batches = groups(queries, |batch, (_, length)| {
             longest = if batch.len() == 1 { batch[0].1 } else { longest }.max(length);
@@ -154,7 +156,7 @@ impl BatchPlanner {
         batches
     }
 
-    /// Whether a batch takes one query more, all padded to `longest`.
+    /// Returns whether a batch has room for one more query, with all queries padded to `longest`.
     fn has_room(&self, queries: usize, longest: usize) -> bool {
         match self.config.queries {
             Some(most) => queries < most,
@@ -163,7 +165,8 @@ impl BatchPlanner {
     }
 }
 
-/// Buckets bounded by 1, 2, 4, 8, ... with three bounds between each two: at most a fifth of a list is padding.
+/// Returns the bucket of a length. Buckets are bounded by 1, 2, 4, 8, ..., with three more bounds between each two: at
+/// most a fifth of a list is padding.
 fn bucket(length: usize) -> usize {
     let power = length.max(1).ilog2() as usize;
     let quarter = ((length.max(1) - (1 << power)) << 2) >> power;
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_beyond_the_budget_is_alone() {
+    fn a_query_larger_than_the_limit_is_a_batch_by_itself() {
         let batcher =
             BatchPlanner::new(&dataset(&[3, 50, 3, 4]), &BatchPlannerConfig { max_cells: 12, ..Default::default() }, 1);
         let mut batches = batcher.unwrap().epoch(0);
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_without_use_are_dropped() {
+    fn queries_not_to_be_kept_are_dropped() {
         let labels = vec![0.0, 0.0, 2.0, 2.0, 0.0, 1.0, 0.0, 0.5];
         let data = RankingDataset::from_groups(vec![0.0; 8], 1, labels, &[2, 2, 2, 2]).unwrap();
         for (keep, kept) in [(Keep::All, vec![0, 1, 2, 3]), (Keep::Relevant, vec![1, 2]), (Keep::TwoLabels, vec![2, 3])]

@@ -1,4 +1,5 @@
-//! `RankingDataset`: documents grouped by query, features flat and row-major. A query is a range, never a column.
+//! `RankingDataset`: documents grouped by query, features flat and row-major. A query is a range of documents, never a
+//! column.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -16,7 +17,7 @@ pub struct RankingDataset {
     pub features: Vec<f32>,
     /// Number of features of a document.
     pub feature_count: usize,
-    /// One label a document.
+    /// One label per document.
     pub labels: Vec<f32>,
     /// `queries + 1` offsets into the documents; query `q` is `offsets[q]..offsets[q + 1]`.
     pub offsets: Vec<usize>,
@@ -27,7 +28,7 @@ pub struct RankingDataset {
 }
 
 impl RankingDataset {
-    /// A dataset of queries of `sizes` documents each, with numbered queries and no document identifiers.
+    /// Creates a dataset whose queries have `sizes` documents. The queries are numbered; documents have no identifiers.
     ///
     /// # Errors
     /// Those of [`RankingDataset::check`].
@@ -49,7 +50,7 @@ impl RankingDataset {
         Ok(dataset)
     }
 
-    /// The rankings that one score a document makes of the queries, for [measures](crate::measure).
+    /// Returns the queries as ranked by `scores`, one per document, for [measures](crate::measure).
     pub fn rankings<'a>(&'a self, scores: &'a [f32]) -> Rankings<'a> {
         let Self { labels, offsets, document_ids, .. } = self;
         Rankings { scores, labels, offsets, document_ids }
@@ -59,8 +60,8 @@ impl RankingDataset {
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] for lengths that do not fit, offsets that do not ascend from 0 to the number of
-    /// documents, an empty query, two queries of one identifier or a feature that is not finite; [`DataError::Label`]
-    /// for a label that is negative or not finite.
+    /// documents, an empty query, two queries with the same identifier or a feature that is not finite;
+    /// [`DataError::Label`] for a label that is negative or not finite.
     pub fn check(&self) -> Result<(), DataError> {
         let documents = self.labels.len();
         if Some(self.features.len()) != documents.checked_mul(self.feature_count) {
@@ -94,48 +95,51 @@ impl RankingDataset {
         Ok(())
     }
 
-    /// Number of queries.
+    /// Returns the number of queries.
     pub fn queries(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn documents(&self) -> usize {
         self.labels.len()
     }
 
-    /// Number of documents that belong to a query so far, while a dataset is being put together.
+    /// Returns the number of documents that belong to a query so far, while the dataset is being assembled.
     pub(crate) fn documents_grouped(&self) -> usize {
         self.offsets.last().copied().unwrap_or(0)
     }
 
-    /// The documents of query `q`.
+    /// Returns the documents of query `q`.
     pub fn range(&self, q: usize) -> Range<usize> {
         self.offsets[q]..self.offsets[q + 1]
     }
 
-    /// The labels of query `q`.
+    /// Returns the labels of query `q`.
     pub fn query_labels(&self, q: usize) -> &[f32] {
         &self.labels[self.range(q)]
     }
 
-    /// The features of document `d`.
+    /// Returns the features of document `d`.
     pub fn row(&self, d: usize) -> &[f32] {
         &self.features[d * self.feature_count..(d + 1) * self.feature_count]
     }
 
-    /// The features of query `q`: `[documents of the query x features]`, row-major.
+    /// Returns the features of query `q`: `[documents of the query x features]`, row-major.
     pub fn query_features(&self, q: usize) -> &[f32] {
         let range = self.range(q);
         &self.features[range.start * self.feature_count..range.end * self.feature_count]
     }
 
-    /// Number of documents of the longest query.
+    /// Returns the number of documents of the longest query.
     pub fn longest_query(&self) -> usize {
         (0..self.queries()).map(|q| self.range(q).len()).max().unwrap_or(0)
     }
 
-    /// The given queries (indices), in the order given. Panics on an index that is not below [`RankingDataset::queries`].
+    /// Returns the given queries (indices), in the order given.
+    ///
+    /// # Panics
+    /// If an index is not below [`RankingDataset::queries`].
     pub fn select(&self, queries: &[usize]) -> RankingDataset {
         let documents = queries.iter().map(|&q| self.range(q).len()).sum();
         let mut out = RankingDataset {
@@ -157,7 +161,7 @@ impl RankingDataset {
         out
     }
 
-    /// All queries of several datasets, in order.
+    /// Joins the queries of several datasets, in order.
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] if their numbers of features differ or a query identifier occurs twice.
@@ -213,8 +217,8 @@ impl RankingDataset {
         Ok(())
     }
 
-    /// SHA-256 of everything the dataset holds, in hexadecimal. Independent of file names, compression, line ends and
-    /// the way numbers were written.
+    /// Returns the SHA-256 of everything that the dataset holds, in hexadecimal. It does not depend on file names,
+    /// compression, line ends or the way numbers were written.
     pub fn data_hash(&self) -> String {
         let mut hash = Sha256::new();
         let bytes = |values: &[f32], hash: &mut Sha256| {

@@ -1,16 +1,19 @@
-//! Why data cannot be read or used.
+//! Errors in reading and using data.
 
 use std::path::{Path, PathBuf};
 
-/// Why data cannot be read or used. Lines and columns count from 1; columns count bytes.
+use crate::refusal::Refusal;
+
+/// Reason that data cannot be read or used. Lines and columns count from 1; columns count bytes.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DataError {
     /// A file or folder that cannot be opened, read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system (or the decompressor) said.
+        /// The error of the operating system or the decompressor.
         source: std::io::Error,
     },
     /// Text that is not in the format.
@@ -22,9 +25,9 @@ pub enum DataError {
         line: usize,
         /// Byte in the line, from 1.
         column: usize,
-        /// What stands there.
+        /// The text found there.
         found: String,
-        /// What should stand there.
+        /// The text expected there.
         expected: String,
     },
     /// A query whose documents are not on consecutive lines of one file.
@@ -34,9 +37,9 @@ pub enum DataError {
         first_path.display()
     )]
     InterleavedQuery {
-        /// The file where the query comes back.
+        /// The file where the query occurs again.
         path: PathBuf,
-        /// The line where it comes back, from 1.
+        /// The line where it occurs again, from 1.
         line: usize,
         /// Byte in the line, from 1.
         column: usize,
@@ -52,7 +55,7 @@ pub enum DataError {
     Empty {
         /// The file.
         path: PathBuf,
-        /// What a line should look like.
+        /// The expected form of a line.
         expected: &'static str,
     },
     /// A file that would take more memory than its options allow.
@@ -60,7 +63,7 @@ pub enum DataError {
     Limit {
         /// The file.
         path: PathBuf,
-        /// What is too large.
+        /// The size that is too large.
         found: String,
         /// The limit, with its unit.
         limit: String,
@@ -106,35 +109,28 @@ pub enum DataError {
     FeatureCount {
         /// Number of features of the data.
         found: usize,
-        /// Number of features fitted on.
+        /// Number of features of the normaliser or model.
         expected: usize,
     },
     /// An option out of its range.
-    #[error("{option} = {found}: expected {expected}")]
-    Option {
-        /// The option.
-        option: &'static str,
-        /// Its value.
-        found: String,
-        /// The values that are allowed.
-        expected: String,
-    },
-    /// Data that a key of a configuration names.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// An error in the data that a key of a configuration names.
     #[error("{key}: {source}")]
     Key {
         /// The dotted key.
         key: &'static str,
-        /// What is wrong with them.
+        /// The error.
         source: Box<DataError>,
     },
-    /// A folder that holds no set of folds.
+    /// A folder that does not hold a set of folds.
     #[error("{}: {found}, expected {expected}", path.display())]
     Folds {
         /// The folder.
         path: PathBuf,
-        /// What it holds.
+        /// Description of its contents.
         found: String,
-        /// What it should hold.
+        /// Description of the expected contents.
         expected: String,
     },
 }
@@ -147,7 +143,7 @@ impl DataError {
     }
 }
 
-/// A piece of text for a message: quoted, shortened, unprintable bytes replaced.
+/// Prepares a piece of text for a message: quoted, shortened, with unprintable bytes replaced.
 pub(crate) fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     let shown: String = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)])

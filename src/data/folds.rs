@@ -1,8 +1,8 @@
 //! Cross-validation folds: five-part rotation, `FoldN` folders, and splits of one dataset.
 //!
 //! With K parts, fold `f` trains on parts `f .. f + K - 3`, validates on part `f + K - 2` and tests on part
-//! `f + K - 1`, counted cyclically from 1: for the five parts of LETOR, fold 1 trains on S1 S2 S3, validates on S4 and
-//! tests on S5. Every query is tested once.
+//! `f + K - 1`, counted cyclically from 1. With the five parts of LETOR, fold 1 trains on S1 S2 S3, validates on S4
+//! and tests on S5. Every query is tested once.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::{DataError, RankingDataset};
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
 /// The files of one fold.
@@ -39,13 +40,16 @@ pub struct QueryFold {
     pub test: Vec<usize>,
 }
 
-/// Finds the folds in a folder, in this order: folders `Fold1`, `Fold2`, ... each with files `train`, `vali` and
-/// `test`; parts `S1`, `S2`, ..., rotated; or files `train`, `vali` and `test` of a single fold.
+/// Finds the folds in a folder. It looks for these, in this order: folders `Fold1`, `Fold2`, ..., each with files
+/// `train`, `vali` and `test`; parts `S1`, `S2`, ..., which are rotated; files `train`, `vali` and `test` of a single
+/// fold.
 ///
-/// File names end in `.txt`, `.txt.gz`, `.gz` or nothing, in that preference; `vali` may be `valid` or `validation`.
+/// File names end in `.txt`, `.txt.gz`, `.gz` or nothing, in that order of preference; `vali` may also be called
+/// `valid` or `validation`.
 ///
 /// # Errors
-/// [`DataError::Folds`] if the folder holds none of these, a number of the sequence is missing, or a file of a fold is.
+/// [`DataError::Folds`] if the folder holds none of these, or if a number of the sequence or a file of a fold is
+/// missing.
 pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     let names = names(folder)?;
     let folders = numbered(folder, &names, "Fold", |name| name.strip_prefix("Fold")?.parse().ok())?;
@@ -70,14 +74,15 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     Err(DataError::Folds { path: folder.to_path_buf(), found, expected: expected.to_owned() })
 }
 
-/// Splits a dataset by queries into `parts` parts of equal size (to one query), shuffled by `seed`, and rotates them.
+/// Splits the queries of a dataset, shuffled by `seed`, into `parts` parts whose sizes differ by at most one query, and
+/// rotates the parts.
 ///
 /// # Errors
-/// [`DataError::Option`] for fewer than three parts or more parts than queries.
-pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, DataError> {
+/// [`Refusal`] for fewer than three parts or more parts than queries.
+pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, Refusal> {
     if parts < 3 || parts > dataset.queries() {
         let expected = format!("from 3 to {}, the number of queries", dataset.queries());
-        return Err(DataError::Option { option: "folds", found: parts.to_string(), expected });
+        return Err(Refusal::new("folds", parts, expected));
     }
     let mut queries: Vec<usize> = (0..dataset.queries()).collect();
     queries.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(seed, "folds", 0)));
@@ -96,7 +101,7 @@ pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<Qu
     Ok((0..parts).map(fold).collect())
 }
 
-/// The training parts (from 0) of the fold that begins at `first`.
+/// Iterates over the training parts (from 0) of the fold that begins at part `first`.
 fn train_parts(first: usize, parts: usize) -> impl Iterator<Item = usize> {
     (first..first + parts - 2).map(move |part| part % parts)
 }
@@ -131,7 +136,7 @@ fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
     Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
 }
 
-/// The file of one of the names, with the preferred ending.
+/// Returns the file with one of the names and the preferred ending.
 fn file(folder: &Path, names: &[&str]) -> Option<PathBuf> {
     let endings = [".txt", ".txt.gz", ".gz", ""];
     let mut paths = names.iter().flat_map(|name| endings.map(|ending| folder.join(format!("{name}{ending}"))));
@@ -147,7 +152,8 @@ fn names(folder: &Path) -> Result<Vec<String>, DataError> {
     Ok(names)
 }
 
-/// The entries numbered 1, 2, ... without a gap; of two entries of one number (plain and compressed), the first.
+/// Returns the entries numbered 1, 2, ... and refuses a gap. Of two entries with the same number (plain and
+/// compressed), it returns the first.
 fn numbered(
     folder: &Path,
     names: &[String],
@@ -211,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn fold_folders_and_single_folds() {
+    fn fold_folders_and_single_folds_are_found() {
         let nested = [
             "Fold1/train.txt",
             "Fold1/vali.txt",
@@ -230,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_parts_are_named() {
         for (files, expected) in [
             (vec!["Fold1/train.txt", "Fold1/test.txt"], "found no vali.txt"),
             (vec!["Fold1/train.txt", "Fold1/vali.txt", "Fold1/test.txt", "Fold3/train.txt"], "`Fold3` but no Fold2"),

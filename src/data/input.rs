@@ -1,12 +1,13 @@
-//! What readers read: a file, or any reader with a name.
+//! Input of the readers: a file, or any reader with a name.
 
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Text to be read: a file, or a reader with a name. Either may be gzip-compressed, which its first bytes show.
+/// Text to be read: a file, or a reader with a name. Either may be gzip-compressed, which is recognised by its first
+/// bytes.
 ///
-/// Nothing in this library reads standard input by itself; a program that wants it hands it over:
+/// This library never reads standard input by itself; a program that wants it read passes it explicitly:
 ///
 /// ```no_run
 /// use burn_rank::data::{Input, letor};
@@ -20,27 +21,27 @@ pub struct Input {
 }
 
 impl Input {
-    /// The file at `path`, whatever it is called (`-` is a file of that name). It is opened when it is read.
+    /// Takes the file at `path`, whatever its name (`-` is a file of that name). It is opened when it is read.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self { name: path.into(), reader: None }
     }
 
-    /// What `reader` gives, called `name` in messages.
+    /// Takes the text of `reader`, which messages call `name`.
     pub fn reader(name: impl Into<PathBuf>, reader: impl Read + Send + 'static) -> Self {
         Self { name: name.into(), reader: Some(Box::new(reader)) }
     }
 
-    /// The path of a file, the name of a reader.
+    /// Returns the path of a file or the name of a reader.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Whether it is a file, so that others may stand beside it.
+    /// Returns whether the input is a file, which may have other files beside it.
     pub(super) fn is_file(&self) -> bool {
         self.reader.is_none()
     }
 
-    /// The name, and the reader unless it is a file.
+    /// Returns the name, and the reader unless the input is a file.
     pub(super) fn into_parts(self) -> (PathBuf, Option<Box<dyn Read + Send>>) {
         (self.name, self.reader)
     }

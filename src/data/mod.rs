@@ -1,8 +1,9 @@
 //! Ranking data: readers, datasets, folds, normalisers, padded batches.
 //!
-//! [`letor::read`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds or cuts folds, a
-//! [`Normaliser`] is fitted on training data, a [`BatchPlanner`] chooses the queries of each [`RankingBatch`]. [`trec`]
-//! reads and writes runs and judgements. Files are read by their paths, any other [`Input`] by the functions `read_from`.
+//! [`letor::read`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds folds or cuts
+//! a dataset into them, a [`Normaliser`] is fitted on training data, and a [`BatchPlanner`] chooses the queries of each
+//! [`RankingBatch`]. [`trec`] reads and writes runs and judgements. Files are read by path; the functions whose names
+//! end in `_from` read any other [`Input`].
 
 mod batch;
 mod dataset;
@@ -26,3 +27,5 @@ pub(crate) use normaliser::FeatureMap;
 pub use normaliser::{Normaliser, NormaliserKind};
 pub use statistics::Statistics;
 pub use synth::SynthConfig;
+#[cfg(feature = "report")]
+pub(crate) use synth::label;

@@ -8,16 +8,17 @@
 //! | `log1p` | `sign(x) ln(1 + abs(x))` | constant features |
 //! | `quantile` | place among the training documents by value, from 0 (lowest) to 1 (highest), the mean place of equal ones | at most 257 quantiles |
 //!
-//! A feature that is constant (in the query for `query_min_max`, else in the training data) becomes 0, except under
-//! `none`. Fitting costs O(documents x features), for `quantile` a sort of each feature. Results do not depend on the
-//! number of threads.
+//! A feature that is constant (in the query for `query_min_max`, otherwise in the training data) becomes 0, except
+//! under `none`. Fitting costs O(documents x features); `quantile` also sorts each feature. Results do not depend on
+//! the number of threads.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{DataError, RankingDataset};
+use crate::refusal::Refusal;
 
-/// The kinds of normalisers.
+/// Kind of a normaliser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NormaliserKind {
@@ -42,7 +43,7 @@ pub struct Normaliser {
     map: FeatureMap,
 }
 
-/// What a normaliser does to each feature.
+/// The map that a normaliser applies to each feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum FeatureMap {
@@ -53,20 +54,20 @@ pub(crate) enum FeatureMap {
         mean: Vec<f64>,
         scale: Vec<f64>,
     },
-    /// 1 for a feature, 0 for a constant one.
+    /// 1 for a feature that varies, 0 for a constant one.
     Log1p {
         scale: Vec<f64>,
     },
-    /// Ascending values at equally spaced shares from 0 to 1, of each feature; none for a constant feature.
+    /// For each feature, ascending values at equally spaced shares from 0 to 1; no values for a constant feature.
     Quantile {
         values: Vec<Vec<f32>>,
     },
 }
 
-/// Most quantiles kept of a feature.
+/// Largest number of quantiles kept per feature.
 const QUANTILES: usize = 257;
 
-/// Documents of one task; fixed, so that sums do not depend on the number of threads.
+/// Number of documents per task; fixed, so that sums do not depend on the number of threads.
 const DOCUMENTS: usize = 4096;
 
 impl Normaliser {
@@ -84,7 +85,7 @@ impl Normaliser {
         Self { features: train.feature_count, map }
     }
 
-    /// The kind that was fitted.
+    /// Returns the kind that was fitted.
     pub fn kind(&self) -> NormaliserKind {
         match self.map {
             FeatureMap::None => NormaliserKind::None,
@@ -95,19 +96,19 @@ impl Normaliser {
         }
     }
 
-    /// Number of features fitted on.
+    /// Returns the number of features that it was fitted on.
     pub fn features(&self) -> usize {
         self.features
     }
 
-    /// What it does to each feature.
+    /// Returns the map that is applied to each feature.
     #[cfg(feature = "export")]
     pub(crate) fn map(&self) -> &FeatureMap {
         &self.map
     }
 
-    /// The normalised value of one feature, counted from 0, which never falls as `x` grows; `None` for `query_min_max`,
-    /// where it depends on the other documents.
+    /// Returns the normalised value of one feature, counted from 0. The value never falls as `x` grows. It is `None`
+    /// for `query_min_max`, where it depends on the other documents.
     #[cfg(feature = "export")]
     pub(crate) fn value(&self, feature: usize, x: f32) -> Option<f32> {
         match &self.map {
@@ -119,12 +120,12 @@ impl Normaliser {
         }
     }
 
-    /// Refuses what no fit gives, as a file may hold: lists of another length than the number of features, numbers that
-    /// are not finite, negative scales, quantiles that are no range.
+    /// Refuses values that no fit produces but a file may hold: lists whose length is not the number of features,
+    /// numbers that are not finite, negative scales, quantiles that are not a range.
     ///
     /// # Errors
-    /// [`DataError::Option`] with the first of them.
-    pub fn check(&self) -> Result<(), DataError> {
+    /// [`Refusal`] of the first of them.
+    pub fn check(&self) -> Result<(), Refusal> {
         let scales = |scales: &[f64]| {
             let expected = "a finite number, at least 0";
             self.check_each("normaliser.scale", scales, |scale| (0.0..=f64::MAX).contains(scale), expected)
@@ -149,19 +150,19 @@ impl Normaliser {
 
     fn check_each<T: std::fmt::Debug>(
         &self,
-        option: &'static str,
+        key: &str,
         values: &[T],
         is_valid: impl Fn(&T) -> bool,
         expected: &str,
-    ) -> Result<(), DataError> {
+    ) -> Result<(), Refusal> {
         if values.len() != self.features {
             let expected = format!("one for each of {} features", self.features);
-            return Err(DataError::Option { option, found: format!("{} values", values.len()), expected });
+            return Err(Refusal::new(key, format!("{} values", values.len()), expected));
         }
         match values.iter().position(|value| !is_valid(value)) {
             Some(feature) => {
                 let found = format!("{:?} for feature {}", values[feature], feature + 1);
-                Err(DataError::Option { option, found, expected: expected.to_owned() })
+                Err(Refusal::new(key, found, expected))
             }
             None => Ok(()),
         }
@@ -170,7 +171,7 @@ impl Normaliser {
     /// Normalises a dataset in place.
     ///
     /// # Errors
-    /// [`DataError::FeatureCount`] if the data have another number of features than the normaliser was fitted on.
+    /// [`DataError::FeatureCount`] if the number of features is not the one that the normaliser was fitted on.
     pub fn apply(&self, data: &mut RankingDataset) -> Result<(), DataError> {
         if data.feature_count != self.features {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });
@@ -197,7 +198,7 @@ impl Normaliser {
     /// Normalises one query in place: `[documents x features]`, row-major.
     ///
     /// # Errors
-    /// [`DataError::FeatureCount`] if the length is no multiple of the number of features.
+    /// [`DataError::FeatureCount`] if the length is not a multiple of the number of features.
     pub fn apply_query(&self, rows: &mut [f32]) -> Result<(), DataError> {
         if self.features == 0 || !rows.len().is_multiple_of(self.features) {
             return match rows.len() {
@@ -242,7 +243,7 @@ fn log1p(x: f32, scale: f64) -> f32 {
     (x.abs().ln_1p().copysign(x) * scale) as f32
 }
 
-/// `(x - min) / (max - min)` of each column, 0 for a constant one.
+/// Replaces each column by `(x - min) / (max - min)`, a constant column by 0.
 fn query_min_max(rows: &mut [f32], features: usize) {
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); features];
     for row in rows.chunks_exact(features) {
@@ -269,12 +270,12 @@ fn fit_z_score(train: &RankingDataset) -> FeatureMap {
     let squares = column_sums(train, |feature, x| (x - mean[feature]) * (x - mean[feature]));
     let scale =
         varies(train).zip(squares).map(|(varies, sum)| if varies { 1.0 / (sum / documents).sqrt() } else { 0.0 });
-    // A deviation below the smallest double would make an infinite scale.
+    // A deviation below the smallest double would give an infinite scale.
     let scale = scale.map(|scale| if scale.is_finite() { scale } else { 0.0 }).collect();
     FeatureMap::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
 }
 
-/// The sum of `term(feature, value)` over all documents, for each feature; added in the order of the documents.
+/// Sums `term(feature, value)` over all documents for each feature, in the order of the documents.
 fn column_sums(data: &RankingDataset, term: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
     let width = data.feature_count;
     let zeros = || vec![0.0f64; width];
@@ -306,14 +307,15 @@ fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
         if column.first() == column.last() {
             return Vec::new();
         }
-        // Of fewer documents, all.
+        // With fewer documents than quantiles, every value is kept.
         let parts = (QUANTILES - 1).min(last);
         (0..=parts).map(|index| column[(index * last + parts / 2) / parts]).collect()
     };
     FeatureMap::Quantile { values: (0..width).into_par_iter().map(quantiles).collect() }
 }
 
-/// The share at which `x` stands among ascending `values`, interpolated; the middle of the values equal to it.
+/// Returns the share, from 0 to 1, at which `x` lies among ascending `values`: interpolated between two of them, or the
+/// middle of the values equal to `x`.
 fn share_below(x: f32, values: &[f32]) -> f32 {
     let Some(last) = values.len().checked_sub(1) else {
         return 0.0;
@@ -345,7 +347,7 @@ mod tests {
         NormaliserKind::Quantile,
     ];
 
-    /// Two queries of three documents and two; the third feature is constant.
+    /// Creates two queries, of three and two documents; the third feature is constant.
     fn data() -> RankingDataset {
         let features = vec![1.0, -1.0, 7.0, 3.0, 0.0, 7.0, 2.0, 0.0, 7.0, 5.0, 8.0, 7.0, 9.0, 8.0, 7.0];
         RankingDataset::from_groups(features, 3, vec![0.0, 1.0, 2.0, 0.0, 1.0], &[3, 2]).unwrap()
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_normaliser_that_no_fit_gives_is_refused() {
+    fn a_normaliser_that_no_fit_produces_is_refused() {
         for kind in KINDS {
             Normaliser::fit(kind, &data()).check().unwrap();
         }
@@ -432,7 +434,7 @@ mod tests {
 
     #[cfg(feature = "export")]
     #[test]
-    fn a_value_alone_is_the_value_among_others_and_never_falls() {
+    fn a_single_value_is_the_value_in_a_row_and_never_falls() {
         for kind in KINDS {
             let normaliser = Normaliser::fit(kind, &data());
             let mut row = [3.5, -0.5, 7.5];

@@ -1,8 +1,8 @@
 //! `Padding`: lists of different lengths as rows of one width.
 //!
-//! Values of documents are gathered into rows, and what comes back in rows is scattered to the documents. A document
-//! stands in a row at its place in its list; the places behind the last document are padding, and hold the default
-//! (0, or false in a mask).
+//! Values of documents are gathered into rows, and results in rows are scattered back to the documents. A document has
+//! the same place in its row as in its list; the places after the last document are padding and hold the default (0,
+//! or false in a mask).
 
 use std::ops::Range;
 
@@ -19,26 +19,26 @@ pub(crate) struct Padding {
 }
 
 impl Padding {
-    /// Rows for the given ranges of documents, as wide as the longest.
+    /// Creates rows for the given ranges of documents, as wide as the longest.
     pub(crate) fn new(rows: Vec<Range<usize>>) -> Self {
         let width = rows.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
         Self { rows, width }
     }
 
-    /// Rows for the given queries (indices).
+    /// Creates rows for the given queries (indices).
     ///
     /// # Panics
-    /// An index that is not below [`RankingDataset::queries`].
+    /// If an index is not below [`RankingDataset::queries`].
     pub(crate) fn of_queries(dataset: &RankingDataset, queries: &[usize]) -> Self {
         Self::new(queries.iter().map(|&query| dataset.range(query)).collect())
     }
 
-    /// `[rows, width]`.
+    /// Returns `[rows, width]`.
     pub(crate) fn shape(&self) -> [usize; 2] {
         [self.rows.len(), self.width]
     }
 
-    /// Values in rows, `[rows, width]`; padding is 0.
+    /// Gathers values into rows, `[rows, width]`; padding is 0.
     ///
     /// # Shapes
     /// - `values`: one per document
@@ -46,7 +46,7 @@ impl Padding {
         TensorData::new(self.rows_of(values, 1), self.shape())
     }
 
-    /// Features in rows, `[rows, width, features]`; padding is 0.
+    /// Gathers features into rows, `[rows, width, features]`; padding is 0.
     ///
     /// # Shapes
     /// - `features`: `count` per document, documents one after the other
@@ -55,7 +55,7 @@ impl Padding {
         TensorData::new(self.rows_of(features, count), [rows, width, count])
     }
 
-    /// `[rows, width]`, true at a document.
+    /// Returns a mask, `[rows, width]`, true at a document.
     pub(crate) fn mask(&self, device: &Device) -> Tensor<2, Bool> {
         let mut mask = vec![false; self.rows.len() * self.width];
         for (row, documents) in mask.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
@@ -68,7 +68,7 @@ impl Padding {
     ///
     /// # Shapes
     /// - `padded`: `[rows, width]`
-    /// - `values`: one per document; those in no row keep their value
+    /// - `values`: one per document; documents in no row keep their value
     #[cfg(any(feature = "ranker", test))]
     pub(crate) fn scatter<T: Element>(&self, padded: Tensor<2>, values: &mut [T]) {
         let padded: Vec<T> = padded.into_data().iter::<T>().collect();
@@ -77,7 +77,7 @@ impl Padding {
         }
     }
 
-    /// `size` values per document, in rows.
+    /// Gathers `size` values per document into rows.
     fn rows_of<T: Element>(&self, values: &[T], size: usize) -> Vec<T> {
         let mut padded = vec![T::default(); self.rows.len() * self.width * size];
         if !padded.is_empty() {
@@ -91,8 +91,8 @@ impl Padding {
     }
 }
 
-/// Cuts items into consecutive groups: an item joins the last group where `has_room` says so, given the group and the
-/// item, and begins a new one otherwise.
+/// Cuts items into consecutive groups: an item joins the last group if `has_room`, given the group and the item,
+/// returns true; otherwise it begins a new group.
 pub(crate) fn groups<T: Copy>(
     items: impl IntoIterator<Item = T>,
     mut has_room: impl FnMut(&[T], T) -> bool,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_stand_at_the_start_of_their_rows() {
+    fn lists_are_at_the_start_of_their_rows() {
         let padding = Padding::new(vec![3..6, 0..1, 4..4]);
         assert_eq!(padding.shape(), [3, 3]);
         let labels = [5.0f32, 1.0, 2.0, 3.0, 4.0, 6.0];
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rows_and_no_documents_are_empty_tensors() {
+    fn no_rows_and_no_documents_give_empty_tensors() {
         for (rows, shape) in [(vec![], [0, 0]), (vec![0..0, 2..2], [2, 0])] {
             let padding = Padding::new(rows);
             assert_eq!(padding.gather::<f32>(&[]).shape()[..], shape);
@@ -149,7 +149,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_gathered_is_scattered_back(lengths in prop::collection::vec(0usize..7, 0..9)) {
+        fn gathered_values_are_scattered_back(lengths in prop::collection::vec(0usize..7, 0..9)) {
             let mut end = 0;
             let rows: Vec<_> = lengths.iter().map(|length| { end += length; end - length..end }).rev().collect();
             let padding = Padding::new(rows);

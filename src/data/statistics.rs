@@ -1,4 +1,4 @@
-//! What a dataset looks like, for reports and for choosing a normaliser or a batch size.
+//! Statistics of a dataset, for reports and for choosing a normaliser or a batch size.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ pub struct Statistics {
     pub documents: usize,
     /// Number of features.
     pub features: usize,
-    /// Queries without a relevant document (a label of at least 1).
+    /// Number of queries without a relevant document (a label of at least 1).
     pub empty_queries: usize,
-    /// Queries whose documents all have one label: nothing to learn from.
+    /// Number of queries whose documents all have the same label, from which there is nothing to learn.
     pub single_label_queries: usize,
-    /// Documents by label, ascending.
+    /// Number of documents for each label, in ascending order of the labels.
     pub labels: Vec<(f32, usize)>,
-    /// Queries by number of documents; each entry counts the lengths from it up to twice it, exclusive.
+    /// Number of queries by list length: the entry for `n` counts the queries with lengths from `n` to below `2 n`.
     pub list_lengths: Vec<(usize, usize)>,
-    /// Documents of the shortest, the median (the lower one of two) and the longest query.
+    /// Number of documents of the shortest, the median (the lower one of two) and the longest query.
     pub length_range: (usize, usize, usize),
 }
 
@@ -33,7 +33,7 @@ impl RankingDataset {
     pub fn statistics(&self) -> Statistics {
         let mut labels: BTreeMap<u32, usize> = BTreeMap::new();
         for label in &self.labels {
-            // Labels are not negative, so that their bits order as they do.
+            // Labels are not negative, so their bits have the same order.
             *labels.entry(label.to_bits()).or_default() += 1;
         }
         let mut lengths: Vec<usize> = (0..self.queries()).map(|q| self.range(q).len()).collect();
@@ -59,17 +59,17 @@ impl RankingDataset {
         }
     }
 
-    /// Whether query `q` has a relevant document (a label of at least 1).
+    /// Returns whether query `q` has a relevant document (a label of at least 1).
     pub fn has_relevant(&self, q: usize) -> bool {
         self.query_labels(q).iter().any(|&label| label >= 1.0)
     }
 
-    /// Whether query `q` has two documents of different labels.
+    /// Returns whether query `q` has two documents with different labels.
     pub fn has_two_labels(&self, q: usize) -> bool {
         self.query_labels(q).windows(2).any(|pair| pair[0] != pair[1])
     }
 
-    /// Smallest and largest value of each feature; (0, 0) without documents.
+    /// Returns the smallest and largest value of each feature; (0, 0) without documents.
     pub fn feature_ranges(&self) -> Vec<(f32, f32)> {
         let width = self.feature_count;
         if width == 0 || self.documents() == 0 {

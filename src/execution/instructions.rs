@@ -5,12 +5,12 @@ use std::fmt;
 /// An instruction set that the fused kernels of the CPU are compiled for.
 ///
 /// Rust never reorders or contracts floating-point operations by itself, so a kernel's bits depend on one thing alone:
-/// whether it multiplies and adds in one rounding. [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and
-/// [`Avx512`](Self::Avx512) do, [`Baseline`](Self::Baseline) does not.
+/// whether it multiplies and adds with a single rounding. Kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and
+/// [`Avx512`](Self::Avx512) do; those for [`Baseline`](Self::Baseline) do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instructions {
-    /// What the crate is compiled for, without fused multiply-adds: every processor has it.
+    /// The set that the crate is compiled for, without fused multiply-adds: every processor has it.
     Baseline,
     /// NEON with fused multiply-add: every 64-bit ARM processor has it.
     Neon,
@@ -24,7 +24,7 @@ impl Instructions {
     /// Every instruction set, the best last.
     pub const ALL: &[Self] = &[Self::Baseline, Self::Neon, Self::Avx2, Self::Avx512];
 
-    /// Its name on the command line, in configuration files and in `run.json`.
+    /// Returns the name of the set on the command line, in configuration files and in `run.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -34,7 +34,7 @@ impl Instructions {
         }
     }
 
-    /// What it is.
+    /// Returns a one-line description.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Baseline => "every processor, no fused multiply-add",
@@ -44,7 +44,7 @@ impl Instructions {
         }
     }
 
-    /// Whether this processor has it.
+    /// Returns whether this processor has the set.
     pub fn is_found(self) -> bool {
         match self {
             Self::Baseline => true,
@@ -64,12 +64,13 @@ impl Instructions {
         }
     }
 
-    /// Those that this processor has, the best last.
+    /// Returns the sets that this processor has, the best last.
     pub fn found() -> Vec<Self> {
         Self::ALL.iter().copied().filter(|set| set.is_found()).collect()
     }
 
-    /// The best that this processor has: what kernels use unless an [`Execution`](super::Execution) says otherwise.
+    /// Returns the best set that this processor has. Kernels use it unless an [`Execution`](super::Execution) says
+    /// otherwise.
     pub fn best() -> Self {
         Target::best().0
     }
@@ -81,8 +82,8 @@ impl fmt::Display for Instructions {
     }
 }
 
-/// An instruction set that this processor has been found to have. The field is private, and both constructors look:
-/// code that is compiled for the set may run.
+/// An instruction set that this processor has been found to have. The field is private and both constructors check the
+/// processor, so code that is compiled for the set may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target(Instructions);
 
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_is_found_and_nothing_better_is() {
+    fn the_best_set_is_found_and_no_better_one() {
         let found = Instructions::found();
         assert_eq!(found.first(), Some(&Instructions::Baseline));
         assert_eq!(found.last(), Some(&Instructions::best()));

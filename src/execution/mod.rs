@@ -1,7 +1,8 @@
-//! How primitives are computed: fused or by tensor operations, in how much memory, with which instructions. A value of
-//! the thread, entered for the time of a function, so that nothing is shared by a process.
+//! Settings for computing primitives: fused or by tensor operations, in how much memory, with which instructions. The
+//! settings belong to one thread and last for one function call, so nothing is shared by the whole process.
 //!
-//! This module knows nothing of primitives: whatever hands work to other threads may carry it there.
+//! This module does not depend on the primitives, so any code that hands work to other threads can pass the settings
+//! on.
 
 mod instructions;
 mod names;
@@ -20,7 +21,7 @@ thread_local! {
     static CURRENT: Cell<Option<Execution>> = const { Cell::new(None) };
 }
 
-/// How a primitive is computed.
+/// The way in which a primitive is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrimitivePath {
     /// The fastest way of the backend, with analytic gradients.
@@ -30,11 +31,11 @@ pub enum PrimitivePath {
     Tensor,
 }
 
-/// How the primitives that a thread calls are computed, forward and backward: path, memory and instructions.
+/// Settings for computing the primitives that a thread calls, forward and backward: path, memory and instructions.
 ///
-/// [`scope`](Self::scope) holds for the time of one function, on one thread; other threads never see it. Whatever this
-/// crate hands to other threads (rayon's, and those of a cross-validation) takes the execution of the calling thread
-/// along. A program's own parallel code does so with [`bind`](Self::bind):
+/// [`scope`](Self::scope) applies them during one function call, on one thread; other threads never see them. Work that
+/// this crate hands to other threads (rayon's, and those of a cross-validation) runs in the execution of the calling
+/// thread. A program's own parallel code achieves this with [`bind`](Self::bind):
 ///
 /// ```
 /// use burn_rank::op::Execution;
@@ -64,43 +65,43 @@ impl Default for Execution {
 }
 
 impl Execution {
-    /// The execution of the innermost scope that this thread is in; the default outside any.
+    /// Returns the execution of the innermost scope that this thread is in; the default outside any scope.
     pub fn current() -> Self {
         CURRENT.get().unwrap_or_default()
     }
 
-    /// With so many bytes for the temporaries of one primitive that is computed by tensor operations. A list whose
-    /// single row of pairs exceeds the budget is still computed, one row at a time.
+    /// Sets the number of bytes for the temporaries of one primitive that is computed by tensor operations. If a single
+    /// row of pairs of a list exceeds the budget, the list is still computed, one row at a time.
     pub fn with_memory_budget(self, bytes: usize) -> Self {
         Self { memory_budget: bytes, ..self }
     }
 
-    /// With primitives computed that way.
+    /// Sets the way in which primitives are computed.
     pub fn with_path(self, path: PrimitivePath) -> Self {
         Self { path, ..self }
     }
 
-    /// With fused kernels of the CPU computed by these instructions, so that a number comes back on a processor that
-    /// has better ones. Other code, such as burn's matrix product, goes on to choose for itself.
+    /// Sets the instructions of the fused CPU kernels, so that a number can be reproduced on a processor that has
+    /// better ones. Other code, such as burn's matrix product, still chooses its own instructions.
     ///
     /// # Errors
-    /// [`InstructionsError::NotFound`] when this processor does not have them.
+    /// [`InstructionsError::NotFound`] if this processor does not have them.
     pub fn with_instructions(self, instructions: Instructions) -> Result<Self, InstructionsError> {
         let target = Target::new(instructions).ok_or(InstructionsError::NotFound { found: instructions })?;
         Ok(Self { target, ..self })
     }
 
-    /// Bytes for the temporaries of one primitive.
+    /// Returns the number of bytes for the temporaries of one primitive.
     pub fn memory_budget(self) -> usize {
         self.memory_budget
     }
 
-    /// How primitives are computed.
+    /// Returns the way in which primitives are computed.
     pub fn path(self) -> PrimitivePath {
         self.path
     }
 
-    /// Instructions of the fused kernels of the CPU.
+    /// Returns the instructions of the fused CPU kernels.
     pub fn instructions(self) -> Instructions {
         self.target.instructions()
     }
@@ -110,7 +111,7 @@ impl Execution {
         self.target
     }
 
-    /// Runs `f` in this execution: on this thread, until `f` returns or panics. Scopes nest.
+    /// Runs `f` in this execution, on this thread, until `f` returns or panics. Scopes nest.
     pub fn scope<R>(self, f: impl FnOnce() -> R) -> R {
         struct Restore(Option<Execution>);
         impl Drop for Restore {
@@ -122,13 +123,14 @@ impl Execution {
         f()
     }
 
-    /// `f`, run in this execution on whichever thread calls it: what parallel code hands to other threads.
+    /// Wraps `f` so that it runs in this execution on whichever thread calls it. Parallel code hands the result to
+    /// other threads.
     pub fn bind<T, R>(self, f: impl Fn(T) -> R) -> impl Fn(T) -> R {
         move |input| self.scope(|| f(input))
     }
 }
 
-/// Runs `f` with every primitive that this thread calls computed, and differentiated, by its tensor definition.
+/// Runs `f`; every primitive that this thread calls in it is computed, and differentiated, by its tensor definition.
 pub fn with_tensor_path<R>(f: impl FnOnce() -> R) -> R {
     Execution::current().with_path(PrimitivePath::Tensor).scope(f)
 }
@@ -151,7 +153,7 @@ mod tests {
         assert!(with_tensor_path(|| with_tensor_path(path) == path() && path() == PrimitivePath::Tensor));
         assert!(std::panic::catch_unwind(|| with_tensor_path(|| panic!("unwinds"))).is_err());
         assert_eq!(Execution::current(), Execution::default());
-        // An inner scope changes what it names, and nothing of it is left.
+        // An inner scope changes only what it names, and leaves nothing behind.
         budget(7).scope(|| {
             assert_eq!(with_tensor_path(Execution::current), budget(7).with_path(PrimitivePath::Tensor));
             assert_eq!(Execution::current(), budget(7));
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_do_not_see_the_budgets_of_each_other() {
+    fn two_threads_do_not_see_each_others_budgets() {
         let (both_entered, both_looked) = (Barrier::new(2), Barrier::new(2));
         let seen = |bytes| {
             budget(bytes).scope(|| {
@@ -176,12 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bound_runs_in_its_execution_on_any_thread() {
+    fn a_bound_function_runs_in_its_execution_on_any_thread() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let seen: Vec<Execution> =
             pool.install(|| (0..64).into_par_iter().map(budget(5).bind(|_: usize| Execution::current())).collect());
         assert_eq!(seen, [budget(5); 64]);
-        // Nothing of it stays on the threads of the pool.
+        // Nothing is left behind on the threads of the pool.
         assert!(pool.broadcast(|_| Execution::current()).iter().all(|left| *left == Execution::default()));
     }
 

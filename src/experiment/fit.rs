@@ -5,64 +5,18 @@ use std::path::Path;
 
 use burn::tensor::{DType, Device};
 
-use super::ExperimentConfig;
+use super::config::ExperimentConfig;
+use super::error::ExperimentError;
 use super::splits::Split;
 use crate::data::{DataError, Normaliser, RankingDataset};
 use crate::learner::{FitContext, Interrupt, LearnerError, Progress, Round, StopReason};
 use crate::loss::Approximation;
-use crate::measure::{Evaluation, MeasureError, evaluate};
-use crate::ranker::{Metadata, Model, Ranker, RankerError, Versions};
+use crate::measure::{Evaluation, evaluate};
+use crate::ranker::{Metadata, Model, Ranker, Versions};
 use crate::scorer::Scorer;
 
 /// Measures on each set of queries, by the name of the set.
 pub type Evaluations = BTreeMap<&'static str, Evaluation>;
-
-/// Why an experiment failed.
-#[derive(Debug, thiserror::Error)]
-pub enum ExperimentError {
-    /// Data that cannot be read, cut into splits or normalised.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// A learner that cannot be built from the configuration, or a fit that failed.
-    #[error(transparent)]
-    RankingLearner(#[from] LearnerError),
-    /// A measure of the fitted ranker that cannot be taken.
-    #[error(transparent)]
-    Measure(#[from] MeasureError),
-    /// A normaliser, model and metadata that do not make a ranker.
-    #[error(transparent)]
-    Ranker(#[from] RankerError),
-    /// A configuration that is not valid, such as one with the values of a grid point.
-    #[error(transparent)]
-    Config(#[from] super::ConfigError),
-    /// A folder or file of the run that cannot be used or written.
-    #[error(transparent)]
-    Output(#[from] super::OutputError),
-    /// Queries that a measure cannot be taken of, found before the fit.
-    #[error("{set} queries: {source}")]
-    Set {
-        /// `train`, `validation` or `test`.
-        set: &'static str,
-        /// Why not.
-        source: MeasureError,
-    },
-    /// A job of a cross-validation that failed.
-    #[error("{label}: {source}")]
-    Job {
-        /// Its fold, grid point and seed.
-        label: String,
-        /// Why it failed.
-        source: Box<ExperimentError>,
-    },
-    /// A cross-validation was stopped before all its fits were done.
-    #[error("interrupted: {finished} of {all} fits are done")]
-    Interrupted {
-        /// Finished fits.
-        finished: usize,
-        /// Fits in all.
-        all: usize,
-    },
-}
 
 /// How a fit is run, besides what is fitted.
 pub struct FitOptions<'a> {

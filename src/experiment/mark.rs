@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::run_folder::NotOurs;
+use super::not_ours::NotOurs;
 use crate::atomic_file;
 use crate::text::hexadecimal;
 

@@ -6,32 +6,33 @@
 
 mod config;
 mod cross_validation;
-mod document;
+mod error;
 mod fit;
-mod grid;
 mod mark;
+mod not_ours;
 mod output;
 mod record;
-mod report;
 mod run_folder;
 mod splits;
 
-pub use config::{CrossValidationConfig, DataConfig, ExperimentConfig, MeasureConfig, SyntheticConfig};
-pub use cross_validation::{CrossValidation, CrossValidationOptions, FoldResult, JobProgress, cross_validate};
+pub use config::grid::{Point, label, points};
+pub use config::{
+    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, SyntheticConfig,
+    resolved_toml,
+};
 #[cfg(feature = "cli")]
-pub(crate) use document::written_value;
-pub use document::{ConfigError, Document};
-pub use fit::{Evaluations, ExperimentError, Fit, FitOptions, fit, linear_weights};
-pub use grid::{GridError, Point, label, points};
+pub(crate) use config::{from_toml, written_value};
+pub use cross_validation::{CrossValidationOptions, JobProgress, cross_validate};
+pub use error::{ExperimentError, OutputError};
+pub use fit::{Evaluations, Fit, FitOptions, fit, linear_weights};
 #[cfg(feature = "cli")]
 pub(crate) use output::Purpose;
-pub use output::{Claim, OutputError, OutputFolder, RunKind};
-pub use record::RunRecord;
-pub use report::{
-    CrossValidationReport, DataReport, FitReport, FoldDetails, Measures, PerQuery, Report, SetMeasures, Sets,
-    TrainReport, resolved_toml,
+pub use output::{Claim, OutputFolder};
+pub use record::{
+    CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, PerQuery, Report,
+    RunRecord, SetMeasures, Sets, TrainReport,
 };
-pub use run_folder::{CARD, CONFIG, PAGE, RANKER, RECORD, REPORT};
+pub use run_folder::{CARD, CONFIG, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]
 pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
 pub use splits::Split;

@@ -8,19 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::error::OutputError;
 use super::mark::Mark;
-use super::run_folder::{CONFIG, Contents, Entry, LOCK, REPORT, RUN_FILES, standing};
+use super::run_folder::{CONFIG, Contents, Entry, LOCK, REPORT, RUN_FILES, RunKind, standing};
 use crate::atomic_file::Pending;
 use crate::text::hexadecimal;
-
-/// The command that a run is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunKind {
-    /// `train`
-    Train,
-    /// `cv`
-    CrossValidation,
-}
 
 /// What a run may do with what earlier runs left in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,41 +23,6 @@ pub enum Claim {
     Resume,
     /// Take its place.
     Overwrite,
-}
-
-/// Why a command cannot use its folder.
-#[derive(Debug, thiserror::Error)]
-pub enum OutputError {
-    /// A folder or file that cannot be made, locked or written.
-    #[error("{path}: cannot write: {source}")]
-    Unwritable {
-        /// The folder or file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// Another run holds the lock of the folder.
-    #[error("{path}: another run is writing into this folder; choose another with --out")]
-    Busy {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The folder, or a file in it with the name of one of ours, is not one that burn-rank wrote.
-    #[error("{path}: {found}")]
-    NotOurs {
-        /// The folder.
-        path: PathBuf,
-        /// What it holds, and what to do.
-        found: String,
-    },
-    /// The folder holds another run.
-    #[error("{path}: {reason}")]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-        /// What it holds, and what to change.
-        reason: String,
-    },
 }
 
 /// What a command is about to do in its folder.

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::config::is_resolved;
 use super::mark::{self, Mark};
-use super::output::RunKind;
+use super::not_ours::NotOurs;
 use super::record::RunRecord;
-use super::report::is_resolved;
 use crate::atomic_file::unfinished;
 use crate::learner::gradient::is_log;
 use crate::learner::is_state;
@@ -84,6 +84,15 @@ pub(crate) static RUN_FILES: [Entry; 8] = [
 static JOB_FILES: [Entry; 3] =
     [entry(RESULT, is_result, false), entry(STATE, is_state, false), entry(LOG, is_log, false)];
 
+/// The command that a run is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunKind {
+    /// `train`
+    Train,
+    /// `cv`
+    CrossValidation,
+}
+
 impl RunKind {
     /// Whether runs of this kind write `name` into their folder.
     fn writes(self, name: &str) -> bool {
@@ -142,34 +151,6 @@ fn is_job(name: &str) -> bool {
     parts.is_some_and(|(fold, (seed, hash))| {
         digits(fold) && digits(seed) && hash.len() == 12 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
-}
-
-/// Why something with one of our names is not ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum NotOurs {
-    /// It leads elsewhere.
-    Link,
-    /// A folder, a pipe, a device.
-    NotAFile,
-    /// A folder was expected.
-    NotAFolder,
-    /// Its content is not what was written, or cannot be read.
-    Content,
-    /// A mark that this version cannot read.
-    Newer,
-}
-
-impl NotOurs {
-    /// What is said of it.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Link => "is a link, which burn-rank does not write through",
-            Self::NotAFile => "is not a file",
-            Self::NotAFolder => "is not a folder",
-            Self::Content => "is not as burn-rank wrote it",
-            Self::Newer => "was written by a newer version of burn-rank",
-        }
-    }
 }
 
 /// Whether the file of an entry is ours; none where there is none.

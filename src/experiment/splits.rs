@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
 use crate::data::letor::{self, ReadOptions};
-use crate::data::{DataError, RankingDataset, SynthConfig, folds};
+use crate::data::{DataError, RankingDataset, folds};
+use crate::refusal::Refusal;
 
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,12 +38,10 @@ impl DataConfig {
             (Some(folder), _) => {
                 let found = discover(folder)?;
                 let count = found.len();
-                let fold =
-                    found.into_iter().find(|fold| fold.number == self.fold).ok_or_else(|| DataError::Option {
-                        option: "data.fold",
-                        found: self.fold.to_string(),
-                        expected: format!("from 1 to {count}, the folds of {}", folder.display()),
-                    })?;
+                let fold = found.into_iter().find(|fold| fold.number == self.fold).ok_or_else(|| {
+                    let expected = format!("from 1 to {count}, the folds of {}", folder.display());
+                    Refusal::new("data.fold", self.fold, expected)
+                })?;
                 self.read_fold(fold).map_err(about("data.folds"))
             }
             (None, Some(synthetic)) => synthetic.split(),
@@ -53,7 +52,7 @@ impl DataConfig {
     /// Every split of a cross-validation.
     ///
     /// # Errors
-    /// As [`split`](Self::split), and [`DataError::Option`] for data without folds or without a test set.
+    /// As [`split`](Self::split), and [`DataError::Refused`] for data without folds or without a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Vec<Split>, DataError> {
         let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
         let splits: Vec<Split> = match (&self.folds, cv.split) {
@@ -72,12 +71,7 @@ impl DataConfig {
                     validation: Some(whole.select(&fold.validation)),
                     test: Some(whole.select(&fold.test)),
                 };
-                let parts = folds::split(&whole, parts, seed).map_err(|error| match error {
-                    DataError::Option { found, expected, .. } => {
-                        DataError::Option { option: "cv.split", found, expected }
-                    }
-                    error => error,
-                })?;
+                let parts = folds::split(&whole, parts, seed).map_err(|refusal| refusal.at("cv.split"))?;
                 parts.into_iter().map(select).collect()
             }
             (None, None) => {
@@ -90,14 +84,14 @@ impl DataConfig {
     }
 
     /// Refuses data that are one split without a test set.
-    fn check_test(&self) -> Result<(), DataError> {
-        let (option, found) = match &self.synthetic {
+    fn check_test(&self) -> Result<(), Refusal> {
+        let (key, found) = match &self.synthetic {
             Some(synthetic) if synthetic.test_queries == 0 => ("data.synthetic.test_queries", "0"),
             None if self.test.is_empty() => ("data.test", "nothing"),
             _ => return Ok(()),
         };
         let expected = "queries to test on, or cv.split = the number of folds, or folds of the data in data.folds";
-        Err(DataError::Option { option, found: found.to_string(), expected: expected.to_string() })
+        Err(Refusal::new(key, found, expected))
     }
 
     fn read_fold(&self, fold: folds::Fold) -> Result<Split, DataError> {
@@ -139,43 +133,7 @@ fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     }
 }
 
-/// Most generated queries: their features would fill any memory.
-const MOST_QUERIES: usize = 10_000_000;
-
 impl SyntheticConfig {
-    /// Refuses numbers out of their ranges.
-    ///
-    /// # Errors
-    /// [`DataError::Option`] with the key of the first one.
-    pub(super) fn check(&self) -> Result<(), DataError> {
-        let refuse = |option, found: usize, expected: &str| {
-            Err(DataError::Option { option, found: found.to_string(), expected: expected.to_string() })
-        };
-        if self.train_queries == 0 {
-            return refuse("data.synthetic.train_queries", 0, "at least 1");
-        }
-        for (option, queries) in [
-            ("data.synthetic.train_queries", self.train_queries),
-            ("data.synthetic.validation_queries", self.validation_queries),
-            ("data.synthetic.test_queries", self.test_queries),
-        ] {
-            if queries > MOST_QUERIES {
-                return refuse(option, queries, &format!("at most {MOST_QUERIES}"));
-            }
-        }
-        match self.generator().check() {
-            Err(DataError::Option { option: "features", expected, .. }) => {
-                refuse("data.synthetic.features", self.features, &expected)
-            }
-            other => other,
-        }
-    }
-
-    fn generator(&self) -> SynthConfig {
-        let queries = self.train_queries + self.validation_queries + self.test_queries;
-        SynthConfig { queries, features: self.features, seed: self.seed, ..SynthConfig::default() }
-    }
-
     fn split(&self) -> Result<Split, DataError> {
         self.check()?;
         let whole = self.generator().generate()?;
@@ -192,11 +150,8 @@ impl SyntheticConfig {
 }
 
 /// Refuses a fold that the data lack.
-fn check_folds(asked: &[usize], there: impl ExactSizeIterator<Item = usize> + Clone) -> Result<(), DataError> {
+fn check_folds(asked: &[usize], there: impl ExactSizeIterator<Item = usize> + Clone) -> Result<(), Refusal> {
     let Some(missing) = asked.iter().find(|fold| !there.clone().any(|number| number == **fold)) else { return Ok(()) };
-    Err(DataError::Option {
-        option: "cv.folds",
-        found: format!("{missing} in {asked:?}"),
-        expected: format!("from 1 to {}, the folds of the data", there.len()),
-    })
+    let expected = format!("from 1 to {}, the folds of the data", there.len());
+    Err(Refusal::new("cv.folds", format!("{missing} in {asked:?}"), expected))
 }

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use super::error::LearnerError;
 use super::shared::context::{FitContext, Fitted};
 use crate::data::RankingDataset;
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
+use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
-use crate::text::with_nearest;
 
 /// Fits a model to queries.
 ///
@@ -41,18 +41,19 @@ pub trait RankingLearner: Send + Sync {
 }
 
 /// The sections of a configuration that a learner may read beside its own.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Parts<'a> {
-    /// `[loss]`
-    pub loss: Option<&'a LossSpec>,
+    /// `[loss]`, or a loss of one's own.
+    pub loss: Option<TrainingLoss>,
     /// `[scorer]`
     pub scorer: Option<&'a ScorerConfig>,
 }
 
 impl<'a> Parts<'a> {
-    /// With a section `[loss]`.
-    pub fn with_loss(self, loss: &'a LossSpec) -> Self {
-        Self { loss: Some(loss), ..self }
+    /// With a loss: a [`LossSpec`](crate::loss::LossSpec), as a section `[loss]` gives it, or any
+    /// [`RankingLoss`](crate::loss::RankingLoss).
+    pub fn with_loss(self, loss: impl Into<TrainingLoss>) -> Self {
+        Self { loss: Some(loss.into()), ..self }
     }
 
     /// With a section `[scorer]`.
@@ -61,11 +62,9 @@ impl<'a> Parts<'a> {
     }
 
     /// The loss, where the learner cannot do without.
-    pub(crate) fn required_loss(&self) -> Result<&'a LossSpec, LearnerError> {
-        self.loss.ok_or_else(|| LearnerError::Config {
-            key: "kind".to_string(),
-            message: "needs a section [loss] with a name".to_string(),
-        })
+    pub(crate) fn required_loss(&self) -> Result<&TrainingLoss, LearnerError> {
+        let missing = || Refusal::fault("learner.kind", "needs a section [loss] with a name");
+        Ok(self.loss.as_ref().ok_or_else(missing)?)
     }
 
     /// The scorer, or the default one.
@@ -121,10 +120,7 @@ pub(super) fn defaults<C: LearnerConfig>() -> Map {
 
 /// The learner of a configuration's parameters.
 pub(super) fn build<C: LearnerConfig>(params: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
-    let decoded: Result<C, _> = serde_path_to_error::deserialize(Value::Object(params.clone()));
-    let config = decoded.map_err(|error| LearnerError::Config {
-        key: error.path().to_string(),
-        message: with_nearest(&error.inner().to_string()),
-    })?;
+    let decoded: Result<C, _> = crate::json::from_value(Value::Object(params.clone()));
+    let config = decoded.map_err(|refusal| refusal.under("learner"))?;
     Ok(Box::new(config.check(parts)?))
 }

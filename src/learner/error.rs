@@ -1,27 +1,15 @@
 //! Why a fit failed.
 
+use crate::refusal::Refusal;
+
 /// Why a fit failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LearnerError {
-    /// A parameter out of its range.
-    #[error("learner.{parameter} = {found}: expected {expected}")]
-    Parameter {
-        /// Configuration key, below `learner`.
-        parameter: String,
-        /// The value given.
-        found: String,
-        /// What would have been valid.
-        expected: String,
-    },
-    /// A table `[learner]` that cannot be read: an unknown learner or key, a value of another type, a section that the
-    /// learner does not read or lacks, or parameters of the loss that it does not take.
-    #[error("learner.{key}: {message}")]
-    Config {
-        /// Configuration key, below `learner`.
-        key: String,
-        /// What was found there, and what was expected.
-        message: String,
-    },
+    /// A key of a section that the learner reads, `learner.epochs` or `scorer.hidden[0]`: not known, of another type or
+    /// out of its range; a section that the learner lacks or does not read.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// Data that this learner cannot learn from.
     #[error("{learner}: {reason}")]
     Data {
@@ -33,9 +21,6 @@ pub enum LearnerError {
     /// A loss that cannot be built, or refuses the labels.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
-    /// A scorer that cannot be built.
-    #[error(transparent)]
-    Scorer(#[from] crate::scorer::ScorerError),
     /// A measure that cannot be taken: its convention or the labels do not allow it.
     #[error(transparent)]
     Measure(#[from] crate::measure::MeasureError),

@@ -1,7 +1,7 @@
 //! Learners: everything that fits a scorer, behind one trait.
 //!
-//! [`registry::LEARNERS`] lists them and [`registry::build`] makes one of a `[learner]` table. Each has a module with
-//! its algorithm and its cost; [`FitContext`] is what a fit is given beside its data.
+//! [`registry::LEARNERS`] lists them, and [`registry::build`] makes one from a `[learner]` table. The module of each
+//! learner describes its algorithm and its cost. [`FitContext`] holds what a fit is given besides its data.
 
 pub mod ada_rank;
 pub mod boosted_trees;

@@ -5,9 +5,7 @@ use crate::json::{Map, Value};
 pub use super::entry::{Build, LearnerEntry};
 use super::entry::{Parts, RankingLearner};
 use super::error::LearnerError;
-use crate::loss::LossSpec;
-use crate::scorer::ScorerConfig;
-use crate::text::{did_you_mean, nearest};
+use crate::refusal::Refusal;
 
 /// Every registered learner, by name.
 pub static LEARNERS: &[LearnerEntry] = &[
@@ -22,52 +20,54 @@ pub static LEARNERS: &[LearnerEntry] = &[
     super::svm_map::ENTRY,
 ];
 
-/// The learner of a `[learner]` table: `kind` and its parameters.
+/// The key of `[learner]` that names the learner, and where it stands in a configuration.
+const KIND: &str = "kind";
+const KEY: &str = "learner.kind";
+
+/// The learner of a `[learner]` table, `kind` and its parameters, with the other parts that it reads.
 ///
 /// # Errors
-/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a `[loss]` or `[scorer]` that the
+/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a loss or scorer that the
 /// learner needs and does not get, or gets and would not read.
-pub fn build(
-    table: &Map,
-    loss: Option<&LossSpec>,
-    scorer: Option<&ScorerConfig>,
-) -> Result<Box<dyn RankingLearner>, LearnerError> {
-    let refuse = |key: &str, message: String| LearnerError::Config { key: key.to_string(), message };
+pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let mut params = table.clone();
-    let kind = match params.swap_remove("kind") {
+    let kind = match params.swap_remove(KIND) {
         Some(Value::String(kind)) => kind,
-        Some(other) => return Err(refuse("kind", format!("found {other}, expected the name of a learner"))),
-        None => return Err(refuse("kind", "missing; expected the name of a learner".to_string())),
+        Some(other) => return Err(Refusal::new(KEY, other, "the name of a learner").into()),
+        None => return Err(Refusal::fault(KEY, "missing; expected the name of a learner").into()),
     };
     let entry = LEARNERS.iter().find(|entry| entry.name == kind).ok_or_else(|| {
         let names: Vec<&str> = LEARNERS.iter().map(|entry| entry.name).collect();
-        let near = did_you_mean(&nearest(&kind, names.iter().copied()));
-        refuse("kind", format!("unknown learner `{kind}`, expected one of {}{near}", names.join(", ")))
+        let expected = format!("one of {}", names.join(", "));
+        Refusal::unknown(KEY, "learner", &kind, names, expected)
     })?;
     for (section, given, read) in
-        [("loss", loss.is_some(), entry.takes_loss), ("scorer", scorer.is_some(), entry.takes_scorer)]
+        [("loss", parts.loss.is_some(), entry.takes_loss), ("scorer", parts.scorer.is_some(), entry.takes_scorer)]
     {
         if given && !read {
-            return Err(refuse("kind", format!("`{kind}` does not read the section [{section}]; remove it")));
+            let fault = format!("`{kind}` does not read the section [{section}]; remove it");
+            return Err(Refusal::fault(KEY, fault).into());
         }
     }
-    (entry.build)(&params, &Parts { loss, scorer })
+    (entry.build)(&params, parts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::LossSpec;
 
     fn refused(table: Value, loss: Option<LossSpec>) -> String {
-        build(table.as_object().unwrap(), loss.as_ref(), None).err().expect("refused").to_string()
+        let parts = Parts { loss: loss.map(Into::into), scorer: None };
+        build(table.as_object().unwrap(), &parts).err().expect("refused").to_string()
     }
 
     #[test]
     fn names_are_unique_and_defaults_build() {
         for (i, entry) in LEARNERS.iter().enumerate() {
             assert!(LEARNERS[..i].iter().all(|other| other.name != entry.name), "{}", entry.name);
-            let loss = LossSpec::new("approx_ndcg");
-            let parts = Parts { loss: entry.takes_loss.then_some(&loss), scorer: None };
+            let loss = LossSpec::new("approx_ndcg").into();
+            let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
             let learner = (entry.build)(&(entry.defaults)(), &parts).unwrap();
             assert_eq!(learner.name(), entry.name);
         }

@@ -33,7 +33,8 @@ pub(crate) fn two_documents() -> RankingDataset {
     dataset(2, &[&[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]])
 }
 
-/// `queries` queries of `documents` documents, `features` features and labels 0 to 2, which the features tell in part.
+/// `queries` queries of `documents` documents, with `features` features and labels 0 to 2, which the features predict
+/// in part.
 pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u64) -> RankingDataset {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut data = RankingDataset { feature_count: features, offsets: vec![0], ..RankingDataset::default() };
@@ -92,7 +93,7 @@ impl Progress for Warnings {
     fn end(&self) {}
 }
 
-/// Interrupts a fit after a number of rounds: a kill between two rounds, as far as the state on disk goes.
+/// Interrupts a fit after a number of rounds. For the state on disk this is the same as a kill between two rounds.
 pub(crate) struct StopAfter {
     pub(crate) rounds: usize,
     pub(crate) interrupt: Interrupt,

@@ -1,8 +1,8 @@
-//! How a loss is evaluated where that is not its formula to the letter.
+//! How a loss is evaluated where it does not follow its formula to the letter.
 
 use serde::{Deserialize, Serialize};
 
-/// How an expectation over the rank of a document is computed; all that apply agree.
+/// Method of computing an expectation over the rank of a document. All methods that apply agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankExpectationMethod {
@@ -18,17 +18,17 @@ pub enum RankExpectationMethod {
     Exponentials,
 }
 
-/// How a loss is evaluated in lists up to some length, where that is not its formula to the letter.
+/// Evaluation of a loss in lists up to some length where it does not follow its formula to the letter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Approximation {
-    /// Documents of the longest list.
+    /// Number of documents of the longest list.
     pub documents: usize,
     /// The evaluation used at that length.
     pub evaluation: RankExpectationMethod,
-    /// Exponentials that stand for the discount; 0 where the discount itself is used.
+    /// Number of exponentials that stand for the discount; 0 if the discount itself is used.
     pub terms: usize,
     /// Largest absolute error of the discount over the ranks of such a list, in float64.
     pub error_f64: f64,
-    /// The same when it is accumulated in float32, as a float32 loss does.
+    /// The same error when the discount is accumulated in float32, as a float32 loss does.
     pub error_f32: f64,
 }

@@ -6,7 +6,7 @@ use super::error::{self, LossError};
 use super::lists::check_shapes;
 use crate::measure::Gain;
 
-/// Checks shapes, and scores and labels at documents.
+/// Checks the shapes, and the scores and labels at documents.
 pub(super) fn check_batch(
     gain: Option<&Gain>,
     scores: &Tensor<2>,

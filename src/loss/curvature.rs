@@ -1,21 +1,21 @@
-//! Second derivatives: what boosted trees take Newton steps by.
+//! Second derivatives, with which boosted trees take Newton steps.
 //!
-//! They are summed pair by pair in double precision, O(n^2) for each query, without a tensor.
+//! They are summed pair by pair in double precision, without tensors, in O(n^2) for each query.
 
 /// A loss whose second derivatives are cheap and never negative.
 pub trait Curved: Sync {
-    /// The loss of one query of `labels` at `scores`, with its derivatives by each score.
+    /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score.
     fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives;
 }
 
-/// The loss of one query, and its derivatives by the score of each document.
+/// The loss of one query, and its derivatives with respect to the score of each document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Derivatives {
     /// The loss.
     pub loss: f64,
     /// First derivatives.
     pub gradient: Vec<f64>,
-    /// Second derivatives by the same score, 0 or above.
+    /// Second derivatives, each twice with respect to the same score, 0 or above.
     pub curvature: Vec<f64>,
 }
 
@@ -61,7 +61,7 @@ mod tests {
     const LABELS: [f32; 5] = [2.0, 0.0, 1.0, 0.0, 2.0];
     const SCORES: [f64; 5] = [0.5, 1.25, -0.25, 0.75, -1.0];
 
-    /// The registered losses with second derivatives, by default and with other parameters.
+    /// The registered losses with second derivatives, with default and with other parameters.
     fn curved() -> Vec<LossSpec> {
         let registered = LOSSES.iter().map(|entry| LossSpec::new(entry.name));
         let others = [
@@ -94,7 +94,7 @@ mod tests {
             let curved = loss.curvature().unwrap();
             let found = curved.derivatives(&LABELS, &SCORES);
             for document in 0..SCORES.len() {
-                // So short a step keeps the ranks, which are constants.
+                // A step this short does not change the ranks, which the derivatives take as constants.
                 let at = |step: f64| {
                     let mut scores = SCORES;
                     scores[document] += step;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_of_one_label_has_no_derivatives() {
+    fn a_query_with_equal_labels_has_zero_derivatives() {
         for spec in curved() {
             let found = spec.build().unwrap().curvature().unwrap().derivatives(&[1.0; 3], &[0.0, 1.0, 2.0]);
             assert_eq!((found.loss, found.gradient, found.curvature), (0.0, vec![0.0; 3], vec![0.0; 3]), "{spec:?}");

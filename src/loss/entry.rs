@@ -5,25 +5,8 @@ use burn::config::Config;
 
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
-use crate::text::nearest;
-
-/// Which way a temperature goes when the surrogate sharpens towards its measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharper {
-    /// The surrogate tends to the measure as the parameter grows (`alpha`).
-    Larger,
-    /// The surrogate tends to the measure as the parameter tends to 0 (`sigma`).
-    Smaller,
-}
-
-/// The temperature of a surrogate: what a schedule anneals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Smoothing {
-    /// Name of the parameter.
-    pub parameter: &'static str,
-    /// The direction that sharpens.
-    pub sharper: Sharper,
-}
+use super::smoothing::Smoothing;
+use crate::refusal::{Found, Refusal};
 
 /// One registered loss.
 #[derive(Debug)]
@@ -69,27 +52,25 @@ pub(super) fn parameters<C: Config>(config: &C) -> Map {
 
 /// `default` with the given parameters laid over it.
 pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map) -> Result<C, LossError> {
+    if params.is_empty() {
+        return Ok(default);
+    }
     let mut merged = parameters(&default);
-    let mut config = default;
-    // One key at a time, so that an error can name the parameter.
     for (key, value) in params {
         let Some(slot) = merged.get_mut(key) else {
-            let nearest = nearest(key, merged.keys().map(String::as_str));
-            return Err(LossError::UnknownParameter { loss, found: key.clone(), nearest });
+            let refusal = Refusal::unknown(key, "parameter", key, merged.keys(), "").of(loss);
+            return Err(LossError::Parameter { loss, refusal });
         };
         *slot = value.clone();
-        config = crate::json::from_value(Value::Object(merged.clone()))
-            .map_err(|error| LossError::parameter(loss, key, value, expectation(&error.to_string())))?;
     }
-    Ok(config)
+    crate::json::from_value(Value::Object(merged))
+        .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal, params) })
 }
 
-/// What serde says it expected, in the words of a configuration file.
-fn expectation(message: &str) -> String {
-    let expected = message.rsplit_once("expected ").map_or(message, |(_, expected)| expected);
-    match expected {
-        "f64" => "a number".into(),
-        "usize" | "u64" => "a whole number, 0 or above".into(),
-        other => other.into(),
+/// What was found, as it was given, where the type of a whole parameter is at fault.
+fn with_value(refusal: Refusal, params: &Map) -> Refusal {
+    match params.get(&refusal.key) {
+        Some(value) => Refusal { found: Found::Value(value.to_string()), ..refusal },
+        None => refusal,
     }
 }

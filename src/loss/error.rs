@@ -1,7 +1,10 @@
 //! `LossError`, and the checks of parameters, labels and scores that raise it.
 
+use std::fmt::Display;
+
 use crate::measure::{Discount, Gain};
 use crate::op::shape::difference;
+use crate::refusal::Refusal;
 use crate::text::did_you_mean;
 
 /// The largest label of an exponential gain in a loss: `2^30` still fits the arithmetic of `f32`. See [`Gain`] for all
@@ -12,17 +15,13 @@ pub const MAX_EXPONENTIAL_LABEL: f64 = 30.0;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LossError {
-    /// A parameter out of its range or of another type.
-    #[error("{loss}.{parameter} = {found}: expected {expected}")]
+    /// A parameter that the loss does not have, or one out of its range or of another type.
+    #[error("{}", parameter_in_words(.loss, .refusal))]
     Parameter {
         /// Registered name of the loss.
         loss: &'static str,
-        /// Name of the parameter.
-        parameter: String,
-        /// What was given.
-        found: String,
-        /// What may be given.
-        expected: String,
+        /// The parameter, what was given and what may be given.
+        refusal: Refusal,
     },
     /// A name that no registered loss has.
     #[error("unknown loss `{found}`{}", did_you_mean(.nearest))]
@@ -32,15 +31,15 @@ pub enum LossError {
         /// The most similar registered name.
         nearest: Option<String>,
     },
-    /// A parameter that the loss does not have.
-    #[error("{loss}: unknown parameter `{found}`{}", did_you_mean(.nearest))]
-    UnknownParameter {
-        /// Registered name of the loss.
+    /// A parameter that cannot be changed on a loss that is built.
+    #[error(
+        "{loss}.{parameter} does not move: expected a parameter that the loss's `RankingLoss::with_parameter` changes"
+    )]
+    Fixed {
+        /// Name of the loss.
         loss: &'static str,
-        /// The parameter given.
-        found: String,
-        /// The most similar parameter of the loss.
-        nearest: Option<String>,
+        /// The parameter.
+        parameter: String,
     },
     /// Tensors or slices of different shapes.
     #[error("{}", difference(.what, .found, .other, .expected))]
@@ -135,15 +134,22 @@ fn nothing_to_learn(queries: usize, inverted: usize) -> String {
     }
 }
 
+fn parameter_in_words(loss: &str, refusal: &Refusal) -> String {
+    match refusal.unknown_name() {
+        Some(unknown) if unknown.of.is_some() => refusal.message(),
+        _ => refusal.clone().under(loss).to_string(),
+    }
+}
+
 impl LossError {
     /// A parameter out of its range.
     pub(crate) fn parameter(
         loss: &'static str,
         parameter: &str,
-        found: impl ToString,
+        found: impl Display,
         expected: impl Into<String>,
     ) -> Self {
-        Self::Parameter { loss, parameter: parameter.into(), found: found.to_string(), expected: expected.into() }
+        Self::Parameter { loss, refusal: Refusal::new(parameter, found, expected) }
     }
 }
 

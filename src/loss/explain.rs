@@ -8,25 +8,25 @@ use super::check::check_batch;
 use super::error::LossError;
 use super::ranking_loss::{Orientation, RankingLoss};
 
-/// What a loss says about one list.
+/// Value, loss and gradient of one list, as [`explain`] returns them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// Whether there is something to learn from the list.
     pub learnable: bool,
-    /// The surrogate of a measure, or the loss where there is no measure; of no meaning where nothing is to be learnt.
+    /// The surrogate of a measure, or the loss itself if it stands for none. Meaningless if there is nothing to learn.
     pub value: f64,
-    /// What is minimised.
+    /// The quantity that is minimised.
     pub loss: f64,
     /// Derivative of the loss with respect to each score.
     pub grad: Vec<f64>,
 }
 
-/// Value, loss and gradient of one list, computed on the Flex backend in `dtype` (`F32` or `F64`).
+/// Returns value, loss and gradient of one list, computed on the Flex backend in `dtype` (`F32` or `F64`).
 ///
-/// A query with nothing to learn is no error: it has loss 0 and gradient 0.
+/// A query with nothing to learn is not an error: it has loss 0 and gradient 0.
 ///
 /// # Errors
-/// Labels of another number than the scores, or none at all; a score that is not finite, a label outside the domain of
+/// Different numbers of labels and scores, or none at all; a score that is not finite; a label outside the domain of
 /// the gain.
 pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {
     if labels.len() != scores.len() {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_with_nothing_to_learn_is_told() {
+    fn a_list_with_nothing_to_learn_is_reported() {
         let loss = ApproxNdcgConfig::new().init().unwrap();
         let explained = explain(&loss, &[0.0, 0.1], &[0.0, 0.0], DType::F64).unwrap();
         assert_eq!((explained.learnable, explained.loss, explained.grad), (false, 0.0, vec![0.0, 0.0]));

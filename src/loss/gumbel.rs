@@ -1,5 +1,5 @@
-//! Gumbel noise from a seed, by the place of a document in its list, whatever the padding: the same for every query of
-//! a batch, or another for each of its rows.
+//! Gumbel noise from a seed and the place of a document in its list, whatever the padding. Either all queries of a
+//! batch share the noise, or each row has its own.
 
 use burn::tensor::{Tensor, TensorData};
 use rand::RngExt;
@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 use crate::seed::seed_for;
 
-/// Standard Gumbel noise `-log(-log u)` for the first `n` places of the list in a row.
+/// Standard Gumbel noise `-log(-log u)` for the first `n` places of the list in row `row`.
 fn gumbel_noise(seed: u64, sample: usize, row: usize, n: usize) -> impl Iterator<Item = f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "gumbel", sample as u64));
     random.set_stream(row as u64);
-    // 1 - u is in (0, 1], so that the inner logarithm is finite; the outer needs it below 1.
+    // 1 - u is in (0, 1], so the inner logarithm is finite. The outer one needs a value below 1.
     let mut uniform = move || (1.0 - random.random::<f64>()).min(1.0 - f64::EPSILON);
     (0..n).map(move |_| -(-uniform().ln()).ln())
 }
@@ -25,7 +25,7 @@ pub(super) fn perturbed(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2
     add(scores, noise, [1, n])
 }
 
-/// Scores `[B, N]` with noise of its own added to every row.
+/// Scores `[B, N]` with separate noise added to each row.
 pub(super) fn perturbed_by_row(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
     let [batch, n] = scores.dims();
     let noise = (0..batch).into_par_iter().flat_map_iter(|row| gumbel_noise(seed, sample, row, n)).collect();
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_one_noise_or_their_own_whatever_the_padding() {
+    fn rows_share_noise_or_have_their_own_whatever_the_padding() {
         let rows = |perturb: fn(Tensor<2>, u64, usize) -> Tensor<2>, n: usize| -> Vec<Vec<f32>> {
             let scores = Tensor::<2>::zeros([3, n], &Device::flex());
             let values: Vec<f32> = perturb(scores, 5, 1).into_data().iter::<f32>().collect();

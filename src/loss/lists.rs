@@ -1,4 +1,5 @@
-//! `Lists`: the clean form of a batch, in which no padded value can be seen, and what most losses take from it.
+//! `Lists`: the clean form of a batch, in which no padded value can be seen, and the quantities that most losses take
+//! from it.
 
 use burn::tensor::{Bool, Tensor};
 
@@ -6,7 +7,7 @@ use super::error::LossError;
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
-/// Scores, labels and mask of a batch with every padded score and label replaced by 0. Made by [`Lists::new`], which
+/// Scores, labels and mask of a batch, with every padded score and label replaced by 0. Made by [`Lists::new`], which
 /// compares their shapes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -69,14 +70,15 @@ impl Lists {
         gains * self.mask.clone()
     }
 
-    /// 1-based ranks by descending score, ties by position: `[B, N]`. Carries no gradient.
+    /// 1-based ranks by descending score, ties broken by position: `[B, N]`. Carries no gradient.
     pub fn ranks(&self) -> Tensor<2> {
         rank(self.scores.clone(), self.mask.clone())
     }
 
-    /// Scores less the one nearest to 0 of their query, 0 at padded places: `[B, N]`. For losses that scale scores
-    /// before they take differences, which would round at the size of what all scores share. Nearest to 0, since
-    /// subtracting a larger one would round the others at its size. No difference changes, nor does the gradient.
+    /// Scores minus the score of their query that is nearest to 0; 0 at padded places: `[B, N]`. Losses that scale
+    /// scores before they take differences need this, since an offset that all scores share would set the size of the
+    /// rounding errors. Subtracting a score further from 0 would round the others at its size. Neither the differences
+    /// nor the gradient change.
     pub fn centred(&self) -> Tensor<2> {
         let scores = self.scores.clone().detach();
         let nearest = scores.clone().abs().mask_fill(self.padded.clone(), f32::MAX).argmin(1);
@@ -86,14 +88,14 @@ impl Lists {
     /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 20):
     /// `[B, N]`.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
-        // The sum has the term j = i, phi(0) = 1/2.
+        // The sum includes the term j = i, which is phi(0) = 1/2.
         step_sum(self.scores.clone(), self.mask.clone(), alpha, step) + 0.5
     }
 
     /// Discounts at integer ranks `[B, N]`, 0 beyond the cut-off and at padded places. Carries no gradient.
     ///
     /// # Panics
-    /// Ranks of another shape than the scores.
+    /// `ranks` of a different shape from the scores.
     #[track_caller]
     pub fn discounts_at(&self, ranks: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<2> {
         assert_same("discounts_at", ("scores", &self.scores), &[("ranks", &ranks)]);
@@ -101,11 +103,11 @@ impl Lists {
         at_rank(ranks, table) * self.mask.clone()
     }
 
-    /// The largest `sum_i gains_i D(r_i)` of each query that any order attains, 1 in place of 0 so that it can divide:
-    /// `[B]`.
+    /// The largest `sum_i gains_i D(r_i)` of each query over all orders, with 1 in place of 0 so that it can be a
+    /// divisor: `[B]`.
     ///
     /// # Panics
-    /// Gains of another shape than the scores.
+    /// `gains` of a different shape from the scores.
     #[track_caller]
     pub fn ideal_dcg(&self, gains: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<1> {
         assert_same("ideal_dcg", ("scores", &self.scores), &[("gains", &gains)]);
@@ -116,7 +118,7 @@ impl Lists {
     /// Logarithm of the softmax of `x` over the documents of each query, 0 at padded places: `[B, N]`.
     ///
     /// # Panics
-    /// `x` of another shape than the scores.
+    /// `x` of a different shape from the scores.
     #[track_caller]
     pub fn log_softmax(&self, x: Tensor<2>) -> Tensor<2> {
         assert_same("log_softmax", ("scores", &self.scores), &[("x", &x)]);
@@ -164,8 +166,8 @@ pub(super) fn check_shapes(scores: &Tensor<2>, labels: &Tensor<2>, mask: &Tensor
     Ok(())
 }
 
-/// The mask of a batch, true at a document, from one that is true at padding, as burn's own are (`mask_pad` of
-/// attention, `generate_padding_mask`).
+/// Returns the mask of a batch, true at a document, from a mask that is true at padding, as burn's own masks are
+/// (`mask_pad` of attention, `generate_padding_mask`).
 ///
 /// ```
 /// use burn::nn::attention::generate_padding_mask;
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn centring_takes_away_what_all_scores_share() {
+    fn centring_removes_a_common_offset() {
         let device = Device::flex();
         let scores = [[1e4, 1e4 + 1.0, 1e4 + 0.25], [1e4, 1e-3, -2e-3], [-3.0, -5.0, 7.0]];
         let mask = [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]];
@@ -238,7 +240,7 @@ mod tests {
         let mask = Tensor::<2>::from_floats(mask, &device).greater_elem(0.5);
         let found = values(Lists::new(scores.clone(), scores, mask).centred());
         assert_eq!(found[..3], [0.0, 1.0, 0.25]);
-        // Taking 1e4 away would leave nothing of the difference between the other two.
+        // Subtracting 1e4 would lose the difference between the other two.
         assert!((found[1 + 3] - found[2 + 3] - 3e-3).abs() < 1e-9, "{found:?}");
         assert_eq!(found[6..], [0.0, -2.0, 0.0]);
     }
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn one_label_or_one_relevance_is_told_apart() {
+    fn queries_with_equal_labels_or_relevances_are_recognised() {
         assert_eq!(values(lists().has_two_labels().float()), [1.0, 0.0]);
         // Labels 2 0 1 and 1 1.
         let by_gain = |table: &[f64]| values(lists().has_two_gains(&Gain::Table(table.to_vec())).float());

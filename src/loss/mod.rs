@@ -1,14 +1,14 @@
-//! Surrogates and baselines, one file each. A config's `init` checks it and gives a [`RankingLoss`], whose `forward`
-//! is the loss of a batch; [`LossSpec`] builds one by name, [`registry::LOSSES`] lists them.
+//! Surrogates and baselines, one file each. A config's `init` checks it and returns a [`RankingLoss`], whose `forward`
+//! is the loss of a batch. [`LossSpec`] builds a loss by name; [`registry::LOSSES`] lists them all.
 //!
-//! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` (true at a document, which is the
-//! opposite of burn's `mask_pad`: [`mask_from_padding`]) and keeps the promises stated at [`RankingLoss`]. Which labels
-//! are allowed is stated at [`Gain`](crate::measure::Gain).
+//! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` and keeps the promises stated at
+//! [`RankingLoss`]. The mask is true at a document, the opposite of burn's `mask_pad`: see [`mask_from_padding`].
+//! [`Gain`](crate::measure::Gain) states which labels are allowed.
 //!
 //! # Which loss
-//! *Measure* is what a surrogate stands for; it tends to it as its temperature sharpens, but where the page of the loss
-//! says otherwise. *Bounds* and *orders* are losses to minimise, and not values of a measure. *Cost* is the time of one
-//! query of n documents.
+//! *Measure* is the measure that a surrogate stands for. The surrogate tends to it as its temperature sharpens, unless
+//! the page of the loss says otherwise. *Bounds*, *orders* and *fits* mark losses to minimise that are not values of a
+//! measure. *Cost* is the time for one query of n documents.
 //!
 //! | name | type | measure | cost |
 //! |---|---|---|---|
@@ -40,8 +40,9 @@
 //! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
 //!
-//! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`], choose a
-//! [`Relaxation`]; a relaxation of your own works with every measure.
+//! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
+//! [`Relaxation`]. A relaxation of your own works with every measure. Learners take such a loss, or any other of your
+//! own, as a [`TrainingLoss`].
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state
@@ -70,12 +71,14 @@ mod pairwise;
 mod pointwise;
 mod ranking_loss;
 pub mod registry;
+mod smoothing;
 mod surrogate;
+mod training_loss;
 
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
 pub use curvature::{Curved, Derivatives};
-pub use entry::{LossEntry, Sharper, Smoothing};
+pub use entry::LossEntry;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
@@ -93,6 +96,8 @@ pub use pairwise::{
 pub use pointwise::{MseGain, MseGainConfig};
 pub use ranking_loss::{Orientation, RankingLoss, reduce, reduce_weighted};
 pub use registry::LossSpec;
+pub use smoothing::{Sharper, Smoothing};
+pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
     ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Dcg, DiscountShape, Exact,
@@ -103,3 +108,6 @@ pub use surrogate::{
     SoftDcgConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, Surrogate, exponential_fit,
     is_completely_monotone,
 };
+#[cfg(feature = "learners")]
+pub(crate) use training_loss::OWN_LOSS;
+pub use training_loss::TrainingLoss;

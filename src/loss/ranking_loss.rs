@@ -1,4 +1,4 @@
-//! `RankingLoss`: what every loss of a batch of lists offers and promises.
+//! `RankingLoss`: the interface and the promises of every loss of a batch of lists.
 
 use std::fmt::Debug;
 
@@ -10,10 +10,12 @@ use super::check::{check_batch, check_label, check_offsets, check_weight_shape, 
 use super::curvature::Curved;
 use super::error::LossError;
 use super::lists::Lists;
+use super::smoothing::Smoothing;
+use crate::json::Value;
 use crate::measure::Gain;
 use crate::op::shape::{assert_same, difference};
 
-/// How the surrogate value and the loss are related.
+/// Relation between the surrogate value and the loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orientation {
     /// The value is a normalised measure in `[0, 1]`: `loss = 1 - value`.
@@ -28,65 +30,88 @@ pub enum Orientation {
 ///
 /// # The mask
 /// True at a document, false at padding. burn's own masks (`generate_padding_mask`, `MhaInput::mask_pad`) are the
-/// opposite, true at padding: turn them round with [`mask_from_padding`](super::mask_from_padding). A mask the other way round usually leaves
-/// nothing to learn, so that every loss is 0 and every gradient 0; [`try_forward`](RankingLoss::try_forward) says so.
+/// opposite, true at padding: invert them with [`mask_from_padding`](super::mask_from_padding). An inverted mask
+/// usually leaves nothing to learn, so that every loss and every gradient is 0.
+/// [`try_forward`](RankingLoss::try_forward) reports this.
 ///
 /// # Promises
 /// - padding never matters: value and gradient are bit-equal whatever the padded scores and labels hold (NaN included);
 /// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a
 ///   mean;
-/// - permuting the documents of a query permutes the gradient and keeps the value (up to ties that go by position);
+/// - permuting the documents of a query permutes the gradient and keeps the value (up to ties, which are broken by
+///   position);
 /// - value and gradient are finite for `|score| <= 1e4` and labels up to 1e4, where the gain allows those;
 /// - constants take the type of the scores, so that `f64` scores give an `f64` loss.
 ///
-/// `forward*` panic, as burn's own modules do, when shapes differ (`labels are [1, 3], scores [2, 3]`); values are not
-/// read back from the device. Use
-/// [`try_forward`](RankingLoss::try_forward) where the input has not been checked before, or
-/// [`check_labels`](RankingLoss::check_labels) once for a whole dataset.
+/// `forward*` panic, as burn's own modules do, when shapes differ (`labels are [1, 3], scores [2, 3]`). They do not
+/// read values back from the device. Use [`try_forward`](RankingLoss::try_forward) where the input has not been checked
+/// before, or [`check_labels`](RankingLoss::check_labels) once for a whole dataset.
 pub trait RankingLoss: Debug + Send + Sync {
-    /// Registered name, as in configuration files.
+    /// Its name: of a registered loss, that of configuration files.
     fn name(&self) -> &'static str;
 
-    /// How value and loss are related.
+    /// Returns the relation between value and loss.
     fn orientation(&self) -> Orientation;
 
-    /// Gain whose domain the labels must be in; `None`, the default, when any finite label will do.
+    /// Gain whose domain the labels must be in; `None`, the default, if any finite label is allowed.
     fn gain(&self) -> Option<&Gain> {
         None
     }
 
-    /// Loss of each query of clean lists, `[B]`. Degenerate queries are zeroed by the caller, which also zeroes the
-    /// gradient that comes back: the derivatives at a degenerate query need only be finite.
+    /// Loss of each query of clean lists, `[B]`. The caller sets the losses of degenerate queries to 0, and with them
+    /// the gradient that comes back: the derivatives at a degenerate query need only be finite.
     ///
     /// Scores may be of any float type, and burn refuses to mix types: make constants with
     /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them, as in `x.float().cast(lists.scores.dtype())`.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;
 
-    /// Which queries have something to learn, `[B]`: by default those with two documents of different gains, or, for a
-    /// loss without a gain, of different labels.
+    /// True for the queries that have something to learn, `[B]`. By default these are the queries with two documents of
+    /// different gains or, for a loss without a gain, of different labels.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
-    /// How the loss is evaluated in lists of up to `documents` documents, and the measured errors of that; `None` for
-    /// a loss that is its formula at every length.
+    /// Describes how the loss is evaluated in lists of up to `documents` documents, with the measured errors. `None`
+    /// for a loss that follows its formula at every length.
     ///
     /// # Errors
-    /// An approximation that was asked for and misses its tolerance at this length.
+    /// An approximation that was asked for misses its tolerance at this length.
     fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
         Ok(None)
     }
 
-    /// Second derivatives in closed form, for a loss that has them: boosted trees then take Newton steps. `None`, the
+    /// Second derivatives in closed form, for a loss that has them; boosted trees then take Newton steps. `None`, the
     /// default, for the others.
     fn curvature(&self) -> Option<&dyn Curved> {
         None
     }
 
-    /// The same loss with its noise drawn anew, for each row of a batch apart, from `seed(own)` with `own` the seed of
-    /// this loss: the gradient learner asks for it at every step. `None`, the default, for a loss without noise.
+    /// Returns the same loss with its noise drawn anew, separately for each row of a batch, from `seed(own)`, where
+    /// `own` is the seed of this loss. The gradient learner asks for it at every step. `None`, the default, for a loss
+    /// without noise.
     fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
         None
+    }
+
+    /// Everything that the loss depends on beside its name, for the state of a fit and for what is recorded of it: a fit
+    /// is continued by a loss of the same name and parameters only. By default the text of `Debug`, which is enough where
+    /// that shows every field and no address. Registered losses are recorded by their configuration instead.
+    fn parameters(&self) -> Value {
+        Value::from(format!("{self:?}"))
+    }
+
+    /// The temperature of the loss, for annealing and SmoothRank; `None`, the default, for a loss without one. A loss
+    /// that has one also overrides [`with_parameter`](RankingLoss::with_parameter).
+    fn smoothing(&self) -> Option<Smoothing> {
+        None
+    }
+
+    /// The same loss with one parameter changed, as annealing asks for it.
+    ///
+    /// # Errors
+    /// A value out of the parameter's range; [`LossError::Fixed`], the default, for a parameter that does not move.
+    fn with_parameter(&self, parameter: &str, _value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        Err(LossError::Fixed { loss: self.name(), parameter: parameter.into() })
     }
 
     /// Loss of each query.
@@ -129,7 +154,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// - output: `[1]`
     ///
     /// # Panics
-    /// Different shapes; another number of weights than queries.
+    /// Different shapes, or different numbers of weights and queries.
     #[track_caller]
     fn forward_weighted(
         &self,
@@ -145,16 +170,17 @@ pub trait RankingLoss: Debug + Send + Sync {
         reduce_weighted(self.forward_no_reduction(scores, labels, mask), weights, reduction)
     }
 
-    /// [`forward`](RankingLoss::forward), or [`forward_weighted`](RankingLoss::forward_weighted) where there are
-    /// weights, of input that is checked first. Reads the tensors back from the device.
+    /// Checks the input, then calls [`forward`](RankingLoss::forward), or
+    /// [`forward_weighted`](RankingLoss::forward_weighted) if there are weights. The check reads the tensors back from
+    /// the device.
     ///
     /// # Errors
     /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the
     /// domain of the gain; a weight that is negative or not finite. The message names the query and the document.
     ///
-    /// [`LossError::NothingToLearn`] when no query has anything to learn, to which `forward` gives loss 0 and gradient
-    /// 0. The usual cause is a mask the other way round; a caller whose batches may truly have nothing to learn tells
-    /// this error apart.
+    /// [`LossError::NothingToLearn`] when no query has anything to learn; `forward` gives such a batch loss 0 and
+    /// gradient 0. The usual cause is an inverted mask. A caller whose batches may truly have nothing to learn can
+    /// handle this error separately.
     fn try_forward(
         &self,
         scores: Tensor<2>,
@@ -174,11 +200,11 @@ pub trait RankingLoss: Debug + Send + Sync {
         })
     }
 
-    /// Checks the labels of a dataset, query `q` being `labels[offsets[q]..offsets[q + 1]]`, against the domain of the
-    /// gain.
+    /// Checks the labels of a dataset against the domain of the gain. Query `q` is
+    /// `labels[offsets[q]..offsets[q + 1]]`.
     ///
     /// # Errors
-    /// The first label outside it, or offsets that do not partition the labels.
+    /// The first label outside the domain, or offsets that do not partition the labels.
     fn check_labels(&self, labels: &[f32], offsets: &[usize]) -> Result<(), LossError> {
         check_offsets(labels.len(), offsets)?;
         for (query, range) in offsets.windows(2).enumerate() {
@@ -189,7 +215,7 @@ pub trait RankingLoss: Debug + Send + Sync {
         Ok(())
     }
 
-    /// The queries of a dataset that have nothing to learn, in order; `offsets` as in
+    /// Returns the queries of a dataset that have nothing to learn, in order. `offsets` are as in
     /// [`check_labels`](RankingLoss::check_labels).
     ///
     /// # Errors
@@ -222,7 +248,7 @@ pub fn reduce(losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
 /// Reduces per-query losses `[B]` with weights `[B]` to `[1]`; see [`RankingLoss::forward_weighted`].
 ///
 /// # Panics
-/// Another number of weights than losses.
+/// Different numbers of weights and losses.
 #[track_caller]
 pub fn reduce_weighted(losses: Tensor<1>, weights: Tensor<1>, reduction: Reduction) -> Tensor<1> {
     assert_same("reduce_weighted", ("losses", &losses), &[("weights", &weights)]);
@@ -245,7 +271,8 @@ pub(super) fn assert_per_query(name: &str, what: &str, found: [usize; 1], lists:
     assert!(found == shape[..1], "{name}: {} (one per query)", difference(what, &found, "scores", &shape));
 }
 
-/// Whether a query of a checked batch has something to learn; if none has, whether some would with the mask inverted.
+/// Checks that some query of a checked batch has something to learn. The error says how many would have with the mask
+/// inverted.
 fn check_learnable<L: RankingLoss + ?Sized>(
     loss: &L,
     scores: &Tensor<2>,

@@ -4,9 +4,10 @@
 use crate::json::{Map, Value};
 use serde::{Deserialize, Serialize};
 
-use super::entry::{LossEntry, Smoothing};
+use super::entry::LossEntry;
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
+use super::smoothing::Smoothing;
 use super::{listwise, pairwise, pointwise, surrogate};
 use crate::text::nearest;
 

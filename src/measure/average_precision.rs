@@ -2,15 +2,16 @@
 //!
 //! `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`, R = relevant documents (or `min(k, R)`, by convention).
 //!
-//! In a group of m tied documents, c of them relevant, with a documents and H relevant ones before it, position j is
-//! relevant with probability c/m and then has (j - 1)(c - 1)/(m - 1) relevant ones before it in the group, so that the
-//! expectation is `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. O(n). Without a relevant document it is
+//! Take a group of m tied documents, c of them relevant, that comes after `a` documents, H of them relevant. Position j
+//! of the group is relevant with probability c/m; if it is, the expected number of relevant documents before it in the
+//! group is (j - 1)(c - 1)/(m - 1). The expectation is therefore
+//! `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. O(n). Without a relevant document average precision is
 //! 0/0.
 
 use super::convention::{AveragePrecisionDenominator, AveragePrecisionTies, Convention};
 use super::ranking::{Group, RankedList};
 
-/// Average precision of the first `k` documents, in 0..=1.
+/// Computes average precision of the first `k` documents, in 0..=1.
 pub(super) fn average_precision(list: &RankedList, k: Option<usize>, convention: &Convention) -> Option<f64> {
     if list.relevant == 0 {
         return None;
@@ -35,7 +36,7 @@ pub(super) fn average_precision(list: &RankedList, k: Option<usize>, convention:
     Some(sum / denominator as f64)
 }
 
-/// Expected sum of the precisions at the relevant ones of the first `inside` documents of a group.
+/// Computes the expected sum of the precisions at the relevant documents among the first `inside` of a group.
 fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     let others = match group.len() {
         1 => 0.0,
@@ -45,7 +46,7 @@ fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     group.relevant_share() * (0..inside).map(precision).sum::<f64>()
 }
 
-/// The same where the whole group is retrieved at once.
+/// As [`expected_precisions`], where the whole group is retrieved at once.
 fn precisions_at_end(group: &Group, before: usize, inside: usize) -> f64 {
     let precision = (before + group.relevant) as f64 / group.end as f64;
     group.relevant_share() * inside as f64 * precision
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_denominator_is_the_conventions() {
+    fn the_convention_chooses_the_denominator() {
         let convention = Convention {
             average_precision_denominator: AveragePrecisionDenominator::CutoffOrRelevant,
             ..Convention::default()
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_at_once_has_the_precision_at_its_end() {
+    fn a_group_retrieved_at_once_has_the_precision_at_its_end() {
         let convention = Convention { average_precision_ties: AveragePrecisionTies::GroupEnd, ..Convention::default() };
         let found = value(Measure::Ap(None), &convention, &[2.0, 1.0, 1.0, 0.0], &[1.0, 1.0, 0.0, 1.0]);
         assert_close(found, (1.0 + 2.0 / 3.0 + 3.0 / 4.0) / 3.0);

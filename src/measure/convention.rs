@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Discount, Gain, MeasureError};
 
-/// How documents with equal scores are ordered.
+/// Order of documents with equal scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ties {
@@ -17,19 +17,19 @@ pub enum Ties {
     DocumentIdDescending,
 }
 
-/// What a query without relevant document counts as.
+/// Treatment of a query without a relevant document.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyQuery {
     /// Left out of the mean, and counted in the report.
     #[default]
     Exclude,
-    /// Counted in the mean: with this value where the measure would divide by zero (NDCG, AP, recall, R-precision,
-    /// the pairwise measures), with 0, the value of its formula, otherwise.
+    /// Counted in the mean. The query counts as this value where the measure would divide by zero (NDCG, AP, recall,
+    /// R-precision, the pairwise measures), and otherwise as 0, the value of the formula.
     Value(f64),
 }
 
-/// What a label below 0 means.
+/// Meaning of a label below 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NegativeLabel {
@@ -42,36 +42,37 @@ pub enum NegativeLabel {
     Absent,
 }
 
-/// What precision at a cut-off `k` divides by.
+/// Denominator of precision at a cut-off `k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrecisionDenominator {
-    /// `k`, also where the list is shorter.
+    /// `k`, even where the list is shorter.
     #[default]
     Cutoff,
-    /// The documents retrieved among the first `k`.
+    /// The number of documents retrieved among the first `k`.
     Retrieved,
 }
 
-/// What average precision divides by.
+/// Denominator of average precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AveragePrecisionDenominator {
-    /// All relevant documents of the query.
+    /// The number of relevant documents of the query.
     #[default]
     Relevant,
     /// The smaller of the cut-off and the number of relevant documents.
     CutoffOrRelevant,
 }
 
-/// What average precision makes of tied documents.
+/// Treatment of tied documents in average precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AveragePrecisionTies {
     /// The same as every other measure: the convention's [`Ties`].
     #[default]
     AsOrdered,
-    /// All documents of one score are retrieved at once: each has the precision at the end of its group (scikit-learn).
+    /// All documents with the same score are retrieved at once: each has the precision at the end of its group
+    /// (scikit-learn).
     GroupEnd,
 }
 
@@ -90,8 +91,9 @@ pub enum KendallTau {
 
 /// Everything that a measure's value depends on besides scores and labels.
 ///
-/// A preset is [`Convention::preset`]; a convention of one's own is a preset with some fields replaced. It is written
-/// as the name of the preset that it equals, otherwise with all its fields, and read back from either form.
+/// [`Convention::preset`] returns a named convention; a custom one is a preset with some fields replaced. A convention
+/// is written as the name of the preset that it equals, or else with all its fields, and it is read back from either
+/// form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
     /// Preset name, or `custom`.
@@ -102,7 +104,7 @@ pub struct Convention {
     pub discount: Discount,
     /// Order of equal scores.
     pub ties: Ties,
-    /// Value of a query without relevant document.
+    /// Treatment of a query without a relevant document.
     pub empty: EmptyQuery,
     /// Lowest label of a relevant document, for the binary measures.
     pub relevant_from: f64,
@@ -112,7 +114,7 @@ pub struct Convention {
     pub precision_denominator: PrecisionDenominator,
     /// Denominator of average precision at a cut-off.
     pub average_precision_denominator: AveragePrecisionDenominator,
-    /// Tied documents in average precision.
+    /// Treatment of tied documents in average precision.
     pub average_precision_ties: AveragePrecisionTies,
     /// Denominator of Kendall's tau.
     pub kendall_tau: KendallTau,

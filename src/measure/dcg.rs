@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use super::convention::Convention;
 use super::ranking::RankedList;
 
-/// DCG of the first `k` documents, at least 0.
+/// Computes DCG of the first `k` documents, at least 0.
 pub(super) fn dcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> f64 {
     let gain = |label: &f64| convention.gain.of(*label);
     let sum = |group: &super::ranking::Group| {
@@ -20,11 +20,11 @@ pub(super) fn dcg(list: &RankedList, k: Option<usize>, convention: &Convention) 
         let gains: f64 = list.labels[group.start..group.end].iter().map(gain).sum();
         discount * gains / group.len() as f64
     };
-    // From 0, because an empty sum of floats is -0.
+    // Starts from 0, because an empty sum of floats is -0.
     list.groups_within(k).map(sum).fold(0.0, |sum, part| sum + part)
 }
 
-/// NDCG of the first `k` documents, in 0..=1.
+/// Computes NDCG of the first `k` documents, in 0..=1.
 pub(super) fn ndcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> Option<f64> {
     if !list.any_positive {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn ndcg(list: &RankedList, k: Option<usize>, convention: &Convention)
     (ideal > 0.0).then(|| dcg(list, k, convention) / ideal)
 }
 
-/// The largest attainable DCG@k, over all documents, retrieved or not.
+/// Computes the largest attainable DCG@k, over all documents, retrieved or not.
 fn ideal_dcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> f64 {
     let mut gains: Vec<f64> = list.all_labels().map(|label| convention.gain.of(label)).collect();
     let by_falling_gain = |gain: &f64| Reverse(gain.to_bits());
@@ -44,7 +44,7 @@ fn ideal_dcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> f6
         }
         _ => {}
     }
-    // Gains are 0 or above, so that their bits are ordered as they are.
+    // Gains are 0 or above, so their bits have the same order.
     gains.sort_unstable_by_key(by_falling_gain);
     gains.iter().enumerate().map(|(at, gain)| gain * list.discounts.at_position(at)).sum()
 }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ideal_order_is_by_gain_where_a_table_is_not_monotone() {
+    fn the_ideal_order_is_by_gain_even_if_a_table_is_not_monotone() {
         let convention = Convention { gain: Gain::Table(vec![0.0, 5.0, 1.0]), ..Convention::default() };
         assert_close(value(Measure::Ndcg(None), &convention, &[2.0, 1.0, 0.0], &[1.0, 2.0, 0.0]), 1.0);
     }

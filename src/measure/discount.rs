@@ -31,7 +31,7 @@ pub enum Discount {
 }
 
 impl Discount {
-    /// Discount of the 1-based rank `r`.
+    /// Returns the discount of the 1-based rank `r`.
     pub fn at(&self, r: usize) -> f64 {
         let x = r as f64;
         match self {
@@ -46,7 +46,8 @@ impl Discount {
         }
     }
 
-    /// An exponent must be finite and 0 or above, a table hold finite numbers that are 0 or above and never rise.
+    /// Checks the parameters: an exponent must be finite and 0 or above; a table must hold finite numbers, 0 or above,
+    /// that start above 0 and never rise.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         match self {
             Discount::Power { exponent } if !(exponent.is_finite() && *exponent >= 0.0) => {
@@ -77,7 +78,7 @@ impl Discounts {
         Self { discount: discount.clone(), first: (1..=ranks).map(|r| discount.at(r)).collect() }
     }
 
-    /// Discount of the 0-based position `at`.
+    /// Returns the discount of the 0-based position `at`.
     pub(super) fn at_position(&self, at: usize) -> f64 {
         self.first.get(at).copied().unwrap_or_else(|| self.discount.at(at + 1))
     }
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn remembered_and_computed_discounts_are_the_same() {
+    fn stored_and_computed_discounts_are_the_same() {
         let discounts = Discounts::new(&Discount::Log2, 4);
         for at in 0..10 {
             assert_eq!(discounts.at_position(at), Discount::Log2.at(at + 1));

@@ -1,11 +1,13 @@
-//! What can be wrong with a measure, a convention, or the rankings that are measured.
+//! Errors in measures, conventions and the rankings that are measured.
 
 use std::fmt::Display;
 
+use crate::refusal::Refusal;
 use crate::text::did_you_mean;
 
-/// Why a measure could not be named or computed. Queries and documents are counted from 1.
+/// Reason that a measure could not be named or computed. Queries and documents are counted from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MeasureError {
     /// A name that no measure has.
     #[error("unknown measure `{found}`: expected one of {known}{}", did_you_mean(nearest))]
@@ -22,7 +24,7 @@ pub enum MeasureError {
     MeasureParameter {
         /// The measure as found.
         found: String,
-        /// What it should look like.
+        /// The form that it should have.
         expected: String,
     },
     /// A name that no preset has.
@@ -36,15 +38,8 @@ pub enum MeasureError {
         nearest: Option<String>,
     },
     /// A field of a convention that is out of range.
-    #[error("convention.{field} = {found}: expected {expected}")]
-    Convention {
-        /// The field.
-        field: &'static str,
-        /// Its value as found.
-        found: String,
-        /// What is valid.
-        expected: &'static str,
-    },
+    #[error(transparent)]
+    Convention(Refusal),
     /// A score that cannot be ranked.
     #[error(
         "document {document} of query {query} has the score {found}: expected a number, or -inf for a document that was not retrieved"
@@ -57,7 +52,7 @@ pub enum MeasureError {
         /// The score.
         found: f32,
     },
-    /// A label that the convention gives no meaning.
+    /// A label to which the convention gives no meaning.
     #[error("document {document} of query {query} has the label {found}: expected {expected}")]
     Label {
         /// Query, counted from 1.
@@ -66,7 +61,7 @@ pub enum MeasureError {
         document: usize,
         /// The label.
         found: f32,
-        /// What is valid.
+        /// The valid values.
         expected: String,
     },
     /// A label above the maximum grade of ERR.
@@ -79,25 +74,25 @@ pub enum MeasureError {
         /// The maximum grade.
         maximum: f64,
     },
-    /// Two arrays that should be of one length.
+    /// Two arrays that should have the same length.
     #[error("found {found} {what} for {expected} documents")]
     Length {
-        /// What there is a wrong number of.
+        /// Name of the array's contents, in the plural.
         what: &'static str,
-        /// How many there are.
+        /// Length of the array.
         found: usize,
-        /// How many documents there are.
+        /// Number of documents.
         expected: usize,
     },
     /// Offsets that do not cut the documents into queries.
     #[error("query offsets {found}: expected them to start at 0, never to fall, and to end at {documents} documents")]
     Offsets {
-        /// What was found.
+        /// Description of the fault.
         found: String,
         /// Number of documents.
         documents: usize,
     },
-    /// A convention that orders equal scores by document identifier, without identifiers.
+    /// A convention that orders equal scores by document identifier, for documents without identifiers.
     #[error("convention `{convention}` orders equal scores by document identifier, and the documents have none")]
     NoDocumentIds {
         /// Name of the convention.
@@ -114,13 +109,13 @@ pub enum MeasureError {
         convention: String,
         /// Number of queries.
         queries: usize,
-        /// What the measure needs of a query.
+        /// Property that the measure needs a query to have.
         needed: &'static str,
     },
 }
 
 impl MeasureError {
     pub(super) fn convention(field: &'static str, found: impl Display, expected: &'static str) -> Self {
-        MeasureError::Convention { field, found: found.to_string(), expected }
+        MeasureError::Convention(Refusal::new(field, found, expected).under("convention"))
     }
 }

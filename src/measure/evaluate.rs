@@ -10,29 +10,30 @@ use serde::{Serialize, Serializer};
 use super::convention::Convention;
 use super::discount::Discounts;
 use super::error::MeasureError;
+use super::mean::mean;
 use super::ranking::{Ranking, Workspace};
 use super::{Measure, value};
 
-/// Queries that one task ranks with one workspace.
+/// Number of queries that one task ranks with one workspace.
 const QUERIES_A_TASK: usize = 32;
-/// Ranks whose discounts are computed beforehand.
+/// Number of ranks whose discounts are computed beforehand.
 const REMEMBERED_RANKS: usize = 2048;
 
-/// The scored documents of many queries, flat.
+/// The scored documents of many queries, in flat arrays.
 #[derive(Debug, Clone, Copy)]
 pub struct Rankings<'a> {
-    /// One score a document; higher is better, -inf is not retrieved.
+    /// One score per document; higher is better, and -inf means not retrieved.
     pub scores: &'a [f32],
-    /// One label a document.
+    /// One label per document.
     pub labels: &'a [f32],
     /// `queries + 1` offsets into the documents; query `q` is `offsets[q]..offsets[q + 1]`.
     pub offsets: &'a [usize],
-    /// One identifier a document, or empty where the source has none.
+    /// One identifier per document, or empty where the source has none.
     pub document_ids: &'a [String],
 }
 
 impl<'a> Rankings<'a> {
-    /// Number of queries.
+    /// Returns the number of queries.
     pub fn queries(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
@@ -72,7 +73,7 @@ impl<'a> Rankings<'a> {
     }
 }
 
-/// The measures of a set of queries, with the convention they are taken in.
+/// The measures of a set of queries, with the convention in which they were computed.
 ///
 /// Written as `{"convention", "queries", "empty_queries", "measures": {"ndcg@10": ..}}`.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +84,7 @@ pub struct Evaluation {
     pub queries: usize,
     /// Queries without a relevant document.
     pub empty_queries: usize,
-    /// Mean of every measure, in the order asked for.
+    /// Mean of every measure, in the order requested.
     pub means: Vec<(Measure, f64)>,
     /// `per_query[measure][query]`, in the same order; `None` where the convention excludes the query.
     pub per_query: Vec<Vec<Option<f64>>>,
@@ -109,7 +110,7 @@ impl Serialize for Evaluation {
 /// All measures of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryValues {
-    /// One a measure, in the order asked for; `None` where the convention excludes the query.
+    /// One value per measure, in the order requested; `None` where the convention excludes the query.
     pub values: Vec<Option<f64>>,
     /// Whether the query has no relevant document.
     pub empty: bool,
@@ -139,10 +140,10 @@ impl Evaluator {
         })
     }
 
-    /// All measures of all queries, in parallel.
+    /// Computes all measures of all queries, in parallel.
     ///
     /// # Errors
-    /// Those of [`Evaluator::first_measure`]; [`MeasureError::NoQueries`] for a measure that no query counts for.
+    /// Those of [`Evaluator::first_measure`]; [`MeasureError::NoQueries`] for a measure for which no query counts.
     pub fn evaluate(&self, rankings: &Rankings) -> Result<Evaluation, MeasureError> {
         let (values, empty_queries) = self.values(rankings)?;
         let count = self.measures.len();
@@ -150,23 +151,23 @@ impl Evaluator {
         self.evaluation(rankings.queries(), empty_queries, per_query)
     }
 
-    /// All measures of one query, for [`Evaluator::summary`].
+    /// Computes all measures of one query, for [`Evaluator::summary`].
     ///
     /// # Errors
     /// [`MeasureError::Length`] for arrays of different lengths, [`MeasureError::NoDocumentIds`] where the convention
     /// orders ties by identifiers that are absent, [`MeasureError::Score`] for NaN or +inf, [`MeasureError::Label`] for
-    /// a label that the convention refuses, [`MeasureError::Grade`] for one above its maximum grade where ERR is
-    /// measured. The query is called 1.
+    /// a label that the convention refuses, [`MeasureError::Grade`] for a label above its maximum grade where ERR is
+    /// measured. The number of the query in errors is 1.
     pub fn query(&self, ranking: &Ranking) -> Result<QueryValues, MeasureError> {
         let mut values = Vec::with_capacity(self.measures.len());
         let empty = self.append(ranking, 1, &mut Workspace::default(), &mut values)?;
         Ok(QueryValues { values, empty })
     }
 
-    /// The evaluation of queries that were measured one by one, in the order given.
+    /// Combines queries that were measured one by one into an evaluation, in the order given.
     ///
     /// # Errors
-    /// [`MeasureError::NoQueries`] for a measure that no query counts for.
+    /// [`MeasureError::NoQueries`] for a measure for which no query counts.
     pub fn summary(&self, queries: &[&QueryValues]) -> Result<Evaluation, MeasureError> {
         let of_measure = |m: usize| queries.iter().map(|query| query.values[m]).collect();
         let per_query = (0..self.measures.len()).map(of_measure).collect();
@@ -191,18 +192,18 @@ impl Evaluator {
         })
     }
 
-    /// The values of the first measure for every query, in order.
+    /// Computes the first measure of every query, in order.
     ///
     /// # Errors
     /// [`MeasureError::Length`] or [`MeasureError::Offsets`] for arrays that do not fit each other; otherwise the error
-    /// of the first query in order that [`Evaluator::query`] refuses, with its number from 1. All measures are
-    /// computed, so that any of them can refuse.
+    /// of the first query in order that [`Evaluator::query`] refuses, with its number, counted from 1. All measures are
+    /// computed, so any of them can cause an error.
     pub fn first_measure(&self, rankings: &Rankings) -> Result<Vec<Option<f64>>, MeasureError> {
         let (values, _) = self.values(rankings)?;
         Ok(values.into_iter().step_by(self.measures.len().max(1)).collect())
     }
 
-    /// `values[query * measures + measure]`, and the number of empty queries.
+    /// Computes `values[query * measures + measure]` and the number of empty queries.
     fn values(&self, rankings: &Rankings) -> Result<(Vec<Option<f64>>, usize), MeasureError> {
         rankings.check()?;
         let queries = rankings.queries();
@@ -221,7 +222,7 @@ impl Evaluator {
             .collect();
         let mut values = Vec::with_capacity(queries * self.measures.len());
         let mut empty_queries = 0;
-        // The first error in query order, whichever thread met one first.
+        // Returns the first error in query order, whichever thread met one first.
         for task in tasks {
             let (of_task, empty) = task?;
             values.extend(of_task);
@@ -230,7 +231,8 @@ impl Evaluator {
         Ok((values, empty_queries))
     }
 
-    /// Appends every measure of one query (`number` from 1, for errors), and says whether it has no relevant document.
+    /// Appends every measure of one query and returns whether the query has no relevant document. `number`, counted
+    /// from 1, appears in errors only.
     fn append(
         &self,
         ranking: &Ranking,
@@ -240,6 +242,9 @@ impl Evaluator {
     ) -> Result<bool, MeasureError> {
         let list = workspace.rank(ranking, &self.convention, &self.discounts, number)?;
         for measure in &self.measures {
+            if let Measure::Own(own) = measure {
+                own.check_labels(ranking, number)?;
+            }
             values.push(value(measure, &list, &self.convention, number)?);
         }
         Ok(list.relevant == 0)
@@ -255,13 +260,7 @@ impl Evaluator {
     }
 }
 
-/// Mean of the queries that count; `None` if none does.
-pub fn mean(values: &[Option<f64>]) -> Option<f64> {
-    let counted = values.iter().flatten().count();
-    (counted > 0).then(|| values.iter().flatten().sum::<f64>() / counted as f64)
-}
-
-/// All `measures` of all queries in `convention`, in parallel.
+/// Computes all `measures` of all queries in `convention`, in parallel.
 ///
 /// # Errors
 /// Those of [`Evaluator::new`] and [`Evaluator::evaluate`].
@@ -274,16 +273,18 @@ pub fn evaluate(
 }
 
 impl Measure {
-    /// What a query has where the measure is not 0/0.
+    /// Describes what a query must have for the measure not to be 0/0.
     fn needs(self) -> &'static str {
         match self {
             Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
             Measure::KendallTau | Measure::PairAccuracy => "two documents of different labels",
+            Measure::Own(_) => "anything that it finds",
             _ => "a relevant document",
         }
     }
 
-    /// This measure of one query; `None` where the convention excludes it because no document is relevant.
+    /// Computes this measure of one query; `None` where the convention excludes the query because no document is
+    /// relevant.
     ///
     /// # Errors
     /// Those of [`Evaluator::new`] and [`Evaluator::query`].
@@ -293,10 +294,13 @@ impl Measure {
         let discounts = Discounts::new(&convention.discount, 0);
         let mut workspace = Workspace::default();
         let list = workspace.rank(ranking, convention, &discounts, 1)?;
+        if let Measure::Own(own) = self {
+            own.check_labels(ranking, 1)?;
+        }
         value(self, &list, convention, 1)
     }
 
-    /// The mean of this measure over all queries, in parallel: what selects models and drives boosting.
+    /// Computes the mean of this measure over all queries, in parallel. Model selection and boosting use it.
     ///
     /// # Errors
     /// Those of [`Evaluator::new`] and [`Evaluator::evaluate`].
@@ -311,7 +315,8 @@ mod tests {
     use super::*;
     use crate::measure::testing::assert_close;
 
-    /// 300 queries of 0 to 39 documents; scores with ties, labels 0 to 3, some queries without a relevant document.
+    /// Creates 300 queries of 0 to 39 documents; scores with ties, labels 0 to 3, some queries without a relevant
+    /// document.
     fn many() -> (Vec<f32>, Vec<f32>, Vec<usize>) {
         let mut offsets = vec![0];
         for query in 0..300 {
@@ -329,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn many_queries_are_the_queries_one_by_one() {
+    fn many_queries_have_the_values_of_single_queries() {
         let (scores, labels, offsets) = many();
         let rankings = Rankings { scores: &scores, labels: &labels, offsets: &offsets, document_ids: &[] };
         for preset in ["standard", "letor", "sklearn", "lightgbm"] {
@@ -350,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_change_no_bit() {
+    fn the_number_of_threads_changes_no_bit() {
         let (scores, labels, offsets) = many();
         let rankings = Rankings { scores: &scores, labels: &labels, offsets: &offsets, document_ids: &[] };
         let run = |threads| {
@@ -361,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_queries_are_counted_and_left_out_or_counted_as_the_convention_says() {
+    fn the_convention_decides_how_empty_queries_count() {
         let rankings = Rankings {
             scores: &[1.0, 0.0, 1.0, 0.0],
             labels: &[1.0, 0.0, 0.0, 0.0],
@@ -415,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_rankings_are_named() {
+    fn bad_rankings_are_refused() {
         let message = |scores: &[f32], offsets: &[usize]| {
             let rankings = Rankings { scores, labels: &[0.0, 1.0, 1.0], offsets, document_ids: &[] };
             evaluate(&rankings, &[Measure::Wta], &Convention::default()).unwrap_err().to_string()

@@ -3,16 +3,16 @@
 //! `ERR@k = sum_{r <= k} (1/r) R_r prod_{t < r} (1 - R_t)`, `R = (2^y - 1) / 2^g`, g the maximum grade of the
 //! convention (Chapelle, Metzler, Zhang and Grinspan 2009).
 //!
-//! For a tied group put q = 1 - R and E_j = the mean of the product of q over all j-subsets; the expected chance to
-//! stop at place j is E_(j-1) - E_j. `E_j` of i documents is `(i - j)/i E_j + j/i q_i E_(j-1)` of i - 1 documents:
-//! convex combinations, so that nothing cancels. O(n) without ties, O(m min(m, k)) for a group of m. All labels 0 give
-//! 0.
+//! For a tied group let q = 1 - R, and let E_j be the mean over all j-subsets of the product of q. The expected
+//! probability of stopping at place j is E_(j-1) - E_j. `E_j` of i documents is `(i - j)/i E_j + j/i q_i E_(j-1)`, with
+//! `E_j` and `E_(j-1)` of i - 1 documents on the right: a convex combination, so nothing cancels. O(n) without ties,
+//! O(m min(m, k)) for a group of m. If all labels are 0, ERR is 0.
 
 use super::convention::Convention;
 use super::error::MeasureError;
 use super::ranking::RankedList;
 
-/// ERR of the first `k` documents, in 0..1.
+/// Computes ERR of the first `k` documents, in 0..1.
 pub(super) fn expected_reciprocal_rank(list: &RankedList, k: Option<usize>, convention: &Convention) -> f64 {
     let scale = (-convention.maximum_grade).exp2();
     let passes = |label: f64| 1.0 - (label.exp2() - 1.0) * scale;
@@ -37,7 +37,7 @@ pub(super) fn expected_reciprocal_rank(list: &RankedList, k: Option<usize>, conv
     value
 }
 
-/// Fills `means[j]`, j up to `largest`, with the mean over all j-subsets of the product of their factors.
+/// Fills `means[j]`, for j up to `largest`, with the mean over all j-subsets of the product of their factors.
 fn subset_means(factors: impl Iterator<Item = f64>, largest: usize, means: &mut Vec<f64>) {
     means.clear();
     means.resize(largest + 1, 0.0);
@@ -51,7 +51,7 @@ fn subset_means(factors: impl Iterator<Item = f64>, largest: usize, means: &mut 
     }
 }
 
-/// A label above the maximum grade would be a stopping probability above 1.
+/// Refuses a label above the maximum grade, which would mean a stopping probability above 1.
 pub(super) fn check_grades(list: &RankedList, convention: &Convention, query: usize) -> Result<(), MeasureError> {
     match list.all_labels().find(|label| *label > convention.maximum_grade) {
         None => Ok(()),

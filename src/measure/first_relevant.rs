@@ -4,17 +4,18 @@
 //! `WTA = Success@1`.
 //!
 //! In a group of m tied documents, c of them relevant, the first relevant one is at place j with probability
-//! `C(m - j, c - 1) / C(m, c)`, which is walked as a product of shares. O(n). Without a relevant document all are 0.
+//! `C(m - j, c - 1) / C(m, c)`, which is computed step by step as a product of shares. O(n). Without a relevant
+//! document all measures are 0.
 
 use super::ranking::{Group, RankedList};
 
-/// Reciprocal of the rank of the first relevant document, 0 beyond rank `k`.
+/// Computes the reciprocal of the rank of the first relevant document, 0 beyond rank `k`.
 pub(super) fn reciprocal_rank(list: &RankedList, k: Option<usize>) -> f64 {
     let Some(group) = first_with_relevant(list, k) else { return 0.0 };
     places_of_first(group).take(group.within(k.unwrap_or(usize::MAX))).map(|(rank, share)| share / rank as f64).sum()
 }
 
-/// Whether (with ties, how probably) a relevant document is among the first `k`.
+/// Computes the probability that a relevant document is among the first `k`; without ties it is 0 or 1.
 pub(super) fn success(list: &RankedList, k: Option<usize>) -> f64 {
     let Some(group) = first_with_relevant(list, k) else { return 0.0 };
     match group.within(k.unwrap_or(usize::MAX)) {
@@ -27,7 +28,7 @@ fn first_with_relevant<'a>(list: &'a RankedList, k: Option<usize>) -> Option<&'a
     list.groups_within(k).find(|group| group.relevant > 0)
 }
 
-/// Every rank that the first relevant document of the group can have, with its probability.
+/// Iterates over the ranks that the first relevant document of the group can have, each with its probability.
 fn places_of_first(group: &Group) -> impl Iterator<Item = (usize, f64)> {
     let (start, relevant) = (group.start, group.relevant as f64);
     let irrelevant = group.len() - group.relevant;
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_order_of_one_relevant_document_has_the_harmonic_mean() {
+    fn a_relevant_document_among_ties_has_the_mean_reciprocal_rank() {
         let found = value(Measure::ReciprocalRank(None), &Convention::default(), &[0.0; 4], &[0.0, 1.0, 0.0, 0.0]);
         assert_close(found, (1.0 + 1.0 / 2.0 + 1.0 / 3.0 + 1.0 / 4.0) / 4.0);
     }

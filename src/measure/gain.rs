@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MeasureError;
 
-/// Largest label of an exponential gain: beyond it the sum of a list could leave the range of an `f64`.
+/// Largest label of an exponential gain: beyond it the sum over a list could leave the range of an `f64`.
 const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 
 /// Gain of a label.
@@ -16,13 +16,13 @@ const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 /// | [`Linear`](Gain::Linear) | a finite number, 0 or above | the same |
 /// | [`Table`](Gain::Table) of m gains | a whole number from 0 to m - 1 | the same |
 ///
-/// A measure works in `f64` and takes what other tools take, as long as sums of its gains are finite, which they are up
-/// to 2^960. A loss usually works in `f32`, in whose range sums and products of gains up to 2^30 stay. For an
-/// exponential gain it wants whole grades: a fraction is nearly always a label that was scaled beforehand, which the
-/// exponential would distort without a word. [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
-/// [`check_labels`](crate::loss::RankingLoss::check_labels) refuse other labels; `forward` does not look at values.
-/// What becomes of a negative label in a measure is said by the convention
-/// ([`NegativeLabel`](super::NegativeLabel)).
+/// A measure works in `f64` and accepts the labels that other tools accept, as long as sums of their gains are finite,
+/// which holds for gains up to 2^960. A loss usually works in `f32`, and sums and products of gains up to 2^30 stay in
+/// its range. For an exponential gain a loss requires whole grades: a fraction is nearly always a label that was scaled
+/// beforehand, and the exponential would distort it silently.
+/// [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
+/// [`check_labels`](crate::loss::RankingLoss::check_labels) refuse other labels; `forward` does not look at values. The
+/// convention decides what a negative label means in a measure ([`NegativeLabel`](super::NegativeLabel)).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {
@@ -38,7 +38,7 @@ pub enum Gain {
 }
 
 impl Gain {
-    /// Gain of label `y >= 0`. A label beyond a table has the gain NaN: check labels first.
+    /// Returns the gain of label `y >= 0`. A label beyond a table has the gain NaN: check labels first.
     pub fn of(&self, y: f64) -> f64 {
         match self {
             Gain::Exp2 => y.exp2() - 1.0,
@@ -48,7 +48,7 @@ impl Gain {
         }
     }
 
-    /// What a label must be for [`Gain::of`] to be finite; `None` if `y >= 0` is one.
+    /// Describes the labels for which [`Gain::of`] is finite; `None` if the label `y >= 0` is one of them.
     pub(super) fn expected_label(&self, y: f64) -> Option<String> {
         match self {
             Gain::Linear => (!y.is_finite()).then(|| "a finite number, 0 or above".to_string()),
@@ -60,7 +60,7 @@ impl Gain {
         }
     }
 
-    /// A table must hold finite numbers, 0 or above.
+    /// Checks a table: it must hold at least one number, and only finite numbers, 0 or above.
     pub(crate) fn check(&self) -> Result<(), MeasureError> {
         match self {
             Gain::Table(table) if table.is_empty() => {

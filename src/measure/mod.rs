@@ -1,4 +1,4 @@
-//! Exact measures of a ranked list, and the conventions that give them a meaning. No burn below this point.
+//! Exact measures of a ranked list, and the conventions that give them a meaning. This module does not use burn.
 //!
 //! A value means nothing without its [`Convention`]: the same ranking has as many NDCGs as there are tools. Here the
 //! convention is one value, chosen by name ([`Convention::PRESETS`]), carried and printed with every result.
@@ -47,9 +47,12 @@
 //! # Ok::<(), burn_rank::measure::MeasureError>(())
 //! ```
 //!
-//! `standard` averages the tied orders and leaves the second query out; `letor` does not discount rank 2 and counts
-//! that query 0; `trec_eval` and `sklearn` take the label as gain, the one with ties by identifier, the other averaged;
-//! LightGBM and XGBoost count the empty query 1, Rax and TensorFlow Ranking 0.
+//! `standard` averages over the orders of tied documents and leaves the second query out. `letor` does not discount
+//! rank 2 and counts that query as 0. `trec_eval` and `sklearn` take the label as gain; the former breaks ties by
+//! identifier, the latter averages over them. LightGBM and XGBoost count the empty query as 1, Rax and TensorFlow
+//! Ranking as 0.
+//!
+//! A measure of your own is a [`ListMeasure`]: [`Measure::own`] puts it beside these.
 
 mod average_precision;
 mod convention;
@@ -60,7 +63,10 @@ mod evaluate;
 mod expected_reciprocal_rank;
 mod first_relevant;
 mod gain;
+mod mean;
 mod name;
+mod orders;
+mod own;
 mod pairs;
 mod precision;
 mod preset;
@@ -79,9 +85,13 @@ pub use convention::{
 };
 pub use discount::Discount;
 pub use error::MeasureError;
-pub use evaluate::{Evaluation, Evaluator, QueryValues, Rankings, evaluate, mean};
+pub use evaluate::{Evaluation, Evaluator, QueryValues, Rankings, evaluate};
 pub use gain::Gain;
+pub use mean::mean;
+#[cfg(any(feature = "significance", feature = "train"))]
+pub(crate) use mean::mean_of;
 pub use name::MeasureFamily;
+pub use own::{ListMeasure, OwnMeasure, RankedDocuments};
 pub use preset::Preset;
 pub use ranking::Ranking;
 
@@ -89,7 +99,7 @@ use ranking::RankedList;
 
 /// A measure of one ranked list, with its cut-off or persistence.
 ///
-/// Written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `ndcg@10`, `map`, `rbp@p=0.8`: see
+/// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `map`, `ndcg@10`, `rbp@p=0.8`: see
 /// [`Measure::FAMILIES`]. Without a cut-off all retrieved documents count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
@@ -124,19 +134,33 @@ pub enum Measure {
     KendallTau,
     /// Ordered pair accuracy.
     PairAccuracy,
+    /// A measure of one's own; [`Measure::own`] makes one. Written as its name, and not read back.
+    Own(OwnMeasure),
 }
 
 impl Measure {
-    /// Whether it looks at graded labels rather than at relevance alone.
+    /// Makes a measure of your own. It is kept until the program ends, so that measures are copied freely: make it once,
+    /// not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
+    pub fn own(measure: impl ListMeasure + 'static) -> Self {
+        Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
+    }
+
+    /// Returns whether the measure looks at graded labels rather than at relevance alone, as one of your own may.
     pub(crate) fn is_graded(&self) -> bool {
         matches!(
             self,
-            Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) | Measure::KendallTau | Measure::PairAccuracy
+            Measure::Ndcg(_)
+                | Measure::Dcg(_)
+                | Measure::Err(_)
+                | Measure::KendallTau
+                | Measure::PairAccuracy
+                | Measure::Own(_)
         )
     }
 }
 
-/// A measure of one ranked list; `None` if the convention excludes the query. `query` (from 1) appears in errors only.
+/// Computes a measure of one ranked list; `None` if the convention excludes the query. `query`, counted from 1, appears
+/// in errors only.
 fn value(
     measure: &Measure,
     list: &RankedList,
@@ -160,8 +184,14 @@ fn value(
         Measure::Rbp { persistence } => Some(rank_biased_precision::rank_biased_precision(list, persistence)),
         Measure::KendallTau => pairs::kendall_tau(list, convention),
         Measure::PairAccuracy => pairs::pair_accuracy(list, convention),
+        Measure::Own(own) => own.get().value(&RankedDocuments::new(list, convention)),
     };
-    let nothing_to_find = if measure.is_graded() { !list.any_positive } else { list.relevant == 0 };
+    let nothing_to_find = match measure {
+        // It has no value then.
+        Measure::Own(_) => false,
+        _ if measure.is_graded() => !list.any_positive,
+        _ => list.relevant == 0,
+    };
     Ok(match convention.empty {
         EmptyQuery::Exclude => value.filter(|_| !nothing_to_find),
         EmptyQuery::Value(empty) => Some(value.unwrap_or(empty)),

@@ -1,4 +1,4 @@
-//! How measures are named: `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`.
+//! Names of measures: `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::text::nearest;
 /// The persistence of `rbp` where none is given.
 const PERSISTENCE: f64 = 0.8;
 
-/// What may follow the name of a measure.
+/// The parameter that may follow the name of a measure.
 #[derive(Debug, Clone, Copy)]
 enum Parameter {
     /// Nothing.
@@ -28,15 +28,15 @@ enum Parameter {
 pub struct MeasureFamily {
     /// The name as printed.
     pub name: &'static str,
-    /// Other names that are read.
+    /// Other names that are accepted.
     pub aliases: &'static [&'static str],
-    /// What it measures, in one line.
+    /// One-line description.
     pub description: &'static str,
     parameter: Parameter,
 }
 
 impl MeasureFamily {
-    /// How a measure of the family is written, such as `ndcg[@k]`.
+    /// Returns how a measure of the family is written, such as `ndcg[@k]`.
     pub fn form(&self) -> String {
         match self.parameter {
             Parameter::None(_) => self.name.to_string(),
@@ -45,7 +45,7 @@ impl MeasureFamily {
         }
     }
 
-    /// The measure with this text after the `@`.
+    /// Returns the measure with this text after the `@`; `None` if the text is not a valid parameter.
     fn with(&self, parameter: Option<&str>) -> Option<Measure> {
         match (self.parameter, parameter) {
             (Parameter::None(measure), None) => Some(measure),
@@ -64,7 +64,7 @@ impl MeasureFamily {
 }
 
 impl Measure {
-    /// Every family of measures, once.
+    /// All families of measures.
     pub const FAMILIES: &'static [MeasureFamily] = &[
         MeasureFamily {
             name: "ndcg",
@@ -146,7 +146,7 @@ impl Measure {
         },
     ];
 
-    /// Its name in [`Measure::FAMILIES`].
+    /// Returns the name of the measure's family in [`Measure::FAMILIES`], or the whole name of a measure of your own.
     pub fn family(&self) -> &'static str {
         match self {
             Measure::Ndcg(_) => "ndcg",
@@ -162,11 +162,21 @@ impl Measure {
             Measure::Rbp { .. } => "rbp",
             Measure::KendallTau => "kendall_tau",
             Measure::PairAccuracy => "pair_accuracy",
+            Measure::Own(own) => own.get().name(),
         }
     }
 
-    /// A cut-off must be 1 or more, a persistence between 0 and 1.
+    /// Checks the parameter: a cut-off must be 1 or more, a persistence between 0 and 1, and a measure of your own must
+    /// not have the name of another.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
+        if let Measure::Own(own) = self {
+            let name = own.get().name();
+            if name.is_empty() || name.parse::<Measure>().is_ok() {
+                let expected = "a name of its own, which no measure of this crate has".to_string();
+                return Err(MeasureError::MeasureParameter { found: name.to_string(), expected });
+            }
+            return Ok(());
+        }
         let valid = match self {
             Measure::Rbp { persistence } => *persistence > 0.0 && *persistence < 1.0,
             _ => self.cutoff() != Some(0),
@@ -178,7 +188,7 @@ impl Measure {
         }
     }
 
-    /// The cut-off, where it has one.
+    /// Returns the cut-off, if the measure has one.
     pub fn cutoff(&self) -> Option<usize> {
         match *self {
             Measure::Ndcg(k)
@@ -190,7 +200,11 @@ impl Measure {
             | Measure::Success(k)
             | Measure::Err(k) => k,
             Measure::Wta => Some(1),
-            Measure::RPrecision | Measure::Rbp { .. } | Measure::KendallTau | Measure::PairAccuracy => None,
+            Measure::RPrecision
+            | Measure::Rbp { .. }
+            | Measure::KendallTau
+            | Measure::PairAccuracy
+            | Measure::Own(_) => None,
         }
     }
 }
@@ -288,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_names_and_parameters_say_what_is_right() {
+    fn errors_for_wrong_names_and_parameters_say_what_is_expected() {
         let message = |name: &str| name.parse::<Measure>().unwrap_err().to_string();
         assert!(message("ndgc@10").contains("did you mean `ndcg`?"));
         assert!(message("recal@3").contains("did you mean `recall`?"));

@@ -1,18 +1,19 @@
 //! Measures of pairs of documents: Kendall's tau and ordered pair accuracy.
 //!
-//! With C the pairs ordered by their scores as by their labels and D those ordered against them, `tau = (C - D) / P`.
-//! P is by convention the pairs with different labels, all pairs (tau-a), or the geometric mean of the pairs with
-//! different labels and those with different scores (tau-b). `Ordered pair accuracy = C / pairs with different labels`.
+//! Let C be the number of pairs that scores and labels put in the same order, and D the number of pairs that they put
+//! in opposite orders: `tau = (C - D) / P`. By convention, P is the number of pairs with different labels, the number
+//! of all pairs (tau-a), or the geometric mean of the number of pairs with different labels and the number of pairs
+//! with different scores (tau-b). `Ordered pair accuracy = C / pairs with different labels`.
 //!
-//! Where ties are averaged, a pair with equal scores is in either order half the time: 0 in tau, 1/2 in the accuracy.
-//! Elsewhere tau takes the order of the convention (tau-b always leaves such a pair out) and the accuracy counts the
-//! pair 0, as Rax and TensorFlow Ranking do. O(n log n), by counting the labels before a document in a Fenwick tree.
-//! Documents that were not retrieved are left out. Without two different labels both are 0/0.
+//! Where ties are averaged, a pair with equal scores is in each order half the time and counts 0 in tau, 1/2 in the
+//! accuracy. Otherwise tau takes the order of the convention (tau-b always leaves such a pair out), and the accuracy
+//! counts the pair as 0, as Rax and TensorFlow Ranking do. O(n log n): a Fenwick tree counts the labels before a
+//! document. Documents that were not retrieved are left out. Without two different labels both measures are 0/0.
 
 use super::convention::{Convention, KendallTau, Ties};
 use super::ranking::{Group, RankedList};
 
-/// Kendall's tau between scores and labels, in -1..=1.
+/// Computes Kendall's tau between scores and labels, in -1..=1.
 pub(super) fn kendall_tau(list: &RankedList, convention: &Convention) -> Option<f64> {
     let groups = match convention.kendall_tau {
         KendallTau::TauB => list.equal_scores,
@@ -28,7 +29,7 @@ pub(super) fn kendall_tau(list: &RankedList, convention: &Convention) -> Option<
     (with_different_labels > 0.0 && denominator > 0.0).then(|| (pairs.concordant - pairs.discordant) / denominator)
 }
 
-/// Share of the pairs with different labels that the scores put in the right order, in 0..=1.
+/// Computes the share of the pairs with different labels that the scores put in the right order, in 0..=1.
 pub(super) fn pair_accuracy(list: &RankedList, convention: &Convention) -> Option<f64> {
     let pairs = Pairs::count(list, list.equal_scores);
     let with_different_labels = pairs.all - pairs.equal_labels;
@@ -99,7 +100,7 @@ impl CountTree {
         }
     }
 
-    /// How many were added at a level below `level`.
+    /// Returns how many labels were added at a level below `level`.
     fn below(&self, level: usize) -> usize {
         let mut node = level;
         let mut count = 0;

@@ -1,16 +1,16 @@
 //! Precision, recall and R-precision: the relevant documents among the first ones.
 //!
-//! With h the relevant documents among the first k: `P@k = h / k` (or h / min(k, retrieved), by convention),
-//! `Recall@k = h / R`, `R-precision = P@R`, where R counts the relevant documents, retrieved or not.
+//! With h the number of relevant documents among the first k, and R the number of all relevant documents, retrieved or
+//! not: `P@k = h / k` (or `h / min(k, retrieved)`, by convention), `Recall@k = h / R`, `R-precision = P@R`.
 //!
-//! A tied group of which t of m positions lie within the cut-off contributes t c / m, c its relevant documents: the
-//! mean of the hypergeometric distribution. O(n). Without a relevant document recall and R-precision are 0/0,
-//! precision is 0.
+//! A tied group with c relevant documents and t of its m positions within the cut-off contributes t c / m, the mean of
+//! the hypergeometric distribution. O(n). Without a relevant document recall and R-precision are 0/0 and precision is
+//! 0.
 
 use super::convention::{Convention, PrecisionDenominator};
 use super::ranking::RankedList;
 
-/// Precision of the first `k` documents, in 0..=1; 0/0 for an empty list.
+/// Computes precision of the first `k` documents, in 0..=1; 0/0 for an empty list.
 pub(super) fn precision(list: &RankedList, k: Option<usize>, convention: &Convention) -> Option<f64> {
     let retrieved = list.labels.len();
     let denominator = match (k, convention.precision_denominator) {
@@ -21,12 +21,12 @@ pub(super) fn precision(list: &RankedList, k: Option<usize>, convention: &Conven
     (denominator > 0).then(|| list.expected_hits(k) / denominator as f64)
 }
 
-/// Recall of the first `k` documents, in 0..=1.
+/// Computes recall of the first `k` documents, in 0..=1.
 pub(super) fn recall(list: &RankedList, k: Option<usize>) -> Option<f64> {
     (list.relevant > 0).then(|| list.expected_hits(k) / list.relevant as f64)
 }
 
-/// Precision of the first R documents, in 0..=1, always divided by R.
+/// Computes precision of the first R documents, in 0..=1, always divided by R.
 pub(super) fn r_precision(list: &RankedList) -> Option<f64> {
     recall(list, Some(list.relevant))
 }
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn relevance_starts_at_the_conventions_label() {
+    fn the_convention_sets_the_lowest_relevant_label() {
         let convention = Convention { relevant_from: 2.0, ..Convention::default() };
         assert_close(value(Measure::Precision(None), &convention, &SCORES, &LABELS), 1.0 / 4.0);
     }

@@ -18,7 +18,7 @@ use crate::text::nearest;
 pub struct Preset {
     /// Name on the command line and in files.
     pub name: &'static str,
-    /// What it stands for, in one line.
+    /// One-line description.
     pub description: &'static str,
     change: fn(&mut Convention),
 }
@@ -34,7 +34,7 @@ fn file_order_one(convention: &mut Convention) {
 }
 
 impl Convention {
-    /// Every preset: each states what differs from the first.
+    /// All presets. Each states only how it differs from the first.
     pub const PRESETS: &'static [Preset] = &[
         Preset {
             name: "standard",
@@ -105,7 +105,7 @@ impl Convention {
         },
     ];
 
-    /// The preset of this name.
+    /// Returns the convention of the preset with this name.
     ///
     /// # Errors
     /// [`MeasureError::UnknownPreset`] for a name that no preset has, with all names and the nearest.
@@ -123,7 +123,7 @@ impl Convention {
 }
 
 impl Preset {
-    /// The convention of this name.
+    /// Returns the convention of this preset.
     pub fn convention(&self) -> Convention {
         let mut convention = Convention { name: self.name.to_string(), ..Convention::default() };
         (self.change)(&mut convention);
@@ -151,7 +151,7 @@ impl Default for Convention {
     }
 }
 
-/// Generates the written form once, so that a field cannot be written and not read.
+/// Generates the code for writing and for reading from one list of fields, so that no field is written but not read.
 macro_rules! written_fields {
     ($($field:ident: $type:ty),* $(,)?) => {
         /// A convention in full, or as the fields in which it differs from a preset.
@@ -192,7 +192,7 @@ macro_rules! written_fields {
                     }
                 }
                 convention.check()?;
-                // What equals a preset is written as its name.
+                // A convention that equals a preset is written as the preset's name.
                 let named = |preset: &Preset| Convention { name: preset.name.to_string(), ..convention.clone() };
                 let preset = Convention::PRESETS.iter().find(|preset| named(preset) == preset.convention());
                 Ok(preset.map_or_else(|| convention.clone(), Preset::convention))
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_equals_a_preset_is_that_preset() {
+    fn a_convention_equal_to_a_preset_is_that_preset() {
         let text = r#"{"preset": "sklearn", "gain": "exp2", "empty": "exclude", "average_precision_ties": "as_ordered",
             "kendall_tau": "label_pairs"}"#;
         let convention: Convention = serde_json::from_str(text).unwrap();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_convention_of_ones_own_survives_writing() {
+    fn a_custom_convention_survives_writing() {
         let mut convention = Convention::preset("letor").unwrap();
         convention.name = "mine".into();
         convention.gain = Gain::Table(vec![0.0, 1.0, 9.0]);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_names_give_the_nearest() {
+    fn misspelt_names_suggest_the_nearest() {
         let message = Convention::preset("leter").unwrap_err().to_string();
         assert!(message.contains("did you mean `letor`?"), "{message}");
         assert!(message.contains("trec_eval"), "{message}");

@@ -1,4 +1,4 @@
-//! From scores to a ranked list: what every measure is computed on.
+//! From scores to the ranked list on which every measure is computed.
 
 use super::convention::{Convention, NegativeLabel, Ties};
 use super::discount::Discounts;
@@ -6,15 +6,15 @@ use super::error::MeasureError;
 
 /// The scored documents of one query, in the order of the file.
 ///
-/// The score -inf says that a document was not retrieved: it has no rank, and still counts among the relevant documents
-/// and in the ideal order. NaN and +inf are errors.
+/// A score of -inf means that the document was not retrieved: it has no rank, but still counts among the relevant
+/// documents and in the ideal order. NaN and +inf are errors.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranking<'a> {
-    /// One score a document; higher is better.
+    /// One score per document; higher is better.
     pub scores: &'a [f32],
-    /// One label a document.
+    /// One label per document.
     pub labels: &'a [f32],
-    /// One identifier a document, where the convention orders ties by it.
+    /// One identifier per document; needed where the convention breaks ties by identifier.
     pub ids: Option<&'a [String]>,
 }
 
@@ -27,17 +27,17 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Number of documents.
+    /// Returns the number of documents.
     pub(super) fn len(&self) -> usize {
         self.end - self.start
     }
 
-    /// Number of its positions among the first `k`.
+    /// Returns the number of the group's positions among the first `k`.
     pub(super) fn within(&self, k: usize) -> usize {
         self.end.min(k).saturating_sub(self.start)
     }
 
-    /// The probability that one given document of the group is relevant.
+    /// Returns the probability that a given document of the group is relevant.
     pub(super) fn relevant_share(&self) -> f64 {
         self.relevant as f64 / self.len() as f64
     }
@@ -47,13 +47,14 @@ impl Group {
 pub(super) struct RankedList<'a> {
     /// Labels by position; within a group in no particular order.
     pub(super) labels: &'a [f64],
-    /// Consecutive groups that cover all positions; of one document each unless ties are averaged.
+    /// Consecutive groups that cover all positions; each has one document unless ties are averaged.
     pub(super) groups: &'a [Group],
-    /// Groups of equal scores, whatever the convention does with ties; the same slice where ties are averaged.
+    /// Groups of equal scores, whatever the convention does with ties; where ties are averaged, the same slice as
+    /// `groups`.
     pub(super) equal_scores: &'a [Group],
     /// Labels of documents that were not retrieved.
     pub(super) unranked: &'a [f64],
-    /// Relevant documents, retrieved or not.
+    /// Number of relevant documents, retrieved or not.
     pub(super) relevant: usize,
     /// Whether some label is above 0.
     pub(super) any_positive: bool,
@@ -61,24 +62,24 @@ pub(super) struct RankedList<'a> {
 }
 
 impl RankedList<'_> {
-    /// Labels of all documents.
+    /// Iterates over the labels of all documents.
     pub(super) fn all_labels(&self) -> impl Iterator<Item = f64> + '_ {
         self.labels.iter().chain(self.unranked).copied()
     }
 
-    /// Groups that reach into the first `k` positions (all groups without a cut-off).
+    /// Iterates over the groups that reach into the first `k` positions (all groups without a cut-off).
     pub(super) fn groups_within(&self, k: Option<usize>) -> impl Iterator<Item = &Group> + '_ {
         let k = k.unwrap_or(usize::MAX);
         self.groups.iter().take_while(move |group| group.start < k)
     }
 
-    /// Expected number of relevant documents among the first `k`.
+    /// Returns the expected number of relevant documents among the first `k`.
     pub(super) fn expected_hits(&self, k: Option<usize>) -> f64 {
         let hits = |group: &Group| match group.within(k.unwrap_or(usize::MAX)) {
             inside if inside == group.len() => group.relevant as f64,
             inside => inside as f64 * group.relevant_share(),
         };
-        // From 0, because an empty sum of floats is -0.
+        // Starts from 0, because an empty sum of floats is -0.
         self.groups_within(k).map(hits).fold(0.0, |sum, hits| sum + hits)
     }
 }
@@ -93,12 +94,13 @@ pub(super) struct Workspace {
     equal_scores: Vec<Group>,
 }
 
-/// What a document is sorted by: the higher half ascends as scores fall, the lower half is its place in the file.
+/// Returns the key that a document is sorted by: the upper half rises as scores fall, the lower half is the document's
+/// place in the file.
 pub(super) fn sort_key(score: f32, document: usize) -> u64 {
     u64::from(descending_key(score)) << 32 | document as u64
 }
 
-/// The place in the file of the document with this key.
+/// Returns the place in the file of the document with this key.
 pub(super) fn document_of(key: u64) -> usize {
     (key & u64::from(u32::MAX)) as usize
 }
@@ -116,7 +118,7 @@ fn has_ties(sorted: &[u64]) -> bool {
     sorted.windows(2).any(|two| two[0] >> 32 == two[1] >> 32)
 }
 
-/// Ascending with falling scores; -0 and 0 are equal.
+/// Returns a key that rises as scores fall; -0 and 0 have the same key.
 fn descending_key(score: f32) -> u32 {
     let bits = (score + 0.0).to_bits();
     let ascending = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
@@ -124,7 +126,7 @@ fn descending_key(score: f32) -> u32 {
 }
 
 impl Workspace {
-    /// Sorts one query. `query` (counted from 1) appears in errors only.
+    /// Sorts one query. `query`, counted from 1, appears in errors only.
     pub(super) fn rank<'a>(
         &'a mut self,
         ranking: &Ranking,
@@ -162,7 +164,7 @@ impl Workspace {
         self.keys.sort_unstable();
         match ids {
             Some(ids) => order_ties_by_id(&mut self.keys, |document| ids[document].as_str()),
-            // Where no scores are equal, none are missed.
+            // Where no scores are equal, no identifiers are needed.
             None if convention.ties == Ties::DocumentIdDescending && has_ties(&self.keys) => {
                 return Err(MeasureError::NoDocumentIds { convention: convention.name.clone() });
             }
@@ -173,7 +175,8 @@ impl Workspace {
         Ok(self.list(convention, discounts))
     }
 
-    /// A list whose order is known: labels by position, then those of documents that were not retrieved.
+    /// Builds a list whose order is known, from the labels by position and the labels of documents that were not
+    /// retrieved.
     pub(super) fn in_order<'a>(
         &'a mut self,
         labels: impl Iterator<Item = f64>,
@@ -190,7 +193,7 @@ impl Workspace {
         self.list(convention, discounts)
     }
 
-    /// The list of the sorted keys and labels.
+    /// Builds the list from the sorted keys and labels.
     fn list<'a>(&'a mut self, convention: &Convention, discounts: &'a Discounts) -> RankedList<'a> {
         let from = convention.relevant_from;
         let relevant_in = |labels: &[f64]| labels.iter().filter(|&&label| label >= from).count();
@@ -225,7 +228,8 @@ impl Workspace {
     }
 }
 
-/// The label as the convention reads it; `None` for padding; what a label should be, if it has no meaning.
+/// Returns the label as the convention reads it, or `None` for padding. For a label without a meaning, the error says
+/// what is expected.
 fn meaning(label: f32, convention: &Convention) -> Result<Option<f64>, String> {
     let label = f64::from(label);
     if label < 0.0 {
@@ -278,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_the_equal_scores_only_where_ties_are_averaged() {
+    fn groups_hold_equal_scores_only_where_ties_are_averaged() {
         let (scores, labels) = ([1.0, 2.0, 1.0, 0.5], [1.0, 0.0, 0.0, 2.0]);
         let groups = |ties| {
             rank(ties, &scores, &labels, None, |list| {
@@ -299,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_input_is_named() {
+    fn bad_input_is_refused() {
         let message =
             |scores: &[f32], labels: &[f32]| rank(Ties::Average, scores, labels, None, |_| ()).unwrap_err().to_string();
         assert!(message(&[0.0, f32::NAN], &[0.0, 0.0]).starts_with("document 2 of query 3 has the score NaN"));

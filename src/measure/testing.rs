@@ -1,8 +1,8 @@
-//! What the unit tests of the measures share.
+//! Helpers that the unit tests of the measures share.
 
 use super::{Convention, Measure, Ranking, Ties};
 
-/// The measure of one query that is not empty.
+/// Computes the measure of one query that is not empty.
 pub(super) fn value(measure: Measure, convention: &Convention, scores: &[f32], labels: &[f32]) -> f64 {
     let ranking = Ranking { scores, labels, ids: None };
     measure.query(convention, &ranking).unwrap().expect("the query is not empty")
@@ -13,7 +13,7 @@ pub(super) fn assert_close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "found {found}, expected {expected}");
 }
 
-/// Lists of up to seven documents with ties of every size, among them the constant scorer.
+/// Lists of up to seven documents with ties of every size, among them lists with constant scores.
 const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0], &[0.0, 1.0]),
     (&[0.0, 0.0, 0.0], &[1.0, 2.0, 0.0]),
@@ -25,8 +25,8 @@ const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0, 1.0, 1.0, 1.0, 0.0, f32::NEG_INFINITY], &[0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0]),
 ];
 
-/// The closed form under averaged ties against the plain mean over all orders of the documents, in which a tied group
-/// appears in every order equally often.
+/// Compares the closed form under averaged ties with the plain mean over all orders of the documents, in which a tied
+/// group appears in every order equally often.
 #[track_caller]
 pub(super) fn assert_expectation_is_the_mean_of_all_orders(measure: Measure) {
     let averaged = Convention::default();
@@ -37,7 +37,7 @@ pub(super) fn assert_expectation_is_the_mean_of_all_orders(measure: Measure) {
         for_each_order(&mut order, 0, &mut |order| {
             let scores: Vec<f32> = order.iter().map(|&at| scores[at]).collect();
             let labels: Vec<f32> = order.iter().map(|&at| labels[at]).collect();
-            // A pair measure with a rule of its own for equal scores sees strictly falling ones instead.
+            // Strictly falling scores, so that a pair measure does not apply its own rule for equal scores.
             let mut by_score: Vec<usize> = (0..scores.len()).collect();
             by_score.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
             let mut distinct = vec![f32::NEG_INFINITY; scores.len()];

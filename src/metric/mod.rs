@@ -2,10 +2,13 @@
 //!
 //! [`evaluate`] measures a `[queries, documents]` tensor of scores and needs no feature.
 //! With the feature `train`, `RankingMetric` logs a measure in burn's `SupervisedTraining`.
+//! [`exact_measure`](exact_measure()) makes an exact measure of one that is written for a surrogate.
 
+mod exact_measure;
 #[cfg(feature = "train")]
 mod ranking_metric;
 
+pub use exact_measure::exact_measure;
 #[cfg(feature = "train")]
 #[cfg_attr(docsrs, doc(cfg(feature = "train")))]
 pub use ranking_metric::{RankingInput, RankingMetric, RankingOutput};

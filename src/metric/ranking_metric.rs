@@ -31,7 +31,7 @@ use burn::train::metric::{
 };
 
 use super::{FlatLists, MetricError};
-use crate::measure::{Convention, Evaluator, Measure, MeasureError};
+use crate::measure::{Convention, Evaluator, Measure, MeasureError, mean_of};
 
 /// What a [`RankingMetric`] is computed from.
 #[derive(Debug, Clone)]
@@ -183,13 +183,13 @@ impl Metric for RankingMetric {
 
     fn update(&mut self, item: &RankingInput, _: &MetricMetadata) -> Result<SerializedEntry, TensorReadError> {
         let values = self.values(item)?;
-        if values.is_empty() {
+        let Some(mean) = mean_of(values.iter().copied()) else {
             // The state still holds the batch before, whose entry would be logged a second time.
             self.last = LastBatch::NoValue;
             return Ok(SerializedEntry::not_available(None));
-        }
+        };
         self.last = LastBatch::HasValue;
-        self.state.update(values.iter().sum::<f64>() / values.len() as f64, values.len());
+        self.state.update(mean, values.len());
         Ok(self.state.compute_update(FormatOptions::new(self.name()).precision(4)))
     }
 

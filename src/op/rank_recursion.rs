@@ -1,17 +1,9 @@
 //! `rank_recursion`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section
 //! III), by its recursion over documents, O(k n^2) time for the first `k` ranks.
 
-use burn::{
-    backend::{Backend, Dispatch, tensor::FloatTensor},
-    tensor::Tensor,
-};
+use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{
-    array::{Array, by_rows},
-    backend::Pairwise,
-    execution::uses_tensor_path,
-    shape::assert_same,
-};
+use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert_same};
 
 /// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`,
 /// counted from 0: the number of successes in trials of the probabilities
@@ -34,118 +26,8 @@ pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f6
     }
     let (x, mask, discounts) = (x.into_dispatch(), mask.into_dispatch(), discounts[..ranks].to_vec());
     Tensor::from_dispatch(if uses_tensor_path() {
-        definition::<Dispatch>(x, mask, sigma, &discounts)
+        definition::rank_recursion::value::<Dispatch>(x, mask, sigma, &discounts)
     } else {
         Dispatch::rank_recursion(x, mask, sigma, discounts)
     })
-}
-
-/// The distribution after one more trial, from `[batch, rows]` arrays for the ranks that can be reached by then.
-fn after_trial<B: Backend>(p: &[Array<B>], ahead: &Array<B>, behind: &Array<B>, ranks: usize) -> Vec<Array<B>> {
-    let mut next: Vec<_> = p.iter().map(|here| here.clone() * behind.clone()).collect();
-    for (rank, below) in p.iter().enumerate().take(ranks - 1) {
-        let arrived = below.clone() * ahead.clone();
-        match next.get_mut(rank + 1) {
-            Some(here) => *here = here.clone() + arrived,
-            None => next.push(arrived),
-        }
-    }
-    next
-}
-
-/// The trials of the rows `i` of a chunk: `pi_ji`, `1 - pi_ji`, which is 1 where there is no trial, and whether there is
-/// one: a document of the list that is not the row itself.
-fn trials<B: Backend>(x: &Array<B>, mask: &Array<B>, sigma: f64, rows: (usize, usize)) -> [Array<B>; 3] {
-    let [_, documents] = x.dims();
-    let itself = x.indices(documents).differences(rows).equals_zero();
-    let trial = mask.columns() * (itself * -1.0 + 1.0);
-    let beats = |t: Array<B>| (t.erf() + 1.0) * 0.5 * trial.clone();
-    let t = x.differences(rows) / (2.0 * sigma);
-    [beats(t.clone()), beats(-t) + (trial.clone() * -1.0 + 1.0), trial.clone()]
-}
-
-/// The tensor definition.
-pub(super) fn definition<B: Backend>(
-    x: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    sigma: f64,
-    discounts: &[f64],
-) -> FloatTensor<B> {
-    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
-    let [_, documents] = x.dims();
-    let [out] = by_rows(&x, |rows| {
-        let [ahead, behind, _] = trials(&x, &mask, sigma, rows);
-        let start = x.rows(rows) * 0.0 + 1.0;
-        let p = (0..documents)
-            .fold(vec![start], |p, j| after_trial(&p, &ahead.slice_last(j), &behind.slice_last(j), discounts.len()));
-        [expectation(p, discounts) * mask.rows(rows)]
-    });
-    out.0
-}
-
-fn expectation<B: Backend>(p: Vec<Array<B>>, discounts: &[f64]) -> Array<B> {
-    let terms = p.into_iter().zip(discounts).map(|(p, &discount)| p * discount);
-    terms.reduce(|sum, term| sum + term).expect("a rank of 0 is always possible")
-}
-
-/// Gradient with respect to `x`. With `a` the derivative by the distribution after a trial of probability `pi`, that by
-/// the distribution before it is `a(r) (1 - pi) + a(r + 1) pi`, and that by `pi` is `sum_r a(r) (p(r - 1) - p(r))`. The
-/// distributions are computed again from every `sqrt(n)`-th one.
-pub(super) fn gradient<B: Backend>(
-    x: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    gradient: FloatTensor<B>,
-    sigma: f64,
-    discounts: &[f64],
-) -> FloatTensor<B> {
-    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
-    let g = Array::<B>(gradient) * mask.clone();
-    let [_, documents] = x.dims();
-    let ranks = discounts.len();
-    let block = documents.isqrt().max(1);
-    let slope = 0.25 * std::f64::consts::FRAC_2_SQRT_PI / sigma;
-    // Each chunk gives `[batch, documents, rows]`: what its rows send to every document.
-    let [to_rows, to_all] = by_rows(&x, |rows| {
-        let [ahead, behind, trial] = trials(&x, &mask, sigma, rows);
-        let after = |p: &Vec<Array<B>>, j: usize| after_trial(p, &ahead.slice_last(j), &behind.slice_last(j), ranks);
-        let mut starts = vec![vec![x.rows(rows) * 0.0 + 1.0]];
-        for start in (0..documents).step_by(block) {
-            let p = starts.last().expect("the first start").clone();
-            starts.push((start..(start + block).min(documents)).fold(p, |p, j| after(&p, j)));
-        }
-        let mut a: Vec<_> = discounts.iter().map(|&discount| g.rows(rows) * discount).collect();
-        let mut flows = Vec::with_capacity(documents);
-        for (start, p) in (0..documents).step_by(block).zip(starts).rev() {
-            let mut before = vec![p];
-            for j in start..(start + block).min(documents) - 1 {
-                before.push(after(&before[before.len() - 1], j));
-            }
-            for (j, p) in (start..).zip(before).collect::<Vec<_>>().into_iter().rev() {
-                let by_rank = (0..ranks).filter_map(|rank| {
-                    let arrived = rank.checked_sub(1).and_then(|below| p.get(below));
-                    let difference = match (arrived, p.get(rank)) {
-                        (Some(arrived), Some(left)) => arrived.clone() - left.clone(),
-                        (Some(arrived), None) => arrived.clone(),
-                        (None, Some(left)) => -left.clone(),
-                        (None, None) => return None,
-                    };
-                    Some(difference * a[rank].clone())
-                });
-                flows.push(by_rank.reduce(|sum, term| sum + term).expect("rank 0 is always possible"));
-                let (ahead, behind) = (ahead.slice_last(j), behind.slice_last(j));
-                for rank in 0..ranks {
-                    let stays = a[rank].clone() * behind.clone();
-                    a[rank] = match a.get(rank + 1) {
-                        Some(next) => stays + next.clone() * ahead.clone(),
-                        None => stays,
-                    };
-                }
-            }
-        }
-        flows.reverse();
-        let density = (-(x.differences(rows) / (2.0 * sigma)).square()).exp() * slope;
-        let flow = Array::stack_last(flows) * density * trial;
-        [flow.clone().sum(2), flow]
-    });
-    (to_all.sum(1) - to_rows).0
 }

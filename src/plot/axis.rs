@@ -10,7 +10,7 @@ use super::{Area, Ink, px};
 /// Size of all text, in pixels of the plot.
 const FONT: u32 = 13;
 
-/// An axis: its range, and where it has labels.
+/// An axis: its range, and the places of its labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
     pub(super) from: f64,
@@ -19,20 +19,20 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The axis of these values, with this share of their range as room at both ends, and at most `most` labels at
-    /// round numbers; values that are not finite do not count.
+    /// Creates the axis of these values, with the share `room` of their range added at both ends, and at most `most`
+    /// labels at round numbers. Values that are not finite are ignored.
     pub(super) fn around(values: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        // A range must have a width, and one that f64 can tell; one value alone gets some room to stand in.
+        // A range must have a width that f64 can resolve; a single value gets some room around it.
         let magnitude = low.abs().max(high.abs());
         let least = if low == high { 0.05 } else { 1e-6 } * magnitude;
         let width = (high / 2.0 - low / 2.0).max(least).clamp(1e-12, f64::MAX / 8.0) * 2.0;
         Self::between((low - room * width).max(f64::MIN / 4.0), (high + room * width).min(f64::MAX / 4.0), most)
     }
 
-    /// From `from` to `to`, with at most `most` labels at round numbers.
+    /// Creates the axis from `from` to `to`, with at most `most` labels at round numbers.
     pub(super) fn between(from: f64, to: f64, most: usize) -> Self {
         let step = step((to - from) / most as f64);
         let first = (from / step).ceil();
@@ -41,21 +41,21 @@ impl Axis {
         Self { from, to, ticks: ticks.collect() }
     }
 
-    /// From 1/2 below the first to 1/2 above the last of `count` places, with at most `most` of their labels.
+    /// Creates the axis from 1/2 below the first place to 1/2 above the last, with at most `most` of their labels.
     pub(super) fn places(first: f64, labels: &[String], most: usize) -> Self {
         let every = labels.len().div_ceil(most.max(1)).max(1);
         let ticks = labels.iter().enumerate().step_by(every).map(|(i, label)| (first + i as f64, label.clone()));
         Self { from: first - 0.5, to: first - 0.5 + labels.len().max(1) as f64, ticks: ticks.collect() }
     }
 
-    /// Without labels between whole numbers.
+    /// Removes the labels between whole numbers.
     pub(super) fn whole(mut self) -> Self {
         self.ticks.retain(|(at, _)| at.fract() == 0.0);
         self.ticks.iter_mut().for_each(|(at, label)| *label = format!("{at}"));
         self
     }
 
-    /// Width of its longest label, in pixels.
+    /// Returns the width of its longest label, in pixels.
     fn label_width(&self) -> u32 {
         let longest = self.ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
         (longest as f64 * 0.6 * f64::from(FONT)).ceil() as u32
@@ -88,7 +88,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is `least` or more.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is `least` or more.
 fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -98,12 +98,12 @@ fn step(least: f64) -> f64 {
         .unwrap_or(least)
 }
 
-/// A tick with the decimals that its step needs, or in scientific notation where those are many.
+/// Formats a tick with the decimals that its step needs, or in scientific notation if they are many.
 fn tick_label(at: f64, step: f64) -> String {
     let decimals = -step.log10().floor();
     let label = match decimals {
         _ if at.abs() >= 1e6 || decimals > 5.0 => {
-            // As many digits as tell neighbours apart.
+            // Enough digits to tell neighbours apart.
             let digits = at.abs().log10().floor() + decimals;
             format!("{at:.*e}", digits.clamp(1.0, 15.0) as usize)
         }
@@ -119,25 +119,25 @@ fn tick_label(at: f64, step: f64) -> String {
 /// Width, in pixels, of strokes that show data.
 pub(super) const DATA: u32 = 2;
 
-/// A stroke `width` pixels wide.
+/// Returns a stroke `width` pixels wide.
 pub(super) fn stroke(ink: Ink, width: u32) -> ShapeStyle {
     ShapeStyle { color: ink.colour().into(), filled: false, stroke_width: px(width) }
 }
 
-/// A fill.
+/// Returns a fill.
 pub(super) fn fill(ink: Ink) -> ShapeStyle {
     ShapeStyle { color: ink.colour().into(), filled: true, stroke_width: 0 }
 }
 
-/// Text of axes.
+/// Returns the style of text on axes.
 fn text() -> TextStyle<'static> {
-    // plotters writes its size divided by this.
+    // plotters writes the size divided by 1.24.
     ("sans-serif", f64::from(px(FONT)) * 1.24).into_font().color(&Ink::Text.colour())
 }
 
 pub(super) type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
-/// Which lines stand behind the data.
+/// The grid lines behind the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grid {
     /// At the labels of the vertical axis.
@@ -146,7 +146,7 @@ pub(super) enum Grid {
     Vertical,
 }
 
-/// Draws both axes; a name below the horizontal one unless it is empty.
+/// Draws both axes, with `x_name` below the horizontal one unless it is empty.
 pub(super) fn axes<'a, 'b>(
     area: &'b Area<'a>,
     x: &Axis,

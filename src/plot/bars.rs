@@ -8,12 +8,12 @@ use super::{Ink, svg};
 /// Bins of a histogram.
 const BINS: usize = 20;
 
-/// Bars of one kind, one a category.
+/// Bars of one kind, one per category.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// Name in a legend.
     pub name: String,
-    /// What they show.
+    /// What the bars show.
     pub ink: Ink,
     /// Height of the bar of each category.
     pub shares: Vec<f64>,
@@ -24,18 +24,18 @@ pub struct Group {
 pub struct Bars {
     label: String,
     x: Axis,
-    /// Ends in x, height, ink.
+    /// Both ends in x, height, and ink of each bar.
     bars: Vec<(f64, f64, f64, Ink)>,
     marks: Vec<f64>,
 }
 
 impl Bars {
-    /// One cluster of bars a category, one bar a group.
+    /// Creates one cluster of bars per category, with one bar per group.
     pub fn grouped(label: &str, categories: Vec<String>, groups: Vec<Group>) -> Self {
         Self::clusters(label, Axis::places(0.0, &categories, 12), &groups)
     }
 
-    /// As [`grouped`](Self::grouped), of categories that are ranges: the label of each stands where it begins.
+    /// As [`grouped`](Self::grouped), for categories that are ranges: the label of each stands where the range begins.
     pub fn ranges(label: &str, starts: Vec<String>, groups: Vec<Group>) -> Self {
         let mut x = Axis::places(0.0, &starts, 12);
         x.ticks.iter_mut().for_each(|(at, _)| *at -= 0.5);
@@ -52,7 +52,8 @@ impl Bars {
         Self { label: label.to_string(), x, bars: bars.collect(), marks: Vec::new() }
     }
 
-    /// How many of `values`, all finite, are where; from 0 to 1 where they all are. Vertical lines stand at `marks`.
+    /// Creates a histogram of `values`, which must all be finite. Its axis is from 0 to 1 if all values lie there.
+    /// Vertical lines stand at `marks`.
     pub fn histogram(label: &str, values: &[f64], ink: Ink, marks: &[f64]) -> Self {
         let x = if values.iter().all(|value| (0.0..=1.0).contains(value)) {
             Axis::between(0.0, 1.0, 5)
@@ -73,7 +74,7 @@ impl Bars {
         Self { label: label.to_string(), bars: counts.iter().enumerate().map(bar).collect(), marks: marks.to_vec(), x }
     }
 
-    /// The plot.
+    /// Draws the plot as SVG.
     pub fn svg(&self) -> String {
         let highest = self.bars.iter().map(|(_, _, height, _)| *height).filter(|height| height.is_finite());
         let highest = highest.fold(0.0, f64::max);

@@ -1,5 +1,5 @@
-//! What is drawn, instead of a colour: plotters is given a colour that stands for it, and the text that plotters
-//! writes the class.
+//! Inks, which say what is drawn instead of naming a colour. plotters is given a colour that stands for the ink, and in
+//! the text that it writes this colour is replaced by a class.
 
 use plotters::style::RGBColor;
 
@@ -39,7 +39,7 @@ impl Ink {
         Ink::Objective,
     ];
 
-    /// The end of its classes: `stroke-NAME`, `fill-NAME`.
+    /// Returns the end of its classes: `stroke-NAME`, `fill-NAME`.
     pub fn name(self) -> &'static str {
         match self {
             Ink::Text => "text",
@@ -54,7 +54,7 @@ impl Ink {
         }
     }
 
-    /// The ink of a set of queries by name.
+    /// Returns the ink of a set of queries by the name of the set.
     pub fn of_set(set: &str) -> Self {
         match set {
             "train" => Ink::Train,
@@ -63,13 +63,13 @@ impl Ink {
         }
     }
 
-    /// The colour that stands for it.
+    /// Returns the colour that stands for this ink.
     pub(super) fn colour(self) -> RGBColor {
         RGBColor(0, 0, 1 + self as u8)
     }
 }
 
-/// The shapes with a class in place of each colour that stands for an ink.
+/// Replaces each colour that stands for an ink by a class.
 pub(super) fn to_classes(shapes: &str) -> String {
     let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
     Ink::ALL.iter().fold(plain, |shapes, ink| {

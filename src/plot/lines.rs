@@ -5,7 +5,7 @@ use plotters::prelude::{Circle, LineSeries, PathElement};
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
 use super::{Ink, px, svg};
 
-/// Points of a line with more are not marked one by one.
+/// Largest number of points of a line for which each point is marked.
 const MARKED_POINTS: usize = 40;
 
 /// One curve.
@@ -13,7 +13,7 @@ const MARKED_POINTS: usize = 40;
 pub struct Line {
     /// Name in a legend.
     pub name: String,
-    /// What it shows.
+    /// What the curve shows.
     pub ink: Ink,
     /// The points, ascending in x; one that is not finite breaks the curve.
     pub points: Vec<(f64, f64)>,
@@ -22,22 +22,22 @@ pub struct Line {
 /// Curves on common axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lines {
-    /// What is seen, for those who cannot.
+    /// A description for readers who cannot see the plot.
     pub label: String,
     /// Name of the horizontal axis.
     pub x_name: String,
     /// The curves, the last on top.
     pub lines: Vec<Line>,
-    /// Where vertical lines stand.
+    /// Places of vertical lines.
     pub marks: Vec<f64>,
-    /// In place of numbers, the labels of 1, 2, ...
+    /// Labels for 1, 2, ... in place of the numbers.
     pub x_labels: Option<Vec<String>>,
-    /// Heights that are in the picture besides those of the curves, so that pictures can be compared.
+    /// Heights that the plot includes besides those of the curves, so that plots can be compared.
     pub heights: Vec<f64>,
 }
 
 impl Lines {
-    /// The plot.
+    /// Draws the plot as SVG.
     pub fn svg(&self) -> String {
         let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
         let all = || self.lines.iter().flat_map(|line| line.points.iter().copied()).filter(finite);

@@ -1,7 +1,8 @@
 //! Plots as inline SVG, drawn by plotters.
 //!
-//! A plot has no colour of its own: each stroke and fill is a class named after what it shows ([`Ink`]), so that the
-//! style sheet of the page decides, in light and in dark. Nor has it a size: it scales to the width that it is given.
+//! A plot has no colours of its own: each stroke and fill has a class named after what it shows ([`Ink`]), and the
+//! style sheet of the page chooses the colours of the light and the dark scheme. A plot has no size of its own either:
+//! it scales to the width that it is given.
 
 mod axis;
 mod bars;
@@ -17,7 +18,7 @@ pub use rows::{Dot, Row, Rows};
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
 
-/// plotters places everything on whole units; a unit is this part of a pixel.
+/// Units per pixel: plotters places everything on whole units.
 const UNITS: u32 = 10;
 
 /// Width of a plot, in pixels of its own coordinates.
@@ -26,12 +27,12 @@ const WIDTH: u32 = 480;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// Pixels as units.
+/// Converts pixels to units.
 fn px(pixels: u32) -> u32 {
     pixels * UNITS
 }
 
-/// What `draw` draws, `height` pixels high, described by `label` for those who cannot see it.
+/// Renders what `draw` draws, `height` pixels high; `label` describes it to readers who cannot see it.
 fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
     let mut drawn = String::new();
     {
@@ -53,7 +54,7 @@ fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
 mod tests {
     use super::*;
 
-    /// Every plot of this module, with the degenerate data that reports bring.
+    /// Returns plots of every kind, with the degenerate data that reports may hold.
     fn plots() -> Vec<String> {
         let line = |points: Vec<(f64, f64)>| Line { name: "a".into(), ink: Ink::Train, points };
         let lines = |lines| Lines {

@@ -1,4 +1,4 @@
-//! Dots in rows, one row a name: folds, weights.
+//! Dots in rows, one row per name: folds, weights.
 
 use plotters::prelude::{Circle, PathElement};
 
@@ -17,12 +17,12 @@ pub struct Dot {
 }
 
 impl Dot {
-    /// A value, which is left out where it is not finite.
+    /// Creates the dot of a value, which is left out if it is not finite.
     pub fn new(at: f64, ink: Ink) -> Self {
         Self { at, ink, error: None }
     }
 
-    /// With a line this far to both sides, where there is an error.
+    /// Adds a line that extends this far to both sides, if there is an error.
     pub fn with_error(self, error: Option<f64>) -> Self {
         Self { error: error.filter(|error| error.is_finite()), ..self }
     }
@@ -40,21 +40,21 @@ pub struct Row {
 /// Rows on common axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    /// What is seen, for those who cannot.
+    /// A description for readers who cannot see the plot.
     pub label: String,
     /// The rows from top to bottom.
     pub rows: Vec<Row>,
-    /// Whether the values are distances from 0, which then is in the picture, with a line to each.
+    /// Whether the values are distances from 0: the plot then includes 0, with a line from there to each value.
     pub zero: bool,
 }
 
 impl Rows {
-    /// The plot.
+    /// Draws the plot as SVG.
     pub fn svg(&self) -> String {
         let dots = || self.rows.iter().flat_map(|row| &row.dots).filter(|dot| dot.at.is_finite());
         let ends = dots().flat_map(|dot| [dot.at - dot.error.unwrap_or(0.0), dot.at + dot.error.unwrap_or(0.0)]);
         let x = Axis::around(ends.chain(self.zero.then_some(0.0)), 0.05, 7);
-        // The vertical axis points up, the rows are read down.
+        // The vertical axis points up, but the rows are read from the top down.
         let names: Vec<String> = self.rows.iter().rev().map(|row| row.name.clone()).collect();
         let y = Axis::places(0.0, &names, names.len());
         let height = 40 + ROW * self.rows.len().max(1) as u32;

@@ -1,4 +1,4 @@
-//! `Ranker`: a trained ranker with all that is needed to use it and to know what it is.
+//! `Ranker`: a trained ranker with everything that is needed to use it and to know what it is.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,23 +16,24 @@ use crate::measure::Convention;
 /// Version of burn that this crate is built on.
 const BURN: &str = "0.22.1";
 
-/// Why a ranker cannot be read, written or used.
+/// Reason that a ranker cannot be read, written or used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RankerError {
     /// A file that cannot be read or written.
     #[error("{path}: {source}")]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file that is no ranker, is damaged, or is newer than this version.
+    /// A file that is not a ranker, is damaged, or is newer than this version.
     #[error("{path}: {source}")]
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: FileError,
     },
     /// Metadata that do not describe a ranker.
@@ -40,7 +41,7 @@ pub enum RankerError {
     Metadata {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// Arrays that do not make the model that the file announces.
@@ -48,13 +49,13 @@ pub enum RankerError {
     Model {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: PartsError,
     },
     /// Parts of a ranker that do not fit together.
     #[error("the {what} has {found} features, the model {expected}")]
     Mismatch {
-        /// Which part.
+        /// Name of the part.
         what: &'static str,
         /// Features of the part.
         found: usize,
@@ -89,13 +90,13 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The versions of this build.
+    /// Returns the versions of this build.
     pub fn current() -> Self {
         Self { burn_rank: env!("CARGO_PKG_VERSION").into(), burn: BURN.into(), format: FORMAT }
     }
 }
 
-/// What is known of a ranker besides its model.
+/// Everything that is known about a ranker besides its model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metadata {
@@ -112,11 +113,11 @@ pub struct Metadata {
     pub data_hash: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Versions that made it.
+    /// Versions that it was made with.
     pub versions: Versions,
 }
 
-/// A trained ranker: normaliser, model, and what is known of them.
+/// A trained ranker: normaliser, model and metadata.
 ///
 /// Saved as one safetensors file with a checksum; see the [module](super).
 #[derive(Debug, Clone)]
@@ -126,7 +127,7 @@ pub struct Ranker {
     metadata: Metadata,
 }
 
-/// What the header of the file holds besides the model.
+/// Contents of the file's header besides the model.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
@@ -135,10 +136,11 @@ struct Saved {
 }
 
 impl Ranker {
-    /// Puts a ranker together.
+    /// Creates a ranker from its parts.
     ///
     /// # Errors
-    /// [`RankerError::Mismatch`] when normaliser or feature names are those of another number of features.
+    /// [`RankerError::Mismatch`] if the normaliser or the feature names are for another number of features than the
+    /// model's.
     pub fn new(normaliser: Normaliser, model: Model, metadata: Metadata) -> Result<Self, RankerError> {
         let expected = model.features();
         let names = metadata.feature_names.as_ref().map_or(expected, Vec::len);
@@ -150,28 +152,29 @@ impl Ranker {
         Ok(Self { normaliser, model, metadata })
     }
 
-    /// The model, which takes normalised features.
+    /// Returns the model, which takes normalised features.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The normaliser, fitted to the training data.
+    /// Returns the normaliser, fitted to the training data.
     pub fn normaliser(&self) -> &Normaliser {
         &self.normaliser
     }
 
-    /// What is known of it.
+    /// Returns the metadata.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// One score a document, in the order of the data, which are raw: the ranker normalises them itself.
+    /// Returns one score per document, in the order of the data. The data must be raw: the ranker normalises them
+    /// itself.
     ///
-    /// Data with fewer features than the model are taken as having 0 in the others, since SVMlight files leave zeros
-    /// out, at the end too.
+    /// If the data have fewer features than the model, the others are taken to be 0, since SVMlight files leave out
+    /// zeros, including those at the end of a line.
     ///
     /// # Errors
-    /// [`RankerError::Features`] when the data have a feature beyond the model's.
+    /// [`RankerError::Features`] if the data have a feature beyond the model's.
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         let (found, expected) = (data.feature_count, self.model.features());
         if found > expected {
@@ -182,16 +185,16 @@ impl Ranker {
         Ok(self.model.predict(&normalised, device))
     }
 
-    /// The bytes of the file; the same for the same ranker.
+    /// Returns the bytes of the file; the same ranker gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let saved = Saved { normaliser: self.normaliser.clone(), about: self.metadata.clone() };
         file::encode(&Parts::of(&self.model), crate::json::to_value(saved).expect("plain values"))
     }
 
-    /// Writes the file whole: under a temporary name, synced, renamed.
+    /// Writes the file atomically: under a temporary name, then synced and renamed.
     ///
     /// # Errors
-    /// [`RankerError::File`]; a file that was there before is then untouched.
+    /// [`RankerError::File`] if the file cannot be written; a file that was there before is then untouched.
     pub fn save(&self, path: &Path) -> Result<(), RankerError> {
         atomic_file::write(path, &self.to_bytes()).map_err(|source| RankerError::File { path: path.into(), source })
     }
@@ -199,17 +202,17 @@ impl Ranker {
     /// Reads a file onto a device.
     ///
     /// # Errors
-    /// A file that cannot be read, is no ranker, is damaged or newer than this version, or does not hold what it
-    /// announces; never a ranker with other scores than the one saved.
+    /// [`RankerError`] if the file cannot be read, is not a ranker, is damaged, is newer than this version, or does not
+    /// hold what it announces. A ranker whose scores differ from those of the saved one is never returned.
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         Self::from_bytes(&bytes, path, device)
     }
 
-    /// Reads the bytes of a file onto a device; `path` is for messages.
+    /// Reads the bytes of a file onto a device; `path` appears in messages only.
     ///
     /// # Errors
-    /// As [`load`](Self::load), but for files that cannot be read.
+    /// As [`load`](Self::load), except for files that cannot be read.
     pub fn from_bytes(bytes: &[u8], path: &Path, device: &Device) -> Result<Self, RankerError> {
         let (parts, saved) = file::decode(bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
         let metadata = |reason: String| RankerError::Metadata { path: path.into(), reason };
@@ -221,7 +224,7 @@ impl Ranker {
     }
 }
 
-/// The data with features of 0 added at the end of each document.
+/// Returns the data with features of 0 added at the end of each document.
 fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
     let mut wide = vec![0.0; data.documents() * features];
     if data.feature_count > 0 {
@@ -374,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_ranker_is_named() {
+    fn a_file_that_is_not_a_ranker_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("absent");
         assert!(Ranker::load(&path, &Device::flex()).unwrap_err().to_string().contains("absent: "));
@@ -386,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_never_scores_otherwise() {
+    fn a_damaged_file_never_gives_other_scores() {
         let device = Device::flex();
         let whole = ranker(models().remove(4));
         let bytes = whole.to_bytes();
@@ -413,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_normaliser_that_no_fit_gives_is_refused() {
+    fn a_normaliser_that_no_fit_produces_is_refused() {
         let whole = ranker(models().remove(0));
         let saved = Saved { normaliser: whole.normaliser.clone(), about: whole.metadata.clone() };
         let mut saved = crate::json::to_value(saved).unwrap();
@@ -424,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_says_what_it_is() {
+    fn a_card_describes_its_ranker() {
         let card = ranker(models().remove(2)).card("small");
         for part in [
             "# small",

@@ -1,16 +1,16 @@
-//! Model cards: what a ranker is, for people, as Markdown.
+//! Model cards: descriptions of a ranker for people, as Markdown.
 
 use std::fmt::Write;
 
 use super::{Model, Ranker};
 use crate::scorer::Scorer;
 
-/// What stands between the table of a card and the configuration.
+/// Text between the table of a card and the configuration.
 const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
     probabilities. Data must have the features it was trained on, in the same order and scale, not normalised.\n\n\
     ## Configuration\n\n```json\n";
 
-/// Whether a text is a card, whole and with nothing added.
+/// Returns whether a text is a card, whole and with nothing added.
 #[cfg(feature = "experiment")]
 pub(crate) fn is_card(text: &str) -> bool {
     let parts = text.split_once(BETWEEN).and_then(|(above, below)| Some((above, below.strip_suffix("\n```\n")?)));
@@ -24,7 +24,7 @@ pub(crate) fn is_card(text: &str) -> bool {
 }
 
 impl Ranker {
-    /// A model card in Markdown: model, training, measures with their convention, versions, limits.
+    /// Returns a model card in Markdown: model, training, measures with their convention, versions, limits.
     pub fn card(&self, name: &str) -> String {
         let metadata = self.metadata();
         let mut card = format!("# {name}\n\n{}\n", describe(self.model()));
@@ -68,7 +68,7 @@ fn describe(model: &Model) -> String {
     }
 }
 
-/// The name of a plain enum value in configuration files.
+/// Returns the name of a plain enum value in configuration files.
 fn word(value: &impl serde::Serialize) -> String {
     match crate::json::to_value(value) {
         Ok(crate::json::Value::String(word)) => word,

@@ -1,5 +1,5 @@
-//! The file of a ranker: one safetensors file, so that other languages read the arrays, with the rest as JSON in its
-//! header.
+//! The file of a ranker: one safetensors file, so that other languages can read the arrays, with the rest as JSON in
+//! its header.
 //!
 //! The header's `__metadata__` has one entry, `burn_rank`: the JSON object `{"format", "kind", "config", "metadata",
 //! "sha256"}`. The checksum covers the four other fields and the name, type, shape and bytes of every array, so that a
@@ -20,10 +20,11 @@ pub const FORMAT: u32 = 1;
 
 const KEY: &str = "burn_rank";
 
-/// Why bytes are not those of a ranker.
+/// Reason that bytes are not those of a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
-    /// Not a safetensors file, or one of something else.
+    /// Not a safetensors file, or a safetensors file of something else.
     #[error("not a ranker of burn-rank: {0}")]
     NotARanker(String),
     /// Written by a newer version.
@@ -47,7 +48,7 @@ struct Header {
     sha256: Option<String>,
 }
 
-/// The bytes of a file with a model and its metadata; the same bytes for the same input.
+/// Returns the bytes of a file with a model and its metadata; the same input gives the same bytes.
 pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
     let mut header =
         Header { format: FORMAT, kind: parts.kind.clone(), config: parts.config.clone(), metadata, sha256: None };
@@ -64,13 +65,13 @@ pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
     safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), text)]))).expect("every array is whole")
 }
 
-/// The model and metadata of a file.
+/// Reads the model and metadata of a file.
 pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
     let not_a_ranker = |reason: String| FileError::NotARanker(reason);
     let (_, info) = SafeTensors::read_metadata(bytes).map_err(|error| not_a_ranker(error.to_string()))?;
     let text = info.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let text = text.ok_or_else(|| not_a_ranker(format!("its header has no `{KEY}`")))?;
-    // The format first: the other fields may look different in a newer one.
+    // The format is read first: the other fields may look different in a newer one.
     #[derive(Deserialize)]
     struct Format {
         format: u32,
@@ -98,7 +99,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
     Ok((Parts { kind: header.kind, config: header.config, arrays }, header.metadata))
 }
 
-/// Whether the file says that it is a ranker, of any format: a look at its header.
+/// Returns whether the file says in its header that it is a ranker, of any format.
 #[cfg(feature = "experiment")]
 pub(crate) fn is_ranker(path: &std::path::Path) -> bool {
     use std::io::Read;
@@ -123,7 +124,7 @@ pub(crate) fn is_ranker(path: &std::path::Path) -> bool {
     header.is_some_and(|header| header.metadata.contains_key(KEY))
 }
 
-/// Checksum of a header (without its own) and arrays, in the order of their names.
+/// Computes the checksum of a header (without its own checksum) and of the arrays, in the order of their names.
 fn checksum<'a>(header: &Header, arrays: impl Iterator<Item = (&'a str, Dtype, &'a [usize], &'a [u8])>) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(header).expect("a JSON value is serialisable"));
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_file_is_read_back() {
         let metadata = json!({ "seed": u64::MAX, "measures": { "ndcg@10": 0.1 + 0.2 } });
         let bytes = encode(&parts(), metadata.clone());
         assert_eq!(bytes, encode(&parts(), metadata.clone()));

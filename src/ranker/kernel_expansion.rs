@@ -1,25 +1,26 @@
 //! `KernelExpansion`: a score that is a weighted sum of Gaussian kernels.
 //!
-//! `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)` over landmark documents `x_l`. O(landmarks x features) a document.
+//! `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)` over landmark documents `x_l`. O(landmarks x features) per document.
 
 use rayon::prelude::*;
 
-/// Why arrays do not make a kernel expansion.
+/// Reason that arrays do not make a kernel expansion.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KernelError {
-    /// Landmarks that are no rows of features.
+    /// Landmarks whose values do not make rows of features.
     #[error(
         "kernel expansion: {values} values of landmarks, expected {coefficients} coefficients x {features} features"
     )]
     Shape {
-        /// Values of all landmarks.
+        /// Number of values of all landmarks.
         values: usize,
         /// Number of coefficients.
         coefficients: usize,
         /// Number of features.
         features: usize,
     },
-    /// A width that is none.
+    /// A `gamma` that is not a finite number above 0.
     #[error("kernel expansion: gamma = {0}, expected a finite number above 0")]
     Gamma(f64),
 }
@@ -34,10 +35,10 @@ pub struct KernelExpansion {
 }
 
 impl KernelExpansion {
-    /// `landmarks` is row-major, one row of `feature_count` values for each coefficient.
+    /// Creates an expansion. `landmarks` is row-major, with one row of `feature_count` values for each coefficient.
     ///
     /// # Errors
-    /// [`KernelError`] for another number of values, or `gamma` not above 0.
+    /// [`KernelError`] for another number of values, or a `gamma` that is not a finite number above 0.
     pub fn new(
         feature_count: usize,
         landmarks: Vec<f32>,
@@ -54,27 +55,27 @@ impl KernelExpansion {
         Ok(Self { feature_count, landmarks, coefficients, gamma })
     }
 
-    /// Number of features of a document.
+    /// Returns the number of features of a document.
     pub fn feature_count(&self) -> usize {
         self.feature_count
     }
 
-    /// The landmarks, row-major.
+    /// Returns the landmarks, row-major.
     pub fn landmarks(&self) -> &[f32] {
         &self.landmarks
     }
 
-    /// One coefficient a landmark.
+    /// Returns the coefficients, one per landmark.
     pub fn coefficients(&self) -> &[f64] {
         &self.coefficients
     }
 
-    /// Inverse squared width of the kernel.
+    /// Returns the inverse squared width of the kernel.
     pub fn gamma(&self) -> f64 {
         self.gamma
     }
 
-    /// The score of every document of `features` (row-major).
+    /// Returns the score of every document of `features` (row-major).
     pub fn scores(&self, features: &[f32]) -> Vec<f64> {
         let score = |row: &[f32]| {
             let kernels = kernels(row, &self.landmarks, self.gamma);
@@ -84,7 +85,7 @@ impl KernelExpansion {
     }
 }
 
-/// `exp(-gamma ||row - x_l||^2)` for each landmark.
+/// Computes `exp(-gamma ||row - x_l||^2)` for each landmark.
 pub(crate) fn kernels<'a>(row: &'a [f32], landmarks: &'a [f32], gamma: f64) -> impl Iterator<Item = f64> + 'a {
     landmarks.chunks_exact(row.len()).map(move |landmark| {
         let square = |(&a, &b): (&f32, &f32)| (f64::from(a) - f64::from(b)).powi(2);

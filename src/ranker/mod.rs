@@ -1,7 +1,7 @@
 //! A trained ranker as one saved artefact.
 //!
 //! [`Ranker`] = normaliser + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
-//! readable from Python's `safetensors`, and everything else as JSON in the header, under a checksum.
+//! readable from Python's `safetensors`, and everything else as JSON in the header, protected by a checksum.
 //! With the feature `export`, `Ranker::export` writes it for other systems: ONNX, RankLib, LightGBM.
 
 mod artefact;

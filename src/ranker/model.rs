@@ -1,4 +1,4 @@
-//! `Model`: what turns normalised features into scores.
+//! `Model`: a fitted model, which turns normalised features into scores.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::data::RankingDataset;
 use crate::data::padding::{Padding, groups};
 use crate::scorer::Scorer;
 
-/// A fitted model: what turns normalised features into scores.
+/// A fitted model, which turns normalised features into scores.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)]
 pub enum Model {
@@ -26,7 +26,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// Number of features of a document.
+    /// Returns the number of features of a document.
     pub fn features(&self) -> usize {
         match self {
             Model::Scorer(scorer) => scorer.features(),
@@ -36,12 +36,12 @@ impl Model {
         }
     }
 
-    /// One score per document, in the order of the data. Lists may have any length: they are scored in batches of bounded
-    /// size.
+    /// Returns one score per document, in the order of the data. Lists may have any length: they are scored in batches
+    /// of bounded size.
     ///
     /// # Panics
-    /// When the (normalised) data have other than [`features`](Self::features) features;
-    /// [`Ranker::predict`](super::Ranker::predict) checks it.
+    /// If the number of features of the (normalised) data is not [`features`](Self::features);
+    /// [`Ranker::predict`](super::Ranker::predict) checks this.
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Vec<f32> {
         assert_eq!(data.feature_count, self.features(), "feature counts of the data and of the model");
         match self {
@@ -62,7 +62,7 @@ impl Model {
     }
 }
 
-/// Scores of a scorer, brought to the device.
+/// Scores data with a scorer, which is moved to the device.
 fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec<f32> {
     let scorer = scorer.clone().to_device(device);
     scores(&scorer, data, chunks(data, &scorer).into_iter().map(|padding| Chunk::new(padding, data, device)))
@@ -77,18 +77,18 @@ pub(crate) struct Prepared<'a> {
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
-    /// Puts (normalised) data on a device, for scorers of the kind given.
+    /// Puts (normalised) data on a device, for scorers of the same kind as `scorer`.
     pub(crate) fn new(data: &'a RankingDataset, scorer: &Scorer, device: &Device) -> Self {
         let chunks = chunks(data, scorer).into_iter().map(|padding| Chunk::new(padding, data, device)).collect();
         Self { data, chunks }
     }
 
-    /// The data.
+    /// Returns the data.
     pub(crate) fn data(&self) -> &'a RankingDataset {
         self.data
     }
 
-    /// One score per document, in the order of the data.
+    /// Returns one score per document, in the order of the data.
     pub(crate) fn scores(&self, scorer: &Scorer) -> Vec<f32> {
         scores(scorer, self.data, self.chunks.iter().cloned())
     }
@@ -119,13 +119,13 @@ impl Chunk {
     }
 }
 
-/// Places of a chunk in all: bounds the memory of the widest layer.
+/// Largest number of places in a chunk; bounds the memory of the widest layer.
 const CELLS: usize = 1 << 15;
-/// Pairs of documents of a chunk in all: bounds the memory of attention.
+/// Largest number of pairs of documents in a chunk; bounds the memory of attention.
 const PAIRS: usize = 1 << 22;
 
-/// The chunks in which a scorer meets data: whole lists of like length for attention; else any documents, so that
-/// nothing is padded.
+/// Cuts data into the chunks in which a scorer takes them: whole lists of similar length for attention, otherwise any
+/// documents, so that nothing is padded.
 fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Padding> {
     let documents = data.documents();
     match scorer {

@@ -61,16 +61,17 @@ impl Array {
 pub struct Parts {
     /// Kind of model.
     pub kind: String,
-    /// What, besides the arrays, it is built from.
+    /// The configuration that it is built from, besides the arrays.
     pub config: Value,
     /// Its arrays.
     pub arrays: Vec<Array>,
 }
 
-/// Why parts do not make a model.
+/// Reason that parts do not make a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartsError {
-    /// A kind of a newer version, or none.
+    /// A kind that is not known here; it may be one of a newer version.
     #[error("model of kind `{0}`: expected `scorer`, `ensemble`, `kernel` or `trees`")]
     Kind(String),
     /// A configuration that does not describe a model.
@@ -92,16 +93,16 @@ pub enum PartsError {
         /// Type and shape expected.
         expected: String,
     },
-    /// Trees that are none.
+    /// Arrays that do not make trees.
     #[error(transparent)]
     Trees(#[from] super::TreeError),
-    /// A kernel expansion that is none.
+    /// Arrays that do not make a kernel expansion.
     #[error(transparent)]
     Kernel(#[from] super::KernelError),
 }
 
 impl Parts {
-    /// Takes a model apart. A scorer is saved with the configuration it was built from.
+    /// Takes a model apart. A scorer is saved with the configuration that it was built from.
     pub fn of(model: &Model) -> Self {
         match model {
             Model::Scorer(scorer) => {
@@ -151,10 +152,10 @@ impl Parts {
         }
     }
 
-    /// Puts a model together on a device.
+    /// Builds the model on a device.
     ///
     /// # Errors
-    /// [`PartsError`] when the kind is unknown, or arrays are missing, surplus or of another shape or type.
+    /// [`PartsError`] if the kind is unknown, or if arrays are missing, unexpected or of the wrong shape or type.
     pub fn build(self, device: &Device) -> Result<Model, PartsError> {
         let features = self.config["features"].as_u64().unwrap_or(0) as usize;
         let mut arrays = Arrays::new(self.arrays)?;
@@ -194,10 +195,11 @@ impl Parts {
     }
 }
 
-/// Values that a configuration may announce beyond those of the file, before it is refused without being built.
+/// Number of values that a configuration may announce beyond those of the file. With more, it is refused before
+/// anything is built.
 const SPARE: usize = 1 << 12;
 
-/// A scorer of a saved configuration, with the arrays below `path`.
+/// Builds a scorer from a saved configuration and the arrays below `path`.
 fn build_scorer(
     config: &Value,
     features: usize,
@@ -221,8 +223,10 @@ fn build_scorer(
 struct Arrays(Vec<Array>);
 
 impl Arrays {
+    /// Takes the arrays of a file.
+    ///
     /// # Errors
-    /// An array with more or fewer values than its shape has places.
+    /// [`PartsError::Array`] for an array with more or fewer values than its shape has places.
     fn new(arrays: Vec<Array>) -> Result<Self, PartsError> {
         for array in &arrays {
             let places = array.shape.iter().try_fold(1usize, |places, &length| places.checked_mul(length));

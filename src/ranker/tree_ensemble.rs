@@ -1,7 +1,7 @@
 //! `TreeEnsemble`: a sum of regression trees over thresholds of single features.
 //!
-//! All trees lie in five parallel arrays, one entry a node, so that a model is saved as named arrays and scored without
-//! chasing pointers. Cost of a score: the sum of the depths.
+//! All trees are in five parallel arrays with one entry per node, so that a model is saved as named arrays and scored
+//! without chasing pointers. The cost of a score is the sum of the depths of the trees.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -25,12 +25,12 @@ pub enum Node {
     },
     /// Adds `value` to the score.
     Leaf {
-        /// What it adds.
+        /// The value that it adds.
         value: f64,
     },
 }
 
-/// The named arrays of a [`TreeEnsemble`]: one entry a node, but `roots`, one a tree.
+/// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, the others have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeArrays {
     /// First node of each tree.
@@ -43,14 +43,15 @@ pub struct TreeArrays {
     pub left: Vec<u32>,
     /// Right child; 0 at a leaf.
     pub right: Vec<u32>,
-    /// What a leaf adds; 0 at a split.
+    /// The value that a leaf adds; 0 at a split.
     pub value: Vec<f64>,
 }
 
-/// Why arrays are not those of a tree ensemble.
+/// Reason that arrays are not those of a tree ensemble.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TreeError {
-    /// Arrays that should have one entry a node and do not.
+    /// An array that does not have one entry per node.
     #[error("tree ensemble: `{array}` has {found} entries, `feature` has {expected}")]
     Length {
         /// Name of the array.
@@ -67,9 +68,9 @@ pub enum TreeError {
         array: &'static str,
         /// Position in it.
         index: usize,
-        /// What was found there.
+        /// The value found there.
         found: String,
-        /// What was expected.
+        /// The expected value.
         expected: String,
     },
 }
@@ -104,32 +105,32 @@ impl TryFrom<Saved> for TreeEnsemble {
 }
 
 impl TreeEnsemble {
-    /// No tree yet: every score is 0.
+    /// Creates an ensemble without trees: every score is 0.
     pub fn new(feature_count: usize) -> Self {
         Self { feature_count, arrays: TreeArrays::default() }
     }
 
-    /// Takes arrays read from a file.
+    /// Creates an ensemble from arrays read from a file.
     ///
     /// # Errors
-    /// When lengths differ, a child is not behind its parent in the same ensemble, a feature does not exist, or a
-    /// number is not finite.
+    /// [`TreeError`] if lengths differ, a child does not come after its parent in the same ensemble, a feature does not
+    /// exist, or a number is not finite.
     pub fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, TreeError> {
         check(feature_count, &arrays)?;
         Ok(Self { feature_count, arrays })
     }
 
-    /// The named arrays.
+    /// Returns the named arrays.
     pub fn arrays(&self) -> &TreeArrays {
         &self.arrays
     }
 
-    /// Number of features of a document.
+    /// Returns the number of features of a document.
     pub fn feature_count(&self) -> usize {
         self.feature_count
     }
 
-    /// Number of trees.
+    /// Returns the number of trees.
     pub fn trees(&self) -> usize {
         self.arrays.roots.len()
     }
@@ -163,7 +164,7 @@ impl TreeEnsemble {
         Ok(())
     }
 
-    /// What one tree gives a document.
+    /// Returns the score that one tree gives a document.
     fn tree_score(&self, root: u32, row: &[f32]) -> f64 {
         let TreeArrays { feature, threshold, left, right, value, .. } = &self.arrays;
         let mut node = root as usize;
@@ -174,15 +175,15 @@ impl TreeEnsemble {
         value[node]
     }
 
-    /// Score of one document, from its features.
+    /// Computes the score of one document from its features.
     ///
     /// # Panics
-    /// When `row` has fewer features than the ensemble.
+    /// If `row` has fewer features than the ensemble.
     pub fn score(&self, row: &[f32]) -> f64 {
         self.arrays.roots.iter().map(|&root| self.tree_score(root, row)).sum()
     }
 
-    /// Scores of documents, in parallel.
+    /// Computes the scores of documents, in parallel.
     ///
     /// # Shapes
     /// - `features`: `[documents x features]`, row-major
@@ -220,7 +221,7 @@ fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
             return entry("threshold", node, threshold[node].to_string(), "a finite number".into());
         }
         for (array, child) in [("left", left[node]), ("right", right[node])] {
-            // A child behind its parent: every walk ends.
+            // Every child comes after its parent, so every walk ends.
             if child as usize <= node || child as usize >= nodes {
                 return entry(array, node, child.to_string(), format!("above {node} and below {nodes}"));
             }

@@ -1,4 +1,4 @@
-//! What a page begins and ends with: the figures that matter, the configuration, how the run was made.
+//! The beginning and the end of a page: the key figures, the configuration, and how the run was made.
 
 use crate::json::Value;
 
@@ -10,7 +10,7 @@ use crate::learner::registry::LEARNERS;
 use crate::measure::Convention;
 use crate::ranker::Versions;
 
-/// A page without its surroundings.
+/// The body of a page, without its surroundings.
 pub(super) struct Frame {
     pub(super) command: &'static str,
     pub(super) name: String,
@@ -30,13 +30,13 @@ impl Fact {
     }
 }
 
-/// What a run took.
+/// Returns the time and memory that a run took.
 pub(super) fn cost(record: &RunRecord) -> Fact {
     let memory = record.peak_memory_mib.map(|mib| format!(", {} at most", number::memory(mib))).unwrap_or_default();
     Fact::new("time", number::seconds(record.total_seconds), format!("on {}{memory}", record.device))
 }
 
-/// The top of the page.
+/// Builds the top of the page.
 pub(super) fn header(command: &str, name: &str, config: &Value, facts: Vec<Fact>) -> Html {
     let description = config["description"].as_str().unwrap_or_default();
     let fact = |fact: Fact| {
@@ -49,7 +49,7 @@ pub(super) fn header(command: &str, name: &str, config: &Value, facts: Vec<Fact>
     element("header", eyebrow.then(element("h1", name)).then(description).then(facts))
 }
 
-/// What a convention stands for, in words.
+/// Describes a convention in words.
 pub(super) fn convention_in_words(convention: &Convention) -> Html {
     let preset = Convention::PRESETS.iter().find(|preset| preset.name == convention.name);
     let words = preset
@@ -57,7 +57,7 @@ pub(super) fn convention_in_words(convention: &Convention) -> Html {
     element("strong", format!("{} convention", convention.name)).then(Html::text(format!(": {words}.")))
 }
 
-/// Why a fit ended, in words.
+/// Returns the reason why a fit ended, in words.
 pub(super) fn stop_in_words(stop: StopReason) -> &'static str {
     match stop {
         StopReason::Completed => "all rounds done",
@@ -68,13 +68,13 @@ pub(super) fn stop_in_words(stop: StopReason) -> &'static str {
     }
 }
 
-/// What the learner calls a round.
+/// Returns the learner's word for a round.
 pub(super) fn round_word(config: &Value) -> &'static str {
     let kind = config["learner"]["kind"].as_str();
     LEARNERS.iter().find(|entry| kind == Some(entry.name)).map_or("round", |entry| entry.round_name)
 }
 
-/// The resolved configuration, as TOML.
+/// Builds the section with the resolved configuration as TOML.
 pub(super) fn configuration(config: &Value) -> Html {
     let text = toml::to_string(&without_nulls(config)).unwrap_or_else(|_| format!("{config:#}"));
     let region = [("class", "scroll"), ("role", "region"), ("aria-label", "configuration"), ("tabindex", "0")];
@@ -84,7 +84,7 @@ pub(super) fn configuration(config: &Value) -> Html {
     section("configuration", "Configuration", what.then(Html::text(text).within("pre", &region)))
 }
 
-/// TOML has no null: a key without a value is absent.
+/// Removes keys without a value, since TOML has no null.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -96,7 +96,7 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// Versions, seeds, machine.
+/// Builds the section with versions, seeds and machine.
 pub(super) fn provenance(
     versions: &Versions,
     seeds: &[u64],

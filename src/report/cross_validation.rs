@@ -33,7 +33,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
     Frame { command: "cv", name: result.name.clone(), body: top.then(main) }
 }
 
-/// The queries that grid points are selected on.
+/// Returns the set of queries on which grid points are selected.
 fn selected_on(report: &CrossValidationReport) -> &'static str {
     if report.details.iter().all(|details| details.data.validation.is_some()) { "validation" } else { "training" }
 }
@@ -122,7 +122,7 @@ fn results(report: &CrossValidationReport) -> Html {
     table.html().then(words).then(figures([plot]))
 }
 
-/// Every grid point on every fold.
+/// Builds the section with every grid point on every fold.
 fn grid(report: &CrossValidationReport) -> Html {
     if report.points.len() < 2 {
         return Html::default();
@@ -148,7 +148,7 @@ fn grid(report: &CrossValidationReport) -> Html {
     section("grid", "Grid", table.html().then(what))
 }
 
-/// The curves of each fold at its selected point, first seed.
+/// Draws the curves of each fold at its selected point, for the first seed.
 fn learning_curves(report: &CrossValidationReport) -> Html {
     let result = &report.result;
     let first = || report.details.iter().filter_map(|details| details.fits.first());

@@ -1,4 +1,5 @@
-//! Learning curves: what the learner minimises, and the exact measure beside its surrogate, so that their gap is seen.
+//! Learning curves: what the learner minimises, and the exact measure beside its surrogate, so that the gap between the
+//! two is visible.
 
 use crate::json::Value;
 
@@ -10,17 +11,17 @@ use crate::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
 use crate::measure::{Convention, Measure};
 use crate::plot::{Ink, Line, Lines};
 
-/// What all curves of a report have in common.
+/// The data that all curves of a report share.
 pub(super) struct Curves<'a> {
     pub(super) config: &'a Value,
     pub(super) selection: Measure,
     pub(super) convention: &'a Convention,
-    /// Heights that every plot of measures holds.
+    /// Values that every plot of measures includes on its vertical axis.
     pub(super) heights: Vec<f64>,
 }
 
 impl Curves<'_> {
-    /// Two plots: measures, objective; then what they show, and every round as a table.
+    /// Draws the measures and the objective in two plots, then explains them, and adds every round as a table.
     pub(super) fn of(&self, fit: &FitReport) -> Html {
         let word = round_word(self.config);
         let title = format!("{} by {}", self.measure(), self.axis(&fit.history));
@@ -33,7 +34,7 @@ impl Curves<'_> {
             .then(details(&format!("Every {word}"), self.table(fit)))
     }
 
-    /// The measures alone.
+    /// Draws the measures alone.
     pub(super) fn measures(&self, fit: &FitReport, title: &str) -> Html {
         let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| Line {
             name,
@@ -42,7 +43,7 @@ impl Curves<'_> {
         };
         let lines = [
             curve(Ink::Surrogate, format!("surrogate{}, training", self.loss()), &surrogate),
-            // Beside a surrogate, the measure of the queries that it is the mean over: others would be part of the gap.
+            // Beside a surrogate, the exact measure over the same queries: other queries would add to the gap.
             match fit.history.iter().any(|round| exact_learnable(round).is_some()) {
                 true => curve(Ink::Train, "exact, the same queries".to_string(), &exact_learnable),
                 false => curve(Ink::Train, "exact, training".to_string(), &|round| round.train),
@@ -74,7 +75,7 @@ impl Curves<'_> {
         figure(title, Lines { label, x_name, lines, marks, x_labels, heights }.svg(), &legend)
     }
 
-    /// How far surrogate and exact measure are apart at the round selected.
+    /// States how far apart the surrogate and the exact measure are at the selected round.
     fn gap(&self, fit: &FitReport) -> Html {
         let Some(best) = fit.best_round.checked_sub(1).and_then(|best| fit.history.get(best)) else {
             return Html::default();
@@ -133,7 +134,7 @@ impl Curves<'_> {
         note(exact + &surrogate + &paths)
     }
 
-    /// How the loss was evaluated, where that is not its formula to the letter.
+    /// States how the loss was evaluated, if not exactly by its formula.
     fn approximation(&self, fit: &FitReport) -> Html {
         // Without exponentials the discount itself is used.
         let Some(found) = fit.approximation.as_ref().filter(|found| found.terms > 0) else { return Html::default() };
@@ -162,48 +163,49 @@ impl Curves<'_> {
         table.html()
     }
 
-    /// The selection measure with its convention.
+    /// Returns the selection measure with its convention.
     fn measure(&self) -> String {
         format!("{} ({})", self.selection, self.convention.name)
     }
 
-    /// What the horizontal axis counts.
+    /// Returns the name of what the horizontal axis counts.
     fn axis(&self, history: &[Round]) -> String {
         grid(history).map_or_else(|| round_word(self.config).to_string(), |(name, _)| name)
     }
 
-    /// The name of the loss, where the experiment has one.
+    /// Returns the name of the loss, if the experiment has one.
     fn loss(&self) -> String {
         self.config["loss"]["name"].as_str().map(|name| format!(" {name}")).unwrap_or_default()
     }
 }
 
-/// The measures of a round, exact and surrogate.
+/// Returns the measures of a round, exact and surrogate.
 pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
     [round.train, round.validation, surrogate(round), exact_learnable(round), bound(round)].into_iter().flatten()
 }
 
-/// A figure of a round, where the learner says it.
+/// Returns a figure of a round by name, if the learner reports it.
 fn named(round: &Round, name: &str) -> Option<f64> {
     round.figures.iter().find(|(figure, _)| figure == name).map(|(_, value)| *value)
 }
 
-/// The value of the surrogate.
+/// Returns the value of the surrogate.
 fn surrogate(round: &Round) -> Option<f64> {
     named(round, SURROGATE)
 }
 
-/// The exact measure of the queries that the surrogate is the mean over.
+/// Returns the exact measure over the same queries as the surrogate.
 fn exact_learnable(round: &Round) -> Option<f64> {
     named(round, EXACT_LEARNABLE)
 }
 
-/// What AdaRank's boosted measure is at least (direct-optimization, Theorem 4), where that says anything.
+/// Returns the lower bound of AdaRank's boosted measure (direct-optimization, Theorem 4), unless it is negative and
+/// says nothing.
 fn bound(round: &Round) -> Option<f64> {
     named(round, BOUND).filter(|&bound| bound >= 0.0)
 }
 
-/// A value of the rounds that have it, broken where a new path begins.
+/// Returns the points of a value over the rounds that have it, with a break where a new path begins.
 fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64, f64)> {
     let begins = path(history).map(|(_, begins)| begins).unwrap_or_default();
     let mut points = Vec::new();
@@ -216,7 +218,8 @@ fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64,
     points
 }
 
-/// The parameter of a grid that a learner steps through, and its value in each round: its first figure.
+/// Returns the parameter of a grid that a learner steps through, which is the first figure of a round, and its value in
+/// each round.
 fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
     let (name, _) = history.first()?.figures.first()?.clone();
     let values = history.iter().map(|round| round.figures.first().map(|(_, value)| *value));
@@ -224,7 +227,7 @@ fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
     matches!(name.as_str(), "lambda" | "c").then_some((name, values))
 }
 
-/// Name and labels of the parameter, where each round has another value of it.
+/// Returns the name and labels of the parameter, if its value changes in every round.
 fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
     let (name, values) = parameter(history)?;
     let distinct = values.windows(2).all(|pair| pair[0] != pair[1]);
@@ -232,7 +235,8 @@ fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
     (distinct && values.len() > 1).then_some((name, labels))
 }
 
-/// Name of the parameter and the rounds, from 0, that begin with another value of it, where it is kept for many rounds.
+/// Returns the name of the parameter and the rounds, counted from 0, in which its value changes, if it does not change
+/// in every round.
 fn path(history: &[Round]) -> Option<(String, Vec<usize>)> {
     let (name, values) = parameter(history)?;
     let begins: Vec<usize> = (1..values.len()).filter(|&round| values[round] != values[round - 1]).collect();

@@ -7,7 +7,7 @@ use super::number;
 use crate::experiment::{DataReport, Sets};
 use crate::plot::{Bars, Group, Ink};
 
-/// The data of one split.
+/// Builds the section on the data of one split.
 pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
     let mut table = counts("set");
     for (name, set) in data.iter() {
@@ -17,7 +17,7 @@ pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
     section("data", "Data", table.html().then(histograms(&groups)))
 }
 
-/// The data of every fold: each query is tested once, so that the test sets together are the data.
+/// Builds the section on the data of every fold. Each query is tested once, so the test sets together are the data.
 pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
     let mut table = counts("fold");
     for (fold, data) in folds {
@@ -65,9 +65,9 @@ fn count_row(table: &mut Table, name: &str, set: &DataReport) {
 struct Histograms {
     name: String,
     ink: Ink,
-    /// Documents by label; a label's bits order as it does, since none is negative.
+    /// Documents by the bits of their label, which are in the same order as the labels, since none is negative.
     labels: BTreeMap<u32, usize>,
-    /// Queries by the power of two at which their length begins.
+    /// Queries by length, in ranges that begin at powers of two.
     lengths: BTreeMap<usize, usize>,
 }
 
@@ -126,7 +126,7 @@ fn histograms(sets: &[Histograms]) -> Html {
     plots.then(lengths).then(table.html())
 }
 
-/// Percentages in the order of `keys`.
+/// Returns the percentages in the order of `keys`.
 fn group<K: Ord>(set: &Histograms, counts: &BTreeMap<K, usize>, keys: impl Iterator<Item = K>) -> Group {
     let total: usize = counts.values().sum();
     let share = |key: K| 100.0 * counts.get(&key).copied().unwrap_or(0) as f64 / total.max(1) as f64;

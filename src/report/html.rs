@@ -5,29 +5,29 @@ use std::fmt::{self, Display};
 use crate::plot::Ink;
 use crate::text::escape_markup;
 
-/// A piece of markup, well-formed.
+/// A well-formed piece of markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// The text of `value`.
+    /// Escapes the text of `value`.
     pub(super) fn text(value: impl Display) -> Self {
         Self(escape_markup(&value.to_string()))
     }
 
-    /// A plot.
+    /// Takes a plot, which is markup already.
     pub(super) fn svg(svg: String) -> Self {
         Self(svg)
     }
 
-    /// An element with attributes around this.
+    /// Wraps this in an element with attributes.
     pub(super) fn within(self, tag: &str, attributes: &[(&str, &str)]) -> Self {
         let attributes: String =
             attributes.iter().map(|(name, value)| format!(" {name}=\"{}\"", escape_markup(value))).collect();
         Self(format!("<{tag}{attributes}>{}</{tag}>", self.0))
     }
 
-    /// This, then the other.
+    /// Appends `other`.
     pub(super) fn then(mut self, other: Self) -> Self {
         self.0 += &other.0;
         self
@@ -62,27 +62,27 @@ impl From<&str> for Html {
     }
 }
 
-/// An element around text or markup.
+/// Wraps text or markup in an element.
 pub(super) fn element(tag: &str, content: impl Into<Html>) -> Html {
     content.into().within(tag, &[])
 }
 
-/// A part of the page with its heading.
+/// Builds a section of the page with its heading.
 pub(super) fn section(id: &str, title: &str, content: Html) -> Html {
     element("h2", title).then(content).within("section", &[("id", id)])
 }
 
-/// A paragraph of explanation.
+/// Builds a paragraph of explanation.
 pub(super) fn note(content: impl Into<Html>) -> Html {
     content.into().within("p", &[("class", "note")])
 }
 
-/// What is shown on request.
+/// Builds a part that is shown on request.
 pub(super) fn details(summary: &str, content: Html) -> Html {
     element("details", element("summary", summary).then(content))
 }
 
-/// A plot with its title above, and what its inks show.
+/// Builds a figure: a plot with its title and the legend of its inks above.
 pub(super) fn figure(title: impl Into<Html>, svg: String, legend: &[(Ink, String)]) -> Html {
     let entry = |(ink, name): &(Ink, String)| {
         let swatch = Html::default().within("i", &[("class", &format!("swatch {}", ink.name()))]);
@@ -94,12 +94,12 @@ pub(super) fn figure(title: impl Into<Html>, svg: String, legend: &[(Ink, String
     element("figure", caption.then(Html::svg(svg)))
 }
 
-/// Figures side by side where there is room.
+/// Puts figures side by side where there is room.
 pub(super) fn figures(figures: impl IntoIterator<Item = Html>) -> Html {
     figures.into_iter().collect::<Html>().within("div", &[("class", "figures")])
 }
 
-/// A table: its first column names the rows, the others hold figures; it scrolls where it is too wide.
+/// A table. Its first column names the rows and the others hold numbers; it scrolls if it is too wide.
 pub(super) struct Table {
     label: String,
     head: Html,
@@ -107,13 +107,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of these columns; `label` is read out to those who cannot see it.
+    /// Creates a table with these columns; `label` describes it to readers who cannot see it.
     pub(super) fn new<H: Into<Html>>(label: impl Into<String>, columns: impl IntoIterator<Item = H>) -> Self {
         let head = columns.into_iter().map(|column| column.into().within("th", &[("scope", "col")])).collect();
         Self { label: label.into(), head, body: Html::default() }
     }
 
-    /// A table of names and values, without a head.
+    /// Creates a table of names and values, without a header.
     pub(super) fn pairs(label: &str) -> Self {
         Self { label: label.to_string(), head: Html::default(), body: Html::default() }
     }
@@ -123,7 +123,7 @@ impl Table {
         self.marked_row("", name, cells);
     }
 
-    /// Adds a row that stands out in the way of `class`: `selected`, `total`.
+    /// Adds a row highlighted by `class`: `selected` or `total`.
     pub(super) fn marked_row<C: Into<Html>>(
         &mut self,
         class: &str,
@@ -137,7 +137,7 @@ impl Table {
         self.body = body.then(row.within("tr", attributes));
     }
 
-    /// The markup. A region that scrolls can be reached with the keyboard.
+    /// Returns the markup. The scrolling region can be reached with the keyboard.
     pub(super) fn html(self) -> Html {
         let (head, class) = match self.head.is_empty() {
             true => (Html::default(), "scroll pairs"),

@@ -1,5 +1,5 @@
-//! The page of a run: one HTML file without scripts, without anything from elsewhere, readable in light and dark, on a
-//! telephone and on paper. It is a pure view of `report.json` and `run.json`.
+//! The page of a run: one HTML file without scripts or external resources, readable in light and dark schemes, on a
+//! phone and on paper. It is a pure view of `report.json` and `run.json`.
 
 mod about;
 mod cross_validation;
@@ -21,7 +21,7 @@ use crate::text::escape_markup;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page, complete; without the facts of `record` where there is none.
+/// Builds the complete page of a run, without the facts of `record` if there is none.
 pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     whole(match report {
         Report::Train(report) => train::frame(report, record),
@@ -29,15 +29,15 @@ pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     })
 }
 
-/// The page of a study, complete.
+/// Builds the complete page of a study.
 pub fn study_page(report: &StudyReport) -> String {
     whole(study::frame(report))
 }
 
-/// A page with its surroundings.
+/// Adds its surroundings to the body of a page.
 fn whole(Frame { command, name, body }: Frame) -> String {
     let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));
-    // The policy keeps a browser from loading anything, and an empty icon from asking for one.
+    // The policy keeps a browser from loading anything, and the empty icon keeps it from asking for one.
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n\

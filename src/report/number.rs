@@ -1,4 +1,4 @@
-//! How numbers are written.
+//! Formatting of numbers.
 
 use crate::json::Value;
 
@@ -7,17 +7,17 @@ use crate::experiment::Measures;
 
 const MISSING: &str = "\u{2013}";
 
-/// A measure, four decimals; a dash where there is none.
+/// Formats a measure with four decimals, or a dash if there is none.
 pub(super) fn measure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(MISSING.to_string(), |value| minus(format!("{value:.4}")))
 }
 
-/// The value of a measure by name.
+/// Returns the value of a measure by name.
 pub(super) fn named(values: &Measures, name: &str) -> Option<f64> {
     values.get(name).and_then(Value::as_f64)
 }
 
-/// A measure with its standard error.
+/// Formats a measure with its standard error.
 pub(super) fn with_error(value: Option<f64>, error: Option<f64>) -> Html {
     let value = Html::text(measure(value));
     match error.filter(|error| error.is_finite()) {
@@ -26,7 +26,7 @@ pub(super) fn with_error(value: Option<f64>, error: Option<f64>) -> Html {
     }
 }
 
-/// A whole number in groups of three.
+/// Formats a whole number with its digits in groups of three.
 pub(super) fn count(value: usize) -> String {
     let digits = value.to_string();
     let mut grouped = String::new();
@@ -39,7 +39,7 @@ pub(super) fn count(value: usize) -> String {
     grouped
 }
 
-/// `1 round`, `2 rounds`, `3 queries`.
+/// Formats a count with its noun: `1 round`, `2 rounds`, `3 queries`.
 pub(super) fn counted(value: usize, what: &str) -> String {
     let what = match (value, what.strip_suffix('y')) {
         (1, _) => what.to_string(),
@@ -49,7 +49,7 @@ pub(super) fn counted(value: usize, what: &str) -> String {
     format!("{} {what}", count(value))
 }
 
-/// A figure of unknown size, about four significant digits.
+/// Formats a number of any magnitude with about four significant digits.
 pub(super) fn figure(value: f64) -> String {
     minus(match value.abs() {
         _ if !value.is_finite() => MISSING.to_string(),
@@ -60,12 +60,12 @@ pub(super) fn figure(value: f64) -> String {
     })
 }
 
-/// A parameter as short as it can be written.
+/// Formats a parameter as briefly as possible.
 pub(super) fn parameter(value: f64) -> String {
     minus(if value != 0.0 && !(1e-3..1e4).contains(&value.abs()) { format!("{value:e}") } else { value.to_string() })
 }
 
-/// A span of time.
+/// Formats a span of time.
 pub(super) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 9.95 => format!("{s:.2} s"),
@@ -75,12 +75,12 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// An amount of memory.
+/// Formats an amount of memory.
 pub(super) fn memory(mib: f64) -> String {
     if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.2} GiB", mib / 1024.0) }
 }
 
-/// Seconds since 1970 as a date in UTC.
+/// Formats seconds since 1970 as a date in UTC.
 pub(super) fn date(since_1970: u64) -> String {
     // Howard Hinnant, "chrono-compatible low-level date algorithms": years that begin in March, eras of 400 years.
     let (days, rest) = (since_1970 / 86_400 + 719_468, since_1970 % 86_400);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_of_the_calendar() {
+    fn dates_follow_the_calendar() {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(date(1_795_263_164), "2026-11-21 12:12 UTC");

@@ -1,15 +1,15 @@
-//! How the selection measure spreads over queries.
+//! Distribution of the selection measure over queries.
 
 use super::html::{Html, Table, details, figure, figures, note, section};
 use super::number;
 use crate::experiment::PerQuery;
-use crate::measure::{Convention, Measure};
+use crate::measure::{Convention, Measure, mean_of};
 use crate::plot::{Bars, Ink};
 
-/// Queries that are named at the low end.
+/// Number of lowest queries that are listed by name.
 const NAMED: usize = 20;
 
-/// The distribution over the queries of all `parts`, each with what its queries are named by.
+/// Builds the section on the distribution over the queries of all `parts`, each with the prefix of its queries' names.
 pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let key = selection.to_string();
@@ -25,10 +25,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     }
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let sorted: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
-    if sorted.is_empty() {
-        return Html::default();
-    }
-    let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    let Some(mean) = mean_of(sorted.iter().copied()) else { return Html::default() };
     let set = &first.set;
     let name = format!("{selection} ({})", convention.name);
     let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
@@ -66,7 +63,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     section("queries", "Query by query", figures([plot, summary.html()]).then(out).then(lowest))
 }
 
-/// The value below which `share` of the sorted values lie, between neighbours in proportion.
+/// Returns the value below which `share` of the sorted values lie, interpolated between neighbours.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);

@@ -47,7 +47,7 @@ fn table(shown: &crate::study::Table) -> Html {
     element("p", element("strong", shown.title.as_str())).then(table.html())
 }
 
-/// Curves on a logarithmic scale: powers of ten.
+/// Draws curves on a logarithmic scale, in powers of ten.
 fn curves(shown: &Curves) -> Html {
     const INKS: [Ink; 4] = [Ink::Surrogate, Ink::Objective, Ink::Validation, Ink::Test];
     let line = |(number, (name, values)): (usize, &(String, Vec<Option<f64>>))| {

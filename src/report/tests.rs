@@ -5,7 +5,7 @@ use crate::json::{Value, json};
 use super::page;
 use crate::experiment::{Report, RunRecord};
 
-/// What a user may name things, and what must not come through.
+/// A name that a user may give, which must not come through as markup.
 const HOSTILE: &str = "</title><script>alert('1')</script> & \"<b>";
 
 fn data(queries: usize) -> Value {
@@ -54,7 +54,7 @@ fn train() -> Value {
         "history": history(true), "per_query": per_query(), "versions": versions()})
 }
 
-/// Of a fit that was given one set and stopped before its first round.
+/// The report of a fit that was given one set and stopped before its first round.
 fn least() -> Value {
     let mut report = train();
     report["data"] = json!({"train": data(1)});
@@ -113,8 +113,8 @@ fn pages() -> Vec<String> {
 /// An element: its name and attributes.
 type Element<'a> = (&'a str, Vec<(&'a str, &'a str)>);
 
-/// Every element of a page in the order of its opening; an error where tags do not balance, an attribute is not
-/// quoted, or text is not escaped.
+/// Returns the elements of a page in the order in which they open, or an error if tags do not balance, an attribute is
+/// not quoted, or text is not escaped.
 fn elements(page: &str) -> Result<Vec<Element<'_>>, String> {
     let mut rest = page.strip_prefix("<!DOCTYPE html>").ok_or("no document type")?;
     let (mut found, mut open): (Vec<Element>, Vec<&str>) = (Vec::new(), Vec::new());
@@ -154,7 +154,7 @@ fn elements(page: &str) -> Result<Vec<Element<'_>>, String> {
 }
 
 #[test]
-fn the_check_finds_what_it_looks_for() {
+fn malformed_pages_are_detected() {
     for broken in ["<p>", "<p></b>", "</p>", "<p a=b></p>", "<p>a & b</p>", "<p>a > b</p>", "<p a=\"></p>"] {
         assert!(elements(&format!("<!DOCTYPE html>{broken}")).is_err(), "{broken}");
     }
@@ -163,7 +163,7 @@ fn the_check_finds_what_it_looks_for() {
 }
 
 #[test]
-fn pages_are_well_formed_and_need_nothing_from_elsewhere() {
+fn pages_are_well_formed_and_load_nothing() {
     for page in pages() {
         let elements = elements(&page).unwrap();
         assert!(elements.len() > 50);
@@ -228,7 +228,7 @@ fn pages_are_well_formed_and_need_nothing_from_elsewhere() {
 }
 
 #[test]
-fn names_are_text() {
+fn names_are_escaped() {
     for page in pages() {
         assert!(page.contains("&lt;script&gt;") && !page.contains("<script"));
     }
@@ -250,7 +250,7 @@ fn every_colour_of_a_plot_is_in_the_style() {
 }
 
 #[test]
-fn a_fit_is_told_in_full() {
+fn the_page_of_a_fit_is_complete() {
     let page = rendered(train(), Some(&record()));
     for part in [
         "standard convention",
@@ -275,7 +275,7 @@ fn a_fit_is_told_in_full() {
 }
 
 #[test]
-fn a_cross_validation_is_told_in_full() {
+fn the_page_of_a_cross_validation_is_complete() {
     let page = rendered(cross_validation(), Some(&record()));
     for part in [
         "letor convention",
@@ -293,7 +293,7 @@ fn a_cross_validation_is_told_in_full() {
 }
 
 #[test]
-fn a_report_is_read_as_it_was_written() {
+fn a_written_report_is_read_back_unchanged() {
     for report in [train(), least(), cross_validation()] {
         let typed: Report = crate::json::from_value(report).unwrap();
         let text = serde_json::to_string_pretty(&typed).unwrap();
@@ -302,7 +302,7 @@ fn a_report_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_report_that_does_not_add_up_is_still_a_page() {
+fn an_inconsistent_report_still_gives_a_page() {
     let mut report = cross_validation();
     report["folds"] = json!([report["folds"][0]]);
     report["details"][0]["data"]["test"]["statistics"]["list_lengths"] = json!([[0, 3], [7, 1]]);

@@ -4,10 +4,10 @@ use super::html::{Html, Table, figure, figures, note, section};
 use super::number;
 use crate::plot::{Dot, Ink, Row, Rows};
 
-/// Features that are drawn.
+/// Number of features that are drawn.
 const DRAWN: usize = 20;
 
-/// The weights of one or more rankers of the same features; nothing where there are none.
+/// Builds the section on the weights of one or more rankers of the same features; empty if there are none.
 pub(super) fn weights(rankers: &[(String, &[f32])], normaliser: &str) -> Html {
     let features = rankers.iter().map(|(_, weights)| weights.len()).min().unwrap_or(0);
     if features == 0 {

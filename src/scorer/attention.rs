@@ -1,10 +1,10 @@
 //! Listwise self-attention scorer: a document is scored in the context of the others of its list
 //! (Pobrotyn et al., "Context-Aware Learning to Rank with Self-Attention", 2020).
 //!
-//! `input layer -> blocks -> norm -> output layer`, a block being
-//! `x + dropout(attention(norm x))`, then `x + dropout(feed-forward(norm x))`. Without positional encoding, so that it
-//! is permutation-equivariant. O(n^2 d + n d^2) a list of n documents and width d, O(heads n^2) memory. A list of one
-//! document attends to itself.
+//! The layers are `input layer -> blocks -> norm -> output layer`; a block is `x + dropout(attention(norm x))`, then
+//! `x + dropout(feed-forward(norm x))`. There is no positional encoding, so the scorer is permutation-equivariant.
+//! O(n^2 d + n d^2) for a list of n documents and width d, O(heads n^2) memory. A list of one document attends to
+//! itself.
 
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
@@ -12,8 +12,8 @@ use burn::tensor::{Bool, Device, Tensor, activation};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::ScorerError;
-use super::init::{self, Dropout};
+use super::init::{self, Dropout, refusal};
+use crate::refusal::Refusal;
 
 /// Configuration of an [`AttentionScorer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,11 +21,11 @@ use super::init::{self, Dropout};
 pub struct AttentionScorerConfig {
     /// Width of the representation of a document.
     pub width: usize,
-    /// Attention heads; divides `width`.
+    /// Number of attention heads; must divide `width`.
     pub heads: usize,
-    /// Encoder blocks.
+    /// Number of encoder blocks.
     pub blocks: usize,
-    /// Neurons of the feed-forward layer of a block.
+    /// Number of neurons in the feed-forward layer of a block.
     pub feed_forward: usize,
     /// Dropout on attention weights and on the output of each part of a block.
     pub dropout: f64,
@@ -62,16 +62,16 @@ struct Block {
 }
 
 impl AttentionScorerConfig {
-    pub(super) fn check(&self) -> Result<(), ScorerError> {
+    pub(super) fn check(&self) -> Result<(), Refusal> {
         for (name, value) in
             [("width", self.width), ("heads", self.heads), ("blocks", self.blocks), ("feed_forward", self.feed_forward)]
         {
             if value == 0 {
-                return Err(ScorerError::new(name, value, "at least 1"));
+                return Err(refusal(name, value, "at least 1"));
             }
         }
         if !self.width.is_multiple_of(self.heads) {
-            return Err(ScorerError::new("heads", self.heads, format!("a divisor of the width {}", self.width)));
+            return Err(refusal("heads", self.heads, format!("a divisor of the width {}", self.width)));
         }
         init::check_dropout(self.dropout)
     }
@@ -112,6 +112,8 @@ impl AttentionScorerConfig {
 }
 
 impl AttentionScorer {
+    /// Scores a batch.
+    ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`, finite at padded places
     /// - `mask`, output: `[batch, documents]`
@@ -124,7 +126,7 @@ impl AttentionScorer {
         self.output.forward(self.norm.forward(x)).squeeze_dim(2)
     }
 
-    /// What it was built from.
+    /// Returns the configuration that the scorer was built from.
     pub fn config(&self) -> &AttentionScorerConfig {
         &self.config
     }
@@ -149,7 +151,7 @@ impl Block {
         x + dropout.apply(fed, config.dropout)
     }
 
-    /// Multi-head attention of each document over the documents that exist.
+    /// Computes multi-head attention of each document over the documents that exist.
     fn attend(
         &self,
         x: Tensor<3>,
@@ -163,7 +165,7 @@ impl Block {
         let (query, key, value) = (split(&self.query), split(&self.key), split(&self.value));
         let logits = query.matmul(key.swap_dims(2, 3)) / (size as f64).sqrt();
         let padded = padded.clone().reshape([batch, 1, 1, documents]).expand([batch, heads, documents, documents]);
-        // Finite, so that a list without documents gives no NaN; far enough down for a weight of exactly 0.
+        // Finite, so that a list without documents gives no NaN; low enough for a weight of exactly 0.
         let weights = activation::softmax(logits.mask_fill(padded, f32::MIN / 2.0), 3);
         let mixed = dropout.apply(weights, config.dropout).matmul(value);
         self.merge.forward(mixed.swap_dims(1, 2).reshape([batch, documents, width]))

@@ -1,4 +1,4 @@
-//! Seeded building blocks: layers drawn from a generator, and dropout whose masks are.
+//! Seeded building blocks: layers whose weights, and dropout whose masks, are drawn from a generator.
 
 use burn::module::Param;
 use burn::nn::{Initializer, Linear, LinearConfig};
@@ -6,7 +6,9 @@ use burn::tensor::{Bool, Device, Tensor, TensorData};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A linear layer with weights and bias uniform in `+-1/sqrt(inputs)`.
+use crate::refusal::Refusal;
+
+/// Creates a linear layer with weights and bias uniform in `+-1/sqrt(inputs)`.
 pub(super) fn linear(inputs: usize, outputs: usize, bias: bool, rng: &mut ChaCha8Rng, device: &Device) -> Linear {
     let bound = (inputs as f32).sqrt().recip();
     let mut draw = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-bound..bound)).collect() };
@@ -17,26 +19,26 @@ pub(super) fn linear(inputs: usize, outputs: usize, bias: bool, rng: &mut ChaCha
     layer
 }
 
-/// Number of weights and biases of a linear layer.
+/// Returns the number of weights and biases of a linear layer.
 pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> usize {
     inputs.saturating_add(1).saturating_mul(outputs)
 }
 
-/// Dropout with masks drawn on the host: the same on every device, and untouched by other threads.
+/// Dropout with masks drawn on the host: the same on every device, and not affected by other threads.
 pub(super) struct Dropout(Option<ChaCha8Rng>);
 
 impl Dropout {
-    /// No dropout.
+    /// Creates a dropout that changes nothing.
     pub(super) fn off() -> Self {
         Self(None)
     }
 
-    /// Dropout with masks of `seed`.
+    /// Creates a dropout with masks drawn from `seed`.
     pub(super) fn on(seed: u64) -> Self {
         Self(Some(ChaCha8Rng::seed_from_u64(seed)))
     }
 
-    /// Whether this is a training pass.
+    /// Returns whether this is a training pass.
     pub(super) fn training(&self) -> bool {
         self.0.is_some()
     }
@@ -55,12 +57,17 @@ impl Dropout {
     }
 }
 
-/// A dropout probability must be in `[0, 1)`.
-pub(super) fn check_dropout(value: f64) -> Result<(), super::ScorerError> {
+/// A parameter of a scorer out of its range, by its key in a configuration.
+pub(super) fn refusal(parameter: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Refusal {
+    Refusal::new(parameter, found.to_string(), expected).under("scorer")
+}
+
+/// Checks that a dropout probability is in `[0, 1)`.
+pub(super) fn check_dropout(value: f64) -> Result<(), Refusal> {
     if (0.0..1.0).contains(&value) {
         Ok(())
     } else {
-        Err(super::ScorerError::new("dropout", value, "a probability, at least 0 and below 1"))
+        Err(refusal("dropout", value, "a probability, at least 0 and below 1"))
     }
 }
 

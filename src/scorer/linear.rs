@@ -1,6 +1,6 @@
 //! Linear scorer: `s = w . x + b`.
 //!
-//! The scorer of the papers' tables. O(F) a document; a degenerate case is `w = 0`, where all documents tie.
+//! The scorer of the papers' tables. O(F) per document. In the degenerate case `w = 0` all documents tie.
 
 use burn::module::{Module, Param};
 use burn::nn::Linear;
@@ -14,7 +14,7 @@ use super::init;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinearScorerConfig {
-    /// Add a constant to every score. It never changes an order, but losses on values (MSE) want it.
+    /// Whether a constant is added to every score. It never changes an order, but losses on values (MSE) need it.
     pub bias: bool,
 }
 
@@ -31,30 +31,32 @@ impl LinearScorerConfig {
 }
 
 impl LinearScorer {
-    /// The scorer with these weights, one a feature, and this bias.
+    /// Creates a scorer with these weights, one per feature, and this bias.
     pub fn from_weights(weights: &[f32], bias: f32, device: &Device) -> Self {
         let weight = Param::from_data(TensorData::new(weights.to_vec(), [weights.len(), 1]), device);
         let bias = Some(Param::from_data(TensorData::new(vec![bias], [1]), device));
         Self { linear: Linear { weight, bias } }
     }
 
-    /// Weights, one a feature, and bias (0 where there is none), read back from the device.
+    /// Reads the weights, one per feature, and the bias (0 where there is none) back from the device.
     pub fn weights(&self) -> (Vec<f32>, f32) {
         let read = |data: TensorData| data.iter::<f32>().collect::<Vec<_>>();
         let bias = self.linear.bias.as_ref().map_or(0.0, |bias| read(bias.val().into_data())[0]);
         (read(self.linear.weight.val().into_data()), bias)
     }
 
+    /// Scores a batch.
+    ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`
     /// - output: `[batch, documents]`
     pub fn forward(&self, features: Tensor<3>) -> Tensor<2> {
         let [batch, documents, count] = features.dims();
-        // One product of all documents: a batch of narrow products is several times slower.
+        // One product over all documents: a batch of narrow products is several times slower.
         self.linear.forward(features.reshape([batch * documents, count])).reshape([batch, documents])
     }
 
-    /// What it was built from.
+    /// Returns the configuration that the scorer was built from.
     pub fn config(&self) -> LinearScorerConfig {
         LinearScorerConfig { bias: self.linear.bias.is_some() }
     }

@@ -1,7 +1,7 @@
-//! Multi-layer perceptron: each document alone, `linear -> norm -> activation -> dropout` a hidden layer, then one
-//! linear output.
+//! Multi-layer perceptron over each document alone: `linear -> norm -> activation -> dropout` for each hidden layer,
+//! then one linear output.
 //!
-//! O(sum of layer products) a document. Without hidden layers it is the linear scorer.
+//! O(sum of layer products) per document. Without hidden layers it is the linear scorer.
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -9,15 +9,16 @@ use burn::tensor::{Bool, Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::init::{self, Dropout};
+use super::Activation;
+use super::init::{self, Dropout, refusal};
 use super::norm::{Norm, NormKind};
-use super::{Activation, ScorerError};
+use crate::refusal::Refusal;
 
 /// Configuration of an [`MlpScorer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MlpScorerConfig {
-    /// Neurons of each hidden layer.
+    /// Number of neurons of each hidden layer.
     pub hidden: Vec<usize>,
     /// Activation of the hidden layers.
     pub activation: Activation,
@@ -44,9 +45,9 @@ pub struct MlpScorer {
 }
 
 impl MlpScorerConfig {
-    pub(super) fn check(&self) -> Result<(), ScorerError> {
+    pub(super) fn check(&self) -> Result<(), Refusal> {
         if let Some(layer) = self.hidden.iter().position(|&neurons| neurons == 0) {
-            return Err(ScorerError::new(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
+            return Err(refusal(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
         }
         init::check_dropout(self.dropout)
     }
@@ -83,6 +84,8 @@ impl MlpScorerConfig {
 }
 
 impl MlpScorer {
+    /// Scores a batch.
+    ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`, finite at padded places
     /// - `mask`, output: `[batch, documents]`
@@ -100,18 +103,18 @@ impl MlpScorer {
         self.output.forward(x).reshape([batch, documents])
     }
 
-    /// The hidden layers in order, each with the normalisation that follows it.
+    /// Iterates over the hidden layers in order, each with the normalisation that follows it.
     pub(crate) fn hidden(&self) -> impl Iterator<Item = (&Linear, Option<&Norm>)> {
         self.hidden.iter().enumerate().map(|(index, layer)| (layer, self.norms.get(index)))
     }
 
-    /// The output layer.
+    /// Returns the output layer.
     #[cfg(feature = "export")]
     pub(crate) fn output(&self) -> &Linear {
         &self.output
     }
 
-    /// What it was built from.
+    /// Returns the configuration that the scorer was built from.
     pub fn config(&self) -> &MlpScorerConfig {
         &self.config
     }

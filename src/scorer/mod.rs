@@ -30,42 +30,27 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use serde::{Deserialize, Serialize};
 
+use crate::json::tagged;
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
-use init::Dropout;
+use init::{Dropout, refusal};
 
-/// Most weights of a scorer: 1 GiB, of which training holds several copies.
+/// Largest number of weights of a scorer: 1 GiB, of which training holds several copies.
 const MOST_PARAMETERS: usize = 1 << 28;
 
-/// A parameter of a scorer out of its range.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("scorer.{parameter} = {found}: expected {expected}")]
-pub struct ScorerError {
-    /// Configuration key, below `scorer`.
-    pub parameter: String,
-    /// The value given.
-    pub found: String,
-    /// What would have been valid.
-    pub expected: String,
-}
-
-impl ScorerError {
-    fn new(parameter: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Self {
-        Self { parameter: parameter.into(), found: found.to_string(), expected: expected.into() }
+tagged! {
+    "ScorerConfig"
+    /// Configuration of any scorer, told apart by `kind`.
+    #[serde(rename_all = "snake_case")]
+    pub enum ScorerConfig {
+        /// [`LinearScorer`]
+        Linear(LinearScorerConfig),
+        /// [`MlpScorer`]
+        Mlp(MlpScorerConfig),
+        /// [`AttentionScorer`]
+        Attention(AttentionScorerConfig),
     }
-}
-
-/// Configuration of any scorer, told apart by `kind`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ScorerConfig {
-    /// [`LinearScorer`]
-    Linear(LinearScorerConfig),
-    /// [`MlpScorer`]
-    Mlp(MlpScorerConfig),
-    /// [`AttentionScorer`]
-    Attention(AttentionScorerConfig),
 }
 
 impl Default for ScorerConfig {
@@ -78,8 +63,8 @@ impl ScorerConfig {
     /// Checks every parameter.
     ///
     /// # Errors
-    /// [`ScorerError`] names the first parameter out of its range.
-    pub fn check(&self) -> Result<(), ScorerError> {
+    /// [`Refusal`] with the key of the first parameter out of its range, `scorer.hidden[0]`.
+    pub fn check(&self) -> Result<(), Refusal> {
         match self {
             Self::Linear(_) => Ok(()),
             Self::Mlp(config) => config.check(),
@@ -87,8 +72,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Number of values that a scorer of documents with `features` features has, running statistics included; at most
-    /// `usize::MAX`.
+    /// Returns the number of values that a scorer of documents with `features` features has, running statistics
+    /// included; at most `usize::MAX`.
     pub fn parameters(&self, features: usize) -> usize {
         match self {
             Self::Linear(config) => features.saturating_add(usize::from(config.bias)),
@@ -97,20 +82,20 @@ impl ScorerConfig {
         }
     }
 
-    /// A scorer of documents with `features` features, its weights drawn from `seed` alone: the same on every device
-    /// and for any number of threads.
+    /// Creates a scorer of documents with `features` features. Its weights are drawn from `seed` alone: they are the
+    /// same on every device and for any number of threads.
     ///
     /// # Errors
-    /// [`ScorerError`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28
+    /// [`Refusal`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28
     /// weights.
-    pub fn init(&self, features: usize, seed: u64, device: &Device) -> Result<Scorer, ScorerError> {
+    pub fn init(&self, features: usize, seed: u64, device: &Device) -> Result<Scorer, Refusal> {
         self.check()?;
         if features == 0 {
-            return Err(ScorerError::new("features", features, "at least 1"));
+            return Err(refusal("features", features, "at least 1"));
         }
         let parameters = self.parameters(features);
         if parameters > MOST_PARAMETERS {
-            return Err(ScorerError::new("parameters", parameters, format!("at most {MOST_PARAMETERS}")));
+            return Err(refusal("parameters", parameters, format!("at most {MOST_PARAMETERS}")));
         }
         let mut rng = ChaCha8Rng::seed_from_u64(seed_for(seed, "scorer", 0));
         Ok(match self {
@@ -134,19 +119,19 @@ pub enum Scorer {
 }
 
 impl Scorer {
-    /// Scores of a batch, as in use: no dropout, stored batch statistics.
+    /// Scores a batch as in use: without dropout, with stored batch statistics.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`; padded documents may hold anything
     /// - `mask`: `[batch, documents]`, true for a document
-    /// - output: `[batch, documents]`; padded places hold a finite value of no meaning
+    /// - output: `[batch, documents]`; padded places hold a finite value without meaning
     pub fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(clean(features, &mask), mask, &mut Dropout::off())
     }
 
-    /// Scores of a batch in training: dropout drawn from `seed`, statistics of this batch.
+    /// Scores a batch in training: with dropout drawn from `seed` and the statistics of this batch.
     ///
-    /// The seed is explicit, rather than the device's, because that one is shared by all threads of the process.
+    /// The seed is explicit because the device's own seed is shared by all threads of the process.
     ///
     /// # Shapes
     /// As [`forward`](Self::forward).
@@ -154,14 +139,14 @@ impl Scorer {
         self.score(clean(features, &mask), mask, &mut Dropout::on(seed))
     }
 
-    /// [`forward`](Self::forward) of a batch whose padded features are 0, as a
-    /// [`RankingBatch`](crate::data::RankingBatch) has them: saves a pass over the features.
+    /// As [`forward`](Self::forward), for a batch whose padded features are 0, as in a
+    /// [`RankingBatch`](crate::data::RankingBatch); this saves a pass over the features.
     #[cfg(feature = "ranker")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::off())
     }
 
-    /// [`forward_training`](Self::forward_training) of a batch whose padded features are 0.
+    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0.
     #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::on(seed))
@@ -175,7 +160,7 @@ impl Scorer {
         }
     }
 
-    /// What it was built from.
+    /// Returns the configuration that the scorer was built from.
     pub fn config(&self) -> ScorerConfig {
         match self {
             Scorer::Linear(scorer) => ScorerConfig::Linear(scorer.config()),
@@ -184,7 +169,7 @@ impl Scorer {
         }
     }
 
-    /// Number of features of a document.
+    /// Returns the number of features of a document.
     pub fn features(&self) -> usize {
         match self {
             Scorer::Linear(scorer) => scorer.features(),
@@ -194,7 +179,7 @@ impl Scorer {
     }
 }
 
-/// Features with 0 at every padded document.
+/// Sets the features of every padded document to 0.
 fn clean(features: Tensor<3>, mask: &Tensor<2, Bool>) -> Tensor<3> {
     let padded = mask.clone().bool_not().unsqueeze_dim::<3>(2).expand(features.shape());
     features.mask_fill(padded, 0.0)

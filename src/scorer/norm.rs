@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const EPSILON: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
-/// Which normalisation follows a layer.
+/// Kind of normalisation after a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NormKind {
@@ -24,9 +24,9 @@ pub enum NormKind {
 
 /// Batch normalisation over the documents that exist: padding enters neither mean nor variance.
 ///
-/// `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`, with mean and (biased) variance of the batch in training and
-/// of their exponential averages (momentum 0.1; the average takes the unbiased variance) in use. A batch without any
-/// document leaves the averages alone.
+/// `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, mean and (biased) variance are those of the
+/// batch; in use, they are exponential averages over batches (momentum 0.1; the average takes the unbiased variance). A
+/// batch without documents leaves the averages unchanged.
 #[derive(Module, Debug)]
 pub struct MaskedBatchNorm {
     gamma: Param<Tensor<1>>,
@@ -36,7 +36,7 @@ pub struct MaskedBatchNorm {
 }
 
 impl MaskedBatchNorm {
-    /// A normalisation of `width` neurons.
+    /// Creates a normalisation of `width` neurons.
     pub fn new(width: usize, device: &Device) -> Self {
         Self {
             gamma: Param::from_tensor(Tensor::ones([width], device)),
@@ -46,6 +46,8 @@ impl MaskedBatchNorm {
         }
     }
 
+    /// Normalises a batch of documents.
+    ///
     /// # Shapes
     /// - `x`, output: `[documents, neurons]`
     /// - `mask`: `[documents]`, true for a document; `x` must be finite at padded places
@@ -66,7 +68,7 @@ impl MaskedBatchNorm {
         normalised * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()
     }
 
-    /// Factor and offset (`gamma`, `beta`), running mean and running variance, one value a neuron.
+    /// Returns factor and offset (`gamma`, `beta`), running mean and running variance, one value per neuron.
     #[cfg(feature = "export")]
     pub(crate) fn in_use(&self) -> [Tensor<1>; 4] {
         [self.gamma.val(), self.beta.val(), self.mean.value_sync(), self.variance.value_sync()]

@@ -1,4 +1,4 @@
-//! What every scorer promises.
+//! Properties that every scorer must have.
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
@@ -24,7 +24,7 @@ fn feature(query: usize, document: usize, feature: usize) -> f32 {
     ((query * 31 + document * 17 + feature * 7) % 23) as f32 / 11.0 - 1.0
 }
 
-/// Three lists of 3 features in 4 places; padded places hold `garbage`.
+/// Creates three lists in 4 places with 3 features per document; padded places hold `garbage`.
 fn batch(garbage: f32, device: &Device) -> (Tensor<3>, Tensor<2, Bool>) {
     let mut features = Vec::new();
     let mut mask = Vec::new();

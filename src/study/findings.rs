@@ -1,8 +1,9 @@
-//! What a study found.
+//! Findings of a study.
 
 use serde::{Deserialize, Serialize};
 
 use super::{StudyEntry, Subject};
+use crate::measure::mean_of;
 use crate::ranker::Versions;
 
 /// The record of a study.
@@ -12,7 +13,7 @@ pub struct StudyReport {
     pub study: String,
     /// What it shows.
     pub summary: String,
-    /// Where that is stated.
+    /// Where the paper states it.
     pub paper: String,
     /// Where the scored queries come from.
     pub subject: String,
@@ -20,7 +21,7 @@ pub struct StudyReport {
     pub queries: usize,
     /// Their documents.
     pub documents: usize,
-    /// Queries with equal scores, of which the theorems say nothing.
+    /// Queries with equal scores, about which the theorems say nothing.
     pub tied_queries: usize,
     /// What was found.
     #[serde(flatten)]
@@ -32,7 +33,7 @@ pub struct StudyReport {
 /// Tables, curves and claims.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
-    /// Tables, the first by the parameter of the study.
+    /// Tables; the first has one row for each value of the study's parameter.
     pub tables: Vec<Table>,
     /// Curves over the parameter.
     pub curves: Vec<Curves>,
@@ -45,9 +46,9 @@ pub struct Findings {
 pub struct Table {
     /// What is shown.
     pub title: String,
-    /// Names of the columns, the first that of the rows.
+    /// Names of the columns; the first is that of the row names.
     pub columns: Vec<String>,
-    /// Name and values of each row; a value may not be defined.
+    /// Name and values of each row; `None` for a value that is not defined.
     pub rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
@@ -73,12 +74,12 @@ pub struct Claim {
     pub claim: String,
     /// What was found.
     pub found: String,
-    /// Whether that is in accord; none where the queries at hand say nothing.
+    /// Whether the finding agrees with the claim; `None` if the queries at hand decide nothing.
     pub holds: Option<bool>,
 }
 
 impl Claim {
-    /// `holds`, `fails`, or `open` where the queries at hand say nothing.
+    /// Returns `holds`, `fails`, or `open` if the queries at hand decide nothing.
     pub fn verdict(&self) -> &'static str {
         match self.holds {
             Some(true) => "holds",
@@ -114,7 +115,7 @@ pub(super) struct Bounded {
     bounded: usize,
 }
 
-/// What sums of rounded numbers may be off by.
+/// Tolerance for rounding errors in sums.
 const ROUNDING: f64 = 1e-9;
 
 impl Bounded {
@@ -124,27 +125,27 @@ impl Bounded {
         if let Some(bound) = bound {
             self.bounded += 1;
             self.closest = self.closest.max(error / bound.max(ROUNDING));
-            // An error that is no number is no error within a bound.
+            // An error that is not a number is not within its bound.
             self.violations += usize::from(error.is_nan() || error > bound + ROUNDING);
         }
     }
 
-    /// The mean error, `rho` in the papers.
+    /// Returns the mean error, `rho` in the papers.
     pub(super) fn mean(&self) -> Option<f64> {
-        (!self.errors.is_empty()).then(|| self.errors.iter().sum::<f64>() / self.errors.len() as f64)
+        mean_of(self.errors.iter().copied())
     }
 
-    /// The largest error.
+    /// Returns the largest error.
     pub(super) fn largest(&self) -> Option<f64> {
         self.errors.iter().copied().reduce(f64::max)
     }
 
-    /// How many errors have a bound.
+    /// Returns how many errors have a bound.
     pub(super) fn bounded(&self) -> usize {
         self.bounded
     }
 
-    /// The claim that no error is above its bound, over all values of the parameter.
+    /// Builds the claim that no error is above its bound, over all values of the parameter.
     pub(super) fn claim(of: &[Bounded], source: &str, claim: &str, what: &str) -> Claim {
         let sum = |part: fn(&Bounded) -> usize| of.iter().map(part).sum::<usize>();
         let (violations, bounded) = (sum(|of| of.violations), sum(|of| of.bounded));
@@ -158,7 +159,7 @@ impl Bounded {
     }
 }
 
-/// The claim that a figure does not rise from one value of the parameter to the next.
+/// Builds the claim that a figure does not rise from one value of the parameter to the next.
 pub(super) fn falls(figures: &[Option<f64>], source: &str, claim: &str) -> Claim {
     let known: Vec<f64> = figures.iter().copied().flatten().collect();
     let holds = (known.len() > 1).then(|| known.windows(2).all(|two| two[1] <= two[0] + ROUNDING));

@@ -1,8 +1,9 @@
-//! ApproxNDCG and ApproxAP beside NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 and 6).
+//! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 and 6).
 //!
-//! With `epsilon` the largest error of a position, ApproxNDCG is off by less than `epsilon / (2 ln 2)`, and ApproxAP, where
-//! `epsilon < 1/2`, by less than `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i -
-//! epsilon))`, `i` from 1 to the number of relevant documents.
+//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`.
+//! If `epsilon < 1/2`, ApproxAP is off by less than
+//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
+//! to the number of relevant documents.
 
 use super::findings::{Bounded, Curves, Findings, Table, falls};
 use super::position_accuracy::largest_error;
@@ -78,7 +79,7 @@ fn run(subject: &Subject, alphas: &[f64]) -> Result<Findings, StudyError> {
     })
 }
 
-/// Errors of a surrogate; a bound where no scores are equal.
+/// Computes the errors of a surrogate, with a bound for each query without equal scores.
 fn errors(
     subject: &Subject,
     alpha: f64,

@@ -1,6 +1,6 @@
-//! Studies: what the papers prove about their surrogates, computed again on a ranking at hand, each claim checked.
+//! Studies: checks, on a ranking at hand, of what the papers prove about their surrogates.
 //!
-//! A study looks at a [`Subject`], scored queries, at several values of its parameter, and gives [`Findings`]: tables,
+//! A study examines scored queries, its [`Subject`], at several values of its parameter. It gives [`Findings`]: tables,
 //! curves of the errors, and the claims of the paper with what was found. A claim that does not hold is a finding, not
 //! an error.
 
@@ -15,6 +15,7 @@ pub use subject::{ScoredQuery, Subject};
 
 use crate::loss::LossError;
 use crate::measure::MeasureError;
+use crate::refusal::Refusal;
 use crate::text::{did_you_mean, nearest};
 
 /// One study.
@@ -24,11 +25,11 @@ pub struct StudyEntry {
     pub name: &'static str,
     /// What it shows, in one line.
     pub summary: &'static str,
-    /// Where that is stated.
+    /// Where the paper states it.
     pub paper: &'static str,
     /// The parameter that it varies.
     pub parameter: &'static str,
-    /// Values of the parameter, unless others are asked for.
+    /// Values of the parameter, unless others are given.
     pub values: &'static [f64],
     run: fn(&Subject, &[f64]) -> Result<Findings, StudyError>,
 }
@@ -36,8 +37,9 @@ pub struct StudyEntry {
 /// Every study.
 pub const STUDIES: &[StudyEntry] = &[position_accuracy::ENTRY, measure_accuracy::ENTRY, softrank_directness::ENTRY];
 
-/// Why a study cannot be made.
+/// Reasons why a study cannot be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StudyError {
     /// A study that does not exist.
     #[error("unknown study `{found}`, expected {known}{}", did_you_mean(.nearest))]
@@ -49,15 +51,10 @@ pub enum StudyError {
         /// The nearest name, if one is near.
         nearest: Option<String>,
     },
-    /// A value of the parameter that no study can use.
-    #[error("{parameter} = {found}: expected a finite number above 0, each once and in ascending order")]
-    Value {
-        /// The parameter.
-        parameter: &'static str,
-        /// The value given.
-        found: f64,
-    },
-    /// A score that is no place in an order.
+    /// A value of the parameter that the study cannot use.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A score that is not finite.
     #[error("{origin}: found the score {found}, expected finite numbers")]
     Score {
         /// Where the queries come from.
@@ -79,7 +76,7 @@ pub enum StudyError {
     Measure(#[from] MeasureError),
 }
 
-/// The study of this name.
+/// Returns the study of this name.
 ///
 /// # Errors
 /// [`StudyError::Unknown`] with the nearest name.
@@ -95,19 +92,18 @@ pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
 }
 
 impl StudyEntry {
-    /// Makes the study at `values` of its parameter; at its own where none are given.
+    /// Makes the study at `values` of its parameter, or at its own values if none are given.
     ///
     /// # Errors
     /// Values that are not finite, above 0 and ascending; a subject with nothing to rank, or with scores that are not
     /// finite.
     pub fn run(&self, subject: &Subject, values: &[f64]) -> Result<StudyReport, StudyError> {
         let values = if values.is_empty() { self.values } else { values };
-        let parameter = self.parameter;
-        if let Some(&found) = values.iter().find(|value| !(value.is_finite() && **value > 0.0)) {
-            return Err(StudyError::Value { parameter, found });
-        }
-        if let Some(two) = values.windows(2).find(|two| two[0] >= two[1]) {
-            return Err(StudyError::Value { parameter, found: two[1] });
+        let beyond = values.iter().find(|value| !(value.is_finite() && **value > 0.0));
+        let not_after = || values.windows(2).find(|two| two[0] >= two[1]).map(|two| &two[1]);
+        if let Some(found) = beyond.or_else(not_after) {
+            let expected = "a finite number above 0, each once and in ascending order";
+            return Err(Refusal::new(self.parameter, found, expected).into());
         }
         if subject.queries.is_empty() {
             return Err(StudyError::NothingToRank { origin: subject.origin.clone() });
@@ -131,7 +127,7 @@ mod tests {
             let report = study.run(&subject, &[]).unwrap();
             let findings = &report.findings;
             assert!(!findings.claims.is_empty() && !findings.tables.is_empty(), "{}", study.name);
-            // What a figure shows of the paper's data is no theorem.
+            // What a figure shows on the paper's data is not a theorem.
             for claim in findings.claims.iter().filter(|claim| claim.source.starts_with("Theorem")) {
                 assert_eq!(claim.holds, Some(true), "{}: {claim:?}", study.name);
             }

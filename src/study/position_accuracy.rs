@@ -1,7 +1,7 @@
-//! Approximate positions beside ranks (approximation-framework, Table 1, Theorem 3 and Corollary 4).
+//! Compares approximate positions with ranks (approximation-framework, Table 1, Theorem 3 and Corollary 4).
 //!
-//! `p_x = 1 + sum_{y != x} 1 / (1 + exp(alpha (s_x - s_y)))` is off the rank of `x` by less than
-//! `(n - 1) / (exp(alpha delta_x) + 1)`, `delta_x` the smallest difference of its score to another.
+//! `p_x = 1 + sum_{y != x} 1 / (1 + exp(alpha (s_x - s_y)))` differs from the rank of `x` by less than
+//! `(n - 1) / (exp(alpha delta_x) + 1)`, where `delta_x` is the smallest difference between its score and another.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
@@ -23,7 +23,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 const TABLE_1: [(f64, f64); 5] =
     [(4.20074, 2.00118), (3.12378, 4.0), (4.40918, 1.0), (1.55258, 5.0), (4.13330, 2.99882)];
 
-/// Approximate positions with the logistic step, and ranks.
+/// Returns approximate positions with the logistic step, and ranks.
 pub(super) fn positions(scores: &[f64], alpha: f64) -> (Vec<f64>, Vec<f64>) {
     let device = Device::flex();
     let shape = [1, scores.len()];
@@ -34,7 +34,7 @@ pub(super) fn positions(scores: &[f64], alpha: f64) -> (Vec<f64>, Vec<f64>) {
     (values(lists.approximate_positions(alpha, Step::Logistic)), values(lists.ranks()))
 }
 
-/// `epsilon` of Corollary 4: the largest error of a position.
+/// Returns `epsilon` of Corollary 4: the largest error of a position.
 pub(super) fn largest_error(scores: &[f64], alpha: f64) -> f64 {
     let (approximate, ranks) = positions(scores, alpha);
     approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).fold(0.0, f64::max)
@@ -104,7 +104,7 @@ fn table_1() -> Table {
     }
 }
 
-/// The numbers that the paper works out for Table 1.
+/// Checks the numbers that the paper works out for Table 1.
 fn worked_example() -> Vec<Claim> {
     let (approximate, _) = positions(&example(), 100.0);
     let off = approximate.iter().zip(&TABLE_1).map(|(found, (_, published))| (found - published).abs());

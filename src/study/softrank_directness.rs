@@ -1,9 +1,9 @@
-//! SoftNDCG beside NDCG (softrank-directness, Theorem 2).
+//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2).
 //!
-//! With `delta` the smallest difference of two scores, `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` the largest
-//! variance of a rank (the factor is in the proof, and missing in the statement), `e_1 = (n - 1) sigma / (2 delta sqrt(pi))
-//! exp(-delta^2 / (4 sigma^2))` and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`, the two differ by at most `2^max(y) n (e_1 +
-//! e_2)`, where `5 e_3 < 1`. The gain is the paper's, `2^y`.
+//! Let `delta` be the smallest difference of two scores, `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` the largest
+//! variance of a rank (the factor `(n - 1) / 4` is in the proof, but missing in the statement),
+//! `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4 sigma^2))` and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`.
+//! If `5 e_3 < 1`, the two measures differ by at most `2^max(y) n (e_1 + e_2)`. The gain is the paper's, `2^y`.
 
 use statrs::function::erf::erf;
 
@@ -11,7 +11,7 @@ use super::findings::{Bounded, Curves, Findings, Table, falls};
 use super::subject::ScoredQuery;
 use super::{StudyEntry, StudyError, Subject};
 use crate::loss::LossSpec;
-use crate::measure::{Convention, Gain, Measure};
+use crate::measure::{Convention, Gain, Measure, mean_of};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "softrank-directness",
@@ -30,20 +30,20 @@ fn run(subject: &Subject, sigmas: &[f64]) -> Result<Findings, StudyError> {
     let exact = exact.collect::<Result<Vec<_>, _>>()?;
     for &sigma in sigmas {
         let spec = LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma);
-        let (mut found, mut total) = (Bounded::default(), 0.0);
+        let (mut found, mut softs) = (Bounded::default(), Vec::new());
         for (query, exact) in subject.queries.iter().zip(&exact) {
             let bound = theorem_2(query, sigma);
-            // Beside a bound that may be tiny, the formula to the letter.
+            // The bound may be tiny, so the formula is evaluated without an approximation.
             let evaluation = if bound.is_some() { "recursion" } else { "auto" };
             let soft = query.surrogate(&spec.with("evaluation", evaluation))?;
-            total += soft;
+            softs.push(soft);
             found.add((soft - exact).abs(), bound);
         }
         of_sigma.push(found);
-        values.push(total / subject.queries.len() as f64);
+        values.push(mean_of(softs).unwrap_or(f64::NAN));
     }
     let mean: Vec<Option<f64>> = of_sigma.iter().map(Bounded::mean).collect();
-    let ndcg = exact.iter().sum::<f64>() / exact.len() as f64;
+    let ndcg = mean_of(exact).unwrap_or(f64::NAN);
     let rows = sigmas.iter().zip(&of_sigma).zip(&values).map(|((sigma, of), value)| {
         let bounded = Some(of.bounded() as f64);
         (sigma.to_string(), vec![Some(*value), Some(ndcg), of.mean(), of.largest(), bounded])
@@ -82,7 +82,7 @@ fn run(subject: &Subject, sigmas: &[f64]) -> Result<Findings, StudyError> {
     })
 }
 
-/// The bound, where the theorem has one.
+/// Returns the bound, if the theorem has one.
 fn theorem_2(query: &ScoredQuery, sigma: f64) -> Option<f64> {
     let (delta, n) = (query.smallest_difference(), query.scores.len() as f64);
     if delta == 0.0 {

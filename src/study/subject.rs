@@ -1,9 +1,9 @@
-//! What a study looks at: queries with the scores of a ranker.
+//! The subject of a study: queries with the scores of a ranker.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::data::RankingDataset;
+use crate::data::{RankingDataset, label};
 use crate::loss::{LossSpec, explain};
 use crate::measure::{Convention, Measure, Ranking};
 use crate::seed::seed_for;
@@ -13,23 +13,23 @@ use super::StudyError;
 /// One query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoredQuery {
-    /// One score a document.
+    /// One score per document.
     pub scores: Vec<f64>,
-    /// One label a document.
+    /// One label per document.
     pub labels: Vec<f64>,
 }
 
 /// Scored queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// Where they come from.
+    /// Where the queries come from.
     pub origin: String,
     /// The queries with a relevant (label 1 or above) and an irrelevant document; no others.
     pub queries: Vec<ScoredQuery>,
 }
 
 impl Subject {
-    /// The queries of `data` with the scores of a ranker, one per document.
+    /// Takes the queries of `data` with the scores of a ranker, one per document.
     pub fn new(origin: String, data: &RankingDataset, scores: &[f32]) -> Self {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
         let query = |q: usize| {
@@ -39,14 +39,14 @@ impl Subject {
         Self { origin, queries: (0..data.queries()).map(query).filter(ScoredQuery::has_something_to_rank).collect() }
     }
 
-    /// Queries of 5 to 60 documents, labels with the shares of MSLR-WEB, each score the label and twice as much noise:
-    /// the ranking of a middling ranker.
+    /// Generates queries of 5 to 60 documents, with labels in the shares of MSLR-WEB. Each score is the label plus
+    /// noise of standard deviation 2, as from a middling ranker.
     pub fn generated(queries: usize, seed: u64) -> Self {
         let origin = format!("{queries} generated queries, seed {seed}");
         let query = |number: usize| {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "study", number as u64));
             let documents = random.random_range(5..=60);
-            let mut labels: Vec<f64> = (0..documents).map(|_| label(random.random())).collect();
+            let mut labels: Vec<f64> = (0..documents).map(|_| f64::from(label(random.random()))).collect();
             (labels[0], labels[1]) = (0.0, labels[1].max(1.0));
             // Scores of a ranker are float32.
             let noise = |random: &mut ChaCha8Rng| (0..12).map(|_| random.random::<f64>() - 0.5).sum::<f64>();
@@ -56,15 +56,10 @@ impl Subject {
         Self { origin, queries: (0..queries).map(query).collect() }
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn documents(&self) -> usize {
         self.queries.iter().map(|query| query.scores.len()).sum()
     }
-}
-
-/// A label with the shares .52 .23 .19 .04 .02.
-fn label(draw: f64) -> f64 {
-    [0.52, 0.75, 0.94, 0.98].iter().filter(|&&bound| draw >= bound).count() as f64
 }
 
 impl ScoredQuery {
@@ -73,24 +68,24 @@ impl ScoredQuery {
         relevant > 0 && relevant < self.labels.len()
     }
 
-    /// Number of documents with a label of 1 or above.
+    /// Returns the number of documents with a label of 1 or above.
     pub(super) fn relevant(&self) -> usize {
         self.labels.iter().filter(|label| **label >= 1.0).count()
     }
 
-    /// The smallest difference of two scores: 0 where scores are equal.
+    /// Returns the smallest difference of two scores, which is 0 if scores are equal.
     pub(super) fn smallest_difference(&self) -> f64 {
         let mut ascending = self.scores.clone();
         ascending.sort_by(f64::total_cmp);
         ascending.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min)
     }
 
-    /// The value of a surrogate, in double precision.
+    /// Computes the value of a surrogate, in double precision.
     pub(super) fn surrogate(&self, spec: &LossSpec) -> Result<f64, StudyError> {
         Ok(explain(spec.build()?.as_ref(), &self.scores, &self.labels, burn::tensor::DType::F64)?.value)
     }
 
-    /// The exact measure.
+    /// Computes the exact measure.
     pub(super) fn exact(&self, measure: Measure, convention: &Convention) -> Result<f64, StudyError> {
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
         let (scores, labels) = (narrow(&self.scores), narrow(&self.labels));

@@ -1,4 +1,5 @@
-//! Bad input: exit code 2, one message with the place, what was found and what was expected; nothing lost.
+//! Bad input ends with exit code 2 and one message that says where it is, what was found and what was expected. Nothing
+//! is lost.
 
 use std::fs;
 
@@ -11,7 +12,7 @@ pub(super) fn contains(message: &str, parts: &[&str]) {
     assert_eq!(message.lines().count(), 1, "one line: {message}");
 }
 
-/// `eval --scores` reads DATA before anything else: the message is the reader's.
+/// Returns the reader's message, since `eval --scores` reads DATA before anything else.
 fn reading(text: &str) -> String {
     let bench = Bench::default();
     bench.write("data.txt", text);
@@ -20,7 +21,7 @@ fn reading(text: &str) -> String {
 }
 
 #[test]
-fn letor_text() {
+fn bad_letor_text_is_refused() {
     for (text, parts) in [
         ("1 qid:1 1:0.5\n1 qid:1 1\n", ["data.txt:2:", "expected"]),
         ("1 qid:1 1:0.5x\n", ["data.txt:1:", "0.5x"]),
@@ -71,7 +72,7 @@ fn limits_name_how_to_raise_them() {
 }
 
 #[test]
-fn scores() {
+fn bad_score_files_are_refused() {
     let bench = Bench::default();
     bench.write("data.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n");
     bench.write("short.txt", "1\n");
@@ -107,7 +108,7 @@ fn standard_input_is_read_once() {
 }
 
 #[test]
-fn measures_and_conventions() {
+fn unknown_measures_and_conventions_are_refused() {
     let bench = Bench::default();
     bench.write("data.txt", "1 qid:1 1:0.5\n");
     bench.write("scores.txt", "1\n");
@@ -117,7 +118,7 @@ fn measures_and_conventions() {
 }
 
 #[test]
-fn configuration_keys() {
+fn bad_configuration_keys_are_refused() {
     let bench = Bench::default();
     for (edit, parts) in [
         ("epochs = 3=>epoch = 3", ["small.toml:", "learner.epoch", "did you mean `epochs`?"]),
@@ -167,7 +168,7 @@ fn configuration_keys() {
 }
 
 #[test]
-fn grids_of_other_keys_and_wrong_points() {
+fn bad_grids_are_refused() {
     let bench = Bench::default();
     for (grid, expected) in [
         ("\"measure.select\" = [\"map\"]", "small.toml:20:1: grid.measure.select: expected a key that begins with"),
@@ -187,7 +188,7 @@ fn grids_of_other_keys_and_wrong_points() {
 }
 
 #[test]
-fn keys_of_the_data_are_named() {
+fn errors_in_the_data_name_their_key() {
     let bench = Bench::default();
     let learner = "[learner]\nkind = \"regression\"\n";
     bench.write("a.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n");
@@ -210,7 +211,7 @@ fn keys_of_the_data_are_named() {
 }
 
 #[test]
-fn devices() {
+fn unknown_devices_are_refused() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
     contains(
@@ -222,7 +223,7 @@ fn devices() {
 }
 
 #[test]
-fn instructions_that_nobody_knows_or_the_processor_lacks() {
+fn unknown_or_missing_instructions_are_refused() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
     bench.write("lists.jsonl", "{\"scores\": [1, 2], \"labels\": [0, 1]}\n");
@@ -239,7 +240,7 @@ fn instructions_that_nobody_knows_or_the_processor_lacks() {
     );
     bench.write("unknown.toml", &format!("instructions = \"sse\"\n{SMALL}"));
     contains(&bench.refused(&["cv", "unknown.toml"]), &["unknown.toml:1:1: instructions: unknown variant `sse`"]);
-    // One that no processor of this kind has.
+    // Instructions that no processor of this kind has.
     let lacking = if cfg!(target_arch = "x86_64") { "neon" } else { "avx2" };
     let message = format!("instructions `{lacking}`: this processor does not have them, expected");
     for command in [
@@ -263,7 +264,7 @@ fn instructions_that_nobody_knows_or_the_processor_lacks() {
 }
 
 #[test]
-fn standard_input_given_twice_is_refused_whatever_stands_between() {
+fn standard_input_given_twice_is_refused_in_any_place() {
     let bench = Bench::default();
     bench.write("data.txt", "1 qid:1 1:0.5\n");
     bench.write("qrels", "1 0 a 1\n");
@@ -284,7 +285,7 @@ fn standard_input_given_twice_is_refused_whatever_stands_between() {
 }
 
 #[test]
-fn an_output_folder_that_cannot_be_made() {
+fn an_output_folder_that_cannot_be_made_is_refused() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
     bench.write("file", "");
@@ -292,7 +293,7 @@ fn an_output_folder_that_cannot_be_made() {
 }
 
 #[test]
-fn a_model_that_does_not_fit_the_data_or_is_damaged() {
+fn a_mismatched_or_damaged_model_is_refused() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
     bench.output(&["train", "small.toml", "--out", "run"]);
@@ -309,7 +310,7 @@ fn a_model_that_does_not_fit_the_data_or_is_damaged() {
     contains(&bench.refused(&["predict", "short.safetensors", "narrow.txt"]), &["short.safetensors"]);
     contains(&bench.refused(&["predict", "narrow.txt", "narrow.txt"]), &["narrow.txt"]);
 
-    // `-` is standard output, which holds one thing.
+    // `-` is standard output, which can take only one result.
     let predict = ["predict", "run/ranker.safetensors", "narrow.txt"];
     assert_eq!(bench.output(&[&predict[..], &["-o", "-"]].concat()), bench.output(&predict));
     let qrels = bench.output(&[&predict[..], &["-o", "scores", "--run-id", "a", "--qrels", "-"]].concat());
@@ -320,14 +321,14 @@ fn a_model_that_does_not_fit_the_data_or_is_damaged() {
     );
     assert!(!bench.path("-").exists());
 
-    // An output that cannot be written leaves what was there.
+    // If an output cannot be written, the existing file is kept.
     bench.write("scores", "precious");
     bench.refused(&["predict", "run/ranker.safetensors", "narrow.txt", "--out", "scores/new"]);
     assert_eq!(fs::read_to_string(bench.path("scores")).unwrap(), "precious");
 }
 
 #[test]
-fn lists_of_a_loss() {
+fn bad_lists_of_a_loss_are_refused() {
     let bench = Bench::default();
     bench.write("lists", "{\"scores\": [1, 2], \"labels\": [1, 0]}\n{\"scores\": [1, 2], \"labels\": [1]}\n");
     contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:2", "labels"]);

@@ -11,7 +11,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn loss_prints_one_object_a_line() {
+fn loss_prints_one_object_per_line() {
     let bench = Bench::default();
     let lists = "{\"scores\": [0.3456, 0.8216], \"labels\": [0, 1]}\n\n{\"scores\": [1, 1], \"labels\": [0, 0]}\n";
     let output = bench.command(&["loss", "approx_ndcg", "--set", "alpha=10"]).write_stdin(lists).assert().success();
@@ -30,7 +30,7 @@ fn loss_prints_one_object_a_line() {
 }
 
 #[test]
-fn text_is_read_from_standard_input_with_a_mark_or_compressed() {
+fn text_is_read_from_standard_input_with_a_byte_order_mark_or_compressed() {
     let bench = Bench::default();
     let gzip = |text: &str| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -65,7 +65,7 @@ fn text_is_read_from_standard_input_with_a_mark_or_compressed() {
 }
 
 #[test]
-fn a_missing_value_is_what_either_option_says() {
+fn both_options_for_missing_values_are_followed() {
     let bench = Bench::default();
     bench.write("data.txt", "1 qid:1 1:NULL\n0 qid:1 1:1\n");
     bench.write("scores.txt", "1\n0\n");
@@ -94,7 +94,7 @@ fn synth_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn eval_under_one_and_under_every_convention() {
+fn eval_works_under_one_and_under_every_convention() {
     let bench = Bench::default();
     bench.write("data.txt", "2 qid:1 1:0.5\n0 qid:1 1:0.1\n1 qid:1 1:0.3\n0 qid:2 1:1\n0 qid:2 1:1\n");
     bench.write("scores.txt", "1\n1\n0\n3\n4\n");
@@ -133,7 +133,7 @@ fn everything_that_can_be_trained_is_listed() {
 }
 
 #[test]
-fn what_is_computed_uses_the_instructions_that_are_asked_for() {
+fn computations_use_the_instructions_asked_for() {
     let bench = Bench::default();
     let lists: String =
         (0..40).map(|list| format!("{{\"scores\": [0.{list}, 1.3, 2.{list}7], \"labels\": [0, 1, 2]}}\n")).collect();
@@ -166,7 +166,7 @@ fn a_closed_pipe_is_quiet() {
 }
 
 #[test]
-fn usage_errors_end_with_two() {
+fn usage_errors_end_with_exit_code_2() {
     let bench = Bench::default();
     bench.run(&["trian"]).code(2);
     bench.run(&["eval"]).code(2);
@@ -175,7 +175,8 @@ fn usage_errors_end_with_two() {
     assert!(message.contains("--batch"), "{message}");
 }
 
-/// Equal as float32: a tie where identifiers decide, in which float32 is compared, and nowhere else.
+/// Scores that are equal only as float32 are tied only in conventions where identifiers break ties, since these compare
+/// float32.
 #[test]
 fn scores_of_a_file_keep_their_digits() {
     let bench = Bench::default();
@@ -205,6 +206,8 @@ fn a_convention_is_a_preset_or_what_differs_from_one() {
     assert_eq!(eval("{ preset = \"sklearn\", gain = \"linear\" }"), eval("sklearn"));
     let refused = |convention: &str| bench.refused(&["eval", "--scores", "scores", "data", "-c", convention]);
     contains(&refused("{ preset = \"leter\" }"), &["--convention", "did you mean `letor`?"]);
+    contains(&refused("{ relevant_from = nan }"), &["}: relevant_from: found nan, expected a finite number"]);
+    contains(&refused("{ \"relevant_form\": 1 }"), &["relevant_form: unknown field", "did you mean `relevant_from`?"]);
     contains(&refused("{ gian = \"linear\" }"), &["unknown field `gian`", "did you mean `gain`?"]);
     contains(&refused("{ name = \"letor\", gain = \"linear\" }"), &["name = letor", "a name that no preset has"]);
     contains(

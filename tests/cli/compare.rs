@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::Bench;
 use super::bad_input::contains;
 
-/// Four queries of a relevant and an irrelevant document, the last without a relevant one.
+/// Four queries of two documents: the first three have a relevant and an irrelevant one, the last has no relevant one.
 const DATA: &str =
     "1 qid:1 1:0\n0 qid:1 1:0\n1 qid:2 1:0\n0 qid:2 1:0\n1 qid:3 1:0\n0 qid:3 1:0\n0 qid:4 1:0\n0 qid:4 1:0\n";
-/// Wrong for all three queries; right for two of them.
+/// `A` is wrong for all three queries with a relevant document, `B` is right for two of them.
 const A: &str = "0\n1\n0\n1\n0\n1\n0\n0\n";
 const B: &str = "1\n0\n1\n0\n0\n1\n0\n0\n";
 
@@ -21,9 +21,9 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn two_systems_worked_by_hand() {
+fn two_systems_agree_with_values_worked_by_hand() {
     // Reciprocal ranks 1/2 1/2 1/2 and 1 1 1/2: differences 1/2 1/2 0, of mean 1/3 and deviation sqrt(1/12), so that t
-    // = 2 with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0.
+    // = 2 with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0 as the observed one.
     let expected = "\
 convention standard, 4 queries, 1 without a relevant document
 compared on 3 of them
@@ -64,7 +64,7 @@ fn json_has_every_test_in_full() {
     assert_eq!(pair["randomisation"]["exact"], false, "4 assignments are more than 3 resamples");
     assert_eq!(pair["bootstrap"]["samples"], 3);
     assert!(pair.get("tukey").is_none());
-    // The seed decides, and the number of threads does not.
+    // The result depends on the seed, but not on the number of threads.
     for threads in ["1", "2"] {
         let again = bench.command(&compare).env("RAYON_NUM_THREADS", threads).output().unwrap();
         assert_eq!(String::from_utf8(again.stdout).unwrap(), text);
@@ -72,7 +72,7 @@ fn json_has_every_test_in_full() {
 }
 
 #[test]
-fn more_than_two_systems_have_tukeys_test() {
+fn more_than_two_systems_get_tukeys_test() {
     let bench = bench();
     bench.write("c", A);
     let table = bench.output(&["compare", "a", "b", "c", "data", "-m", "mrr,ndcg@10", "--resamples", "1000"]);
@@ -130,7 +130,7 @@ fn runs_are_compared_on_the_same_queries() {
 }
 
 #[test]
-fn systems_that_cannot_be_compared() {
+fn systems_that_cannot_be_compared_are_refused() {
     let bench = bench();
     bench.write("short", "1\n0\n");
     bench.write("run", "1 Q0 x 1 2 tag\n");
@@ -152,7 +152,7 @@ fn systems_that_cannot_be_compared() {
     bench.run(&["compare", "a", "b", "data", "--resamples", "0"]).code(2);
 }
 
-/// Two cross-validations of the same folds, one of other folds, one in another convention, and a `train` run.
+/// Runs two cross-validations of the same folds, one of other folds, one in another convention, and a `train` run.
 fn finished_runs() -> Bench {
     let bench = Bench::default();
     bench.output(&[
@@ -200,7 +200,7 @@ fn finished_runs_are_compared_by_their_reports() {
     }
     assert_eq!(found["queries"], 24, "every query is tested in one fold");
 
-    // A fold's own run, by its report and by its ranker.
+    // A run of one fold gives the same by its report and by its ranker.
     let by_report = bench.output(&["compare", "train", "train", "-m", "map", "--resamples", "10"]);
     assert!(by_report.starts_with("convention standard, 6 queries"), "{by_report}");
     let test = "parts/S4.txt";
@@ -211,7 +211,7 @@ fn finished_runs_are_compared_by_their_reports() {
 }
 
 #[test]
-fn finished_runs_that_cannot_be_compared() {
+fn finished_runs_that_cannot_be_compared_are_refused() {
     let bench = finished_runs();
     let refused = |args: &[&str]| bench.refused(&[&["compare"], args].concat());
     assert_eq!(

@@ -12,6 +12,7 @@ use burn_rank::device::BACKENDS;
 use burn_rank::experiment::{
     ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, SyntheticConfig,
 };
+use burn_rank::json::from_value;
 use burn_rank::learner::ada_rank::{Directions, Emphasis};
 use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, ScheduleConfig};
 use burn_rank::learner::permu_rank::{PairAggregation, Pairs, TypeTwoBound};
@@ -25,6 +26,7 @@ use burn_rank::measure::{
     NegativeLabel, PrecisionDenominator, Ties,
 };
 use burn_rank::op::{Instructions, Step};
+use burn_rank::refusal::Found;
 use burn_rank::scorer::{Activation, NormKind, ScorerConfig};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -74,12 +76,10 @@ fn blocks(page: &str) -> Vec<&str> {
     page.split("\n```toml\n").skip(1).map(|rest| rest.split_once("\n```").unwrap().0).collect()
 }
 
-/// The names that a type says it expects, where it refuses the value.
+/// The names that a type knows, where it refuses the value for one that it does not know.
 fn expected<T: DeserializeOwned>(value: Value) -> Names {
-    let Err(error) = serde_json::from_value::<T>(value) else { return Names::new() };
-    let message = error.to_string();
-    let names = message.split_once("expected ").map_or("", |(_, names)| names);
-    code(names).into_iter().map(String::from).collect()
+    let Err(refusal) = from_value::<T>(value.into()) else { return Names::new() };
+    refusal.unknown_name().map(|unknown| unknown.known.iter().cloned().collect()).unwrap_or_default()
 }
 
 /// The values of an enum.
@@ -106,13 +106,11 @@ fn keys_of_kind<T: DeserializeOwned>(kind: &str) -> Names {
 fn defaults<T: DeserializeOwned + Serialize>(mut table: Value) -> (Value, Names) {
     let mut required = Names::new();
     loop {
-        match serde_json::from_value::<T>(table.clone()) {
+        match from_value::<T>(table.clone().into()) {
             Ok(value) => return (json!(value), required),
-            Err(error) => {
-                let message = error.to_string();
-                let key = message.strip_prefix("missing field `").unwrap_or_else(|| panic!("{message}"));
-                let key = key.split('`').next().unwrap();
-                assert!(required.insert(key.to_string()), "{message}");
+            Err(refusal) => {
+                let Found::Missing(key) = &refusal.found else { panic!("{refusal}") };
+                assert!(required.insert(key.clone()), "{refusal}");
                 table[key] = json!(1);
             }
         }

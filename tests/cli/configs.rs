@@ -1,4 +1,4 @@
-//! Every configuration of the repository can be read, and names what exists.
+//! Every configuration of the repository is valid and has the name of its file.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{Bench, SMALL, files};
 
-/// A folder with a trained ranker in `run/ranker.safetensors`.
+/// Makes a folder with a trained ranker in `run/ranker.safetensors`.
 fn trained(scorer: &str, learner: &str, normaliser: &str) -> Bench {
     let bench = Bench::default();
     let data = SMALL.split("[scorer]").next().unwrap();
@@ -18,7 +18,7 @@ const GRADIENT: &str = "[loss]\nname = \"list_net\"\n[learner]\nkind = \"gradien
 const TREES: &str = "[loss]\nname = \"lambda_ndcg\"\n[learner]\nkind = \"boosted_trees\"\nrounds = 3\n";
 
 #[test]
-fn a_linear_ranker_as_onnx_and_as_ranklib_text() {
+fn a_linear_ranker_is_written_as_onnx_and_as_ranklib_text() {
     let bench = trained(LINEAR, GRADIENT, "z_score");
     let line = bench.output(&["convert", "run/ranker.safetensors", "linear.onnx"]);
     assert!(line.starts_with("linear.onnx: ONNX, 10 features, "), "{line}");
@@ -37,7 +37,7 @@ fn a_linear_ranker_as_onnx_and_as_ranklib_text() {
 }
 
 #[test]
-fn trees_as_lightgbm_text() {
+fn trees_are_written_as_lightgbm_text() {
     let bench = trained("", TREES, "quantile");
     let line = bench.output(&["convert", "run/ranker.safetensors", "trees.txt"]);
     assert!(line.starts_with("trees.txt: LightGBM text, 10 features, "), "{line}");

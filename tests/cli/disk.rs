@@ -1,4 +1,4 @@
-//! Outputs that are no files, or are full. Small and read-only disks: `tests/needs/disk.rs`.
+//! Outputs that are not regular files, or are full. `tests/needs/disk.rs` tests small and read-only disks.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use super::Bench;
 
 #[cfg(unix)]
 #[test]
-fn standard_output_that_is_full_is_an_error() {
+fn a_full_standard_output_is_an_error() {
     let bench = Bench::default();
     let full = || Stdio::from(fs::File::options().write(true).open("/dev/full").unwrap());
     for args in [&["models"][..], &["synth", "--queries", "50"]] {

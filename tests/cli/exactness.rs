@@ -1,5 +1,6 @@
-//! The same configuration and seed give the same bytes on the CPU: on one and on two threads, and killed at random
-//! moments and resumed, for every learner and for cross-validation. Twenty kills in all.
+//! The same configuration and seed give the same bytes on the CPU: on one and on two threads, and after a run was
+//! killed at random moments and resumed. The latter is tested for every learner and for cross-validation, with twenty
+//! kills in all.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -20,10 +21,10 @@ test_queries = 10
 features = 10
 "#;
 
-/// What a training run leaves that must not differ.
+/// Files of a training run that must not differ.
 const RESULTS: [&str; 2] = ["ranker.safetensors", "report.json"];
 
-/// What keeps each learner busy for about a second.
+/// Returns a configuration that keeps the learner busy for about a second.
 fn learner(kind: &str) -> &'static str {
     match kind {
         "gradient" => {
@@ -46,7 +47,7 @@ fn learner(kind: &str) -> &'static str {
     }
 }
 
-/// Starts the command, kills it after `share` of `whole`, or earlier where it would have ended.
+/// Starts the command and kills it after `share` of `whole`, or earlier if it would have ended by then.
 fn kill(bench: &Bench, args: &[&str], whole: Duration, share: f64) {
     let mut after = whole.mul_f64(share);
     loop {
@@ -107,7 +108,7 @@ fn one_and_two_threads_give_the_same_bytes() {
 }
 
 #[test]
-fn every_learner_comes_back_to_the_same_bytes() {
+fn every_killed_learner_resumes_to_the_same_bytes() {
     for (entry, seed) in LEARNERS.iter().zip(1..) {
         let config = format!("{DATA}\n{}", learner(entry.name));
         killed_and_resumed("train", &config, &RESULTS, seed);
@@ -115,7 +116,7 @@ fn every_learner_comes_back_to_the_same_bytes() {
 }
 
 #[test]
-fn cross_validation_comes_back_to_the_same_bytes() {
+fn a_killed_cross_validation_resumes_to_the_same_bytes() {
     let config = DATA.replace("validation_queries = 10", "validation_queries = 0");
     let config = config.replace("test_queries = 10", "test_queries = 0") + learner("ada_rank") + "[cv]\nsplit = 3\n";
     killed_and_resumed("cv", &config, &["report.json"], 20);

@@ -1,5 +1,5 @@
-//! Whose a folder is: a command writes only into one that it made, found empty, or marked, and there replaces and
-//! removes only what it wrote. After a refusal every folder has the same entries with the same bytes.
+//! Ownership of folders: a command writes only into a folder that it made, found empty, or marked, and there it
+//! replaces and removes only what it wrote. After a refusal, every folder has the same entries with the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,14 +13,14 @@ use super::{Bench, SMALL, files};
 
 const MARK: &str = ".burn-rank";
 
-/// What a configuration of cross-validation has in the place of test queries.
+/// Returns a configuration for cross-validation, which splits the training queries instead of having test queries.
 fn small_cv() -> String {
     let without =
         |set: &str, config: String| config.replace(&format!("{set}_queries = 8"), &format!("{set}_queries = 0"));
     without("test", without("validation", SMALL.to_string())) + "[cv]\nsplit = 3\n"
 }
 
-/// A bench with a configuration for both commands.
+/// Makes a bench with a configuration for each of the two commands.
 fn bench() -> Bench {
     let bench = Bench::default();
     bench.write("train.toml", SMALL);
@@ -28,7 +28,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Everything below a folder: bytes of files, targets of links.
+/// Returns everything below a folder: bytes of files, targets of links.
 fn everything(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -60,7 +60,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Each way to run `train` and `cv` into `out`.
+/// Returns each way to run `train` and `cv` into `out`.
 fn ways(out: &str) -> Vec<Vec<&str>> {
     let ways = [&[][..], &["--overwrite"], &["--resume"]];
     ["train", "cv"]
@@ -72,7 +72,7 @@ fn ways(out: &str) -> Vec<Vec<&str>> {
         .collect()
 }
 
-/// Refused with these words, and nothing in the bench has changed.
+/// Asserts that the command is refused with these words and changes nothing in the bench.
 fn refused(bench: &Bench, args: &[&str], words: &[&str]) {
     let before = everything(&bench.path(""));
     contains(&bench.refused(args), words);
@@ -87,7 +87,7 @@ fn start(bench: &Bench, args: &[&str]) -> Child {
 }
 
 #[test]
-fn a_configuration_of_the_users_is_not_replaced_by_a_run_beside_it() {
+fn a_users_configuration_is_not_replaced_by_a_run_beside_it() {
     let bench = bench();
     fs::create_dir(bench.path("mine")).unwrap();
     bench.write("mine/config.toml", &format!("# my notes\n{SMALL}"));
@@ -111,7 +111,7 @@ fn overwrite_removes_nothing_where_no_run_was() {
     bench.write("mine/README.md", "mine\n");
     bench.write("mine/jobs/print.sh", "lpr\n");
     bench.write("mine/half.partial", "mine too\n");
-    // What earlier versions left where they were refused.
+    // Earlier versions left a lock when they were refused.
     for lock in [false, true] {
         if lock {
             bench.write("mine/.lock", "");
@@ -126,9 +126,9 @@ fn overwrite_removes_nothing_where_no_run_was() {
     }
 }
 
-/// Not even files in the form of ours make a folder ours.
+/// Even files in our own format do not make a folder ours.
 #[test]
-fn a_copied_configuration_or_report_is_the_users() {
+fn a_copied_configuration_or_report_belongs_to_the_user() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     for name in ["config.toml", "report.json", "ranker.safetensors"] {
@@ -142,7 +142,7 @@ fn a_copied_configuration_or_report_is_the_users() {
 }
 
 #[test]
-fn every_command_with_a_folder_refuses_one_of_the_users() {
+fn every_command_refuses_a_folder_of_the_users() {
     let bench = Bench::default();
     fs::create_dir(bench.path("mine")).unwrap();
     for name in ["S1.txt", "study.json", "study.html"] {
@@ -159,7 +159,7 @@ fn every_command_with_a_folder_refuses_one_of_the_users() {
 }
 
 #[test]
-fn studies_and_generated_parts_take_the_place_of_their_own_files_alone() {
+fn studies_and_generated_parts_replace_only_their_own_files() {
     let bench = Bench::default();
     let study = ["study", "position-accuracy", "--queries", "12", "--out", "study"];
     let synth = ["synth", "--queries", "9", "--features", "3", "--parts", "3", "--out", "data"];
@@ -174,10 +174,10 @@ fn studies_and_generated_parts_take_the_place_of_their_own_files_alone() {
     bench.output(&[&study[..], &["--seed", "2"]].concat());
     bench.output(&[&synth[..], &["--seed", "2"]].concat());
     assert_ne!(everything(&bench.path("")), before);
-    // Of an earlier version, which left no mark.
+    // A folder of an earlier version, which left no mark.
     fs::remove_file(bench.path("study").join(MARK)).unwrap();
     bench.output(&study);
-    // Changed since.
+    // Files that were changed since.
     bench.write("study/study.json", "{}\n");
     bench.write("data/S2.txt", "1 qid:1 1:1\n");
     refused(&bench, &study, &["study: `study.json` is not as burn-rank wrote it; move it elsewhere"]);
@@ -186,7 +186,7 @@ fn studies_and_generated_parts_take_the_place_of_their_own_files_alone() {
 }
 
 #[test]
-fn a_study_may_stand_beside_the_run_that_it_is_of() {
+fn a_study_may_share_the_folder_of_its_run() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     bench.output(&["synth", "--queries", "9", "--features", "10", "--out", "data.txt"]);
@@ -195,9 +195,9 @@ fn a_study_may_stand_beside_the_run_that_it_is_of() {
     assert!(bench.path("run/study.json").exists(), "the study is not the run's");
 }
 
-/// As the first version left them.
+/// The folders are as the first version left them.
 #[test]
-fn folders_of_the_version_without_marks_go_on() {
+fn folders_of_the_version_without_marks_are_continued() {
     let unmarked = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unmarked");
     for (command, ways) in [
         ("train", &[&["--no-tui"][..], &["--resume"], &["--overwrite"], &["--overwrite", "--set", "seed=2"]][..]),
@@ -228,9 +228,9 @@ fn folders_of_the_version_without_marks_go_on() {
     bench.output(&["study", "position-accuracy", "--queries", "12", "--out", "study"]);
 }
 
-/// Finished and interrupted, of a version that made no mark, alone and beside files of the user's.
+/// Finished and interrupted runs of a version that made no mark, alone and beside the user's files.
 #[test]
-fn runs_without_a_mark_are_recognised_and_go_on() {
+fn runs_without_a_mark_are_recognised_and_continued() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     bench.output(&["cv", "cv.toml", "--out", "cv"]);
@@ -281,9 +281,9 @@ fn runs_without_a_mark_are_recognised_and_go_on() {
     assert_eq!(results("early"), expected[0]);
 }
 
-/// A folder in which an earlier version began a run beside what the user had there.
+/// An earlier version began a run in a folder beside what the user had there.
 #[test]
-fn a_run_without_a_mark_does_not_replace_the_readme_that_was_there_before_it() {
+fn a_run_without_a_mark_does_not_replace_an_earlier_readme() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     for name in [MARK, "report.json", "report.html", "run.json", "ranker.safetensors"] {
@@ -327,7 +327,7 @@ fn overwrite_removes_only_what_the_run_wrote() {
 }
 
 #[test]
-fn a_file_of_a_run_that_the_user_has_changed_is_the_users() {
+fn a_changed_file_of_a_run_belongs_to_the_user() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     let ways = [&[][..], &["--overwrite"], &["--resume"]];
@@ -350,15 +350,15 @@ fn a_file_of_a_run_that_the_user_has_changed_is_the_users() {
         }
         fs::write(bench.path("run").join(name), before).unwrap();
     }
-    // The own configuration of a run, unchanged, is no other file.
+    // A run's own configuration, unchanged, may be given again.
     for way in ways {
         bench.output(&[&["train", "run/config.toml", "--out", "run"][..], way].concat());
     }
 }
 
-/// By the resolved configuration that it left, not only by the one that it was started with.
+/// The run continues from the resolved configuration that it left, not only from the one that it was started with.
 #[test]
-fn an_unfinished_run_goes_on_by_its_own_configuration() {
+fn an_unfinished_run_continues_from_its_own_configuration() {
     let trees = SMALL.split("[scorer]").next().unwrap().to_string()
         + "[loss]\nname = \"lambda_ndcg\"\n[learner]\nkind = \"boosted_trees\"\nrounds = 3\n";
     for config in [SMALL, &trees] {
@@ -400,7 +400,7 @@ fn nothing_is_written_or_removed_through_a_link() {
             fs::rename(&outside, &path).unwrap();
         }
     }
-    // The jobs of a cross-validation, one of them, and a file in one.
+    // The folder of a cross-validation's jobs, the folder of one job, and a file in it.
     let jobs = bench.path("cv/jobs");
     let job = fs::read_dir(&jobs).unwrap().next().unwrap().unwrap().path();
     for path in [jobs, job.clone(), job.join("state.json")] {
@@ -439,7 +439,7 @@ fn a_folder_behind_a_link_is_judged_by_what_it_holds() {
 }
 
 #[test]
-fn the_current_folder_is_a_folder_like_any_other() {
+fn the_current_folder_is_treated_like_any_other() {
     let bench = bench();
     for out in [".", "./"] {
         for args in ways(out) {
@@ -453,7 +453,7 @@ fn the_current_folder_is_a_folder_like_any_other() {
 }
 
 #[test]
-fn a_mark_is_what_it_says_not_what_it_is_called() {
+fn a_mark_is_recognised_by_its_content_not_its_name() {
     let bench = bench();
     fs::create_dir(bench.path("mine")).unwrap();
     for text in ["", "{}", "{\"made_by\": \"me\", \"format\": 1, \"about\": \"\", \"wrote\": {}}"] {
@@ -471,9 +471,9 @@ fn a_mark_is_what_it_says_not_what_it_is_called() {
     }
 }
 
-/// A kill comes after the folder was made, after the lock, or while the mark is written.
+/// The run was killed after the folder was made, after the lock was taken, or while the mark was written.
 #[test]
-fn a_run_killed_before_its_mark_goes_on() {
+fn a_run_killed_before_its_mark_can_continue() {
     let bench = bench();
     let half = format!("{MARK}.4242.partial");
     for (number, left) in [&[][..], &[".lock"], &[".lock", &half], &[&half]].into_iter().enumerate() {
@@ -490,7 +490,7 @@ fn a_run_killed_before_its_mark_goes_on() {
 }
 
 #[test]
-fn whenever_it_is_killed_a_run_goes_on() {
+fn a_run_killed_at_any_time_can_continue() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "whole"]);
     let read = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
@@ -505,13 +505,13 @@ fn whenever_it_is_killed_a_run_goes_on() {
         }
         bench.output(&args);
         assert_eq!(read(&out), read("whole"));
-        // A mark that knows all of it.
+        // The mark must know all the files.
         bench.output(&["train", "train.toml", "--out", &out, "--overwrite"]);
     }
 }
 
 #[test]
-fn of_runs_that_start_at_once_in_a_new_folder_one_takes_it() {
+fn simultaneous_runs_do_not_share_a_new_folder() {
     let bench = bench();
     for round in 0..5 {
         let out = format!("run{round}");
@@ -525,13 +525,13 @@ fn of_runs_that_start_at_once_in_a_new_folder_one_takes_it() {
             assert_eq!(run.status.code(), Some(2), "{message}");
             contains(&message, &[&out, "another run is writing into this folder"]);
         }
-        // It is whole, and its mark knows it.
+        // The run is complete, and its mark knows its files.
         bench.output(&[&args[..], &["--resume"]].concat());
     }
 }
 
 #[test]
-fn a_busy_folder_is_busy_for_every_command() {
+fn a_busy_folder_is_refused_by_every_command() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     let lock = fs::File::options().write(true).open(bench.path("run/.lock")).unwrap();
@@ -545,7 +545,7 @@ fn a_busy_folder_is_busy_for_every_command() {
 }
 
 #[test]
-fn the_page_of_a_run_does_not_replace_a_file_of_the_users() {
+fn the_page_of_a_run_does_not_replace_a_users_file() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     bench.output(&["report", "run"]);
@@ -570,7 +570,7 @@ fn the_page_of_a_run_does_not_replace_a_file_of_the_users() {
 }
 
 #[test]
-fn a_file_is_not_written_over_what_it_is_made_of() {
+fn an_output_does_not_replace_its_own_input() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     bench.output(&["synth", "--queries", "4", "--features", "10", "--out", "data.txt"]);
@@ -589,7 +589,7 @@ fn a_file_is_not_written_over_what_it_is_made_of() {
         std::os::unix::fs::symlink(bench.path("data.txt"), bench.path("link")).unwrap();
         refused(&bench, &["predict", "run", "data.txt", "--out", "link"], &["--out link", another]);
     }
-    // Another file of that name is replaced, as it always was.
+    // Any other file of that name is replaced, as before.
     bench.write("scores", "old");
     bench.output(&["predict", "run", "data.txt", "--out", "scores"]);
     assert_ne!(fs::read_to_string(bench.path("scores")).unwrap(), "old");

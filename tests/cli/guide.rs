@@ -1,5 +1,5 @@
 //! The pages of `docs/guide` do what they say: a block after "File `NAME`:" is written, commands run one after the
-//! other in an empty folder, and a block after "It prints:" is what comes out.
+//! other in an empty folder, and a block after "It prints:" is the output.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Runs a page; the number of commands.
+/// Runs the commands of a page, and returns their number.
 fn follow(page: &Path) -> usize {
     let bench = Bench::default();
     let program = assert_cmd::cargo::cargo_bin("burn-rank");

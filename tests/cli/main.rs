@@ -1,4 +1,4 @@
-//! The real binary: what it prints, what it leaves, how it ends.
+//! Tests of the real binary: what it prints, what files it leaves, and how it ends.
 
 #[path = "../common/mod.rs"]
 mod common;

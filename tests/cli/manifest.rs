@@ -1,11 +1,11 @@
-//! Cargo.toml against the sources: no dependency that nothing uses, nothing that leaks into another program's build.
+//! Checks Cargo.toml against the sources: every dependency is used, and nothing leaks into another program's build.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-/// Dependencies that no source names, and why they are there all the same.
+/// Dependencies that no source names, and why they are there nevertheless.
 const UNNAMED: &[(&str, &str)] = &[("argmin-math", "its feature `vec` lets argmin compute with vectors")];
 
 fn root() -> &'static Path {
@@ -32,7 +32,7 @@ fn sources(folders: &[&str]) -> Vec<String> {
     texts
 }
 
-/// Whether code, not a comment, has a path that starts with the crate.
+/// Returns whether code, not a comment, has a path that starts with the crate.
 fn names(text: &str, dependency: &str) -> bool {
     let path = format!("{}::", dependency.replace('-', "_"));
     text.lines().filter(|line| !line.trim_start().starts_with("//")).any(|line| {
@@ -48,7 +48,7 @@ fn unused(dependencies: &Table, texts: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn a_crate_is_named_by_code_alone() {
+fn only_code_counts_as_naming_a_crate() {
     assert!(names("use anyhow::Error;", "anyhow"));
     assert!(names("    let e: serde_json::Error;", "serde-json"));
     assert!(!names("// use anyhow::Error;", "anyhow"));
@@ -94,7 +94,7 @@ fn nothing_leaks_into_the_build_of_another_program() {
             .collect()
     };
     assert_eq!(always("burn"), ["std", "autodiff", "extension"]);
-    // It may change how exactly another program reads numbers, never the order of its keys.
+    // The feature may change how exactly another program reads numbers, but never the order of its keys.
     assert_eq!(always("serde_json"), ["float_roundtrip"]);
     for (name, parts) in manifest["features"].as_table().unwrap() {
         let parts = parts.as_array().unwrap();
@@ -105,7 +105,7 @@ fn nothing_leaks_into_the_build_of_another_program() {
 }
 
 #[test]
-fn rankers_name_the_burn_that_this_crate_is_locked_to() {
+fn rankers_record_the_locked_version_of_burn() {
     let lock: Table = fs::read_to_string(root().join("Cargo.lock")).unwrap().parse().unwrap();
     let packages = lock["package"].as_array().unwrap();
     let burn = packages.iter().find(|package| package["name"].as_str() == Some("burn")).unwrap();

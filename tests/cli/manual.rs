@@ -31,7 +31,7 @@ fn every_command_is_in_every_shells_script() {
     assert!(message.contains("'cmd'") && message.contains("[possible values: bash, elvish"), "{message}");
 }
 
-/// What a shell offers, asked as a person asks: with the tabulator.
+/// Asks the shell for completions as the Tab key does.
 #[test]
 fn bash_completes_commands_options_and_values() {
     let bench = Bench::default();
@@ -57,7 +57,7 @@ fn bash_completes_commands_options_and_values() {
 }
 
 #[test]
-fn the_scripts_are_read_by_the_shells_that_are_here() {
+fn installed_shells_accept_their_scripts() {
     let bench = Bench::default();
     for shell in ["bash", "fish", "zsh"] {
         let script = bench.write(shell, &bench.output(&["completions", shell]));
@@ -100,9 +100,9 @@ fn every_command_has_a_manual_page() {
     assert!(eval.contains("compare\\-conventions") && eval.contains("How to read the table:"), "{eval}");
 }
 
-/// groff finds nothing to warn of, and what is laid out by hand keeps its lines.
+/// groff has no warnings, and text that is laid out by hand keeps its lines.
 #[test]
-fn the_pages_are_good_troff() {
+fn the_pages_are_valid_troff() {
     let bench = Bench::default();
     bench.output(&["man", "--out", "man"]);
     for name in files(&bench.path("man")) {
@@ -123,7 +123,7 @@ fn the_pages_are_good_troff() {
 }
 
 #[test]
-fn a_page_that_is_not_there_is_refused_with_the_nearest_name() {
+fn an_unknown_page_is_refused_with_the_nearest_name() {
     let bench = Bench::default();
     let message = bench.refused(&["man", "trian"]);
     assert!(message.contains("man: found `trian`, expected a command of `burn-rank`: train, cv,"), "{message}");
@@ -138,9 +138,9 @@ fn a_page_that_is_not_there_is_refused_with_the_nearest_name() {
     assert_eq!(files(&bench.path("")), ["file"]);
 }
 
-/// Both are piped into a pager or a file; a reader that goes early is no error, a full disk is one.
+/// Both outputs are piped into a pager or a file. A reader that closes early is not an error, but a full disk is.
 #[test]
-fn a_reader_that_goes_is_no_error_and_a_full_disk_is() {
+fn a_closed_reader_is_not_an_error_but_a_full_disk_is() {
     let bench = Bench::default();
     let program = assert_cmd::cargo::cargo_bin("burn-rank");
     for args in ["completions zsh", "man"] {

@@ -1,4 +1,5 @@
-//! The pages beside the code: their links lead somewhere, every example is listed, and what stands in two files is the same.
+//! Checks of the pages beside the code: their links lead somewhere, every example is listed, and facts stated in two
+//! files agree.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,14 +13,14 @@ fn text(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Every page in Markdown of the repository, relative to its root.
+/// Returns every Markdown page of the repository, relative to its root.
 fn pages(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root().join(folder)).unwrap() {
         let entry = entry.unwrap();
         let path = folder.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            // What is built, and what runs left behind.
+            // Build outputs, and what runs left behind.
             if !["target", "runs", ".git", "corpus", "artifacts"].iter().any(|name| path.ends_with(name)) {
                 found.extend(pages(&path));
             }
@@ -30,7 +31,7 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The lines of a page that are not code.
+/// Returns the lines of a page that are not code.
 fn prose(page: &str) -> Vec<&str> {
     let mut code = false;
     let lines = page.lines().filter(|line| {
@@ -41,7 +42,7 @@ fn prose(page: &str) -> Vec<&str> {
     lines.collect()
 }
 
-/// The targets of a page's links, `[text](target)`.
+/// Returns the targets of a page's links, `[text](target)`.
 fn links(page: &str) -> Vec<String> {
     let text = prose(page).join("\n");
     // Code between single backticks, as in `f[i](x)`, has no links.
@@ -49,7 +50,7 @@ fn links(page: &str) -> Vec<String> {
     text.split("](").skip(1).map(|rest| rest.split([')', ' ']).next().unwrap().to_string()).collect()
 }
 
-/// The names that a forge gives to headings.
+/// Returns the anchors that a forge gives to headings.
 fn anchors(page: &str) -> BTreeSet<String> {
     let headings = prose(page).into_iter().filter(|line| line.starts_with('#'));
     let kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
@@ -79,7 +80,7 @@ fn every_link_of_every_page_leads_to_a_file_and_a_heading() {
     assert!(checked > 60, "{checked} links found");
 }
 
-/// The guide is part of the crate's documentation, where the files around it are not.
+/// The guide is part of the crate's documentation, but the files around it are not.
 #[test]
 fn the_pages_of_the_guide_have_no_link_that_breaks_on_docs_rs() {
     for path in pages(Path::new("docs/guide")) {
@@ -112,14 +113,14 @@ fn every_example_is_listed_with_its_command() {
     }
 }
 
-/// The value of a key of Cargo.toml's package.
+/// Returns the value of a key of the package in Cargo.toml.
 fn package(key: &str) -> String {
     let manifest: toml::Table = toml::from_str(&text("Cargo.toml")).unwrap();
     manifest["package"][key].as_str().unwrap().to_string()
 }
 
 #[test]
-fn what_stands_in_two_files_is_the_same() {
+fn facts_stated_in_two_files_agree() {
     let citation = text("CITATION.cff");
     assert!(citation.lines().any(|line| line == format!("version: {}", package("version"))), "{citation}");
     for license in package("license").split(" OR ") {

@@ -1,4 +1,4 @@
-//! The pages outside the guide do what they say: every command of README.md runs, every TOML block of it is a
+//! The pages outside the guide do what they say: every command in README.md runs, and every TOML block in it is a
 //! configuration. A line that is not run is named here, with the reason. The Python blocks of docs/EXPORT.md are run by
 //! `tests/needs/export_page.rs`.
 
@@ -22,7 +22,7 @@ const LEFT_OUT: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The lines of a page's `sh` blocks that are commands of ours; the others have to be left out by name.
+/// Returns the lines of a page's `sh` blocks that are our commands; all others must be listed in `LEFT_OUT`.
 fn commands(name: &str) -> Vec<String> {
     let text = page(name);
     let lines: Vec<String> = blocks(&text, "sh").iter().flat_map(|block| block.lines()).map(String::from).collect();
@@ -45,7 +45,7 @@ fn commands(name: &str) -> Vec<String> {
     ours
 }
 
-/// Files in the places that README.md names: what a user has, three sets of queries, a run and its judgements.
+/// Puts a user's files in the places that README.md names: three sets of queries, a run and its judgements.
 fn as_a_user_has_it() -> Bench {
     let bench = Bench::default();
     fs::create_dir(bench.path("configs")).unwrap();
@@ -97,7 +97,7 @@ fn every_command_of_the_readme_runs() {
 #[test]
 fn every_configuration_of_the_readme_is_valid() {
     let mut blocks = blocks(&page("README.md"), "toml");
-    // What a Cargo.toml needs is compared with ours elsewhere (`manifest.rs`).
+    // `manifest.rs` compares the lines for a Cargo.toml with ours.
     blocks.retain(|text| !text.starts_with("[dependencies]"));
     assert!(!blocks.is_empty());
     for text in blocks {

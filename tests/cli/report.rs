@@ -1,4 +1,4 @@
-//! The page of a run: written beside its JSON, and a view of it. `tests/needs/browser.rs` looks at it.
+//! The page of a run is written beside its JSON and is a view of it. `tests/needs/browser.rs` checks it in a browser.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn every_run_leaves_a_page_that_is_a_view_of_its_json() {
         assert_eq!(bench.output(&["report", run, "--out", "-"]), page);
     }
     assert!(!bench.path("-").exists());
-    // Without the part that differs between machines, the rest is shown.
+    // Without `run.json`, which differs between machines, the rest is shown.
     fs::remove_file(bench.path("train/run.json")).unwrap();
     bench.output(&["report", "train"]);
     let page = fs::read_to_string(bench.path("train/report.html")).unwrap();

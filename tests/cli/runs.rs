@@ -1,4 +1,4 @@
-//! Training runs: what they leave, and that they come back.
+//! Training runs: what they leave, and that they can be repeated and continued.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
     }
     assert_eq!((&by_run["run"], &by_run["missing_queries"]), (&Value::from("small"), &Value::from(0)));
 
-    // A ranker and its own scores do not differ, and share its convention with no score file.
+    // A ranker and its own scores do not differ. A score file has no convention, so they have none in common.
     let compared = bench.output(&["compare", "runs/small/ranker.safetensors", "scores.txt", "data.txt", "--json"]);
     let compared: Value = serde_json::from_str(&compared).unwrap();
     assert_eq!(compared["convention"], "standard");
@@ -77,7 +77,7 @@ fn a_folder_keeps_one_run() {
     let message = bench.refused(&["train", "small.toml", "--out", "run", "--set", "seed=2", "--resume"]);
     assert!(message.contains("--resume needs the configuration"), "{message}");
     assert_eq!(fs::read(bench.path("run/ranker.safetensors")).unwrap(), before);
-    // A finished run is made again; an unfinished one is kept until told otherwise.
+    // A finished run is made again; an unfinished one is kept unless an option says otherwise.
     bench.output(&["train", "small.toml", "--out", "run"]);
     fs::remove_file(bench.path("run/report.json")).unwrap();
     let message = bench.refused(&["train", "small.toml", "--out", "run"]);
@@ -106,13 +106,13 @@ fn cross_validation_selects_on_validation_and_reports_errors() {
     assert!(error > 0.0 && error < 0.2, "{error}");
     assert!(folds.iter().all(|fold| fold["selected"].as_str().unwrap().starts_with("learner.learning_rate=")));
 
-    // Side by side or one after the other, and from finished fits: the same numbers.
+    // The numbers are the same for fits in parallel, one after the other, and taken from finished fits.
     assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--jobs", "1"]), text);
     let jobs = || fs::read_dir(bench.path("cv/jobs")).unwrap().map(|job| job.unwrap().path());
     fs::remove_dir_all(jobs().next().unwrap()).unwrap();
     assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--out", "cv", "--resume"]), text);
 
-    // Another configuration takes the folder of this one only where it is told to.
+    // Another configuration takes over the folder only if an option says so.
     let before = fs::read(bench.path("cv/config.toml")).unwrap();
     let message = bench.refused(&["cv", "cv.toml", "--out", "cv", "--set", "cv.seeds=[1]"]);
     assert!(message.contains("holds a run of another configuration"), "{message}");
@@ -120,7 +120,7 @@ fn cross_validation_selects_on_validation_and_reports_errors() {
     let [all, finished] = [jobs().count(), 16];
     assert_eq!(all, finished);
     bench.output(&["cv", "cv.toml", "--out", "cv", "--set", "cv.seeds=[1]", "--resume"]);
-    // A value more in the grid: the fits of the others stay.
+    // With one more value in the grid, the fits of the others are kept.
     let wider = r#"grid={"learner.learning_rate"=[0.001, 0.01, 0.1]}"#;
     bench.output(&["cv", "cv.toml", "--out", "cv", "--set", wider, "--resume"]);
     assert_eq!(jobs().count(), finished + 8);
@@ -129,7 +129,7 @@ fn cross_validation_selects_on_validation_and_reports_errors() {
 }
 
 #[test]
-fn a_path_given_by_set_starts_at_the_folder_that_one_stands_in() {
+fn a_path_given_by_set_starts_at_the_current_folder() {
     let bench = Bench::default();
     let data = |label: usize| format!("{label} qid:{label} 1:0.5\n0 qid:{label} 1:0.1\n1 qid:{label} 1:0.3\n");
     fs::create_dir_all(bench.path("conf/there")).unwrap();
@@ -159,12 +159,12 @@ fn a_path_given_by_set_starts_at_the_folder_that_one_stands_in() {
     };
     let [of_file, of_hand] = ["conf/", ""].map(|folder| move |name: &str| format!("[\"/{folder}{name}\"]"));
     assert_eq!(trained(&[]), [of_file("train.txt"), of_file("test.txt")]);
-    // What is not set stays the file's.
+    // Paths that are not set still start at the configuration file.
     assert_eq!(trained(&["data.train=[\"train.txt\"]"]), [of_hand("train.txt"), of_file("test.txt")]);
     assert_eq!(trained(&["data.test=[\"test.txt\"]"]), [of_file("train.txt"), of_hand("test.txt")]);
     let table = "data={train=[\"./train.txt\"],test=[\"conf/test.txt\"]}";
     assert_eq!(trained(&[table]), [of_hand("train.txt"), of_file("test.txt")]);
-    // A key below the data does not make their paths ours.
+    // Setting another key below `data` does not change where its paths start.
     assert_eq!(trained(&["data.read.features=3"]), [of_file("train.txt"), of_file("test.txt")]);
     assert_eq!(trained(&["data={folds=\"there\"}"])[0], "\"/there\"");
     let refused = bench.refused(&["train", "conf/a.toml", "--set", "data.train=[\"nowhere.txt\"]"]);
@@ -196,7 +196,7 @@ fn a_run_names_the_instructions_that_it_used() {
     assert_eq!((recorded("flag"), named("flag")), ("baseline".into(), true));
     let page = fs::read_to_string(bench.path("flag/report.html")).unwrap();
     assert!(page.contains("instructions of the fused CPU kernels") && page.contains("baseline"));
-    // The configuration that a run leaves pins them again.
+    // The configuration that a run leaves pins the same instructions again.
     bench.output(&["train", "flag/config.toml", "--out", "again"]);
     assert_eq!(recorded("again"), "baseline");
     let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
@@ -210,7 +210,7 @@ fn a_run_names_the_instructions_that_it_used() {
     ];
     bench.output(&[&["cv", "pinned.toml", "--out", "cv", "--jobs", "2"], &cv[..]].concat());
     assert_eq!(recorded("cv"), "baseline");
-    // By two threads of their own as by one.
+    // Two jobs give the same as one.
     bench.output(&[&["cv", "pinned.toml", "--out", "alone", "--jobs", "1"], &cv[..]].concat());
     assert!(report("cv") == report("alone"));
     bench.output(&[&["cv", "small.toml", "--out", "best-cv", "--jobs", "2"], &cv[..]].concat());

@@ -1,4 +1,4 @@
-//! `study`: what papers prove, checked on generated queries and on rankings at hand.
+//! `study`: checks what papers prove, on generated queries and on given rankings.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::Bench;
 use super::bad_input::contains;
 
 #[test]
-fn every_study_is_made_and_leaves_its_page() {
+fn every_study_runs_and_leaves_its_page() {
     let bench = Bench::default();
     let list = bench.output(&["study"]);
     for name in ["position-accuracy", "measure-accuracy", "softrank-directness"] {
@@ -29,9 +29,10 @@ fn every_study_is_made_and_leaves_its_page() {
     }
 }
 
-/// Scores 3, 1 and 2 of labels 1, 0 and 2 at alpha = 1: the error of ApproxNDCG by hand; ties have no bound.
+/// Scores 3, 1 and 2 with labels 1, 0 and 2 at alpha = 1: the error of ApproxNDCG is worked by hand. Ties have no
+/// bound.
 #[test]
-fn a_ranking_at_hand_is_studied() {
+fn a_given_ranking_is_studied() {
     let bench = Bench::default();
     bench.write("data", "1 qid:1 1:0\n0 qid:1 1:0\n2 qid:1 1:0\n1 qid:2 1:0\n0 qid:2 1:0\n0 qid:3 1:0\n");
     bench.write("scores", "3\n1\n2\n1\n1\n1\n");
@@ -54,7 +55,7 @@ fn a_ranking_at_hand_is_studied() {
 }
 
 #[test]
-fn studies_that_cannot_be_made() {
+fn studies_that_cannot_be_made_are_refused() {
     let bench = Bench::default();
     bench.write("one", "1 qid:1 1:0\n1 qid:1 1:1\n");
     bench.write("scores", "1\n2\n");

@@ -1,4 +1,4 @@
-//! `eval --qrels --run`: what trec_eval prints, any other convention, and bad files.
+//! `eval --qrels --run`: output like trec_eval's, other conventions, and bad files.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn json(bench: &Bench, options: &[&str]) -> Value {
     serde_json::from_str(&eval(bench, &[options, &["--json"]].concat())).unwrap()
 }
 
-/// The output for two of trec_eval's own test files.
+/// Returns the output for two of trec_eval's own test files.
 fn golden(qrels: &str, run: &str, options: &[&str]) -> String {
     let file = |name: &str| expected("trec_eval").join(name).into_os_string().into_string().unwrap();
     let files = ["eval", "--format", "trec", "--qrels", &file(qrels), "--run", &file(run)];
@@ -38,7 +38,8 @@ fn the_output_is_that_of_trec_eval() {
     let official = golden("qrels.test", "results.test", &[]);
     assert_eq!(official, expected_text("trec_eval/out.test"));
     assert_eq!(golden("qrels.test.with-comments", "results.test", &[]), official);
-    // Names and parameters as trec_eval's command line takes them, and lines of measures that we do not have.
+    // Names and parameters are as trec_eval's command line takes them; the last column names measures that we do not
+    // have.
     let parameters = "-q -m iprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 \
                       -m ndcg_cut.10,20,23.4 -m success.2,5,20";
     for (run, options, expected, compared, others) in [
@@ -94,7 +95,7 @@ fn the_table_says_what_was_counted() {
             head.replace("2 queries", "3 queries")
         )
     );
-    // Standard output is trec_eval's alone.
+    // Standard output has trec_eval's lines only.
     let lines = bench.run(&[&EVAL[..], &["--format", "trec", "-m", "num_q,map"]].concat()).success();
     let lines = lines.get_output();
     let expected = "num_q                 \tall\t2\nmap                   \tall\t0.4167\n";
@@ -109,7 +110,7 @@ fn the_table_says_what_was_counted() {
 }
 
 #[test]
-fn json_has_the_same_in_full() {
+fn json_has_the_same_values_in_full() {
     let bench = bench();
     let value = json(&bench, &["-q", "-m", "map"]);
     let counts = ["queries", "empty_queries", "missing_queries", "unjudged_queries"];
@@ -144,7 +145,7 @@ fn other_conventions_read_the_same_run() {
     for row in ["standard    0.6885", "trec_eval   0.3801", "lightgbm    0.8443", "rax         0.3443"] {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }
-    // A negative relevance means something to some conventions only.
+    // Only some conventions accept a negative relevance.
     bench.write("qrels", &QRELS.replace("1 0 b 0", "1 0 b -2"));
     contains(
         &bench.refused(&[&EVAL[..], &["-c", "standard", "-m", "map"]].concat()),
@@ -158,7 +159,7 @@ fn other_conventions_read_the_same_run() {
 }
 
 #[test]
-fn lines_of_a_query_may_stand_apart() {
+fn lines_of_a_query_need_not_be_together() {
     let bench = bench();
     let together = eval(&bench, &["-q"]);
     let lines: Vec<&str> = RUN.lines().collect();

@@ -1,4 +1,4 @@
-//! The real binary in a folder of its own.
+//! Runs the real binary in a folder of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ impl Default for Bench {
 }
 
 impl Bench {
-    /// Where a file of the folder is.
+    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file of the folder.
+    /// Writes a file in the folder.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, text).unwrap();
@@ -36,20 +36,20 @@ impl Bench {
         self.command(args).assert()
     }
 
-    /// `burn-rank` in the folder, not yet run.
+    /// Prepares `burn-rank` in the folder without running it.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::cargo_bin("burn-rank").unwrap();
         command.current_dir(self.folder.path()).args(args);
         command
     }
 
-    /// Runs, expects success, gives standard output.
+    /// Runs `burn-rank`, expects success, and returns standard output.
     pub fn output(&self, args: &[&str]) -> String {
         let output = self.run(args).success().get_output().stdout.clone();
         String::from_utf8(output).unwrap()
     }
 
-    /// Runs, expects exit code 2, gives the message.
+    /// Runs `burn-rank`, expects exit code 2, and returns the message.
     pub fn refused(&self, args: &[&str]) -> String {
         let output = self.run(args).code(2).get_output().stderr.clone();
         String::from_utf8(output).unwrap()
@@ -77,7 +77,7 @@ epochs = 3
 batch_queries = 8
 "#;
 
-/// Every file of a folder, sorted, without its lock and its mark.
+/// Returns the names of all files in a folder, sorted, without its lock and its mark.
 pub fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()
@@ -88,7 +88,7 @@ pub fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A run of `train` in `train` and one of `cv` in `cv`.
+/// Makes a run of `train` in `train` and one of `cv` in `cv`.
 pub fn trained_and_cross_validated() -> Bench {
     let bench = Bench::default();
     let linear = SMALL.replace("kind = \"mlp\"\nhidden = [8]", "kind = \"linear\"");

@@ -1,4 +1,4 @@
-//! What `tests/golden/format_1/` holds: saved rankers, generated queries, the bits of their scores.
+//! The contents of `tests/golden/format_1/`: saved rankers, generated queries, and the bits of their scores.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use burn_rank::data::letor::{ReadOptions, read};
 use burn_rank::ranker::Ranker;
 
-/// Bits of the scores in hexadecimal by instruction set; under [`EVERY`] where they do not depend on it.
+/// Bits of the scores in hexadecimal by instruction set, or under [`EVERY`] if they do not depend on it.
 pub type Bits = BTreeMap<String, Vec<String>>;
 
 pub const EVERY: &str = "every";
@@ -16,12 +16,12 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format_1")
 }
 
-/// The recorded bits by ranker.
+/// Reads the recorded bits of each ranker.
 pub fn recorded() -> BTreeMap<String, Bits> {
     serde_json::from_str(&std::fs::read_to_string(folder().join("bits.json")).unwrap()).unwrap()
 }
 
-/// What a saved ranker gives the generated queries in `queries.txt`.
+/// Returns the scores that a saved ranker gives the generated queries in `queries.txt`.
 pub fn scores(name: &str) -> Vec<f32> {
     let device = Device::flex();
     let ranker = Ranker::load(&folder().join(name).with_extension("safetensors"), &device).unwrap();

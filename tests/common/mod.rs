@@ -1,4 +1,4 @@
-//! What more than one suite uses.
+//! Helpers that more than one suite uses.
 
 #![allow(dead_code, reason = "no suite uses everything")]
 
@@ -9,25 +9,25 @@ pub mod pages;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// `path` inside the folder of expected values.
+/// Returns `path` inside the folder of expected values.
 pub fn expected(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/expected").join(path)
 }
 
-/// The text of a file inside the folder of expected values.
+/// Reads the text of a file inside the folder of expected values.
 #[track_caller]
 pub fn expected_text(path: &str) -> String {
     std::fs::read_to_string(expected(path)).unwrap_or_else(|error| panic!("{}: {error}", expected(path).display()))
 }
 
-/// The value of a JSON file inside the folder of expected values.
+/// Reads a JSON file inside the folder of expected values.
 #[track_caller]
 pub fn expected_json<T: serde::de::DeserializeOwned>(path: &str) -> T {
     serde_json::from_str(&expected_text(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every line of `found` stands in the expected file, in its order: how many, and the first words of the lines that we
-/// do not print.
+/// Asserts that every line of `found` is in the expected file, in the same order. Returns how many lines these are, and
+/// the first words of the expected lines that we do not print.
 #[track_caller]
 pub fn lines_within(found: &str, expected: &str) -> (usize, BTreeSet<String>) {
     let expected = expected_text(expected);

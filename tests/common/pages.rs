@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-/// The text of a file of the repository.
+/// Reads a file of the repository.
 pub fn page(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
 }
 
-/// The text of each block fenced as `info`.
+/// Returns the text of each block fenced as `info`.
 pub fn blocks(page: &str, info: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut open: Option<(bool, String)> = None;

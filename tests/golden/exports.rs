@@ -1,7 +1,7 @@
 //! `expected/exports.json`: the scores that onnxruntime and LightGBM give exported rankers.
 //!
-//! The rankers are made here, of whole numbers and square roots alone, so that their exports are the same bytes
-//! everywhere; each case has the checksum of the bytes that the other system scored. To renew the file, write the
+//! The rankers are made here from whole numbers and square roots alone, so that their exports have the same bytes
+//! everywhere. Each case has the checksum of the bytes that the other system scored. To renew the file, write the
 //! exports with `BURN_RANK_EXPORTS=FOLDER cargo test --test golden exports` and run
 //! `expected/generate_exports.py FOLDER`.
 
@@ -38,12 +38,13 @@ const ACTIVATIONS: [Activation; 7] = [
     Activation::Identity,
 ];
 
-/// A number in `[0, 1)` that looks like no other.
+/// Returns a number in `[0, 1)` that looks random.
 fn noise(seed: usize) -> f32 {
     ((seed * 7919 + 13) * 104_729 % 9973) as f32 / 9973.0
 }
 
-/// Documents with features of several kinds: small, a large mean, constant, two values, many ties, signs.
+/// Makes documents with features of several kinds: small, with a large mean, constant, with two values, with many ties,
+/// and of both signs.
 fn data(seed: usize, lengths: &[usize]) -> RankingDataset {
     let documents: usize = lengths.iter().sum();
     let row = |document: usize| {
@@ -82,7 +83,7 @@ fn ranker(normaliser: NormaliserKind, model: Model) -> Ranker {
     Ranker::new(Normaliser::fit(normaliser, &train()), model, metadata).unwrap()
 }
 
-/// A scorer with weights that no seed draws, and running statistics that are not 0 and 1.
+/// Makes a scorer with weights that depend on no seed, and running statistics other than 0 and 1.
 fn scorer(config: &ScorerConfig) -> Scorer {
     let mut parts = Parts::of(&Model::Scorer(config.init(FEATURES, 1, &Device::flex()).unwrap()));
     for (number, array) in parts.arrays.iter_mut().enumerate() {
@@ -111,7 +112,7 @@ fn trees(normaliser: NormaliserKind) -> Ranker {
         Normaliser::fit(normaliser, &data).apply(&mut data).unwrap();
         data
     };
-    // Thresholds that documents hit exactly, so that the side of a tie shows.
+    // Thresholds are values of documents, so that the side of a tie shows.
     let threshold = |document: usize, feature: u32| normalised.row(document)[feature as usize];
     let mut ensemble = TreeEnsemble::new(FEATURES);
     for tree in 0..5usize {
@@ -163,9 +164,9 @@ struct Expected {
 
 #[derive(Deserialize)]
 struct Case {
-    /// Of the bytes that were scored.
+    /// Checksum of the bytes that were scored.
     sha256: String,
-    /// One a document, in the order of the data.
+    /// One score per document, in the order of the data.
     scores: Vec<f64>,
 }
 
@@ -191,7 +192,7 @@ fn write(folder: PathBuf) {
 fn other_systems_score_exports_alike() {
     if let Some(folder) = std::env::var_os("BURN_RANK_EXPORTS") {
         write(folder.into());
-        // Not by `eprintln!`, whose lines of tests that pass are not shown.
+        // Not `eprintln!`, whose output is not shown for tests that pass.
         let _ = writeln!(std::io::stderr(), "skipped: exports are written, not compared");
         return;
     }

@@ -1,8 +1,8 @@
-//! Rankers saved in version 1 of the format, the shipped ones of November 2026, load and score as they did: within a
-//! tolerance everywhere, and to the bit where the processor's instructions make no difference. `tests/needs/format_1.rs`
-//! compares the others to the bit.
+//! Rankers saved in version 1 of the format, which are those shipped in November 2026, load and give the same scores as
+//! then: within a tolerance everywhere, and to the bit where the processor's instructions make no difference.
+//! `tests/needs/format_1.rs` compares the others to the bit.
 //!
-//! The files in `format_1/` are never made again: whoever has saved a ranker expects the same of it.
+//! The files in `format_1/` are never made again, since whoever has saved a ranker expects it to give the same scores.
 
 use crate::common::format_1::{EVERY, bits, folder, recorded, scores};
 

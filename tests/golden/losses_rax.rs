@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::expected_json;
 use crate::peer_lists::{PeerLists, assert_near, flat};
 
-/// Sums of a loss by list, and what rax's mean divides each by.
+/// Returns the sum of a loss for each list, and the number by which rax's mean divides it.
 fn sums(function: &str, lists: &PeerLists) -> Option<(Vec<f64>, Vec<f64>)> {
     let one = || lists.documents().iter().map(|n| f64::from(*n > 0.0)).collect();
     Some(match function {
@@ -22,13 +22,13 @@ fn sums(function: &str, lists: &PeerLists) -> Option<(Vec<f64>, Vec<f64>)> {
     })
 }
 
-/// Why a case is left out.
+/// Returns why a case is left out.
 fn skipped(case: &Value, lists: &PeerLists) -> Option<&'static str> {
     let function = case["function"].as_str().unwrap();
     if case["inputs"].get("weights").is_some() {
         return Some("weights of documents");
     }
-    // A pair or a sum of labels over one label is 0 in rax too.
+    // With one label only, pairs and sums of labels are 0 in rax too.
     let agrees = !matches!(function, "listmle_loss" | "pointwise_mse_loss");
     (lists.has_degenerate() && !agrees && case["kind"] == "value").then_some("a query with one label only has loss 0")
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::common::expected_json;
 use crate::peer_lists::{PeerLists, assert_near, flat};
 
-/// Our figure for a case; `None` for functions that are measures or that we do not offer.
+/// Computes our figure for a case; `None` for functions that are measures or that we do not offer.
 fn ours(function: &str, inputs: &Value) -> Option<Vec<f64>> {
     let mut lists = match function {
         "approx_ndcg_loss" | "lambda_loss" | "listmle_loss" | "ranknet_loss_mean_over_pairs" | "LambdaNDCGLoss1" => {

@@ -35,7 +35,8 @@ fn sums(target: &str, temperature: f64, lists: &PeerLists) -> Option<Sums> {
     Some(Sums { values, counts })
 }
 
-/// The weight of each list: its own, or its documents' weighted by their labels; `None` for weights of pairs.
+/// Returns the weight of each list: its own, or the mean weight of its documents weighted by their labels; `None` for
+/// weights of pairs.
 fn list_weights(target: &str, inputs: &Value, lists: &PeerLists) -> Option<Vec<f64>> {
     let Some(weights) = inputs.get("weights").map(rows) else { return Some(vec![1.0; lists.scores.len()]) };
     if weights.iter().all(|row| row.len() == 1) {
@@ -123,7 +124,7 @@ fn losses_agree() {
             "compute" => {
                 (vec![reduced(&sums, &weights, inputs["reduction"].as_str().unwrap())], flat(&case["expected"]))
             }
-            // Matrices of pairs or rows of documents: their sums by list.
+            // The expected values are matrices of pairs or rows of documents, which are summed for each list.
             "compute_unreduced_loss" => {
                 let lists = case["expected"].as_array().unwrap().iter();
                 (sums.values, lists.map(|list| flat(list).iter().sum()).collect())

@@ -1,4 +1,4 @@
-//! Values of other implementations, whose origins `expected/README.md` names.
+//! Comparisons with values of other implementations; `expected/README.md` names their origins.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! `expected/letor.json`: what the evaluation tool of LETOR 3.0 prints for the queries that `expected/generate_letor.py`
-//! makes, under the convention `letor`.
+//! `expected/letor.json`: the output of the evaluation tool of LETOR 3.0 for the queries that
+//! `expected/generate_letor.py` makes, under the convention `letor`.
 
 use burn_rank::measure::{Convention, Measure};
 use serde_json::Value;

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Scores and labels of one query.
 pub type List = (Vec<f32>, Vec<f32>);
 
-/// A number, or the name of one that JSON cannot write.
+/// Reads a number, or the name of one that JSON cannot write.
 pub fn number(value: &Value) -> f64 {
     match value.as_str() {
         Some("Infinity") => f64::INFINITY,
@@ -22,15 +22,15 @@ pub fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(number).collect()
 }
 
-/// A flat array is one row, an array of arrays many; `{"ragged": ..}` is as its content.
+/// Reads a flat array as one row and an array of arrays as many rows; `{"ragged": ..}` is read as its content.
 fn rows<T>(value: &Value, of_row: impl Fn(&Value) -> T) -> Vec<T> {
     let value = value.get("ragged").unwrap_or(value);
     let values = value.as_array().unwrap();
     if values.first().is_some_and(Value::is_array) { values.iter().map(of_row).collect() } else { vec![of_row(value)] }
 }
 
-/// The lists of `inputs`: one a row, or one a segment of a row; documents whose `where` or `mask` is false are left
-/// out.
+/// Returns the lists of `inputs`, one per row or one per segment of a row. Documents whose `where` or `mask` is false
+/// are left out.
 pub fn lists(inputs: &Value) -> Vec<List> {
     let scores = rows(&inputs["scores"], numbers);
     let labels = rows(&inputs["labels"], numbers);
@@ -56,7 +56,7 @@ pub fn lists(inputs: &Value) -> Vec<List> {
     lists
 }
 
-/// The measure of a list that the convention does not exclude.
+/// Computes the measure of a list that the convention does not exclude.
 pub fn value(measure: Measure, convention: &Convention, (scores, labels): &List) -> f64 {
     let ranking = Ranking { scores, labels, ids: None };
     measure.query(convention, &ranking).unwrap().expect("the convention excludes no query")

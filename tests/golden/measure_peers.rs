@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::common::expected_json;
 use crate::measure_lists::{List, Tally, assert_close, lists, number, numbers, value};
 
-/// A list whose order is its order of retrieval.
+/// Makes a list of documents that were retrieved in the given order.
 fn in_order(labels: &Value) -> List {
     let labels: Vec<f32> = numbers(labels).iter().map(|&label| label as f32).collect();
     ((0..labels.len()).map(|at| -(at as f32)).collect(), labels)
@@ -19,7 +19,8 @@ fn file_order() -> Convention {
     Convention { ties: Ties::FileOrder, empty: EmptyQuery::Value(0.0), ..Convention::default() }
 }
 
-/// A run joined with its judgements: documents in either, those not retrieved with the score -inf.
+/// Joins a run with its judgements. The list has the documents in either of them; those that were not retrieved have
+/// the score -inf.
 fn joined(run: &Value, qrels: &Value) -> (List, Vec<String>) {
     let (run, qrels) = (run.as_object().unwrap(), qrels.as_object().unwrap());
     let ids: Vec<String> = run.keys().chain(qrels.keys().filter(|id| !run.contains_key(*id))).cloned().collect();
@@ -28,7 +29,7 @@ fn joined(run: &Value, qrels: &Value) -> (List, Vec<String>) {
     ((scores, labels), ids)
 }
 
-/// Found and expected values of a case; `None` if it is not about a measure that is offered.
+/// Returns the found and expected values of a case; `None` if it is not about a measure that is offered.
 fn pairs(case: &Value) -> Option<Vec<(f64, f64)>> {
     let inputs = &case["inputs"];
     let k = inputs["k"].as_u64().map(|k| k as usize);

@@ -20,7 +20,7 @@ fn measure(case: &Value) -> Option<Measure> {
     })
 }
 
-/// Values by list; a list without documents is left out of the mean, and a mean of none is 0.
+/// Computes the value of each list. A list without documents is left out of the mean, and the mean of no lists is 0.
 fn values(case: &Value) -> Vec<f64> {
     let (measure, convention) = (measure(case).unwrap(), Convention::preset("rax").unwrap());
     let kept = |list: &List| !list.0.is_empty();

@@ -22,7 +22,7 @@ fn fields<T>(file: &str, id: usize, value: impl Fn(&[&str]) -> T) -> ByQuery<T> 
     by_query
 }
 
-/// All lines that we print; with `complete`, every query of the qrels counts.
+/// Returns all lines that we print; with `complete`, every query of the qrels counts.
 fn lines(
     qrels: &ByQuery<i32>,
     run: &ByQuery<f32>,
@@ -48,7 +48,7 @@ fn lines(
     lines + &summary.report("STANDARD").to_string()
 }
 
-/// The lines of two files.
+/// Returns the lines for two files.
 fn output(
     qrels: &str,
     run: &str,
@@ -62,7 +62,7 @@ fn output(
     lines(&qrels, &run, measures, options, each, complete)
 }
 
-/// The lines of `found` in a file of trec_eval's.
+/// Compares the lines of `found` with a file of trec_eval's.
 #[track_caller]
 fn compare(found: &str, expected: &str) -> (usize, BTreeSet<String>) {
     lines_within(found, &format!("trec_eval/{expected}"))
@@ -77,7 +77,7 @@ fn the_default_output_is_the_same() {
     }
 }
 
-/// The names in `all_trec` that we do not offer.
+/// Returns the names in `all_trec` that we do not offer.
 fn not_offered(summary_only: bool) -> BTreeSet<String> {
     let mut names: Vec<&str> = "infAP binG G ndcg_rel Rndcg".split(' ').collect();
     if !summary_only {
@@ -122,7 +122,7 @@ fn a_depth_cuts_every_ranking() {
     let values =
         |lines: &str| lines.lines().map(|line| line.rsplit('\t').next().unwrap().to_string()).collect::<Vec<_>>();
     let (cut, whole) = (values(&cut), values(&whole));
-    // The mean of AP at a depth is the same; the ideal of NDCG knows no depth, so that its values are lower or equal.
+    // AP at a depth is the same. The ideal of NDCG ignores the depth, so that values of NDCG are lower or equal.
     for (cut, whole) in cut.chunks(2).zip(whole.chunks(2)) {
         assert_eq!(cut[0], whole[0]);
         assert!(cut[1].parse::<f64>().unwrap() <= whole[1].parse::<f64>().unwrap());

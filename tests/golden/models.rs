@@ -1,4 +1,4 @@
-//! The rankers of `models/` load, and score as they did when they were made.
+//! The rankers of `models/` load, and give the same scores as when they were made.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn shipped_rankers_reproduce_their_scores() {
 }
 
 #[test]
-fn every_shipped_ranker_has_a_true_card() {
+fn every_shipped_ranker_has_an_accurate_card() {
     for path in names() {
         let ranker = Ranker::load(&path, &Device::flex()).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy();

@@ -50,7 +50,7 @@ fn the_loss_without_scaling_agrees() {
         let spec = LossSpec::new("neural_ndcg").with("iterations", 0).with("temperature", temperature);
         let loss = spec.build().unwrap();
         let losses = loss.forward_no_reduction(scores.clone(), tensor(&labels), mask);
-        // A list without relevant document has weight 0 there, loss 0 here.
+        // A list without a relevant document has weight 0 there and loss 0 here.
         let learnable = labels.iter().filter(|list| list.iter().any(|label| *label > 0.0)).count() as f64;
         let found = losses.into_data().iter::<f64>().sum::<f64>() - learnable;
         let expected = case["expected"].as_f64().unwrap();

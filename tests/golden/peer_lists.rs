@@ -1,10 +1,10 @@
-//! Lists as other libraries' cases state them, and our losses of them.
+//! Lists as stated in the cases of other libraries, and our losses for them.
 
 use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 use burn_rank::loss::registry;
 use serde_json::{Value, json};
 
-/// Lists of one length, with the documents that are there.
+/// Lists padded to one length, with a mask of the documents that are there.
 #[derive(Debug, Clone)]
 pub struct PeerLists {
     pub scores: Vec<Vec<f64>>,
@@ -41,7 +41,7 @@ impl PeerLists {
         Self { scores: pick(&self.scores[0]), labels: pick(&self.labels[0]), mask }
     }
 
-    /// `[lists, longest]` tensors in f64 for autodiff.
+    /// Makes `[lists, longest]` tensors in f64 for autodiff.
     pub fn tensors(&self) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
         let device = Device::flex().autodiff();
         let width = self.scores.iter().map(Vec::len).max().unwrap_or(0);
@@ -54,50 +54,50 @@ impl PeerLists {
         (matrix(self.scores.clone()), matrix(self.labels.clone()), matrix(mask).greater_elem(0.5))
     }
 
-    /// Our loss of each list.
+    /// Computes our loss for each list.
     pub fn losses(&self, name: &str, params: Value) -> Vec<f64> {
         let loss = registry::build(name, burn_rank::json::Value::from(params).as_object().expect("an object")).unwrap();
         let (scores, labels, mask) = self.tensors();
         loss.forward_no_reduction(scores, labels, mask).into_data().iter::<f64>().collect()
     }
 
-    /// Labels of the documents that are there, by list.
+    /// Returns the labels of the documents that are there, by list.
     pub fn present(&self) -> impl Iterator<Item = Vec<f64>> + '_ {
         self.labels.iter().zip(&self.mask).map(|(labels, mask)| {
             labels.iter().zip(mask).filter(|(_, there)| **there).map(|(label, _)| *label).collect()
         })
     }
 
-    /// Number of documents of each list.
+    /// Returns the number of documents of each list.
     pub fn documents(&self) -> Vec<f64> {
         self.present().map(|labels| labels.len() as f64).collect()
     }
 
-    /// Number of pairs with different labels of each list.
+    /// Returns the number of pairs with different labels in each list.
     pub fn pairs(&self) -> Vec<f64> {
         let count = |labels: Vec<f64>| labels.iter().map(|a| labels.iter().filter(|b| a > *b).count()).sum::<usize>();
         self.present().map(|labels| count(labels) as f64).collect()
     }
 
-    /// `sum sigmoid(s_j - s_i)` over the pairs with `y_i > y_j`, from Kendall's tau at alpha = 1.
+    /// Computes `sum sigmoid(s_j - s_i)` over the pairs with `y_i > y_j`, from Kendall's tau at alpha = 1.
     pub fn soft_zero_one(&self) -> Vec<f64> {
         let losses = self.losses("approx_kendall_tau", json!({"alpha": 1.0}));
         losses.iter().zip(self.pairs()).map(|(loss, pairs)| (1.0 + loss) / 2.0 * pairs).collect()
     }
 
-    /// `sum (s_i - y_i)^2`
+    /// Computes `sum (s_i - y_i)^2`.
     pub fn squared_errors(&self) -> Vec<f64> {
         let means = self.losses("mse_gain", json!({"gain": "linear"}));
         means.iter().zip(self.documents()).map(|(mean, n)| mean * n).collect()
     }
 
-    /// True when some list has one label only, for which our losses are 0 and other libraries' may not be.
+    /// Returns true if some list has one label only: our loss is then 0, but those of other libraries may not be.
     pub fn has_degenerate(&self) -> bool {
         self.pairs().contains(&0.0)
     }
 }
 
-/// The innermost lists of numbers (or truth values) of a nested list.
+/// Returns the innermost lists of numbers (or truth values) of a nested list.
 pub fn rows(value: &Value) -> Vec<Vec<f64>> {
     let value = value.get("ragged").unwrap_or(value);
     let items = value.as_array().expect("a list");
@@ -107,7 +107,7 @@ pub fn rows(value: &Value) -> Vec<Vec<f64>> {
     items.iter().flat_map(rows).collect()
 }
 
-/// All numbers of a nested list, or the one number.
+/// Returns all numbers of a nested list, or the one number.
 pub fn flat(value: &Value) -> Vec<f64> {
     if value.is_array() || value.is_object() { rows(value).concat() } else { vec![number(value)] }
 }
@@ -119,7 +119,7 @@ fn number(value: &Value) -> f64 {
 /// Asserts that each number is within `atol + rtol |expected|`.
 pub fn assert_near(name: &str, found: &[f64], expected: &[f64], tolerance: &Value) {
     let part = |key: &str| tolerance.get(key).and_then(Value::as_f64).unwrap_or(0.0);
-    // Their figures are float32, however small the tolerance they state.
+    // Their figures are float32, however small the stated tolerance.
     let (relative, absolute) = (part("rtol").max(1e-6), part("atol"));
     assert_eq!(found.len(), expected.len(), "{name}");
     for (f, e) in found.iter().zip(expected) {

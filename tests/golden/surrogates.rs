@@ -22,7 +22,7 @@ fn cases() -> Vec<Case> {
     crate::common::expected_json("surrogates.json")
 }
 
-/// Largest deviation of value and gradient from the case, relative where the expected value exceeds 1.
+/// Returns the largest deviation of value and gradient from the case, relative where the expected value exceeds 1.
 fn deviation(case: &Case, spec: &LossSpec) -> f64 {
     let loss = spec.build().unwrap();
     let found = explain(loss.as_ref(), &case.scores, &case.labels, DType::F64).unwrap();
@@ -50,7 +50,7 @@ fn every_case_agrees_in_value_and_gradient() {
 fn every_evaluation_of_soft_ndcg_agrees() {
     for case in cases().into_iter().filter(|case| case.loss == "soft_ndcg") {
         let cut = case.params.get("k").is_some_and(|k| !k.is_null());
-        // A discount with a cut-off is no sum of exponentials.
+        // A discount with a cut-off is not a sum of exponentials.
         for evaluation in ["auto", "cutoff", "exponentials"].into_iter().take(if cut { 2 } else { 3 }) {
             let spec = LossSpec { name: case.loss.clone(), params: case.params.clone() }.with("evaluation", evaluation);
             let off = deviation(&case, &spec);

@@ -1,4 +1,4 @@
-//! TREC files are read as trec_eval's own: `expected/trec_eval`.
+//! TREC files are read as trec_eval reads its own: `expected/trec_eval`.
 
 use burn_rank::data::DataError;
 use burn_rank::data::trec::{Qrels, RunQuery, read_run};
@@ -9,7 +9,7 @@ use crate::common::expected;
 fn trec_eval_judgements_and_runs() {
     let folder = expected("trec_eval");
     let qrels = Qrels::read(&folder.join("qrels.test")).unwrap();
-    // Comments fill whole lines; the `#` in one document's name is no comment.
+    // Comments fill whole lines; the `#` in one document's name does not begin a comment.
     let commented = Qrels::read(&folder.join("qrels.test.with-comments")).unwrap();
     for query in &qrels.queries {
         let mut judgements: Vec<(String, i32)> =

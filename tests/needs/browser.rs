@@ -1,4 +1,4 @@
-//! The page of a run as Chromium shows it: width, schemes, contrast, labels, nothing loaded.
+//! Checks the page of a run as Chromium shows it: width, colour schemes, contrast, labels, and that nothing is loaded.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::common::bench::trained_and_cross_validated;
 
-/// The browser that looks at pages.
+/// Finds the browser that looks at pages.
 pub fn found() -> Result<PathBuf, String> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -21,7 +21,7 @@ pub fn a_browser_sees_pages_that_fit_in_light_and_dark() {
     let browser = found().unwrap();
     let bench = trained_and_cross_validated();
     let page = |run: &str| fs::read_to_string(bench.path(run).join("report.html")).unwrap();
-    // A script must not end within its own text.
+    // The text of a script must not contain the end of the script.
     let pages = json!({"train": page("train"), "cv": page("cv")}).to_string().replace("</", "<\\/");
     let look = bench.write("look.html", &include_str!("look.html").replace("PAGES", &pages));
     for (scheme, dark) in [("1", false), ("0", true)] {

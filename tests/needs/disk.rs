@@ -1,4 +1,4 @@
-//! Disks that are full or read-only: an error, and nothing lost.
+//! Disks that are full or read-only give an error, and nothing is lost.
 
 use std::fs;
 use std::io::Write;
@@ -26,7 +26,7 @@ impl Disk {
         assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0).status().unwrap().success());
     }
 
-    /// Leaves no byte free; the name of the file that takes the room.
+    /// Leaves no byte free, and returns the path of the file that takes the room.
     fn fill(&self) -> PathBuf {
         let path = self.0.join("filler");
         let mut file = fs::File::create(&path).unwrap();
@@ -41,7 +41,7 @@ impl Drop for Disk {
     }
 }
 
-/// Whether a file system may be mounted here, which takes root.
+/// Returns whether a file system may be mounted here, which needs root.
 pub fn mounts() -> Result<(), String> {
     Disk::mount(&Bench::default(), "64k").map(drop)
 }
@@ -52,7 +52,7 @@ fn trained(bench: &Bench) {
     bench.output(&["synth", "--queries", "4", "--features", "10", "--out", "data.txt"]);
 }
 
-/// Each command that writes a file, writing `disk/OUT`.
+/// Returns each command that writes a file, with the name of its file in `disk`.
 fn writers() -> [(&'static str, Vec<&'static str>); 3] {
     [
         ("data.txt", vec!["synth", "--queries", "50", "--out", "disk/data.txt"]),
@@ -61,7 +61,7 @@ fn writers() -> [(&'static str, Vec<&'static str>); 3] {
     ]
 }
 
-/// What each command overwrites keeps its bytes, and no temporary file stays.
+/// Asserts that the file that each command would overwrite keeps its bytes, and that no temporary file is left.
 fn nothing_is_lost(bench: &Bench, disk: &Path, code: i32, words: &str) {
     let before = files(disk);
     for (name, args) in writers() {
@@ -99,7 +99,8 @@ pub fn a_read_only_disk_keeps_what_it_has() {
     }
 }
 
-/// A run that meets a full disk ends with an error; with room again, `--resume` gives the bytes of a run that met none.
+/// A run that meets a full disk ends with an error; once there is room again, `--resume` gives the same bytes as an
+/// undisturbed run.
 pub fn a_run_comes_back_after_a_full_disk() {
     const GRADIENT: &str = "[learner]\nkind = \"gradient\"\nepochs = 4\nbatch_queries = 8\n";
     const TREES: &str = "[learner]\nkind = \"boosted_trees\"\nrounds = 8\n";

@@ -8,7 +8,7 @@ use crate::common::pages::{blocks, page};
 
 const PACKAGES: [&str; 4] = ["lightgbm", "numpy", "onnxruntime", "safetensors"];
 
-/// Whether python3 has the packages that the page imports.
+/// Returns whether python3 has the packages that the page imports.
 pub fn packages() -> Result<(), String> {
     const ABSENT: &str =
         "import importlib.util, sys; print(*(name for name in sys.argv[1:] if not importlib.util.find_spec(name)))";
@@ -40,7 +40,7 @@ pub fn the_python_of_the_page_on_exports_reads_exports() {
     fs::copy(bench.path("linear/ranker.safetensors"), bench.path("ranker.safetensors")).unwrap();
     let blocks = blocks(&page("docs/EXPORT.md"), "python");
     assert_eq!(blocks.len(), 3);
-    // One block after the other, the scores of each kept. The first and the last read the same ranker.
+    // The blocks run one after the other, and the scores of each are kept. The first and the last read the same ranker.
     let mut script = String::from("found = []\n");
     for block in blocks {
         script += &format!("{block}found.append(numpy.ravel(scores))\n");

@@ -1,11 +1,11 @@
-//! Rankers saved in version 1 of the format score to the bit, on processors whose bits are recorded. burn's matrix
-//! product adds in another order, or rounds once less, with other instructions.
+//! Rankers saved in version 1 of the format give the same scores to the bit on processors whose bits are recorded. With
+//! other instructions, burn's matrix product adds in another order or rounds once less.
 
 use std::collections::BTreeMap;
 
 use crate::common::format_1::{EVERY, bits, recorded, scores};
 
-/// The widest instructions that burn's matrix product finds here, where `bits.json` knows them.
+/// Returns the widest instructions that burn's matrix product finds here, if `bits.json` has them.
 fn instruction_set() -> Result<&'static str, String> {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,9 +1,9 @@
-//! Tests that need what not every machine has: the research data, which may not be passed on with the repository; a
-//! browser; packages of Python; the right to mount a file system. libtest has no word for a test that did not run, so
-//! this suite has a harness of its own: a test whose need is not met is listed as ignored, with what is lacking, and the
-//! last line counts them. CONTRIBUTING.md says how to meet each need.
+//! Tests that need something that not every machine has: the research data, which may not be passed on with the
+//! repository; a browser; packages of Python; the right to mount a file system. libtest cannot report that a test did
+//! not run, so this suite has a harness of its own. A test whose need is not met is listed as ignored, with what is
+//! lacking, and the last line counts such tests. CONTRIBUTING.md says how to meet each need.
 //!
-//! `#[test]` means nothing here. A test is a `pub fn` that stands in [`tests`].
+//! `#[test]` means nothing here. A test is a `pub fn` that is listed in [`tests`].
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use data::shared;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// A test by its path, and what it needs.
+/// Makes a test from its path and its needs.
 macro_rules! test {
     ($test:path, $($need:expr),+) => {
         trial(stringify!($test), Ok(())$(.and_then(|()| $need.map(|_| ())))+, $test)
@@ -38,12 +38,12 @@ fn trial(name: &str, need: Result<(), String>, test: fn()) -> Trial {
     });
     match need {
         Ok(()) => trial,
-        // `--ignored` runs it all the same, and it fails.
+        // `--ignored` runs it nevertheless, and it fails.
         Err(lacking) => trial.with_kind(format!("skipped: {lacking}")).with_ignored_flag(true),
     }
 }
 
-/// The compiler names a `pub fn` that is not in [`tests`], but is silent about `#[test]`, which it leaves out.
+/// The compiler warns of a `pub fn` that is not in [`tests`], but leaves out a function with `#[test]` without a word.
 fn every_test_is_listed() -> Result<(), Failed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/needs");
     for entry in std::fs::read_dir(&folder)?.chain(std::fs::read_dir(folder.join("data"))?) {

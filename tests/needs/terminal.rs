@@ -1,10 +1,10 @@
-//! What a person at a terminal sees.
+//! Output as a person at a terminal sees it.
 
 use std::process::{Command, Stdio};
 
 use crate::common::bench::{Bench, SMALL};
 
-/// Whether util-linux's `script` is there to lend a terminal.
+/// Returns whether util-linux's `script` is there to provide a terminal.
 pub fn lent() -> Result<(), String> {
     let found = Command::new("script").arg("--version").output();
     let lends = found.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux"));

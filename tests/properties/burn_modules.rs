@@ -1,4 +1,4 @@
-//! Losses in a model of burn's.
+//! Losses as parts of a burn module.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor};
 use burn_rank::loss::{Exact, Ndcg, PrecisionAt, Surrogate, registry};
 use burn_rank::prelude::*;
 
-/// A model of a user's that holds every loss, by its registered name, beside something to train.
+/// A user's model that holds every loss, by its registered name, beside something to train.
 macro_rules! holder {
     ($($field:ident: $loss:ident, $config:expr;)+) => {
         #[derive(Module, Debug)]
@@ -66,7 +66,7 @@ holder! {
     softmax_cross_entropy: SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig::new();
 }
 
-/// Every loss of the model for the same three documents, then its two surrogates.
+/// Computes every loss of the model for the same three documents, then its two surrogates.
 fn values(model: &Holder, device: &Device) -> Vec<f32> {
     let documents = Tensor::<3>::from_floats([[[0.1, 0.2, 0.3], [1.0, -1.0, 0.5], [0.0, 0.7, -0.2]]], device);
     let scores = model.linear.forward(documents).squeeze_dim::<2>(2);
@@ -79,7 +79,7 @@ fn values(model: &Holder, device: &Device) -> Vec<f32> {
 }
 
 #[test]
-fn a_users_module_holds_every_loss() {
+fn a_users_module_can_hold_every_loss() {
     let device = Device::flex();
     device.seed(1);
     let model = Holder::new(&device);
@@ -88,7 +88,7 @@ fn a_users_module_holds_every_loss() {
     }
     assert_eq!(model.losses().len(), registry::LOSSES.len(), "a loss that no model can hold");
 
-    // A loss has no parameters, and stays what it is on the way to training and back, and to another device.
+    // A loss has no parameters, and does not change on the way to training and back, or to another device.
     assert_eq!(model.num_params(), 3 + 1);
     let expected = values(&model, &device);
     let training = model.clone().train();
@@ -112,7 +112,7 @@ fn a_users_module_holds_every_loss() {
     }
 }
 
-/// A measure that cannot be cloned is a loss all the same.
+/// A measure that cannot be cloned can still be made a loss.
 #[test]
 fn a_surrogate_outside_a_module_needs_no_clone() {
     #[derive(Debug)]

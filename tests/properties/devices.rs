@@ -6,18 +6,18 @@ use std::sync::OnceLock;
 use burn::tensor::{DType, Device};
 use burn_rank::device::{self, BACKENDS};
 
-/// Names of the devices to test, divided by commas, all of which must be present.
+/// Names of the devices to test, separated by commas, all of which must be present.
 const VARIABLE: &str = "BURN_RANK_DEVICES";
 
 /// A device under test.
 pub struct Present {
     pub name: String,
     pub device: Device,
-    /// The types that it is tested in: GPUs in f32 alone, since their f64 is missing or in the making.
+    /// The types in which it is tested. GPUs are tested in f32 alone, since their f64 is missing or unfinished.
     pub types: &'static [DType],
 }
 
-/// The devices that the environment names; without it, every backend of this build that opens here.
+/// Returns the devices that the environment names; without it, every backend of this build that opens here.
 pub fn devices() -> &'static [Present] {
     static DEVICES: OnceLock<Vec<Present>> = OnceLock::new();
     DEVICES.get_or_init(|| match std::env::var(VARIABLE) {
@@ -31,7 +31,7 @@ pub fn devices() -> &'static [Present] {
             .filter_map(|backend| match device::open(backend.name) {
                 Ok(device) => Some(present(backend.name, device)),
                 Err(error) => {
-                    // Not by `eprintln!`, whose lines of tests that pass are not shown.
+                    // Not `eprintln!`, whose output is not shown for tests that pass.
                     let _ = writeln!(std::io::stderr(), "skipped on {}: {error}", backend.name);
                     None
                 }

@@ -1,4 +1,4 @@
-//! Surrogates tend to their measures, and at the rates that the papers prove.
+//! Surrogates tend to their measures, at the rates that the papers prove.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::loss::{Lists, LossSpec, explain, registry};
@@ -6,7 +6,7 @@ use burn_rank::measure::{Convention, Discount, Gain, Measure, Ranking};
 use burn_rank::op::Step;
 use proptest::prelude::*;
 
-/// Scores without ties, labels with a relevant and an irrelevant document.
+/// Draws scores without ties, and labels with a relevant and an irrelevant document.
 fn lists() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
     (2usize..13)
         .prop_flat_map(|n| {
@@ -49,7 +49,7 @@ fn erf(x: f64) -> f64 {
     x.erf().into_data().iter::<f64>().next().unwrap()
 }
 
-/// Approximate positions with the logistic step, and true positions.
+/// Returns approximate positions with the logistic step, and true positions.
 fn positions(scores: &[f64], alpha: f64) -> (Vec<f64>, Vec<f64>) {
     let device = Device::flex();
     let shape = [1, scores.len()];
@@ -59,13 +59,13 @@ fn positions(scores: &[f64], alpha: f64) -> (Vec<f64>, Vec<f64>) {
     (of(lists.approximate_positions(alpha, Step::Logistic)), of(lists.ranks()))
 }
 
-/// The largest error of an approximate position.
+/// Returns the largest error of an approximate position.
 fn position_error(scores: &[f64], alpha: f64) -> f64 {
     let (approximate, exact) = positions(scores, alpha);
     approximate.iter().zip(&exact).map(|(a, e)| (a - e).abs()).fold(0.0, f64::max)
 }
 
-/// Ideal DCG, with the gain `2^y - 1` or `2^y`.
+/// Computes the ideal DCG, with the gain `2^y - 1` or `2^y`.
 fn ideal(labels: &[f64], gain: &Gain) -> f64 {
     let mut gains: Vec<f64> = labels.iter().map(|y| gain.of(*y)).collect();
     gains.sort_by(|a, b| b.total_cmp(a));
@@ -78,7 +78,7 @@ proptest! {
     #[test]
     fn small_sigma_gives_the_measure((scores, labels) in lists()) {
         let gap = smallest_gap(&scores);
-        // Gaussians and sigmoids look at differences, indicators at squared ones.
+        // Gaussians and sigmoids depend on differences, indicators on squared differences.
         let (plain, squared) = (gap / 40.0, gap * gap / 40.0);
         let k = Some(3);
         let limits = [
@@ -109,7 +109,7 @@ proptest! {
     /// smoothrank, section 5.1: a wrong indicator is at most `exp(-mu / sigma)`, a right one misses 1 by `n - 1` times
     /// as much.
     #[test]
-    fn smooth_ndcg_errs_by_exp_of_mu_over_sigma((scores, labels) in lists(), factor in 0.05f64..2.0) {
+    fn smooth_ndcg_keeps_within_its_bound_in_mu_over_sigma((scores, labels) in lists(), factor in 0.05f64..2.0) {
         let mu = smallest_gap(&scores).powi(2);
         let sigma = mu * factor;
         let found = surrogate(&LossSpec::new("smooth_ndcg").with("sigma", sigma), &scores, &labels);
@@ -138,7 +138,7 @@ proptest! {
         let hard = surrogate(&spec.with("sigma", delta * 1e-3), &scores, &labels);
         let error = (soft - hard).abs();
         prop_assert!(error <= largest_gain * n * (e1 + e2) + 1e-12, "{error}, sigma {sigma}, delta {delta}");
-        // What the proof really shows is tighter: the mean over gains of the two errors of a document.
+        // The proof itself shows a tighter bound: the mean over gains of the two errors of a document.
         let gains: f64 = labels.iter().map(|y| Gain::Exp2Raw.of(*y)).sum::<f64>() / ideal(&labels, &Gain::Exp2Raw);
         // The discount's slope is at most 1 / (2 ln 2), not 1/2.
         let slope = 1.0 / std::f64::consts::LN_2;

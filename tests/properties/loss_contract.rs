@@ -1,4 +1,4 @@
-//! What every registered loss promises (`RankingLoss`), for its defaults and for the variants below.
+//! The contract of every registered loss (`RankingLoss`), for its defaults and for the variants below.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -38,7 +38,7 @@ impl Subject {
     }
 }
 
-/// Every registered loss with its defaults, and with parameters that take other paths.
+/// Returns every registered loss with its defaults, and with parameters that take other paths.
 fn subjects() -> Vec<Subject> {
     let table = json!({"table": [0.0, 1.0, 2.5, 7.0, 7.0, 30.0]});
     let variants = [
@@ -68,7 +68,7 @@ fn subjects() -> Vec<Subject> {
     defaults.chain(variants.into_iter().map(|(name, params)| Subject::new(params, name))).collect()
 }
 
-/// Queries of 2 to 17 documents with graded labels and distinct scores.
+/// Returns queries of 2 to 17 documents with graded labels and distinct scores.
 fn queries() -> Vec<Query> {
     [2, 5, 9, 17]
         .map(|n| {
@@ -81,20 +81,20 @@ fn queries() -> Vec<Query> {
         .to_vec()
 }
 
-/// Queries with nothing to learn: no document, no relevant one, one only, one label only.
+/// Returns queries with nothing to learn: no document, no relevant document, one document only, one label only.
 fn degenerate() -> Vec<Query> {
     let labels = [vec![], vec![0.0; 3], vec![2.0], vec![3.0; 4], vec![0.0]];
     labels.map(|labels| (labels.iter().enumerate().map(|(i, _)| i as f64 * 0.7 - 1.0).collect(), labels)).to_vec()
 }
 
-/// Losses of queries and the gradient of their sum, padded places included.
+/// Losses of queries and the gradient of their sum, including padding.
 #[derive(Debug, Clone, PartialEq)]
 struct Outcome {
     losses: Vec<f64>,
     gradients: Vec<Vec<f64>>,
 }
 
-/// A batch padded to `width`, with `filler` as score and label of the padding.
+/// Makes a batch padded to `width`, with `filler` as score and label of the padding.
 fn tensors(queries: &[Query], width: usize, filler: f64, dtype: DType) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
     tensors_on(&Device::flex(), queries, width, filler, dtype)
 }
@@ -191,7 +191,7 @@ fn padding_never_matters() {
     }
 }
 
-/// Values and gradients of every device in f32 against those of the CPU in f64.
+/// Compares values and gradients of every device in f32 with those of the CPU in f64.
 #[test]
 fn every_device_agrees() {
     let queries = [queries(), degenerate()].concat();
@@ -227,7 +227,7 @@ fn every_instruction_set_agrees() {
 }
 
 #[test]
-fn a_batch_is_a_loop_over_its_queries() {
+fn a_batch_equals_a_loop_over_its_queries() {
     let queries = queries();
     for Subject { name, loss, entry, .. } in subjects() {
         // SoftRank fits its discount to 1e-8, up to the longest list of the batch.
@@ -263,7 +263,7 @@ fn other_queries_do_not_matter() {
 #[test]
 fn the_order_of_documents_does_not_matter() {
     for Subject { name, loss, spec, .. } in subjects() {
-        // Gumbel noise goes by place, and ListMLE orders equal labels by place.
+        // Gumbel noise depends on the place of a document, and ListMLE breaks ties of labels by place.
         if spec.params.contains_key("gumbel_samples") {
             continue;
         }
@@ -281,7 +281,7 @@ fn the_order_of_documents_does_not_matter() {
 }
 
 #[test]
-fn nothing_to_learn_is_zero_and_counted() {
+fn queries_with_nothing_to_learn_are_zero_and_counted() {
     let (nothing, something) = (degenerate(), queries());
     let all = [nothing.clone(), something].concat();
     let labels: Vec<f32> = all.iter().flat_map(|(_, labels)| labels.iter().map(|y| *y as f32)).collect();
@@ -306,9 +306,9 @@ fn nothing_to_learn_is_zero_and_counted() {
     }
 }
 
-/// Labels whose gains agree order nothing.
+/// Labels with equal gains order nothing.
 #[test]
-fn one_gain_is_nothing_to_learn() {
+fn equal_gains_are_nothing_to_learn() {
     let with_gain = registry::LOSSES.iter().filter(|entry| (entry.defaults)().contains_key("gain"));
     let subjects: Vec<Subject> =
         with_gain.map(|entry| Subject::new(json!({"gain": {"table": [0.0, 0.0, 3.0, 3.0]}}), entry.name)).collect();
@@ -391,9 +391,10 @@ fn extreme_scores_and_temperatures_stay_finite() {
     }
 }
 
-/// Scores of 1e4 that differ by 0.1 at most, and such scores around 0 with one of 1e4: f32 holds the differences.
+/// Scores near 1e4 that differ by at most 0.1, and such scores near 0 with one of 1e4: f32 can represent the
+/// differences.
 #[test]
-fn what_scores_share_costs_no_precision() {
+fn offsets_and_outliers_cost_no_precision() {
     let sharp = [
         ("approx_kendall_tau", json!({"alpha": 300.0})),
         ("rank_net", json!({"sigma": 300.0})),
@@ -412,7 +413,7 @@ fn what_scores_share_costs_no_precision() {
     for (name, params) in sharp {
         let Subject { name, loss, .. } = Subject::new(params, name);
         for (kind, scores) in [("offset", &offset), ("outlier", &outlier)] {
-            // Its logits have the sum of all differences.
+            // The logits of `neural_ndcg` contain the sum of all differences.
             if kind == "outlier" && loss.name() == "neural_ndcg" {
                 continue;
             }
@@ -428,9 +429,9 @@ fn what_scores_share_costs_no_precision() {
     }
 }
 
-/// Losses that are checked for NaN say so when a run has diverged.
+/// A program that checks losses for NaN notices when a run has diverged.
 #[test]
-fn a_score_that_is_no_number_shows() {
+fn nan_scores_give_nan_losses_and_gradients() {
     let mut queries = queries();
     // A document of the highest label, which no cut-off leaves out.
     let place = queries[2].1.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
@@ -447,7 +448,7 @@ fn a_score_that_is_no_number_shows() {
 }
 
 #[test]
-fn a_shift_of_all_scores_changes_what_the_entry_says() {
+fn shift_invariance_is_as_the_entry_says() {
     let queries = queries();
     let shifted: Vec<Query> = queries.iter().map(|(s, y)| (s.iter().map(|s| s + 3.25).collect(), y.clone())).collect();
     for Subject { name, loss, entry, .. } in subjects() {
@@ -499,7 +500,7 @@ fn reductions_and_weights_are_sums_and_means() {
 }
 
 #[test]
-fn bad_input_is_named() {
+fn errors_name_the_bad_input() {
     let queries: Vec<Query> = vec![(vec![0.0, 1.0], vec![1.0, 0.0]), (vec![2.0, 1.0, 0.5], vec![0.0, 0.0, 1.0])];
     for Subject { name, loss, .. } in subjects() {
         let attempt = |change: &dyn Fn(&mut Vec<Query>), weights: Option<Vec<f64>>| {
@@ -537,7 +538,7 @@ fn bad_input_is_named() {
     }
 }
 
-/// The message with which `f` panics; an empty one if it does not.
+/// Returns the message with which `f` panics, or an empty one if it does not panic.
 pub fn panic_of<R>(f: impl FnOnce() -> R) -> String {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(_) => String::new(),
@@ -548,10 +549,10 @@ pub fn panic_of<R>(f: impl FnOnce() -> R) -> String {
     }
 }
 
-/// Shapes that are not `[2, 3]`: those that broadcast to it, its transposed, more and fewer cells.
+/// Shapes other than `[2, 3]`: those that broadcast to it, its transpose, and those with more or fewer cells.
 pub const WRONG_SHAPES: [[usize; 2]; 7] = [[1, 3], [2, 1], [1, 1], [3, 2], [2, 4], [2, 2], [4, 3]];
 
-/// Wrong numbers were the answer of 16 of 27 losses to a mask `[1, 3]`, and of all of them to labels `[1, 3]`.
+/// Without the check, 16 of 27 losses gave wrong numbers for a mask `[1, 3]`, and all of them for labels `[1, 3]`.
 #[test]
 fn labels_or_a_mask_of_another_shape_are_refused_not_broadcast() {
     let device = Device::flex();
@@ -603,13 +604,13 @@ fn labels_or_a_mask_of_another_shape_are_refused_not_broadcast() {
 }
 
 #[test]
-fn weights_of_another_number_than_losses_are_refused_not_broadcast() {
+fn weights_that_do_not_match_the_losses_are_refused_not_broadcast() {
     let device = Device::flex();
     let found = panic_of(|| reduce_weighted(Tensor::ones([3], &device), Tensor::ones([1], &device), Reduction::Sum));
     assert_eq!(found, "reduce_weighted: weights are [1], losses [3]");
 }
 
-/// A loss of one's own that gives one value for the whole batch.
+/// A custom loss that gives one value for the whole batch.
 #[derive(Debug)]
 struct OneValue;
 
@@ -628,17 +629,18 @@ impl RankingLoss for OneValue {
 }
 
 #[test]
-fn a_loss_of_ones_own_gives_one_value_per_query_or_is_refused() {
+fn a_custom_loss_without_one_value_per_query_is_refused() {
     let (scores, labels, mask) = tensors(&queries(), 17, 0.0, DType::F32);
     let found = panic_of(|| OneValue.forward(scores, labels, mask, Reduction::Mean));
     assert_eq!(found, "one_value: losses are [1], scores [4, 17] (one per query)");
 }
 
-/// burn's padding masks are true at padding. With one of them every loss was 0, and every gradient, without a word.
+/// burn's padding masks are true at padding. Without the check, such a mask silently made every loss and every gradient
+/// 0.
 #[test]
-fn a_mask_the_other_way_round_is_named_not_a_loss_of_zero() {
+fn an_inverted_mask_is_an_error_not_a_zero_loss() {
     let device = Device::flex();
-    // Two lists of documents by number, of three and of two documents; 0 is padding.
+    // Two lists of document numbers, one of three and one of two documents; 0 is padding.
     let padding = generate_padding_mask(0, vec![vec![7, 3, 9], vec![4, 5]], None, &device).mask;
     let scores = Tensor::<2>::from_floats([[0.3, -0.2, 1.1], [0.4, 0.5, 0.0]], &device);
     let labels = Tensor::<2>::from_floats([[2.0, 0.0, 1.0], [1.0, 0.0, 0.0]], &device);
@@ -650,7 +652,7 @@ fn a_mask_the_other_way_round_is_named_not_a_loss_of_zero() {
         assert_eq!(refused, LossError::NothingToLearn { queries: 2, inverted: 2 }, "{name}");
         let message = refused.to_string();
         assert!(message.contains("the other way round") && message.contains("mask_from_padding"), "{message}");
-        // `forward` keeps its promise: nothing to learn is 0.
+        // `forward` keeps to its contract: the loss is 0 if there is nothing to learn.
         let zero = loss.forward(scores.clone(), labels.clone(), padding.clone(), Reduction::Mean);
         assert_eq!(values(zero), [0.0], "{name}");
 
@@ -659,9 +661,9 @@ fn a_mask_the_other_way_round_is_named_not_a_loss_of_zero() {
     }
 }
 
-/// Such a batch is an error of `try_forward` alone, and no longer one as soon as one query has something to learn.
+/// Such a batch is an error of `try_forward` alone, and only if no query has anything to learn.
 #[test]
-fn a_batch_with_nothing_to_learn_is_told_and_no_loss_of_one_list() {
+fn a_batch_with_nothing_to_learn_is_an_error_of_try_forward_only() {
     let (nothing, something) = (degenerate(), queries());
     for Subject { name, loss, .. } in subjects() {
         let attempt = |queries: &[Query]| {
@@ -672,7 +674,7 @@ fn a_batch_with_nothing_to_learn_is_told_and_no_loss_of_one_list() {
         assert_eq!(refused, LossError::NothingToLearn { queries: nothing.len(), inverted: 0 }, "{name}");
         assert!(refused.to_string().starts_with("nothing to learn in any of 5 queries: expected "), "{refused}");
         assert!(attempt(&[nothing.clone(), something.clone()].concat()).is_ok(), "{name}");
-        // What `burn-rank loss` prints of a list is no error.
+        // `burn-rank loss` prints such a list without an error.
         let explained = explain(&*loss, &nothing[1].0, &nothing[1].1, DType::F32).unwrap();
         assert_eq!((explained.learnable, explained.loss), (false, 0.0), "{name}");
     }

@@ -1,4 +1,4 @@
-//! Properties over random and adversarial inputs.
+//! Properties tested on random and adversarial inputs.
 
 mod burn_modules;
 mod devices;
@@ -7,4 +7,7 @@ mod loss_contract;
 mod measures;
 mod op_fused;
 mod op_shapes;
+#[cfg(feature = "learners")]
+mod own_loss;
+mod own_measure;
 mod process;

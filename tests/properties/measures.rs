@@ -1,15 +1,15 @@
-//! What holds for every measure, whatever the scores and labels.
+//! Properties of every measure, whatever the scores and labels.
 
 use burn_rank::measure::{Convention, Measure, Ranking};
 use proptest::prelude::*;
 
-/// Every family, without a cut-off and with one.
+/// Returns every family, without a cut-off and with one.
 fn measures() -> Vec<Measure> {
     let names = Measure::FAMILIES.iter().flat_map(|family| [family.name.to_string(), format!("{}@3", family.name)]);
     names.filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Lists of up to 20 documents with grades 0 to 4 and scores of which many are tied.
+/// Draws lists of fewer than 20 documents with grades 0 to 4 and many tied scores.
 fn lists() -> impl Strategy<Value = Vec<(f32, f32)>> {
     prop::collection::vec(((0i8..8).prop_map(f32::from), (0u8..5).prop_map(f32::from)), 1..20)
 }
@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn exchanging_neighbours_into_the_right_order_lowers_no_measure(
+    fn swapping_neighbours_into_the_right_order_lowers_no_measure(
         labels in prop::collection::vec((0u8..5).prop_map(f32::from), 2..12),
         at in 0usize..11,
     ) {

@@ -1,4 +1,5 @@
-//! The default path of every primitive, on every device, against its tensor definition in f64, value and gradient.
+//! Compares the default path of every primitive, on every device, with its tensor definition in f64, in value and
+//! gradient.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::devices::{Present, devices};
 
-/// Relative to the largest magnitude of the reference.
+/// Largest error, relative to the largest magnitude of the reference.
 const TOLERANCE: f64 = 1e-5;
 
 /// Inputs of one case, row-major `[batch, documents]`.
@@ -29,8 +30,8 @@ struct Case {
     mask: Vec<f32>,
 }
 
-/// Lists of 1, 2, 17 and `longest` documents: spread out, crowded, tied, and with spans of 1e4; half of them padded
-/// with finite garbage.
+/// Makes lists of 1, 2, 17 and `longest` documents: spread out, crowded, tied, and with spans of 1e4. Half of them are
+/// padded with finite garbage.
 fn cases(purpose: &str, longest: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     for documents in [1, 2, 17, longest] {
@@ -85,21 +86,21 @@ fn run(case: &Case, device: &Device, dtype: DType, primitive: &dyn Fn(&[Tensor<2
             outcome.push(gradient.into_data().iter::<f64>().collect());
         }
     }
-    // Rows of padding are not promised by the primitives without a mask.
+    // Primitives without a mask promise nothing for padding.
     for values in &mut outcome {
         values.iter_mut().zip(&case.mask).for_each(|(value, mask)| *value *= f64::from(*mask));
     }
     outcome
 }
 
-/// Compares the default path of every device, in f32 and in f64 where it has it, with the definition in f64. `natural`
+/// Compares the default path of every device, in f32 and, where supported, f64, with the definition in f64. `natural`
 /// is a magnitude below which the value and each gradient count as 0. Prints the largest error (`--nocapture` shows
 /// it).
 fn check(what: &str, purpose: &str, longest: usize, natural: f64, primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>) {
     check_on(|_| true, what, purpose, longest, natural, primitive);
 }
 
-/// [`check`] on the devices of these names.
+/// As [`check`], on the devices whose names `on` accepts.
 fn check_on(
     on: fn(&str) -> bool,
     what: &str,
@@ -157,7 +158,7 @@ fn compare(
 #[test]
 fn step_sum_agrees_with_its_definition() {
     for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
-        // The longest lists once: the reference in f64 takes most of the time.
+        // The longest lists are used once, since the reference in f64 takes most of the time.
         let longest = if step == Step::Logistic { 1000 } else { 100 };
         for alpha in [0.1, 10.0, 1000.0] {
             check(&format!("{step:?}, alpha {alpha}"), "step_sum", longest, 1e-6 * alpha, |[x, v, ..]| {
@@ -188,7 +189,7 @@ fn rank_expectation_agrees_with_its_definition() {
     }
 }
 
-/// Where there is a kernel for [`rank_recursion`]; elsewhere it is its definition, rank by rank.
+/// Returns whether a device has a kernel for [`rank_recursion`]; other devices compute its definition, rank by rank.
 fn fused_on_the_cpu(device: &str) -> bool {
     device == "flex"
 }
@@ -236,13 +237,14 @@ fn pair_loss_agrees_with_its_definition() {
     }
 }
 
-/// Weights of LambdaRank and LambdaLoss at the ranks of the scores, with discounts that both types hold exactly.
+/// Returns weights of LambdaRank and LambdaLoss at the ranks of the scores, with discounts that both types represent
+/// exactly.
 fn lambda([x, v, labels, mask]: &[Tensor<2>; 4], absolute: f64, gap: f64) -> PairWeight {
     let rank = rank(x.clone(), mask.clone());
     PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank, absolute, gap }
 }
 
-/// Against the kernels for f64 of the CPU, since the definition would take a minute.
+/// The reference is the CPU's kernel for f64, since the definition would take a minute.
 #[test]
 fn lists_of_2048_documents_agree() {
     let terms =
@@ -276,7 +278,7 @@ fn ideal_dcg_agrees_with_its_definition() {
         check(&format!("cut-off {cut_off}"), "ideal_dcg", 1000, 1e-6, |[x, _, labels, mask]| {
             let discount = |rank: usize| if rank <= cut_off { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 };
             let discounts = (1..=x.dims()[1]).map(discount).collect();
-            // The gains of every document of the list; x only gives the outcome a gradient.
+            // The gains are those of every document of the list; x only gives the outcome a gradient.
             ideal_dcg(labels.clone(), mask.clone(), discounts).unsqueeze_dim::<2>(1) + x.clone() * 0.0
         });
     }
@@ -337,7 +339,7 @@ fn run_rank(case: &Case, device: &Device, dtype: DType) -> Vec<f64> {
     rank(tensor(&case.scores), tensor(&case.mask)).into_data().iter::<f64>().collect()
 }
 
-/// One relevant document of 5000, where a plain sum in f32 leaves a gradient off by 6e-5.
+/// With one relevant document of 5000, a plain sum in f32 would leave the gradient off by 6e-5.
 #[test]
 fn a_row_of_many_pairs_is_summed_in_blocks() {
     let documents = 5000;
@@ -358,9 +360,9 @@ fn a_row_of_many_pairs_is_summed_in_blocks() {
     compare(|_| true, "pair_loss", &case, 1e-6, &reference, &primitive, &mut Errors::new());
 }
 
-/// The definitions do so, and without it a run that has diverged would look sound.
+/// The definitions do the same. Otherwise a run that has diverged would look sound.
 #[test]
-fn a_score_that_is_no_number_makes_its_list_none() {
+fn nan_and_infinite_scores_make_their_list_nan() {
     type Primitive<'a> = (&'a str, &'a dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>);
     let terms = [ExponentialTerm { coefficient: 1.0, base: 0.7 }];
     let pairs = |inputs: &[Tensor<2>; 4], weight: &PairWeight, loss| {
@@ -382,13 +384,14 @@ fn a_score_that_is_no_number_makes_its_list_none() {
         ("lambda", &|inputs| pairs(inputs, &lambda(inputs, 1.0, 0.5), PairLoss::Logistic)),
         ("rank_recursion", &|[x, _, _, mask]| rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5])),
     ];
-    // The first, one within and the last document, of 17 normal ones with padding; each without a value.
+    // The first, one in the middle and the last document of 17 normal ones with padding; the bad document has the value
+    // 0.
     for (place, bad) in [(0, f32::NAN), (3, f32::NAN), (16, f32::NAN), (0, f32::INFINITY), (16, f32::NEG_INFINITY)] {
         let mut case = cases("no number", 17).swap_remove(17);
         assert_eq!(case.shape, [2, 22]);
         (case.scores[place], case.values[place], case.gradient[place]) = (bad, 0.0, 0.0);
         for (what, primitive) in primitives {
-            // It has a value there.
+            // `log_softmax` has a value there.
             if bad.is_infinite() && what == "log_softmax" {
                 continue;
             }
@@ -411,11 +414,11 @@ fn a_score_that_is_no_number_makes_its_list_none() {
 #[test]
 fn padding_never_changes_a_bit() {
     for present in devices() {
-        // Scores around 0, and such that padding, 0, is far from all of them.
+        // Scores around 0, and scores that are all far from the padding, which is 0.
         for (scale, offset) in [(1.0, 0.0), (0.25, 5.5)] {
             let bits = |padding| bits(present, padding, |score| score * scale + offset);
             let expected = bits(0);
-            // The same again: nothing depends on the order in which units finish.
+            // Padding 0 repeats the first run: the result must not depend on the order in which units finish.
             for padding in [0, 1, 3, 27, 100] {
                 assert!(bits(padding) == expected, "{padding} padded, offset {offset}, on {}", present.name);
             }
@@ -423,8 +426,9 @@ fn padding_never_changes_a_bit() {
     }
 }
 
-/// Those with a fused multiply-add agree to the bit, on any number of threads, so that a number comes back on a
-/// processor that has better ones; the baseline rounds otherwise, and shows that what is asked for is used.
+/// Instructions with a fused multiply-add agree to the bit on any number of threads, so that a number is reproduced on
+/// a processor with better instructions. The baseline rounds differently, which shows that the instructions asked for
+/// are used.
 #[test]
 fn instructions_with_fused_multiply_add_give_the_same_bits_on_rayons_threads() {
     let Some(flex) = devices().iter().find(|present| present.name == "flex") else { return };
@@ -449,10 +453,10 @@ fn instructions_with_fused_multiply_add_give_the_same_bits_on_rayons_threads() {
     assert!(baseline.iter().zip(&expected).all(close));
 }
 
-/// Values and gradients of two lists of 337 documents, padded, without the padding.
+/// Returns the bits of values and gradients of two padded lists of 937 documents, without those of the padding.
 fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec<u32> {
     let device = present.device.clone().autodiff();
-    let documents = 337;
+    let documents = 937;
     let [short] = &cases("padding", documents)[24..25] else { unreachable!("one case of the longest lists") };
     assert_eq!(short.shape, [2, documents]);
     let padded = |values: &[f32], fill: f32| {
@@ -476,7 +480,7 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
         rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
         pair_loss(x.clone(), labels, mask.clone(), &weight, PairLoss::Logistic),
     ];
-    // Elsewhere their sums are the backend's own, whose order depends on the width of the batch.
+    // On other devices their sums are the backend's own, whose order depends on the width of the batch.
     if present.name == "flex" {
         outputs.push(log_softmax(x.clone(), mask.clone()));
         outputs.push(rank_recursion(x.clone(), mask, 1.0, &[1.0, 0.6, 0.5]));

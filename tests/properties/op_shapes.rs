@@ -1,5 +1,5 @@
-//! Every primitive compares the shapes of its inputs before it computes anything. Kernels walk several arrays at once
-//! and would stop at the shorter, or read beyond it.
+//! Every primitive compares the shapes of its inputs before it computes anything. Kernels walk several arrays at once,
+//! and would otherwise stop at the end of the shorter one or read beyond it.
 
 use burn::tensor::{Device, Tensor};
 use burn_rank::loss::{AnyRelaxation, Approximate, Gumbel, RankingLoss, Reduction};
@@ -14,10 +14,10 @@ use crate::loss_contract::{WRONG_SHAPES, panic_of};
 
 const SHAPE: [usize; 2] = [2, 3];
 
-/// A primitive of `[2, 3]` scores and of one more input, whose shape is the argument.
+/// A primitive called with `[2, 3]` scores and one more input, whose shape is the argument.
 type Attempt = (&'static str, &'static str, &'static str, fn(&dyn Fn([usize; 2]) -> Tensor<2>, [usize; 2]));
 
-/// Primitive, input under test, the input that it has to fit, and the call.
+/// Name of the primitive, the input under test, the input that it must fit, and the call.
 const ATTEMPTS: [Attempt; 15] = [
     ("step_sum", "v is", "x", |t, s| drop(step_sum(t(SHAPE), t(s), 1.0, Step::Logistic))),
     ("rank_expectation", "mask is", "x", |t, s| {
@@ -69,7 +69,7 @@ fn inputs_of_different_shapes_are_refused_by_every_primitive() {
 }
 
 #[test]
-fn tables_by_rank_have_an_entry_for_every_rank() {
+fn tables_by_rank_need_an_entry_for_every_rank() {
     for length in [0, 1, 2, 4] {
         let found = panic_of(|| at_rank(ones(SHAPE), vec![1.0; length]));
         assert_eq!(found, format!("at_rank: table is [{length}], ranks [2, 3] (one entry per rank)"));
@@ -83,7 +83,7 @@ fn tables_by_rank_have_an_entry_for_every_rank() {
 }
 
 #[test]
-fn lists_refuse_what_is_not_of_their_shape() {
+fn lists_refuse_inputs_of_another_shape() {
     let lists = || Lists::new(ones(SHAPE), ones(SHAPE), ones(SHAPE).greater_elem(0.0));
     for wrong in WRONG_SHAPES {
         let found = panic_of(|| Lists::new(ones(SHAPE), ones(wrong), ones(SHAPE).greater_elem(0.0)));
@@ -128,7 +128,7 @@ impl PositionMeasure for Broken {
 }
 
 #[test]
-fn a_measure_of_ones_own_cannot_mix_shapes() {
+fn a_custom_measure_cannot_mix_shapes() {
     let labels = Tensor::<2>::from_floats([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]], &Device::flex());
     for (measure, expected) in [
         (Broken::Sum, "sum: a is [1, 3], scores [2, 3]"),

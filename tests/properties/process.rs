@@ -1,5 +1,5 @@
-//! What a program shares with the library: nothing of its process is changed, and what one thread asks for reaches the
-//! threads that work for it and no others.
+//! The library in another program's process: it changes nothing of the process, and what one thread asks for reaches
+//! the threads that work for it and no others.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use burn_rank::data::{DataError, Input};
 use burn_rank::device;
 use burn_rank::op::{Execution, PrimitivePath};
 
-/// Set in a process of its own, which has no other test beside the one that it is started for.
+/// Set in a separate process that runs only the test for which it was started.
 const ALONE: &str = "BURN_RANK_TEST_ALONE";
 
 #[test]
@@ -49,7 +49,7 @@ fn opening_a_device_loses_no_panic_of_another_thread() {
     });
     assert!(panic::catch_unwind(|| panic!("reported")).is_err());
     let reported = REPORTED.load(Ordering::SeqCst);
-    // The report of a failed test needs the usual hook.
+    // Reporting a failed test needs the usual hook.
     let _ = panic::take_hook();
     assert_eq!(reported, TIMES + 1);
 }
@@ -74,7 +74,7 @@ fn a_function_given_to_a_run_sees_the_execution_of_the_caller() {
 }
 
 #[test]
-fn readers_are_read_as_files_are_and_more_than_once() {
+fn several_readers_are_read_as_files_are() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -86,7 +86,7 @@ fn readers_are_read_as_files_are_and_more_than_once() {
     let options = ReadOptions::default();
     let expected = letor::read(&[file("a", first), file("-", second)], &options).unwrap();
     for _ in 0..2 {
-        // As many readers as there are, and files among them.
+        // Any number of readers may be given, with files among them.
         assert_eq!(letor::read_from([reader(first), reader(second)], &options).unwrap(), expected);
         let mixed = [Input::file(folder.path().join("a")), reader(second)];
         assert_eq!(letor::read_from(mixed, &options).unwrap(), expected);
@@ -105,7 +105,7 @@ fn readers_are_read_as_files_are_and_more_than_once() {
     let qrels = "1 0 a 1\n2 0 a 0\n";
     let judgements = Qrels::read_from(reader(qrels)).unwrap();
     assert_eq!(judgements, Qrels::read(&file("qrels", qrels)).unwrap());
-    // A query that comes back makes a file be read again; a reader is held whole.
+    // A query that appears again later means that a file is read again, but a reader is held whole.
     let run = "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 1 t\n";
     let path = file("run", run);
     let sizes = |input| {
@@ -117,7 +117,7 @@ fn readers_are_read_as_files_are_and_more_than_once() {
     assert_eq!(message, "standard input:1:7: found `x`, expected an integer relevance");
 }
 
-/// The sources of the library without those of the command, each without its tests.
+/// Returns the sources of the library without those of the command, each without its tests.
 fn library() -> Vec<(String, String)> {
     fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -143,7 +143,7 @@ fn library() -> Vec<(String, String)> {
     without_tests.filter(|(name, _)| !name.starts_with("cli/") && name != "main.rs" && !is_tests(name)).collect()
 }
 
-/// How often each of the `words` stands in a file that has any.
+/// Counts the `words` in every file that has any of them.
 fn occurrences(words: &[&str]) -> BTreeMap<String, usize> {
     let count = |text: &str| words.iter().map(|word| text.matches(word).count()).sum::<usize>();
     library().into_iter().map(|(name, text)| (name, count(&text))).filter(|(_, count)| *count > 0).collect()
@@ -155,13 +155,14 @@ fn the_library_changes_nothing_of_its_process() {
     assert_eq!(occurrences(&changes), BTreeMap::new());
     let global = ["build_global(", "set_logger(", "set_max_level(", "process::exit(", "println!(", "eprintln!("];
     assert_eq!(occurrences(&global), BTreeMap::new());
-    // State that outlives a call. Caches and tables of values that are the same whoever asks, and a thread's own.
+    // State that outlives a call is limited to caches and tables of values that are the same for every caller, and to
+    // state of one thread.
     let shared = ["OnceLock::new()", "LazyLock::new(", "Mutex::new(HashMap", "thread_local!", "static mut "];
     let expected = [
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
         ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
-        ("op/cube/launch.rs", 1, "kernels that a device can run"),
+        ("op/gpu/launch.rs", 1, "kernels that a device can run"),
     ];
     assert_eq!(occurrences(&shared), expected.map(|(name, count, _)| (name.to_owned(), count)).into());
     let atomics = occurrences(&["static "]).into_keys().filter(|name| {
@@ -172,8 +173,8 @@ fn the_library_changes_nothing_of_its_process() {
 }
 
 #[test]
-fn whatever_hands_work_to_other_threads_takes_the_execution_along() {
-    // Loops over numbers alone, which call nothing that could ask how it is to be computed.
+fn parallel_code_carries_the_execution_to_its_threads() {
+    // Loops over numbers alone, which call nothing that depends on the execution.
     let arithmetic = [
         "data/batch.rs",
         "data/letor/mod.rs",
@@ -189,8 +190,8 @@ fn whatever_hands_work_to_other_threads_takes_the_execution_along() {
         "measure/significance/tukey.rs",
         "ranker/kernel_expansion.rs",
         "ranker/tree_ensemble.rs",
-        // Looks before it hands out: `kernel::target`.
-        "op/kernel/mod.rs",
+        // Reads the execution before it hands out work: `cpu::dispatch::target`.
+        "op/cpu/parallel.rs",
     ];
     let fan_outs = occurrences(&["par_iter(", "par_iter_mut(", "par_chunks", "par_bridge(", "spawn("]);
     for name in arithmetic {

@@ -1,6 +1,7 @@
-//! `burn-rank compare`: whether one system is better than another.
+//! `burn-rank compare`: tests whether one system is better than another.
 //!
-//! `systems.rs` measures every system on the same queries, `reports.rs` takes those of finished runs, `print.rs` lays out the tests of `measure::significance`.
+//! `systems.rs` measures every system on the same queries, `reports.rs` takes the measures of finished runs from their
+//! reports, and `print.rs` prints the results of the tests in `measure::significance`.
 
 mod print;
 mod reports;

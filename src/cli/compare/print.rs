@@ -1,4 +1,4 @@
-//! Comparisons as tables of 80 columns, or as JSON.
+//! Prints comparisons as tables 80 columns wide, or as JSON.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use super::systems::Systems;
 use crate::cli::{Failure, Table};
 use crate::measure::significance::{ComparisonConfig, SystemPair};
 
-/// `pairs[measure]` are the pairs of systems.
+/// Prints the tables; `pairs[measure]` holds the pairs of systems compared by that measure.
 pub(super) fn tables(
     systems: &Systems,
     pairs: &[Vec<SystemPair>],
@@ -48,7 +48,7 @@ pub(super) fn tables(
     Ok(())
 }
 
-/// A, B, ..., Z, AA, AB, ...
+/// Returns the letter of a system: A, B, ..., Z, AA, AB, ...
 fn letter(system: usize) -> String {
     let last = char::from(b'A' + (system % 26) as u8);
     match system / 26 {
@@ -92,7 +92,7 @@ fn p_value(p: f64) -> String {
     if p < 0.00005 { "<.0001".to_string() } else { format!("{p:.4}") }
 }
 
-/// The values of one measure for every query; with two systems, their difference.
+/// Builds the table of one measure's value for every query; with two systems, their difference too.
 fn query_table(systems: &Systems, measure: usize) -> Table {
     let count = systems.names.len();
     let difference = (count == 2).then(|| "B - A".to_string());
@@ -111,7 +111,7 @@ fn query_table(systems: &Systems, measure: usize) -> Table {
     table
 }
 
-/// Everything, in full.
+/// Returns the complete comparison as JSON.
 pub(super) fn json(systems: &Systems, pairs: &[Vec<SystemPair>], config: &ComparisonConfig, per_query: bool) -> Value {
     let first = &systems.evaluations[0];
     let of_measure = |(measure, pairs): (usize, &Vec<SystemPair>)| {

@@ -1,4 +1,4 @@
-//! Finished `train` and `cv` runs, by the queries in their reports.
+//! Compares finished `train` and `cv` runs by the queries in their reports.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +9,21 @@ use crate::cli::{Failure, input};
 use crate::experiment::{DataReport, PerQuery, Report, Sets};
 use crate::measure::{Convention, Evaluation, Measure, mean};
 
-/// The queries of one fold that a report has values of.
+/// The queries of one fold for which a report has values.
 struct Tested {
     data: DataReport,
     per_query: PerQuery,
 }
 
-/// Whether two conventions are equal, whatever they are called.
+/// Returns whether two conventions are equal apart from their names.
 fn same(one: &Convention, other: &Convention) -> bool {
     Convention { name: other.name.clone(), ..one.clone() } == *other
 }
 
-/// What a report holds of its test queries.
+/// The test queries of a report.
 struct Finished {
     convention: Convention,
-    /// One a fold.
+    /// One entry per fold.
     folds: Vec<Tested>,
 }
 
@@ -44,14 +44,14 @@ impl Finished {
         }
     }
 
-    /// The measures that every fold has, in the order of their names.
+    /// Returns the measures that every fold has, in the order of their names.
     fn measures(&self) -> Vec<&String> {
         let of = |fold: &Tested, name: &String| fold.per_query.values.contains_key(name);
         let first = self.folds.iter().take(1).flat_map(|fold| fold.per_query.values.keys());
         first.filter(|name| self.folds.iter().all(|fold| of(fold, name))).collect()
     }
 
-    /// Measures over the queries of all folds.
+    /// Computes measures over the queries of all folds.
     fn evaluation(&self, measures: &[Measure]) -> Evaluation {
         let values = |measure: &Measure| -> Vec<Option<f64>> {
             self.folds.iter().flat_map(|fold| &fold.per_query.values[&measure.to_string()]).copied().collect()
@@ -67,7 +67,8 @@ impl Finished {
         }
     }
 
-    /// Why its values are not of the same queries in the same convention as those of `first`, the run in `folder`.
+    /// Returns why this run cannot be compared with `first`, the run in `folder`: its values are in another convention
+    /// or on other queries.
     fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
         let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
         let set = |of: &Finished| of.folds.first().map_or(String::new(), |fold| fold.per_query.set.clone());
@@ -85,7 +86,7 @@ impl Finished {
         }
     }
 
-    /// The first measure that it has no values of, said.
+    /// Returns a message that names the first of `measures` for which this run has no values.
     fn missing(&self, measures: &[Measure]) -> Option<String> {
         let known = self.measures();
         let missing = measures.iter().find(|measure| !known.contains(&&measure.to_string()))?;
@@ -95,7 +96,7 @@ impl Finished {
 }
 
 impl Systems {
-    /// Finished runs that were tested on the same queries in the same convention.
+    /// Reads finished runs, which must have been tested on the same queries in the same convention.
     pub(super) fn of_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::of(read_report(folder)?));

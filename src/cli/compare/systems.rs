@@ -11,16 +11,16 @@ use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 
 /// The measures of two systems or more.
 pub(super) struct Systems {
-    /// What each is called: its file, and the tag of a run.
+    /// Name of each system: its file, with the tag of a TREC run.
     pub(super) names: Vec<String>,
     /// Name of each query.
     pub(super) queries: Vec<String>,
-    /// One a system, all of these queries in this order.
+    /// One evaluation per system; all cover these queries in this order.
     pub(super) evaluations: Vec<Evaluation>,
 }
 
 impl Systems {
-    /// Saved rankers and files of scores, for one LETOR file.
+    /// Measures saved rankers and files of scores on one LETOR file.
     pub(super) fn of_scores(
         args: &CompareArgs,
         systems: &[PathBuf],
@@ -48,7 +48,7 @@ impl Systems {
         })
     }
 
-    /// TREC runs with the same judgements.
+    /// Measures TREC runs with the same judgements.
     pub(super) fn of_runs(
         args: &CompareArgs,
         runs: &[PathBuf],
@@ -74,13 +74,14 @@ impl Systems {
     }
 }
 
-/// The convention of rankers that were all selected in the same one; `standard` otherwise.
+/// Returns the convention in which all the rankers were selected, if it is the same one; otherwise `standard`.
 fn in_common(scored: &[Scored]) -> Convention {
     let first = scored[0].convention.as_ref();
     first.filter(|_| scored.iter().all(|other| other.convention.as_ref() == first)).cloned().unwrap_or_default()
 }
 
-/// Refuses runs with different queries, naming one that the other misses. Both are ascending by name.
+/// Refuses two runs with different queries, and names a query that one of them lacks. The queries of both are in
+/// ascending order of name.
 fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result<(), Failure> {
     let lacks =
         |run: &JudgedRun<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();

@@ -1,4 +1,4 @@
-//! Scores of LETOR documents.
+//! Evaluates scores of LETOR documents.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! `burn-rank eval`: exact measures of a ranker, of a file of scores, or of a TREC run.
 //!
-//! `letor.rs` evaluates scores of a LETOR set, `run.rs` a run beside its judgements, in our measures and any
-//! convention; `trec.rs` prints what trec_eval prints of a run. `print.rs` lays out what the first two found.
+//! `letor.rs` evaluates scores of a LETOR set. `run.rs` evaluates a run against its judgements, in our measures and any
+//! convention. `trec.rs` prints what trec_eval prints for a run. `print.rs` formats the results of the first two.
 
 mod letor;
 mod print;
@@ -102,7 +102,7 @@ enum Format {
     Trec,
 }
 
-/// What is evaluated.
+/// The input of an evaluation.
 enum Input<'a> {
     Ranker { model: &'a Path, data: &'a [PathBuf] },
     Scores { scores: &'a Path, data: &'a [PathBuf] },

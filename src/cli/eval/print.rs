@@ -1,4 +1,4 @@
-//! How evaluations are laid out: a table, trec_eval's lines, or JSON.
+//! Prints evaluations as a table, as trec_eval's lines, or as JSON.
 
 use std::io::Write;
 
@@ -9,12 +9,12 @@ use crate::cli::{Failure, Table};
 use crate::data::trec::JudgedRun;
 use crate::measure::{Evaluation, Measure};
 
-/// What is said about a run beside its measures.
+/// Facts about a run that are printed beside its measures.
 pub(super) struct AboutRun {
     tag: String,
-    /// Queries of the qrels that the run has no document for.
+    /// Queries of the qrels for which the run has no document.
     missing: usize,
-    /// Queries of the run that the qrels have no judgement for.
+    /// Queries of the run for which the qrels have no judgement.
     unjudged: usize,
     complete: bool,
 }
@@ -25,7 +25,7 @@ impl AboutRun {
         Self { tag: judged.tag.clone(), missing, unjudged, complete }
     }
 
-    /// One line for each kind of query that is not in both files.
+    /// Returns one line for each kind of query that is in only one of the files.
     pub(super) fn notes(&self) -> Vec<String> {
         let missing = if self.complete { "counted as empty lists" } else { "left out (--complete counts them)" };
         let notes = [
@@ -36,7 +36,7 @@ impl AboutRun {
         found.map(|(count, what, then)| format!("{what}: {count}, {then}")).collect()
     }
 
-    /// Name and notes, above a table.
+    /// Writes the run's name and the notes above a table.
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "run {}", self.tag)?;
         self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?;
@@ -126,14 +126,16 @@ impl Shown<'_> {
     }
 }
 
-/// Says on standard error what trec_eval's lines have no place for.
+/// Prints the number of queries without a relevant document to standard error, since trec_eval's lines have no place
+/// for it.
 pub(super) fn note_empty(empty: usize, queries: usize, convention: &str) {
     if empty > 0 {
         eprintln!("note: queries without a relevant document: {empty} of {queries} (convention {convention})");
     }
 }
 
-/// One ranking under every convention. A convention may not apply, say identifiers are absent: the others still do.
+/// Prints one ranking under every convention. If a convention does not apply, for example because identifiers are
+/// absent, the others are still printed.
 pub(super) fn conventions(
     measures: &[Measure],
     rows: impl Iterator<Item = (&'static str, Result<Evaluation, String>)>,

@@ -1,4 +1,4 @@
-//! A TREC run in our measures and any convention.
+//! Evaluates a TREC run in our measures and any convention.
 
 use std::io::Write;
 use std::path::Path;
@@ -29,10 +29,10 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     Shown { evaluation: &evaluation, queries, run: Some(about) }.show(args, out)
 }
 
-/// A convention, and the evaluation in it or why there is none.
+/// A convention, and the evaluation under it or the reason why there is none.
 type Row = (&'static str, Result<Evaluation, String>);
 
-/// Every preset's evaluation, or why it has none, from one reading of the run.
+/// Evaluates a run under every preset in one reading; a preset that does not apply gets the reason instead.
 fn under_every_convention(
     judgements: &Judgements,
     run: &Path,

@@ -1,4 +1,4 @@
-//! A TREC run as trec_eval prints it.
+//! Prints a TREC run as trec_eval does.
 
 use std::io::Write;
 use std::path::Path;
@@ -55,7 +55,7 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
         }
     }
     write!(out, "{}", summary.report(&judged.tag))?;
-    // Standard output is trec_eval's, line by line; what it does not say goes to standard error.
+    // Standard output matches trec_eval's line by line; anything more goes to standard error.
     note_empty(empty, summary.queries(), "trec_eval");
     for note in about.notes() {
         eprintln!("note: {note}");

@@ -1,16 +1,17 @@
-//! LETOR / SVMlight text: `label qid:ID index:value ... # comment`, one document a line.
+//! LETOR / SVMlight text: `label qid:ID index:value ... # comment`, one document per line.
 //!
 //! * Indices count from 1, ascend, and may be sparse: an absent feature is 0.
 //! * Several files are read as one set; a file may be gzip-compressed (recognised by its first bytes); lines end with
 //!   LF or CRLF; blank lines and comment lines are skipped.
-//! * All documents of a query stand on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
-//!   `FILE` holds the size of each query, one number a line (LightGBM's convention).
+//! * All documents of a query are on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
+//!   `FILE` holds the size of each query, one number per line (LightGBM's convention).
 //! * `#docid = NAME ...` names a document; any other comment is kept whole as its identifier.
-//! * Labels are finite and at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]); values are finite.
+//! * Labels are finite and at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]); values are
+//!   finite.
 //!
 //! The text is read in blocks of whole lines, which rayon's threads parse while the next ones are read. Blocks do not
-//! depend on the number of threads, and neither do the result and the first error. Time is linear in the text, memory
-//! is the dataset's plus a few blocks.
+//! depend on the number of threads, so the result and the first error do not either. Time is linear in the size of the
+//! text; memory is that of the dataset plus a few blocks.
 
 mod number;
 mod parse;
@@ -29,14 +30,15 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{DataError, Input, RankingDataset};
+use crate::refusal::Refusal;
 use parse::{Fault, Parsed, Rules};
 use rows::Rows;
 
-/// What a missing value (`NULL`, as in LETOR 3.0's raw files) becomes.
+/// Replacement for a missing value (`NULL`, as in LETOR 3.0's raw files).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// An error.
+    /// None: a missing value is an error.
     #[default]
     Error,
     /// 0.
@@ -46,7 +48,7 @@ pub enum Missing {
     QueryMin,
 }
 
-/// Where the queries come from.
+/// Source of the queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Groups {
@@ -60,28 +62,29 @@ pub enum Groups {
     QueryFile,
 }
 
-/// How LETOR text is read.
+/// Options for reading LETOR text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadOptions {
-    /// Number of features: a larger index is an error, and the dataset has exactly so many. Default: the largest index.
+    /// Number of features: the dataset has exactly this many, and a larger index is an error. Default: the largest
+    /// index.
     pub features: Option<usize>,
-    /// What a missing value becomes. Default: an error.
+    /// Replacement for a missing value. Default: an error.
     pub missing: Missing,
-    /// Where the queries come from. Default: `auto`.
+    /// Source of the queries. Default: `auto`.
     pub groups: Groups,
     /// Largest feature index. Default: 1,000,000.
     pub max_feature_index: usize,
-    /// Most cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16 a byte of
-    /// text, or 64 a byte of a compressed file where that is less, and at least 2^26 (256 MiB), so that a small
-    /// hostile file cannot ask for a large matrix.
+    /// Largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16
+    /// per byte of text, or 64 per byte of a compressed file where that is less, but at least 2^26 (256 MiB), so that a
+    /// small hostile file cannot ask for a large matrix.
     pub max_cells: Option<usize>,
     /// Longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,
-    /// Most bytes of decompressed text of a compressed file. Default: 64 GiB.
+    /// Largest decompressed size of a compressed file in bytes. Default: 64 GiB.
     pub max_decompressed_bytes: u64,
     /// Largest ratio of decompressed to compressed bytes of a compressed file, beyond its first 64 MiB of text. LETOR
-    /// text has 5 to 50. Default: 100.
+    /// text has a ratio of 5 to 50. Default: 100.
     pub max_compression_ratio: u64,
 }
 
@@ -101,11 +104,11 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Refuses options out of their ranges: every limit is at least 1.
+    /// Refuses options out of their ranges: every limit must be at least 1.
     ///
     /// # Errors
-    /// [`DataError::Option`] names the first limit that is 0.
-    pub fn check(&self) -> Result<(), DataError> {
+    /// [`Refusal`] of the first limit that is 0.
+    pub fn check(&self) -> Result<(), Refusal> {
         let limits = [
             ("features", self.features.map(|features| features as u64)),
             ("max_feature_index", Some(self.max_feature_index as u64)),
@@ -115,14 +118,12 @@ impl ReadOptions {
             ("max_compression_ratio", Some(self.max_compression_ratio)),
         ];
         match limits.into_iter().find(|(_, value)| *value == Some(0)) {
-            Some((option, _)) => {
-                Err(DataError::Option { option, found: "0".to_owned(), expected: "at least 1".to_owned() })
-            }
+            Some((option, _)) => Err(Refusal::new(option, 0, "at least 1")),
             None => Ok(()),
         }
     }
 
-    /// Most cells after `bytes` bytes of text.
+    /// Returns the largest number of cells that `bytes` bytes of text may have.
     fn most_cells(&self, bytes: u64) -> usize {
         self.max_cells.unwrap_or_else(|| usize::try_from(bytes.saturating_mul(16)).unwrap_or(usize::MAX).max(1 << 26))
     }
@@ -160,7 +161,7 @@ pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions)
     assembly.finish()
 }
 
-/// A block of text and what it was parsed to; reused from block to block.
+/// A block of text and what was parsed from it; reused for later blocks.
 #[derive(Default)]
 struct Slot {
     text: Vec<u8>,
@@ -174,9 +175,9 @@ struct Assembly<'a> {
     options: &'a ReadOptions,
     dataset: RankingDataset,
     rows: Rows,
-    /// Number of features that blocks are laid out for: that of the first line.
+    /// Number of features that blocks are laid out for: the number on the first line.
     columns: Option<usize>,
-    /// Bytes that count of the files before the current one.
+    /// Bytes of the files before the current one, as counted by [`Source::bytes_that_count`].
     bytes: u64,
     /// File (index into `files`) and line where each query began.
     begun: HashMap<String, (usize, usize)>,
@@ -186,12 +187,12 @@ struct Assembly<'a> {
 
 /// The state of the file being read.
 struct FileState {
-    /// Lines in the blocks merged so far.
+    /// Number of lines in the blocks merged so far.
     lines: usize,
-    /// Documents of the files before.
+    /// Number of documents of the files before.
     documents_before: usize,
     has_queries: Option<bool>,
-    /// Whether it is a file, beside which group sizes may stand.
+    /// Whether the input is a file, which may have group sizes beside it.
     is_file: bool,
 }
 
@@ -212,11 +213,8 @@ impl<'a> Assembly<'a> {
     fn read_input(&mut self, input: Input) -> Result<(), DataError> {
         let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
         if !is_file && self.options.groups == Groups::QueryFile {
-            return Err(DataError::Option {
-                option: "groups",
-                found: "query-file".to_owned(),
-                expected: format!("`auto` or `qid`: no file of group sizes stands beside {}", path.display()),
-            });
+            let expected = format!("`auto` or `qid`: no file of group sizes stands beside {}", path.display());
+            return Err(Refusal::new("groups", "query-file", expected).into());
         }
         self.files.push(path.clone());
         let mut source = Source::open(input, self.options)?;
@@ -236,7 +234,8 @@ impl<'a> Assembly<'a> {
                 || fill(&mut source, &mut filling, bytes, options),
                 || {
                     full[..used].par_iter_mut().for_each(|slot| {
-                        // A block alone must not outgrow a text of its size, or every thread could ask for the whole.
+                        // A block may have no more cells than a text of its size, or every thread could use up the
+                        // whole limit.
                         slot.most_cells_of_block = slot.most_cells.min(options.most_cells(slot.text.len() as u64));
                         parse::parse(&slot.text, &options.rules(slot.most_cells_of_block), columns, &mut slot.parsed);
                     });
@@ -258,7 +257,7 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Takes the number of features to lay blocks out for from the first line.
+    /// Sets the number of features that blocks are laid out for from the first line.
     fn lay_out(&mut self, text: &[u8]) {
         if self.columns.is_none() {
             let end = memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1);
@@ -326,7 +325,7 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Whether lines carry `qid:` must not change within a file, and must fit the options.
+    /// Checks that all lines of a file carry `qid:` or none does, and that this fits the options.
     fn check_queries(
         &self,
         path: &Path,
@@ -359,11 +358,11 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Closes the groups of a file whose lines have no `qid:`.
+    /// Adds the queries of a file whose lines have no `qid:`, by their group sizes.
     fn groups_from_file(&mut self, path: &Path, documents_before: usize) -> Result<(), DataError> {
         let documents = self.dataset.documents() - documents_before;
         for size in query_file::read(path, documents)? {
-            // Numbered over all files; an identifier that another file used would make two queries one.
+            // Queries are numbered over all files; an identifier that another file used would merge two queries.
             let mut number = self.dataset.queries() + 1;
             while self.begun.contains_key(&number.to_string()) {
                 number += 1;
@@ -391,7 +390,7 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// Fills slots with blocks; returns how many hold one.
+/// Fills slots with blocks; returns how many were filled.
 fn fill(source: &mut Source, slots: &mut [Slot], before: u64, options: &ReadOptions) -> Result<usize, DataError> {
     for (index, slot) in slots.iter_mut().enumerate() {
         source.next_block(&mut slot.text)?;
@@ -412,7 +411,7 @@ fn too_many_cells(path: &Path, most: usize) -> DataError {
     }
 }
 
-/// Replaces NaN by the smallest value of its feature in its query, 0 where there is none.
+/// Replaces NaN by the smallest value of its feature in its query, or by 0 where there is none.
 fn fill_missing(dataset: &mut RankingDataset) {
     let width = dataset.feature_count;
     for q in 0..dataset.queries() {

@@ -1,6 +1,6 @@
 //! Decimal text to the nearest `f32`, several times faster than the standard parser on the numbers of LETOR files.
 
-/// `10^k`, which 64 bits hold.
+/// The powers `10^k` that fit into 64 bits.
 const POWERS: [u64; 20] = {
     let mut powers = [1; 20];
     let mut k = 1;
@@ -11,23 +11,24 @@ const POWERS: [u64; 20] = {
     powers
 };
 
-/// `10^-k`, to the nearest double.
+/// The powers `10^-k`, each to the nearest double.
 const INVERSE_POWERS: [f64; 20] = [
     1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17,
     1e-18, 1e-19,
 ];
 
-/// The integers up to here are exact in a double.
+/// All integers up to this one are exact in a double.
 const EXACT: u64 = 1 << 53;
 
-/// Reads a decimal number (`-12`, `.5`, `3.25e-4`) at `start`: its value, rounded to nearest even, and the position
-/// behind it. `None` where no number begins. A number beyond `f32` comes back infinite; `inf` and `nan` are no numbers.
+/// Reads a decimal number (`-12`, `.5`, `3.25e-4`) at `start`. Returns its value, rounded to nearest even, and the
+/// position after it; `None` where no number begins. A number beyond the range of `f32` becomes infinite; `inf` and
+/// `nan` are not read as numbers.
 #[inline(always)]
 pub(crate) fn parse_f32(text: &[u8], start: usize) -> Option<(f32, usize)> {
     let first = byte(text, start);
     let negative = first == b'-';
     let whole = start + usize::from(negative || first == b'+');
-    // One digit before the point is the usual number.
+    // Most numbers have one digit before the point.
     let digit = byte(text, whole).wrapping_sub(b'0');
     let (mut mantissa, mut at) = if digit <= 9 && !byte(text, whole + 1).is_ascii_digit() {
         (u64::from(digit), whole + 1)
@@ -53,7 +54,7 @@ pub(crate) fn parse_f32(text: &[u8], start: usize) -> Option<(f32, usize)> {
     if count == 0 { None } else { exact(text, start, at) }
 }
 
-/// The float nearest to `mantissa / 10^scale`, unless it takes more than a double to find.
+/// Returns the float nearest to `mantissa / 10^scale`; `None` if a double is not precise enough to find it.
 #[inline(always)]
 fn quotient(mantissa: u64, scale: usize) -> Option<f32> {
     if mantissa > EXACT {
@@ -64,15 +65,15 @@ fn quotient(mantissa: u64, scale: usize) -> Option<f32> {
     if scale == 0 {
         return Some(mantissa as f32);
     }
-    // Two roundings: within two units of the last place of the double. The nearest float of that is the nearest float
-    // of the quotient, unless halfway between two floats lies that near; below the normal floats halfway is elsewhere.
+    // After two roundings the double is within two units in the last place of the quotient. Both have the same nearest
+    // float, unless the midpoint of two floats lies that near. Below the normal floats the midpoints are elsewhere.
     let double = mantissa as f64 * INVERSE_POWERS.get(scale)?;
     let from_halfway = (double.to_bits() & 0x1fff_ffff).abs_diff(0x1000_0000);
     let normal = double >= f64::from(f32::MIN_POSITIVE) || mantissa == 0;
     (normal && from_halfway > 2).then_some(double as f32)
 }
 
-/// The float nearest to `millionths / 1,000,000`: what [`parse_f32`] makes of that number's decimal text.
+/// Returns the float nearest to `millionths / 1,000,000`, as [`parse_f32`] reads it from that number's decimal text.
 pub(crate) fn from_millionths(millionths: i64) -> f32 {
     let magnitude = millionths.unsigned_abs();
     let value = quotient(magnitude, 6).unwrap_or_else(|| {
@@ -82,16 +83,17 @@ pub(crate) fn from_millionths(millionths: i64) -> f32 {
     if millionths < 0 { -value } else { value }
 }
 
-/// Reads the digits at `at`, eight at a time: their value, wrapped around beyond 64 bits, and the position behind them.
+/// Reads the digits at `at`, eight at a time. Returns their value, wrapped around beyond 64 bits, and the position
+/// after them.
 #[inline(always)]
 fn digits(text: &[u8], mut at: usize) -> (u64, usize) {
     let mut value = 0u64;
     while let Some(word) = text.get(at..at + 8) {
         let word = u64::from_le_bytes(word.try_into().unwrap_or_default()) ^ 0x3030_3030_3030_3030;
-        // The high bit of each byte above 9. A carry can only spoil bytes behind one that is no digit.
+        // Sets the high bit of each byte above 9. A carry can only spoil bytes after one that is not a digit.
         let other = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
         let count = (other.trailing_zeros() / 8) as usize;
-        // Leading zeros in place of what is no digit; shifted twice, since 64 places at once are too many.
+        // Puts leading zeros in place of the bytes that are not digits. Two shifts, since one by 64 would overflow.
         let word = (word << (32 - 4 * count)) << (32 - 4 * count);
         let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
         let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
@@ -109,7 +111,8 @@ fn digits(text: &[u8], mut at: usize) -> (u64, usize) {
     (value, at)
 }
 
-/// The standard parser, for long, tiny, halfway and scientific numbers; `at` stands behind the digits.
+/// Reads a number with the standard parser: long, tiny, halfway and scientific ones. `at` is the position after the
+/// digits.
 #[cold]
 fn exact(text: &[u8], start: usize, mut at: usize) -> Option<(f32, usize)> {
     if byte(text, at) | 0x20 == b'e' {
@@ -128,7 +131,7 @@ fn exact(text: &[u8], start: usize, mut at: usize) -> Option<(f32, usize)> {
     std::str::from_utf8(&text[start..at]).ok()?.parse().ok().map(|value| (value, at))
 }
 
-/// The byte at `at`, a line end behind the text.
+/// Returns the byte at `at`; beyond the end of the text, a line end.
 #[inline]
 pub(crate) fn byte(text: &[u8], at: usize) -> u8 {
     text.get(at).copied().unwrap_or(b'\n')
@@ -140,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn millionths_are_what_their_text_is() {
+    fn millionths_equal_what_their_text_is_parsed_to() {
         for millionths in [0, 1, -1, 666_667, -5_576_000, 16_777_217_000_000, 16_777_219_000_000, i64::MAX, i64::MIN] {
             let text = format!("{}.{:06}", millionths / 1_000_000, millionths.unsigned_abs() % 1_000_000);
             let text = if millionths == -1 { "-0.000001".to_owned() } else { text };
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_end_where_they_end() {
+    fn a_number_is_read_to_its_end_and_no_further() {
         assert_eq!(parse("0.666667 2:1"), Some((0.666_667, 8)));
         assert_eq!(parse("835 1"), Some((835.0, 3)));
         assert_eq!(parse("-5.57600000"), Some((-5.576, 11)));
@@ -188,7 +191,7 @@ mod tests {
         }
 
         #[test]
-        fn every_float_comes_back(bits in any::<u32>()) {
+        fn every_float_is_read_back_from_its_text(bits in any::<u32>()) {
             let value = f32::from_bits(bits);
             prop_assume!(value.is_finite());
             let text = format!("{value} ");

@@ -1,4 +1,4 @@
-//! One block of whole lines to rows, labels and groups.
+//! Parses one block of whole lines into rows, labels and groups.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use super::rows::Rows;
 use super::{Groups, Missing};
 use crate::data::error::quoted;
 
-/// What the parser of a block needs to know.
+/// Rules for the parser of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub missing: Missing,
@@ -15,7 +15,7 @@ pub(super) struct Rules {
     /// Largest feature index, and whether it is the expected feature count.
     pub largest_index: usize,
     pub index_is_expected: bool,
-    /// Most cells (documents x features) of the block.
+    /// Largest number of cells (documents x features) of the block.
     pub most_cells: usize,
 }
 
@@ -24,15 +24,15 @@ pub(super) struct Rules {
 pub(super) struct Group {
     pub query: String,
     pub documents: usize,
-    /// Where its identifier stands first: line of the block from 0, column from 1.
+    /// First place of its identifier: line of the block counted from 0, column counted from 1.
     pub line: usize,
     pub column: usize,
 }
 
-/// Why a block could not be parsed.
+/// Reason that a block could not be parsed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Line of the block from 0, column from 1, what was found and what was expected.
+    /// Line of the block counted from 0, column counted from 1, what was found and what was expected.
     Syntax { line: usize, column: usize, found: String, expected: String },
     /// More cells than allowed.
     Cells,
@@ -44,15 +44,15 @@ pub(super) struct Parsed {
     pub rows: Rows,
     pub labels: Vec<f32>,
     pub groups: Vec<Group>,
-    /// One a document, or none as long as no document has one.
+    /// One identifier per document; empty as long as no document has one.
     pub document_ids: Vec<String>,
-    /// Whether a value was missing, and is NaN until its query is complete.
+    /// Whether a value was missing; it is NaN until its query is complete.
     pub missing: bool,
     /// Whether the lines carry query identifiers, and the first line with a document (from 0).
     pub has_queries: Option<(bool, usize)>,
     /// Number of lines.
     pub lines: usize,
-    /// The first fault; what precedes it is complete.
+    /// The first fault; everything before it is complete.
     pub fault: Option<Fault>,
 }
 
@@ -99,7 +99,7 @@ impl Parser<'_> {
             if !self.ends_data(at) {
                 at = self.document(at)?;
             }
-            // Here stands a line end, or a comment.
+            // At a line end or a comment.
             at = match byte(self.text, at) {
                 b'\n' => at,
                 _ => at + memchr::memchr(b'\n', &self.text[at..]).unwrap_or(self.text.len() - at),
@@ -133,7 +133,7 @@ impl Parser<'_> {
         Ok((label + 0.0, at))
     }
 
-    /// Reads `qid:ID`, where there is one, and opens a group if the query is a new one.
+    /// Reads `qid:ID`, if there is one, and opens a group if the query is new.
     fn query(&mut self, start: usize) -> Result<usize, Fault> {
         let has_query = self.text[start..].starts_with(b"qid:");
         let line = self.parsed.lines;
@@ -176,7 +176,7 @@ impl Parser<'_> {
             let value;
             (value, at) = self.value(at, index)?;
             if index > self.parsed.rows.stride {
-                // Only the first lines of a file, and of sparse files the widest, come here.
+                // Only reached on the first lines of a file and, in sparse files, on the widest lines.
                 self.check_cells(index)?;
                 self.parsed.rows.widen(index);
                 row = self.parsed.rows.values.len() - self.parsed.rows.stride;
@@ -189,7 +189,7 @@ impl Parser<'_> {
         Ok(at)
     }
 
-    /// Reads `index:`, larger than the `last` one.
+    /// Reads `index:`, which must be larger than `last`.
     #[inline]
     fn index(&self, start: usize, last: usize) -> Result<(usize, usize), Fault> {
         if let (Some((prefix, length)), Some(next)) = (self.prefixes.get(last + 1), self.text.get(start..start + 4)) {
@@ -234,7 +234,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Accepts `NULL` where the options do.
+    /// Accepts `NULL` if the options do.
     #[cold]
     fn no_value(&mut self, start: usize, index: usize) -> Result<(f32, usize), Fault> {
         let end = self.token_end(start);
@@ -286,7 +286,7 @@ impl Parser<'_> {
         at
     }
 
-    /// Whether a comment or the end of the line is at `at`.
+    /// Returns whether a comment or the end of the line is at `at`.
     #[inline]
     fn ends_data(&self, at: usize) -> bool {
         match byte(self.text, at) {
@@ -319,7 +319,7 @@ impl Parser<'_> {
     }
 }
 
-/// The identifier in a comment: the name in `docid = NAME ...` (LETOR), else the whole comment.
+/// Returns the identifier in a comment: the name in `docid = NAME ...` (LETOR), otherwise the whole comment.
 pub(super) fn document_id(comment: &[u8]) -> &[u8] {
     let comment = comment.trim_ascii();
     let name = || {

@@ -1,4 +1,4 @@
-//! Group sizes beside a data file, as LightGBM keeps them: `FILE.query`, one number of documents a line.
+//! Group sizes beside a data file, as LightGBM keeps them: `FILE.query`, one number of documents per line.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -8,14 +8,15 @@ use super::open;
 use crate::data::error::quoted;
 use crate::data::{DataError, Input};
 
-/// Where the group sizes of `data` are expected.
+/// Returns the path at which the group sizes of `data` are expected.
 pub(super) fn name(data: &Path) -> PathBuf {
     let mut name = OsString::from(data);
     name.push(".query");
     PathBuf::from(name)
 }
 
-/// The file of group sizes of `data`: `FILE.query`, for `FILE.gz` also `FILE.query` and `FILE.query.gz`.
+/// Finds the file of group sizes of `data`. It is `DATA.query`; for `FILE.gz`, `FILE.query` and `FILE.query.gz` are
+/// looked for too.
 pub(super) fn find(data: &Path) -> Option<PathBuf> {
     let mut candidates = vec![name(data)];
     if data.extension().is_some_and(|extension| extension == "gz") {
@@ -29,7 +30,7 @@ pub(super) fn find(data: &Path) -> Option<PathBuf> {
 /// Reads the group sizes of `data`, which must sum to `documents`.
 pub(super) fn read(data: &Path, documents: usize) -> Result<Vec<usize>, DataError> {
     let path = find(data).unwrap_or_else(|| name(data));
-    // A valid file has at most one group a document, and few bytes a group.
+    // A valid file has at most one group per document, and few bytes per group.
     let most = 64 * (documents as u64 + 1);
     let mut text = Vec::new();
     open(Input::file(&path))?.0.take(most + 1).read_to_end(&mut text).map_err(DataError::io(&path))?;

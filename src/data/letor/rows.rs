@@ -1,6 +1,6 @@
 //! A dense matrix that grows in rows and in columns.
 
-/// Rows of features whose number is not known yet.
+/// Rows of features, with a number of features that is not known yet.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     /// `[rows x stride]`, row-major; 0 beyond `count`.
@@ -9,7 +9,7 @@ pub(super) struct Rows {
     pub stride: usize,
     /// Columns in use: the largest index so far.
     pub count: usize,
-    /// Number of rows.
+    /// Number of rows so far.
     pub rows: usize,
 }
 
@@ -31,8 +31,8 @@ impl Rows {
         start
     }
 
-    /// Makes room for `count` columns. Grows by half at least, so that neither a line of many features nor a file whose
-    /// every line has one feature more than the line before costs their square.
+    /// Makes room for `count` columns. The matrix grows by at least half: otherwise a line of many features, or a file
+    /// in which each line has one feature more than the line before, would cost quadratic time.
     pub fn widen(&mut self, count: usize) {
         if count > self.stride {
             self.restride(count.max(self.stride + self.stride / 2));
@@ -71,7 +71,7 @@ impl Rows {
         self.rows += other.rows;
     }
 
-    /// The matrix with exactly `count` columns, `count` not less than those in use.
+    /// Returns the matrix with exactly `count` columns, where `count` is not less than the number in use.
     pub fn finish(mut self, count: usize) -> Vec<f32> {
         if count > self.stride {
             self.restride(count);
@@ -92,7 +92,7 @@ mod tests {
     use super::Rows;
 
     #[test]
-    fn a_line_of_many_features_is_moved_a_few_times() {
+    fn a_line_of_many_features_is_moved_only_a_few_times() {
         // Found by fuzzing: a line of 667,665 features took a minute and a half.
         let mut rows = Rows::default();
         rows.add_row();

@@ -11,22 +11,23 @@ use flate2::read::MultiGzDecoder;
 use super::ReadOptions;
 use crate::data::{DataError, Input};
 
-/// Bytes of a block. Fixed, so that blocks do not depend on the number of threads.
+/// Size of a block in bytes. Fixed, so that blocks do not depend on the number of threads.
 pub(super) const BLOCK: usize = 2 << 20;
 
-/// A compressed file may always grow to this size; beyond it, the ratio counts.
+/// Size in bytes to which a compressed file may always grow; beyond it, the ratio counts.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
-/// Bytes of text that a byte of a compressed file counts for, at most, where memory is granted by the size of a text.
+/// Largest number of bytes of text that one byte of a compressed file counts for, where memory is granted by the size
+/// of a text.
 const COUNTED_RATIO: u64 = 4;
 
 /// A file or a reader, cut into blocks of whole lines.
 pub(crate) struct Source {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
-    /// What follows the last line end of the last block.
+    /// Text after the last line end of the last block.
     rest: Vec<u8>,
-    /// Bytes of text so far.
+    /// Number of bytes of text so far.
     bytes: u64,
     /// Size of the file, if it is compressed.
     compressed: Option<Size>,
@@ -93,7 +94,8 @@ impl Source {
         Ok(())
     }
 
-    /// Bytes of text so far, of those that a compressed file blows up to few.
+    /// Returns the number of bytes of text so far; a compressed file counts for at most [`COUNTED_RATIO`] times its own
+    /// size.
     pub fn bytes_that_count(&self) -> u64 {
         let counted = self.compressed.as_ref().map(|size| size.bytes().saturating_mul(COUNTED_RATIO));
         counted.map_or(self.bytes, |most| self.bytes.min(most))
@@ -119,10 +121,10 @@ impl Source {
     }
 }
 
-/// Bytes of a compressed file.
+/// Size of a compressed input in bytes.
 pub(crate) enum Size {
     Whole(u64),
-    /// Of a stream: those read so far.
+    /// Of a stream: the bytes read so far.
     SoFar(Arc<AtomicU64>),
 }
 
@@ -149,10 +151,10 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Opens an input, decompressing where it begins as gzip does; then with the compressed size.
+/// Opens an input. If it begins as gzip does, the reader decompresses it, and its compressed size is returned too.
 ///
 /// # Errors
-/// [`DataError::Io`]
+/// [`DataError::Io`] if the input cannot be opened or read.
 pub(crate) fn open(input: Input) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
     let (path, reader) = input.into_parts();
     if let Some(reader) = reader {
@@ -193,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compressed_stream_is_limited_by_what_was_read_of_it() {
+    fn a_compressed_stream_is_limited_by_the_bytes_read_of_it() {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         io::copy(&mut io::repeat(b'1').take(UNSUSPICIOUS + (8 << 20)), &mut encoder).unwrap();
         let compressed = encoder.finish().unwrap();

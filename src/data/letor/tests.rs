@@ -1,4 +1,4 @@
-//! The reader as a whole: what is accepted, and where each fault is placed.
+//! Tests of the whole reader: what it accepts, and the place that it reports for each fault.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::{Groups, Missing, ReadOptions, read};
 use crate::data::{DataError, RankingDataset};
 
-/// Files in a folder of their own.
+/// Writes files into a new folder.
 fn files(contents: &[(&str, &[u8])]) -> (TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = contents.iter().map(|(name, _)| folder.path().join(name)).collect();
@@ -26,7 +26,7 @@ fn read_text(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<RankingDat
     read(&paths, options)
 }
 
-/// The message, without the folder.
+/// Returns the error message without the folder.
 fn message(text: impl AsRef<[u8]>, options: &ReadOptions) -> String {
     let message = read_text(text, options).unwrap_err().to_string();
     message.split_once("data.txt").unwrap().1.to_owned()
@@ -61,7 +61,7 @@ fn a_sample_of_everything() {
 }
 
 #[test]
-fn compression_and_marks_change_nothing() {
+fn compression_and_byte_order_marks_change_nothing() {
     let plain = read_text(SAMPLE, &ReadOptions::default()).unwrap();
     assert_eq!(read_text(compressed(SAMPLE.as_bytes()), &ReadOptions::default()).unwrap(), plain);
     assert_eq!(read_text(format!("\u{feff}{SAMPLE}"), &ReadOptions::default()).unwrap(), plain);
@@ -70,7 +70,7 @@ fn compression_and_marks_change_nothing() {
 }
 
 #[test]
-fn several_files_are_one_set() {
+fn several_files_are_read_as_one_dataset() {
     let (_folder, paths) = files(&[("a", b"0 qid:1 1:1 2:2\n1 qid:2 1:3\n"), ("b", b"2 qid:3 3:4 #x\n")]);
     let data = read(&paths, &ReadOptions::default()).unwrap();
     assert_eq!(data.features, [1.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 4.0]);
@@ -80,7 +80,7 @@ fn several_files_are_one_set() {
 }
 
 #[test]
-fn faults_are_placed() {
+fn faults_are_reported_with_their_place() {
     let options = ReadOptions::default();
     let label = "expected a label (a number of at least 0)";
     let good = "0 qid:1 1:1\n";
@@ -138,18 +138,18 @@ fn faults_are_placed() {
 }
 
 #[test]
-fn a_query_that_comes_back_is_refused() {
+fn a_query_that_occurs_again_is_refused() {
     let interleaved = message("0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n", &ReadOptions::default());
     assert!(interleaved.starts_with(":3:3: found query `1` again"), "{interleaved}");
     assert!(interleaved.ends_with("data.txt:1)"), "{interleaved}");
-    // Even where the files meet: a query is in one file.
+    // Also where two files meet: a query must be in one file.
     let (_folder, paths) = files(&[("a", b"0 qid:1 1:1\n"), ("b", b"0 qid:1 1:1\n")]);
     let error = read(&paths, &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, DataError::InterleavedQuery { line: 1, first_line: 1, .. }), "{error}");
 }
 
 #[test]
-fn group_sizes_beside_the_file() {
+fn group_sizes_are_read_from_beside_the_file() {
     let data: &[u8] = b"0 1:1\n1 1:2\n2 2:3\n";
     let (_folder, paths) =
         files(&[("a", data), ("a.query", b"2\r\n\n1\n"), ("b.gz", &compressed(data)), ("b.query", b"3")]);
@@ -169,14 +169,14 @@ fn group_sizes_beside_the_file() {
     }
     let by_qid = ReadOptions { groups: Groups::Qid, ..ReadOptions::default() };
     assert!(read(&paths[..1], &by_qid).unwrap_err().to_string().contains("found no `qid:ID`"));
-    // By option, the sizes win over the identifiers on the lines.
+    // With this option, the sizes override the identifiers on the lines.
     let by_file = ReadOptions { groups: Groups::QueryFile, ..ReadOptions::default() };
     let (_folder, paths) = files(&[("a", b"0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n"), ("a.query", b"1\n2\n")]);
     assert_eq!(read(&paths[..1], &by_file).unwrap().offsets, [0, 1, 3]);
 }
 
 #[test]
-fn missing_values() {
+fn missing_values_are_replaced() {
     let text = "0 qid:1 1:NULL 2:-4\n0 qid:1 1:2 2:null\n0 qid:1 1:3\n0 qid:2 1:NULL\n";
     let with = |missing| read_text(text, &ReadOptions { missing, ..ReadOptions::default() }).unwrap().features;
     assert_eq!(with(Missing::Zero), [0.0, -4.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]);
@@ -190,7 +190,7 @@ fn memory_is_bounded() {
     let few = ReadOptions { max_cells: Some(2_000_000), ..ReadOptions::default() };
     assert!(message(&text, &few).contains("more than 2000000 cells (documents x features)"));
     assert_eq!(read_text(&text, &ReadOptions::default()).unwrap().feature_count, 1_000_000);
-    // A small hostile file under the default.
+    // A small hostile file under the default limit.
     let many = "0 qid:1 1000000:1\n".repeat(300);
     assert!(message(&many, &ReadOptions::default()).contains("option `max_cells`"));
     let short = ReadOptions { max_line_bytes: 1000, ..ReadOptions::default() };
@@ -213,8 +213,8 @@ fn decompression_is_bounded() {
 }
 
 #[test]
-fn a_compressed_file_is_granted_memory_by_its_own_size() {
-    // 13 MiB of text would be granted 2^27 cells, but these are a few kilobytes on the disk.
+fn the_size_of_a_compressed_file_limits_its_memory() {
+    // 13 MiB of text would be granted 2^27 cells, but the compressed file has only a few kilobytes.
     let packed = compressed("0 qid:1 80:1\n".repeat(1 << 20).as_bytes());
     assert!(packed.len() < 1 << 16);
     let refused = message(&packed, &ReadOptions::default());
@@ -237,7 +237,7 @@ fn options_are_checked() {
 
 #[test]
 fn blocks_and_threads_change_nothing() {
-    // Some nine megabytes: several blocks, queries across their bounds, and rows that widen late.
+    // About nine megabytes: several blocks, queries that cross their bounds, and rows that widen late.
     let mut text = String::new();
     for document in 0..60_000 {
         let query = document / 700;
@@ -256,7 +256,7 @@ fn blocks_and_threads_change_nothing() {
     assert_eq!((one.documents(), one.queries(), one.feature_count), (60_000, 86, 20));
     assert_eq!((one.row(59_999)[0], one.row(59_999)[19]), (59_999.25, 0.599_99));
     assert_eq!(on(3, &paths).unwrap(), one);
-    // The first of two faults, whichever thread meets its fault first.
+    // The first fault in the file is reported, whichever thread meets one first.
     let spoilt = text.replacen("5 qid:3 ", "x qid:3 ", 1).replacen("qid:80 1:", "qid:80 1:x", 1);
     let spoilt = spoilt.replacen("\n0 qid:9 1:", "\n0 qid:9 1:?", 1);
     let (_folder, paths) = files(&[("data.txt", spoilt.as_bytes())]);

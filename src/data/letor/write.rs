@@ -1,4 +1,4 @@
-//! Datasets to LETOR text.
+//! Writes datasets as LETOR text.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use super::parse::document_id;
 use crate::data::{DataError, RankingDataset};
 
 impl RankingDataset {
-    /// Writes LETOR text from which [`letor::read`](crate::data::letor::read) makes the same dataset, bit for bit:
+    /// Writes LETOR text that [`letor::read`](crate::data::letor::read) reads back as the same dataset, bit for bit:
     /// every feature is written, with the fewest digits that round to it.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl RankingDataset {
     }
 }
 
-/// Writes a document identifier so that it is read back as it is.
+/// Writes a document identifier so that it is read back unchanged.
 fn write_id(line: &mut Vec<u8>, id: &str) -> Result<(), DataError> {
     let start = line.len() + 2;
     line.extend_from_slice(b" #docid = ");

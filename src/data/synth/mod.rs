@@ -1,15 +1,16 @@
 //! Generated data in the shape of MSLR-WEB: for tests, benchmarks and first steps at any scale.
 //!
-//! Every document has hidden traits, partly shared by its query. Its label is a graded threshold of a non-linear scorer
-//! of the traits plus noise, so that a linear ranker beats chance and a non-linear one beats a linear one. Its features
-//! are noisy views of the traits on the scales that web features have (see `traits`), so that normalisers matter.
-//! List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
+//! Every document has hidden traits, partly shared by the documents of its query. Its label is a non-linear score of
+//! the traits plus noise, graded by thresholds, so that a linear ranker beats chance and a non-linear one beats a
+//! linear one. Its features are noisy views of the traits on the scales that web features have (see `traits`), so that
+//! normalisers matter. List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
 //!
-//! Each query has a seed of its own: the same configuration gives the same bytes on any number of threads, and the
-//! first queries of a larger set are those of a smaller one. Features are decimal numbers with at most six places, so
-//! that [`generate`](SynthConfig::generate) equals reading what [`write`](SynthConfig::write) wrote. Bytes may differ
-//! between platforms whose mathematical functions round differently.
+//! Each query has its own seed: the same configuration gives the same bytes on any number of threads, and the first
+//! queries of a larger set are those of a smaller one. Features are decimal numbers with at most six decimal places, so
+//! that [`generate`](SynthConfig::generate) gives the same dataset as reading the text of
+//! [`write`](SynthConfig::write). Bytes may differ between platforms whose mathematical functions round differently.
 
+mod labels;
 mod text;
 mod traits;
 
@@ -21,13 +22,17 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "report")]
+pub(crate) use labels::label;
+
 use super::letor::from_millionths;
 use super::{DataError, RankingDataset};
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use text::LineWriter;
 use traits::{World, bell};
 
-/// What to generate.
+/// Options of the generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SynthConfig {
@@ -43,7 +48,7 @@ pub struct SynthConfig {
     pub length_deviation: f64,
     /// Longest list. Default: 1,251, the longest of MSLR-WEB30K.
     pub max_length: usize,
-    /// Standard deviation of the label noise; the hidden scorer has about 1.6. Default: 0.8.
+    /// Standard deviation of the label noise; that of the hidden scorer is about 1.6. Default: 0.8.
     pub noise: f64,
 }
 
@@ -61,7 +66,7 @@ impl Default for SynthConfig {
     }
 }
 
-/// A generated query: one label a document, features in millionths, row-major.
+/// A generated query: one label per document, features in millionths, row-major.
 struct Query {
     labels: Vec<u8>,
     millionths: Vec<i64>,
@@ -71,24 +76,21 @@ impl SynthConfig {
     /// Refuses parameters out of their ranges.
     ///
     /// # Errors
-    /// [`DataError::Option`] with the first such parameter.
-    pub fn check(&self) -> Result<(), DataError> {
-        let refused = |option, found: String, expected: &str| {
-            Err(DataError::Option { option, found, expected: expected.to_owned() })
-        };
+    /// [`Refusal`] of the first such parameter.
+    pub fn check(&self) -> Result<(), Refusal> {
         let count = |option, value: usize, most: usize| match value {
             value if (1..=most).contains(&value) => Ok(()),
-            value => refused(option, value.to_string(), &format!("from 1 to {most}")),
+            value => Err(Refusal::new(option, value, format!("from 1 to {most}"))),
         };
         count("queries", self.queries, usize::MAX)?;
         count("features", self.features, 100_000)?;
         count("max_length", self.max_length, 1_000_000)?;
         if !(self.median_length >= 1.0 && self.median_length.is_finite()) {
-            return refused("median_length", self.median_length.to_string(), "a finite number of at least 1");
+            return Err(Refusal::new("median_length", self.median_length, "a finite number of at least 1"));
         }
         for (option, value) in [("length_deviation", self.length_deviation), ("noise", self.noise)] {
             if !(0.0..=100.0).contains(&value) {
-                return refused(option, value.to_string(), "from 0 to 100");
+                return Err(Refusal::new(option, value, "from 0 to 100"));
             }
         }
         Ok(())
@@ -129,7 +131,7 @@ impl SynthConfig {
         self.write_part(output, 0..self.queries)
     }
 
-    /// [`write`](Self::write) of some of the queries, counted from 0.
+    /// Writes some of the queries, counted from 0, as [`write`](Self::write) does.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_dataset_are_the_same() {
+    fn the_written_text_is_read_as_the_generated_dataset() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("synth.txt");
         std::fs::write(&path, text(&small())).unwrap();
@@ -245,7 +247,7 @@ mod tests {
             SynthConfig { length_deviation: -1.0, ..small() },
             SynthConfig { noise: f64::INFINITY, ..small() },
         ] {
-            assert!(matches!(config.generate(), Err(DataError::Option { .. })), "{config:?}");
+            assert!(matches!(config.generate(), Err(DataError::Refused(_))), "{config:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Fast LETOR lines of decimal features.
+//! Fast writing of LETOR lines with decimal features.
 
 /// Writes lines of a fixed number of features.
 pub(super) struct LineWriter {

@@ -7,21 +7,20 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::labels::SHARES_BELOW;
 use crate::seed::seed_for;
 
 /// Number of hidden traits.
 const TRAITS: usize = 8;
-/// Number of streams, and so of features of a family.
+/// Number of streams, and therefore of features per family.
 const STREAMS: usize = 5;
 /// Share of a trait's variance that the documents of a query have in common.
 const SHARED: f64 = 0.2;
-/// Documents drawn to place the label thresholds.
+/// Number of documents drawn to place the label thresholds.
 const CALIBRATION: usize = 20_000;
-/// Shares of the labels 0 to 4 in MSLR-WEB.
-const LABEL_SHARES: [f64; 5] = [0.52, 0.23, 0.19, 0.04, 0.02];
 
-/// A bell-shaped variable of mean 0 and deviation 1, within 3.47: the sum of four uniform ones (Irwin-Hall). Cheap, and
-/// its bounded tails keep features printable.
+/// Draws a bell-shaped variable of mean 0 and deviation 1, within +-3.47: the sum of four uniform ones (Irwin-Hall). It
+/// is cheap, and its bounded tails keep features printable.
 pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     let bits = random.next_u64();
     let sum = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum::<u64>();
@@ -29,7 +28,7 @@ pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     (sum as f64 / 65_535.0 - 2.0) * 3f64.sqrt()
 }
 
-/// How a feature shows what it sees.
+/// The form in which a feature shows what it sees.
 #[derive(Debug, Clone, Copy)]
 enum Family {
     CoveredTerms,
@@ -61,7 +60,7 @@ const FAMILIES: [Family; 12] = [
     Family::Clicks,
 ];
 
-/// What a feature sees: two traits and noise, weighted to deviation 1.
+/// The view of a feature: two traits and noise, weighted to deviation 1.
 #[derive(Debug, Clone, Copy)]
 struct Lens {
     family: Family,
@@ -79,11 +78,11 @@ pub(super) struct World {
     noise: f64,
 }
 
-/// What the documents of a query share.
+/// The properties that the documents of a query share.
 pub(super) struct QueryView {
     traits: [f64; TRAITS],
     terms: f64,
-    /// One inverse document frequency a stream.
+    /// One inverse document frequency per stream.
     rarity: [f64; STREAMS],
 }
 
@@ -104,11 +103,7 @@ impl World {
             })
             .collect();
         grades.sort_unstable_by(f64::total_cmp);
-        let mut below = 0.0;
-        for (threshold, share) in world.thresholds.iter_mut().zip(LABEL_SHARES) {
-            below += share;
-            *threshold = grades[(below * CALIBRATION as f64) as usize];
-        }
+        world.thresholds = SHARES_BELOW.map(|below| grades[(below * CALIBRATION as f64) as usize]);
         world
     }
 
@@ -124,13 +119,13 @@ impl World {
         view.traits.map(|shared| SHARED.sqrt() * shared + (1.0 - SHARED).sqrt() * bell(random))
     }
 
-    /// The label: how many thresholds the noisy grade reaches.
+    /// Draws the label: the number of thresholds that the noisy grade reaches.
     pub fn label(&self, document: &Document, random: &mut ChaCha8Rng) -> u8 {
         let grade = self.grade(document, random);
         self.thresholds.iter().filter(|&&threshold| grade >= threshold).count() as u8
     }
 
-    /// A linear part, two interactions, and a trait of which the middle is best.
+    /// Draws the noisy grade: a linear part, two interactions, and a trait of which the middle is best.
     fn grade(&self, [a, b, c, d, e, f, g, _]: &Document, random: &mut ChaCha8Rng) -> f64 {
         let linear = 0.6 * a + 0.5 * b + 0.4 * c;
         let interactions = 0.8 * a * b + 0.7 * (2.0 * d).tanh() * e;
@@ -149,7 +144,7 @@ impl World {
 
 impl Lens {
     fn new(feature: usize, random: &mut ChaCha8Rng) -> Self {
-        // The first trait goes round, so that a few features show all of them.
+        // The first trait cycles through all traits, so that a few features show all of them.
         let second = (random.next_u32() as usize) % TRAITS;
         let weights = [1.0 + 0.3 * bell(random), 0.4 * bell(random), 0.8 + 0.2 * bell(random)];
         let length = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
@@ -164,7 +159,7 @@ impl Lens {
 }
 
 impl Family {
-    /// A feature of this family that sees `x`, of deviation 1.
+    /// Returns the value of a feature of this family that sees `x`, which has deviation 1.
     fn value(self, x: f64, level: f64, stream: usize, view: &QueryView) -> f64 {
         let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
         let covered = || (view.terms * sigmoid(1.5 * x + level)).round();

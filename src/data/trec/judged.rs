@@ -1,4 +1,4 @@
-//! A run beside its judgements.
+//! A run together with its judgements.
 
 use std::path::Path;
 
@@ -6,21 +6,21 @@ use super::{Qrels, RunQuery, read_run_from};
 use crate::data::{DataError, Input};
 use crate::measure::trec_eval::TrecQuery;
 
-/// What was made of the judged queries of a run.
+/// Results for the judged queries of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedRun<T> {
     /// Name of the run.
     pub tag: String,
-    /// Query and what was made of it, ascending by name (bytes), which is trec_eval's order.
+    /// Each query with its result, ascending by name (bytes), which is trec_eval's order.
     pub queries: Vec<(String, T)>,
-    /// Queries with judgements that the run has no document for.
+    /// Queries with judgements for which the run has no document.
     pub missing: Vec<String>,
     /// Number of queries of the run without judgements; they are left out.
     pub unjudged: usize,
 }
 
-/// Gives every query that has both documents and judgements to `of_query`, on all threads, as [`read_run`](super::read_run) does; with
-/// `complete`, those without documents too.
+/// Passes every query that has both documents and judgements to `of_query`, on all threads, as
+/// [`read_run`](super::read_run) does. With `complete`, judged queries without documents are passed too.
 ///
 /// # Errors
 /// Those of [`read_run`](super::read_run).
@@ -37,7 +37,7 @@ where
     read_judged_from(Input::file(run), qrels, complete, of_query)
 }
 
-/// As [`read_judged`], of a run from a file or a reader.
+/// As [`read_judged`], for a run from a file or a reader.
 ///
 /// # Errors
 /// Those of [`read_run`](super::read_run).
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_of_both_files_or_of_all_judgements() {
+    fn queries_are_those_of_both_files_or_of_all_judgements() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);

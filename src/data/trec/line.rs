@@ -1,4 +1,4 @@
-//! Lines with data, their fields, and faults with their place.
+//! Lines with data, their fields, and faults with their positions.
 
 use std::path::Path;
 
@@ -10,34 +10,34 @@ use crate::data::error::quoted;
 pub(super) struct Line<'a> {
     pub(super) path: &'a Path,
     pub(super) bytes: &'a [u8],
-    /// In the file, from 1.
+    /// Number of the line in the file, from 1.
     pub(super) number: usize,
 }
 
-/// A field: where it starts and ends in its line.
+/// A field: its start and end in the line.
 pub(super) type Field = (usize, usize);
 
-/// The lines with data of whole lines of text; neither blank ones nor comments.
+/// An iterator over the lines with data in a text of whole lines; it skips blank lines and comments.
 pub(super) struct DataLines<'a> {
     path: &'a Path,
     text: &'a [u8],
     at: usize,
-    /// Lines of the file before `at`.
+    /// Number of lines of the file before `at`.
     number: usize,
 }
 
 impl<'a> DataLines<'a> {
-    /// The lines of `text`, before which the file has `before` lines.
+    /// Iterates over the lines of `text`, before which the file has `before` lines.
     pub(super) fn new(path: &'a Path, text: &'a [u8], before: usize) -> Self {
         Self { path, text, at: 0, number: before }
     }
 
-    /// Lines of the file so far, with data or without.
+    /// Returns the number of lines of the file so far, with or without data.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// Where the text goes on after the line given last.
+    /// Returns the position in the text after the line returned last.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -61,13 +61,13 @@ impl<'a> Iterator for DataLines<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The first field; what follows is not looked at.
+    /// Returns the first field without looking at the rest.
     pub(super) fn first_field(&self) -> &'a [u8] {
         let text = self.bytes.trim_ascii_start();
         &text[..text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len())]
     }
 
-    /// The first `N` fields; `expected` is what the line should look like.
+    /// Returns the first `N` fields; `expected` is the form that the line should have.
     pub(super) fn fields<const N: usize>(&self, expected: &str) -> Result<[Field; N], DataError> {
         let mut fields = [(0, 0); N];
         let mut at = 0;
@@ -93,7 +93,7 @@ impl<'a> Line<'a> {
         DataError::Syntax { path: self.path.to_path_buf(), line: self.number, column: start + 1, found, expected }
     }
 
-    /// The document of a query again, whose first line has the number `first`.
+    /// Returns the fault of a document that occurs again in a query; `first` is the number of its first line.
     pub(super) fn repeated(&self, query: &str, document: &str, first: usize) -> DataError {
         let column = self.fields::<3>("").map_or(1, |fields| fields[2].0 + 1);
         DataError::Syntax {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blank_lines_and_comments_count_and_are_skipped() {
+    fn blank_lines_and_comments_are_skipped_but_counted() {
         let text = b"# a\n\n 1 x\r\n \t\n2 # no comment\n";
         let path = Path::new("f");
         let found: Vec<(usize, &[u8])> =

@@ -20,15 +20,15 @@ pub struct Qrels {
     places: HashMap<String, usize>,
 }
 
-/// The documents of a query while they are read: relevance and line.
+/// The documents of a query while they are read, with relevance and line.
 type Seen = HashMap<String, (i32, usize)>;
 
 impl Qrels {
     /// Reads a file of judgements.
     ///
     /// # Errors
-    /// The first fault with path, line and column: a missing field, a relevance that is no integer, a document judged
-    /// twice for a query, a file without judgements.
+    /// The first fault with path, line and column: a missing field, a relevance that is not an integer, a document
+    /// judged twice for a query, a file without judgements.
     pub fn read(path: &Path) -> Result<Self, DataError> {
         Self::read_from(Input::file(path))
     }
@@ -71,20 +71,20 @@ impl Qrels {
         Ok(qrels)
     }
 
-    /// The judged documents of a query, ascending by identifier; none for an unknown query.
+    /// Returns the judged documents of a query, ascending by identifier; none for an unknown query.
     pub fn judgements(&self, query: &str) -> Vec<Judgement<'_>> {
         let documents = self.place(query).map_or(&[][..], |place| &self.judgements[place]);
         documents.iter().map(|(id, relevance)| Judgement { id, relevance: *relevance }).collect()
     }
 
-    /// The relevance of a document, `None` if it is not judged.
+    /// Returns the relevance of a document; `None` if it is not judged.
     pub fn relevance(&self, query: &str, document: &str) -> Option<i32> {
         let documents = &self.judgements[self.place(query)?];
         let place = documents.binary_search_by(|(id, _)| id.as_str().cmp(document)).ok()?;
         Some(documents[place].1)
     }
 
-    /// The place of a query in [`Qrels::queries`].
+    /// Returns the place of a query in [`Qrels::queries`].
     pub(super) fn place(&self, query: &str) -> Option<usize> {
         self.places.get(query).copied()
     }
@@ -100,7 +100,7 @@ impl Qrels {
     }
 }
 
-/// The query and the judgement of a line.
+/// Parses the query and the judgement of a line.
 fn judgement<'a>(line: &Line<'a>) -> Result<(&'a str, Judgement<'a>), DataError> {
     let [query, _, document, relevance] = line.fields(EXPECTED)?;
     match line.text(relevance)?.parse() {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_placed() {
+    fn faults_are_reported_with_their_place() {
         for (text, expected) in [
             ("1 0 a x", ":1:7: found `x`, expected an integer relevance"),
             (

@@ -13,37 +13,38 @@ use crate::measure::trec_eval::RunDocument;
 
 const EXPECTED: &str = "`query Q0 document rank score tag`";
 
-/// Bytes of text that each thread is given at a time.
+/// Number of bytes of text that each thread is given at a time.
 const BYTES_A_THREAD: usize = 1 << 20;
 
 /// One query of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunQuery<'a> {
-    /// Query.
+    /// Identifier of the query.
     pub query: &'a str,
     /// Retrieved documents, each once, in the order of the file.
     pub documents: Vec<RunDocument<'a>>,
 }
 
-/// What was made of a run.
+/// Result of reading a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run<T> {
     /// Name of the run: the tag of the last line, as trec_eval takes it.
     pub tag: String,
-    /// What was made of each query, in the order of their first lines.
+    /// Result for each query, in the order of the queries' first lines.
     pub queries: Vec<T>,
 }
 
-/// Gives every query of a run to `of_query`, on all threads, in the [`Execution`](crate::op::Execution) of the calling
-/// one.
+/// Passes every query of a run to `of_query`, on all threads, in the [`Execution`](crate::op::Execution) of the calling
+/// thread.
 ///
-/// Memory is that of the longest query and a few blocks of text. A run in which a query comes back after another one is
-/// read from its beginning again (so that `of_query` may see a query twice) and its text held whole; so is the text of
-/// anything but a plain file, which cannot be read twice.
+/// Memory is that of the longest query and a few blocks of text. If a query occurs again after another one, the run is
+/// read again from its beginning (so that `of_query` may see a query twice) and its whole text is held in memory. The
+/// text of an input that is not a plain file is always held whole, since it cannot be read twice.
 ///
 /// # Errors
-/// The first fault: a missing field, a score that is no finite `f32`, a document retrieved twice for a query, an error
-/// of `of_query`, a file without documents. First by line, or by query where queries come back.
+/// The first fault: a missing field, a score that is not a finite `f32`, a document retrieved twice for a query, an
+/// error of `of_query`, a file without documents. Faults are ordered by line, or by query where the lines of a query
+/// are not consecutive.
 pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
 where
     T: Send,
@@ -52,7 +53,7 @@ where
     read_run_from(Input::file(path), of_query)
 }
 
-/// Gives every query of a run, from a file or a reader, to `of_query`, as [`read_run`] does. What a reader gives is
+/// Passes every query of a run, from a file or a reader, to `of_query`, as [`read_run`] does. The text of a reader is
 /// held whole, since it cannot be read twice.
 ///
 /// # Errors
@@ -76,7 +77,8 @@ where
     Ok(run)
 }
 
-/// Reads a run in batches: one is filled while the queries of another are parsed. `None` if a query comes back.
+/// Reads a run in batches: one is filled while the queries of another are parsed. Returns `None` if a query occurs
+/// again after another one.
 fn read<T, E>(
     input: Input,
     extent: Extent,
@@ -101,7 +103,7 @@ where
             full.queries.par_iter().map(Execution::current().bind(one)).collect::<Vec<Result<(T, usize, String), E>>>()
         };
         let (next, queries) = rayon::join(|| cutter.fill(&mut filling, extent), parse_full);
-        // The first error in the order of queries, whichever thread met one first.
+        // Returns the first error in the order of queries, whichever thread met one first.
         for query in queries {
             let (value, last, tag) = query?;
             if last > last_line {
@@ -115,7 +117,7 @@ where
     Ok((filled != Filled::Interleaved).then_some(run))
 }
 
-/// The documents of a query, the number of its last line, and the tag there.
+/// Parses a query: its documents, the number of its last line, and the tag on that line.
 fn parse<'a>(
     batch: &'a Batch,
     path: &'a Path,
@@ -138,7 +140,7 @@ fn parse<'a>(
 }
 
 fn parse_score(line: &Line, field: super::line::Field) -> Result<f32, DataError> {
-    // As C reads it: to double precision, then rounded.
+    // As C reads a score: to double precision, then rounded.
     let score = line.text(field)?.parse::<f64>().ok().map(|score| score as f32);
     score.filter(|score| score.is_finite()).ok_or_else(|| line.fault(field, "a finite score"))
 }
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_may_stand_in_any_order() {
+    fn lines_may_be_in_any_order() {
         let run = read("1 Q0 a 1 3 t\n2 Q0 a 1 3 u\n1 Q0 b 2 1 v\n2 Q0 b 2 1 w\n1 Q0 c 3 0 x\n").unwrap();
         let expected = [query("1", &[("a", 3.0), ("b", 1.0), ("c", 0.0)]), query("2", &[("a", 3.0), ("b", 1.0)])];
         assert_eq!(run.queries, expected);
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_placed() {
+    fn faults_are_reported_with_their_place() {
         for (text, expected) in [
             ("1 Q0 a 1 3 t\n1 Q0 a", ":2:7: found the end of the line, expected `query Q0 document rank score tag`"),
             ("1 Q0 a 1 nan t", ":1:10: found `nan`, expected a finite score"),
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_query_ends_the_reading() {
+    fn an_error_in_a_query_ends_the_reading() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         std::fs::write(&path, "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n3 Q0 a 1 3 t\n").unwrap();

@@ -1,5 +1,5 @@
-//! A run cut into queries without parsing more than the first field of each line: batches of whole queries, small
-//! enough to be held and large enough to be parsed by all threads.
+//! Cuts a run into queries, parsing only the first field of each line. The batches of whole queries are small enough to
+//! be held in memory and large enough to be parsed by all threads.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::data::{DataError, Input};
 #[derive(Clone)]
 struct Segment {
     bytes: Range<usize>,
-    /// Lines of the file before them.
+    /// Number of lines of the file before them.
     before: usize,
 }
 
@@ -29,7 +29,7 @@ impl QueryLines {
     }
 }
 
-/// Whole queries: their text, and where the lines of each stand in it.
+/// Whole queries: their text, and the places of each query's lines in it.
 #[derive(Default)]
 pub(super) struct Batch {
     text: Vec<u8>,
@@ -37,30 +37,30 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The lines of one of the queries, in the order of the file.
+    /// Iterates over the lines of one of the queries, in the order of the file.
     pub(super) fn lines<'a>(&'a self, path: &'a Path, query: &'a QueryLines) -> impl Iterator<Item = Line<'a>> {
         let text = |segment: &Segment| &self.text[segment.bytes.clone()];
         query.0.iter().flat_map(move |segment| DataLines::new(path, text(segment), segment.before))
     }
 }
 
-/// What a batch is filled with.
+/// The part of the run that a batch is filled with.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Extent {
-    /// Queries whose lines are consecutive, at least so many bytes of text if there are as many.
+    /// Queries whose lines are consecutive: at least this many bytes of text, if that many are left.
     Bytes(usize),
     /// The whole run, in any order.
     Everything,
 }
 
-/// How filling ended.
+/// Result of filling a batch.
 #[derive(Debug, PartialEq)]
 pub(super) enum Filled {
     /// The batch has queries, and more may follow.
     Some,
     /// Nothing was left.
     Nothing,
-    /// A query came back after another one: its lines are not consecutive.
+    /// A query occurred again after another one: its lines are not consecutive.
     Interleaved,
 }
 
@@ -69,10 +69,11 @@ pub(super) struct Cutter {
     path: PathBuf,
     source: Source,
     block: Vec<u8>,
-    /// The text of the query that may not be complete, and the lines of the file before it.
+    /// The text of the query that may not be complete.
     open: Vec<u8>,
+    /// Number of lines of the file before `open`.
     before: usize,
-    /// Every query so far, with its place in the batch it is in.
+    /// Every query so far, with its place in its batch.
     places: HashMap<Vec<u8>, usize>,
 }
 
@@ -138,7 +139,7 @@ impl Cutter {
         Ok(if batch.queries.is_empty() { Filled::Nothing } else { Filled::Some })
     }
 
-    /// Takes the last query out of the batch: its lines may go on.
+    /// Takes the last query out of the batch, since more of its lines may follow.
     fn keep_open(&mut self, batch: &mut Batch) {
         let Some(segment) = batch.queries.pop().and_then(|mut query| query.0.pop()) else { return };
         self.open.extend_from_slice(&batch.text[segment.bytes.start..]);
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_go_on_over_blocks_of_text() {
+    fn queries_may_span_several_blocks_of_text() {
         // About 7 MB, so that blocks end within lines, and the second query is longer than two blocks.
         let mut text = String::new();
         for (query, documents) in [("1", 100), ("2", 400_000), ("3", 50_000), ("4", 1)] {
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_one_query_in_many_places() {
+    fn lines_of_a_query_may_be_in_many_places() {
         let text = "1 a\n2 a\n1 b\n2 b\n";
         assert_eq!(cut(text, Extent::Bytes(1)).1, Filled::Interleaved);
         let expected = [lines(&[(1, "1 a"), (3, "1 b")]), lines(&[(2, "2 a"), (4, "2 b")])];

@@ -1,7 +1,7 @@
-//! Datasets as TREC files: scores as a run, labels as judgements.
+//! Writes datasets as TREC files: scores as a run, labels as judgements.
 //!
-//! Both name documents alike: by their identifiers, or by their numbers in the query, from 1, in a query where an
-//! identifier is absent, has blanks, or comes twice.
+//! Both name documents in the same way: by their identifiers, or, in a query where an identifier is absent, has blanks
+//! or occurs twice, by their numbers in the query, from 1.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use crate::data::{DataError, RankingDataset};
 
-/// Writes scores of a dataset as a run: the documents of each query by descending score, equal scores in the order of
-/// the dataset.
+/// Writes scores of a dataset as a run: the documents of each query by descending score, with ties broken by position
+/// in the dataset.
 ///
 /// # Errors
 /// [`DataError::Inconsistent`] if the scores are not one per document, or the tag or a query has blanks;
@@ -66,7 +66,7 @@ fn query_name(dataset: &RankingDataset, q: usize) -> Result<&str, DataError> {
     check_name("query identifier", name).map(|()| name.as_str())
 }
 
-/// What the documents of a query are called.
+/// Returns the names of the documents of a query.
 fn document_names(dataset: &RankingDataset, q: usize) -> Vec<Cow<'_, str>> {
     let ids = dataset.document_ids.get(dataset.range(q)).unwrap_or_default();
     let mut seen = HashSet::new();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_numbered_where_identifiers_do_not_name_them() {
+    fn documents_without_usable_identifiers_are_numbered() {
         let mut data = RankingDataset::from_groups(vec![0.0; 8], 1, vec![0.0; 8], &[2, 2, 2, 2]).unwrap();
         data.document_ids = ["x", "y", "a b", "c", "x", "x", "", "z"].map(String::from).to_vec();
         assert_eq!(
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_refused() {
+    fn data_that_cannot_be_written_are_refused() {
         let mut data = RankingDataset::from_groups(vec![0.0; 2], 1, vec![0.0, 0.5], &[2]).unwrap();
         let message = |result: Result<(), DataError>| result.unwrap_err().to_string();
         assert!(message(write_run(&mut Vec::new(), &data, &[0.0], "t")).contains("number of scores is 1, expected 2"));

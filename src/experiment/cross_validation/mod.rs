@@ -2,93 +2,18 @@
 //! queries are only measured.
 
 mod jobs;
+mod options;
 mod summary;
 
-use burn::tensor::Device;
-use serde::{Deserialize, Serialize};
+pub use options::{CrossValidationOptions, JobProgress};
 
-use super::fit::ExperimentError;
-use super::grid::{self, Point};
-use super::output::OutputFolder;
-use super::report::{CrossValidationReport, Measures, Sets};
-use super::{ConfigError, Document, ExperimentConfig};
-use crate::data::DataError;
-use crate::learner::{Interrupt, StopReason};
+use super::config::grid::{self, Point};
+use super::config::{ConfigError, Document, ExperimentConfig};
+use super::error::ExperimentError;
+use super::record::{CrossValidationReport, Sets};
+use crate::refusal::Refusal;
 use jobs::Jobs;
 use summary::summarise;
-
-/// The selected result of one fold, averaged over seeds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FoldResult {
-    /// Number of the fold, from 1.
-    pub fold: usize,
-    /// The grid point with the best validation measure.
-    pub selected: String,
-    /// Its selection measure on validation queries; on training queries where there are none
-    /// ([`selected_on`](CrossValidation::selected_on)).
-    pub validation: f64,
-    /// Test measures.
-    pub measures: Measures,
-    /// Standard error of each, over the test queries of the fold.
-    pub standard_errors: Measures,
-    /// Why each of its fits ended, one a seed; absent in older results.
-    #[serde(default)]
-    pub stops: Vec<StopReason>,
-}
-
-/// The result of a cross-validation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CrossValidation {
-    /// Name of the experiment.
-    pub name: String,
-    /// The convention of every measure.
-    pub convention: crate::measure::Convention,
-    /// Test queries of all folds.
-    pub queries: usize,
-    /// Those without a relevant document.
-    pub empty_queries: usize,
-    /// Mean over the folds of the test measures, as published tables have it.
-    pub measures: Measures,
-    /// Standard error of each mean: deviation over all test queries / sqrt(queries).
-    pub standard_errors: Measures,
-    /// Seeds averaged over.
-    pub seeds: Vec<u64>,
-    /// Each fold.
-    pub folds: Vec<FoldResult>,
-    /// The queries that select: `validation`, or `training` where the data have no validation queries.
-    #[serde(default = "validation")]
-    pub selected_on: String,
-}
-
-fn validation() -> String {
-    "validation".to_string()
-}
-
-/// Receives the progress of a cross-validation, from several threads at once.
-pub trait JobProgress: Sync {
-    /// The job `label` has ended: `finished` of `all` are done.
-    fn done(&self, finished: usize, all: usize, label: &str);
-    /// The fit of the job `label` has something to say.
-    fn warn(&self, label: &str, message: &str);
-}
-
-/// What a cross-validation runs on.
-pub struct CrossValidationOptions<'a> {
-    /// Device of tensor work.
-    pub device: &'a Device,
-    /// Folder of the jobs; nothing is kept without.
-    pub output: Option<&'a OutputFolder>,
-    /// Keep the finished jobs in the folder, and continue the others.
-    pub resume: bool,
-    /// Fits at once; as many as memory and `threads` allow when absent.
-    pub jobs: Option<usize>,
-    /// Threads that fits may take.
-    pub threads: usize,
-    /// Receives what the jobs do.
-    pub progress: &'a dyn JobProgress,
-    /// Asks for an early stop.
-    pub interrupt: Interrupt,
-}
 
 /// Runs the cross-validation of a configuration.
 ///
@@ -100,16 +25,13 @@ pub fn cross_validate(
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
-    let points = grid::points(&config.grid).map_err(|error| document.refuse(&error.key, &error.message))?;
+    let points = grid::points(&config.grid).map_err(|refusal| document.place(&refusal))?;
     let configs = points.iter().map(|point| at_point(document, point)).collect::<Result<Vec<_>, _>>()?;
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
     let splits = config.data.splits(&config.cv, config.seed)?;
     if points.len() > 1 && splits.iter().any(|split| split.validation.is_none()) {
-        return Err(ExperimentError::Data(DataError::Option {
-            option: "grid",
-            found: format!("{} points", points.len()),
-            expected: "a validation set to select on".to_string(),
-        }));
+        let found = format!("{} points", points.len());
+        return Err(Refusal::new("grid", found, "a validation set to select on").into());
     }
     let data: Vec<_> = splits.iter().map(Sets::of).collect();
     let jobs = Jobs { splits: &splits, data: &data, points: &points, configs: &configs, seeds: &seeds };

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use crate::json::Value;
 
 use super::jobs::{JobResult, Jobs};
-use super::{CrossValidation, FoldResult};
-use crate::experiment::report::{CrossValidationReport, FoldDetails, Measures, PerQuery, standard_error};
-use crate::experiment::{ExperimentConfig, ExperimentError, grid};
+use crate::experiment::config::{ExperimentConfig, grid};
+use crate::experiment::error::ExperimentError;
+use crate::experiment::record::{
+    CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, standard_error,
+};
+use crate::measure::mean_of;
 use crate::ranker::Versions;
 
 /// The table and its details from the results of all jobs.
@@ -92,15 +95,15 @@ fn over_seeds(results: &[JobResult], m: usize) -> Vec<Option<f64>> {
     (0..queries).map(of_query).collect()
 }
 
+/// The mean; NaN, which JSON writes as `null`, of nothing.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
-    sum / count as f64
+    mean_of(values).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::report::FitReport;
+    use crate::experiment::record::FitReport;
     use crate::learner::StopReason;
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
 use crate::measure::{Convention, Measure};
 use crate::scorer::ScorerConfig;
 
@@ -24,24 +24,24 @@ pub enum Directions {
     Ascending,
 }
 
-/// How `P_t` enters the training of a weak ranker.
+/// Way in which `P_t` enters the training of a weak ranker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emphasis {
     /// The loss of a query has the weight `P_t`.
     #[default]
     Weighted,
-    /// As many queries as there are, drawn with replacement by `P_t`.
+    /// The loss is taken over a sample of as many queries as there are, drawn with replacement by `P_t`.
     Sampled,
 }
 
 /// The scorers that are trained, and the loss that trains them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct WeakScorer {
     /// The scorer of a round.
     pub(super) scorer: ScorerConfig,
-    /// The loss that it is trained by.
-    pub(super) loss: LossSpec,
+    /// The loss that trains it.
+    pub(super) loss: TrainingLoss,
 }
 
 /// Configuration of [`AdaRank`].
@@ -52,21 +52,21 @@ pub struct AdaRankConfig {
     pub measure: Option<Measure>,
     /// Convention of the measure; that of the selection when absent.
     pub convention: Option<Convention>,
-    /// Most rounds.
+    /// Maximum number of rounds.
     pub rounds: usize,
     /// Directions of a feature.
     pub directions: Directions,
     /// Let a feature be chosen in more than one round.
     pub reuse: bool,
-    /// Stop after so many rounds in which `mean_q exp(-E(f_t, q))` did not sink.
+    /// Stop after this many rounds in which `mean_q exp(-E(f_t, q))` did not decrease.
     pub patience: Option<usize>,
-    /// How far it must sink to count as progress.
+    /// Decrease of that mean that counts as progress.
     pub tolerance: f64,
-    /// How `P_t` enters the training of a scorer, where scorers are the weak rankers.
+    /// How `P_t` enters the training of a scorer, if scorers are the weak rankers.
     pub emphasis: Emphasis,
-    /// Passes over the queries in its training.
+    /// Passes over the queries in the training of a scorer.
     pub epochs: usize,
-    /// Step size of Adam in its training.
+    /// Step size of Adam in the training of a scorer.
     pub learning_rate: f64,
 }
 
@@ -98,7 +98,7 @@ impl LearnerConfig for AdaRankConfig {
         checks::positive("learning_rate", self.learning_rate)?;
         self.measure.map(|measure| checks::in_unit_interval(measure, &[])).transpose()?;
         self.convention.as_ref().map(Convention::check).transpose()?;
-        let scorer = match (parts.loss, parts.scorer) {
+        let scorer = match (&parts.loss, parts.scorer) {
             (None, None) => None,
             _ => Some(WeakScorer { scorer: parts.scorer_or_default(), loss: parts.required_loss()?.clone() }),
         };
@@ -110,7 +110,7 @@ impl LearnerConfig for AdaRankConfig {
     }
 }
 
-/// AdaRank, its parameters checked.
+/// AdaRank, with checked parameters.
 #[derive(Debug, Clone)]
 pub struct AdaRank {
     pub(super) config: AdaRankConfig,

@@ -13,20 +13,21 @@ use crate::learner::shared::linear;
 use crate::op::Execution;
 use crate::ranker::Model;
 
-/// A feature, ranking by its value or against it.
+/// A feature that ranks documents by its value, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct FeatureRanker {
-    /// Counted from 0.
+    /// Index of the feature, from 0.
     pub feature: usize,
     /// 1: largest value first; -1: smallest value first.
     pub direction: f64,
 }
 
-/// All features with `E(feature, query)`.
+/// All features as weak rankers, with their `E(feature, query)`.
 pub(super) struct FeatureRankers {
     feature_count: usize,
     reuse: bool,
-    /// Features that are not constant, ascending; of one feature, descending first.
+    /// Rankers of the features that are not constant, in ascending order of features; for each feature the descending
+    /// ranker comes first.
     rankers: Vec<FeatureRanker>,
     /// `E` of each ranker on each query that counts.
     values: Vec<Vec<f64>>,
@@ -63,7 +64,8 @@ fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {
     column.map(|&x| ranker.direction * f64::from(x)).collect()
 }
 
-/// Sums whose terms are equal may differ by so much with the order of the terms: their rankers are equally good.
+/// Relative difference that the order of summation can make between sums of equal terms. Rankers this close are equally
+/// good.
 const ROUNDING: f64 = 1e-12;
 
 impl WeakRankers for FeatureRankers {

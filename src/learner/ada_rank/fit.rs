@@ -14,17 +14,18 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{FitContext, Fitted, Round, Selection, StopReason};
-use crate::learner::shared::judge::{Judge, mean};
+use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::measure::mean_of;
 use crate::ranker::Model;
 
-/// Largest `phi` that `alpha` is computed of: keeps it finite.
+/// Cap on the `phi` from which `alpha` is computed; it keeps `alpha` finite.
 const LARGEST_PHI: f64 = 1.0 - 1e-12;
 
-/// The figure of a round that holds Theorem 4's lower bound of the boosted measure on the training queries.
+/// Name of the figure of a round that holds Theorem 4's lower bound of the boosted measure on the training queries.
 pub const BOUND: &str = "bound";
 
-/// What has to be known between rounds.
+/// State that is kept between rounds.
 #[derive(Serialize, Deserialize)]
 struct State<R> {
     members: Vec<Member<R>>,
@@ -39,11 +40,11 @@ fn distribution(values: &[f64]) -> Vec<f64> {
     weights.iter().map(|weight| weight / total).collect()
 }
 
-/// `f_t` under way, over one family of weak rankers.
+/// `f_t` as it is built up, over one family of weak rankers.
 struct Boosting<'a, W> {
     learner: &'a AdaRank,
     weak: W,
-    /// Takes `E`.
+    /// Computes `E`.
     judge: &'a Judge,
     train: &'a RankingDataset,
     scores: Additive<'a>,
@@ -104,7 +105,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
             .map(|q| self.values[q] - before[q] - member.alpha * weak_values[q])
             .fold(f64::INFINITY, f64::min);
         let gap = state.bound_gap * (-delta).exp() * (1.0 - capped * capped).sqrt();
-        // A bound that says nothing may outgrow f64 in many rounds.
+        // A bound so low that it says nothing may outgrow f64 in many rounds.
         state.bound_gap = gap.min(f64::MAX);
         let mut figures = self.weak.figures(&member.ranker);
         figures.push(("alpha".into(), member.alpha));
@@ -130,9 +131,9 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
     }
 }
 
-/// The mean; NaN of nothing.
+/// The mean, or NaN if there are no values.
 fn average(values: &[f64]) -> f64 {
-    mean(values).unwrap_or(f64::NAN)
+    mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
 impl AdaRank {
@@ -149,7 +150,7 @@ impl AdaRank {
         rounds.most(self.config.rounds).drive(&(&self.config, &self.scorer), &mut boosting)
     }
 
-    /// Whether the objective did not sink in the last `patience` rounds.
+    /// Returns whether the objective has not decreased in the last `patience` rounds.
     fn without_progress(&self, history: &[Round]) -> bool {
         let Some(last) = self.config.patience.and_then(|patience| history.len().checked_sub(patience)) else {
             return false;

@@ -11,19 +11,19 @@
 //!
 //! Theorem 4 bounds the mean measure on the training data from below,
 //! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`, with
-//! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`; the right side is the figure
-//! `bound` of every round. Weak rankers are single features, or burn scorers trained by any surrogate, where
-//! there is a section `[loss]` or `[scorer]`.
+//! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`. The right side is the figure
+//! `bound` of every round. Weak rankers are single features or, if there is a section `[loss]` or `[scorer]`, burn
+//! scorers trained by any surrogate.
 //!
-//! What the paper leaves open is fixed so:
-//! - equal weak rankers: the lowest feature, descending before ascending;
-//! - `reuse = false` lets a feature be chosen once; the fit ends when none is left;
-//! - a weak ranker with `phi = 1` would have an infinite weight: `phi` is capped just below, and the fit ends;
+//! The paper leaves some details open. They are settled as follows:
+//! - among equal weak rankers the lowest feature is chosen, descending before ascending;
+//! - with `reuse = false` a feature can be chosen only once; the fit ends when none is left;
+//! - a weak ranker with `phi = 1` would have an infinite weight, so `phi` is capped just below 1, and the fit ends;
 //! - queries that the convention leaves out have no weight.
 //!
-//! Cost: `E(feature, query)` once, in parallel; then O(queries x features) a round to choose, and one evaluation of
-//! `f_t`. Taken literally the algorithm settles on one or two features, since `exp(-E)` hardly moves `P`: that is not
-//! a defect of this implementation.
+//! Cost: `E(feature, query)` once, in parallel; then, in each round, O(queries x features) for the choice and one
+//! evaluation of `f_t`. Taken literally, the algorithm settles on one or two features, since `exp(-E)` hardly moves
+//! `P`. That is not a defect of this implementation.
 
 mod config;
 mod feature;

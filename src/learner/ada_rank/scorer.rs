@@ -1,8 +1,10 @@
 //! Burn scorers as weak rankers: each round trains a new one on the queries weighted, or sampled, by `P_t`.
 //!
-//! Scores of different scorers have no common scale, while `alpha` presumes one: a weak ranker is the scorer divided
-//! by the standard deviation of its scores on the training data. Linear scorers add up to one linear scorer; others
-//! are kept as an ensemble.
+//! Scores of different scorers have no common scale, but `alpha` presumes one. A weak ranker is therefore the scorer
+//! divided by the standard deviation of its scores on the training data. Linear scorers add up to one linear scorer;
+//! others are kept as an ensemble.
+
+use std::sync::Arc;
 
 use burn::module::Module;
 use burn::nn::loss::Reduction;
@@ -26,18 +28,18 @@ use crate::ranker::{Model, Parts};
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
 
-/// A trained scorer, and what its scores are multiplied by.
+/// A trained scorer, and the factor of its scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ScorerRanker {
     parts: Parts,
     scale: f64,
 }
 
-/// What trains the scorer of a round.
+/// Trains the scorer of each round.
 pub(super) struct ScorerRankers<'a> {
     config: &'a AdaRankConfig,
     scorer: &'a ScorerConfig,
-    loss: Box<dyn RankingLoss>,
+    loss: Arc<dyn RankingLoss>,
     train: &'a RankingDataset,
     /// Queries that count, in the order of the distribution.
     queries: Vec<usize>,
@@ -55,7 +57,7 @@ impl<'a> ScorerRankers<'a> {
         context: &FitContext,
     ) -> Result<Self, LearnerError> {
         let loss = weak.loss.build()?;
-        checks::learnable(NAME, &weak.loss, &*loss, train, context)?;
+        checks::learnable(NAME, &*loss, train, context)?;
         let values = judge.values(train, &vec![0.0; train.documents()])?;
         let queries = (0..train.queries()).filter(|&q| values[q].is_some()).collect();
         let batcher =
@@ -162,7 +164,7 @@ impl WeakRankers for ScorerRankers<'_> {
     }
 }
 
-/// The one linear scorer that linear scorers add up to.
+/// The single linear scorer that linear scorers add up to; `None` if one of them is not linear.
 fn linear_sum(members: &[(f64, Scorer)], features: usize, device: &Device) -> Option<Model> {
     let (mut weights, mut bias) = (vec![0.0; features], 0.0);
     for (alpha, scorer) in members {

@@ -1,4 +1,4 @@
-//! What AdaRank promises, on small data.
+//! Tests of AdaRank on small data.
 
 use proptest::prelude::*;
 
@@ -21,8 +21,8 @@ fn fit(config: &AdaRankConfig, data: &RankingDataset) -> Fitted {
     config.check(&Parts::default()).unwrap().fit(data, None, &testing::context(None)).unwrap()
 }
 
-/// Feature 1 orders the first query and gets the second wrong (AP 1 and 1/2); feature 2 does the reverse, and has AP
-/// 1/3 on the first.
+/// Feature 1 orders the first query correctly and the second wrongly (AP 1 and 1/2). Feature 2 does the reverse and has
+/// AP 1/3 on the first.
 fn two_queries() -> RankingDataset {
     dataset(
         2,
@@ -31,7 +31,7 @@ fn two_queries() -> RankingDataset {
 }
 
 #[test]
-fn two_rounds_by_hand() {
+fn two_rounds_are_worked_by_hand() {
     let config = AdaRankConfig { rounds: 2, directions: Directions::Descending, ..AdaRankConfig::default() };
     let fitted = fit(&config, &two_queries());
     // Round 1, P = (1/2, 1/2): phi is 3/4 for feature 1 and 2/3 for feature 2.
@@ -69,7 +69,7 @@ fn the_best_round_is_a_prefix_of_the_rounds() {
 }
 
 #[test]
-fn equal_weak_rankers_go_to_the_lowest_feature_and_descending() {
+fn among_equal_weak_rankers_the_lowest_feature_descending_is_chosen() {
     let data = dataset(3, &[&[(0.0, &[5.0, 0.0, 0.0]), (1.0, &[5.0, 1.0, 1.0]), (0.0, &[5.0, 0.0, 0.0])]]);
     let fitted = fit(&AdaRankConfig::default(), &data);
     assert_eq!((figure(&fitted.history[0], "feature"), figure(&fitted.history[0], "direction")), (2.0, 1.0));
@@ -80,7 +80,7 @@ fn a_feature_that_orders_backwards_is_used_ascending_where_allowed() {
     let data = dataset(1, &[&[(0.0, &[2.0]), (1.0, &[1.0]), (0.0, &[3.0])]]);
     let fitted = fit(&AdaRankConfig::default(), &data);
     assert_eq!(figure(&fitted.history[0], "direction"), -1.0);
-    // A perfect weak ranker: a finite weight, and nothing left to learn.
+    // A perfect weak ranker has a finite weight and leaves nothing to learn.
     assert_eq!((fitted.stop, fitted.history.len(), fitted.history[0].train), (StopReason::Converged, 1, Some(1.0)));
     let (weights, _) = testing::linear_weights(&fitted.model);
     assert!(weights[0] < 0.0 && weights[0].is_finite());
@@ -99,7 +99,7 @@ fn without_reuse_the_fit_ends_when_no_feature_is_left() {
 #[test]
 fn a_fit_without_progress_ends() {
     let config = AdaRankConfig { patience: Some(3), rounds: 100, ..AdaRankConfig::default() };
-    // One feature: f_t orders as f_1 does, so the objective never sinks again.
+    // With one feature f_t orders as f_1 does, so the objective never decreases again.
     let data = dataset(1, &[&[(0.0, &[2.0]), (1.0, &[1.0]), (1.0, &[3.0])]]);
     let fitted = fit(&config, &data);
     assert_eq!((fitted.stop, fitted.history.len(), fitted.best_round), (StopReason::Converged, 4, 1));
@@ -110,7 +110,7 @@ fn measures_outside_the_unit_interval_are_refused() {
     let config = AdaRankConfig { measure: Some(Measure::Dcg(Some(10))), ..AdaRankConfig::default() };
     let message = config.check(&Parts::default()).unwrap_err().to_string();
     assert_eq!(message, "learner.measure = dcg@10: expected a measure with values in [0, 1], such as ndcg@10 or map");
-    // The selection measure takes its place where there is none.
+    // Without `learner.measure` the selection measure takes its place.
     let mut context = testing::context(None);
     context.selection.measure = Measure::Dcg(Some(10));
     let learner = AdaRankConfig::default().check(&Parts::default()).unwrap();
@@ -131,7 +131,7 @@ fn parameters_out_of_range_and_unknown_keys_are_named() {
 fn with_scorers(emphasis: Emphasis, scorer: &str) -> AdaRank {
     let config = AdaRankConfig { rounds: 3, epochs: 3, emphasis, ..AdaRankConfig::default() };
     let scorer: ScorerConfig = serde_json::from_str(scorer).unwrap();
-    config.check(&Parts::default().with_scorer(&scorer).with_loss(&LossSpec::new("approx_ndcg"))).unwrap()
+    config.check(&Parts::default().with_scorer(&scorer).with_loss(LossSpec::new("approx_ndcg"))).unwrap()
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn linear_scorers_add_up_to_one_linear_scorer() {
         let judge = Judge::of_selection(&testing::context(None)).unwrap();
         let scores: Vec<f64> =
             fitted.model.predict(&data, &testing::context(None).device).into_iter().map(f64::from).collect();
-        // The model that comes back ranks as the combination that was measured in its round.
+        // The returned model ranks as the combination that was measured in its round.
         assert_eq!(judge.mean(&data, &scores).unwrap(), fitted.history[fitted.best_round - 1].train);
     }
 }

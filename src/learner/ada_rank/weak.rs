@@ -1,4 +1,4 @@
-//! What AdaRank asks of a family of weak rankers.
+//! The interface that AdaRank requires of a family of weak rankers.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use crate::ranker::Model;
 
 /// A family of weak rankers.
 pub(super) trait WeakRankers {
-    /// One of them, as it is saved.
+    /// A weak ranker, in the form in which it is saved.
     type Ranker: Serialize + DeserializeOwned;
 
-    /// The weak ranker of a round for the distribution over queries; `None` when none is left.
+    /// Chooses the weak ranker of a round for the distribution over queries; `None` if none is left.
     fn choose(
         &self,
         distribution: &[f64],
@@ -22,15 +22,15 @@ pub(super) trait WeakRankers {
         members: &[Member<Self::Ranker>],
     ) -> Result<Option<Self::Ranker>, LearnerError>;
 
-    /// Its scores of all documents.
+    /// Scores of all documents by a weak ranker.
     fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
 
-    /// Its `E` on every query that counts.
+    /// `E` of a weak ranker on every query that counts.
     fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
         measured(judge, train, &self.scores(ranker, train)?)
     }
 
-    /// What to report of it, by name.
+    /// Figures to report about a weak ranker, by name.
     fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
 
     /// The model `sum_t alpha_t h_t`.

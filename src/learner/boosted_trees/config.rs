@@ -7,7 +7,7 @@ use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
 
 pub(super) const NAME: &str = "boosted_trees";
 
@@ -96,5 +96,5 @@ impl LearnerConfig for BoostedTreesConfig {
 #[derive(Debug, Clone)]
 pub struct BoostedTrees {
     pub(super) config: BoostedTreesConfig,
-    pub(super) loss: LossSpec,
+    pub(super) loss: TrainingLoss,
 }

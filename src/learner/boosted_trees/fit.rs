@@ -20,16 +20,18 @@ use crate::learner::shared::gains::start_gains;
 use crate::learner::shared::rounds::{History, Iterative, Made, Rounds, Set, Step};
 use crate::learner::solver::bins::Bins;
 use crate::loss::RankingLoss;
+use crate::measure::mean_of;
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::seed::seed_for;
 
-/// Derivatives at equal scores below this share of those at scores that are labels are of a flat loss, rounded.
+/// A loss counts as flat if its derivatives at equal scores are below this share of those at scores equal to the
+/// labels: what is left is rounding.
 const FLAT: f64 = 1e-3;
 
-/// Most doublings, and most halvings, of a step in one round.
+/// Maximum number of doublings, and of halvings, of a step in one round.
 const STEP_CHANGES: usize = 30;
 
-/// What has to be known between rounds.
+/// State that is kept between rounds.
 #[derive(Serialize, Deserialize)]
 struct State {
     trees: Vec<Vec<Node>>,
@@ -44,13 +46,14 @@ fn add(tree: &[Node], scores: &mut [f64], data: &RankingDataset) -> Result<(), L
     Ok(())
 }
 
-/// The derivatives that a regression on the loss's gains has at equal scores: the gain, less its mean over the query.
+/// Derivatives at equal scores of a regression on the loss's gains: the mean gain of the query minus the document's
+/// own.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let gains = start_gains(NAME, train, loss)?;
     let mut gradient = Vec::with_capacity(gains.len());
     for query in 0..train.queries() {
         let own = &gains[train.range(query)];
-        let mean = own.iter().sum::<f64>() / own.len() as f64;
+        let mean = mean_of(own.iter().copied()).unwrap_or_default();
         gradient.extend(own.iter().map(|gain| mean - gain));
     }
     Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
@@ -64,7 +67,7 @@ fn ensemble(trees: &[impl AsRef<[Node]>], features: usize) -> Result<TreeEnsembl
     Ok(all)
 }
 
-/// The trees under way.
+/// The trees as they are built up.
 struct Boosting<'a> {
     config: &'a BoostedTreesConfig,
     loss_name: &'a str,
@@ -74,7 +77,7 @@ struct Boosting<'a> {
     bins: Bins,
     seed: u64,
     scores: Additive<'a>,
-    /// The loss and its derivatives at the scores.
+    /// The loss and its derivatives at the current scores.
     loss: f64,
     derivatives: Derivatives,
 }
@@ -84,7 +87,8 @@ impl Boosting<'_> {
         self.scores.add(|data, scores| add(tree, scores, data))
     }
 
-    /// Whether the loss is as good as flat at equal scores, beside its slopes at scores that are labels.
+    /// Returns whether the loss is as good as flat at equal scores, compared with its slopes at scores equal to the
+    /// labels.
     fn is_flat(&self) -> bool {
         let steepest =
             |derivatives: &Derivatives| derivatives.gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
@@ -106,7 +110,7 @@ impl Boosting<'_> {
         (documents, draw("boosted_trees features", self.train.feature_count, self.config.colsample))
     }
 
-    /// The step along the tree: the best power of two times the last one, if any lowers the loss.
+    /// Searches the step along the tree: the last step times the best power of two, if any lowers the loss.
     fn search(&self, tree: &[f64], last: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =
@@ -164,7 +168,7 @@ impl Iterative for Boosting<'_> {
                 None => return Ok(Step::End(StopReason::Converged)),
             }
         }
-        // A start is taken whole: a part of it may be no better than nothing.
+        // The starting tree is not shrunk: a part of it may be no better than nothing.
         let shrinkage = if start.is_some() { 1.0 } else { self.config.learning_rate };
         for node in &mut tree {
             if let Node::Leaf { value } = node {
@@ -218,10 +222,10 @@ impl RankingLearner for BoostedTrees {
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.loss.build()?;
-        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
+        checks::learnable(NAME, &*surrogate, train, context)?;
         let mut boosting = Boosting {
             config: &self.config,
-            loss_name: &self.loss.name,
+            loss_name: self.loss.name(),
             surrogate: &*surrogate,
             objective: Objective::new(&*surrogate, train, &context.device)?,
             train,

@@ -1,7 +1,7 @@
 //! Gradient boosting of regression trees on any registered loss.
 //!
 //! Friedman, Greedy function approximation, Annals of Statistics 29 (2001), as smoothrank (section 6) proposes for its
-//! surrogates: only the derivatives of the loss by the scores are needed. In every round
+//! surrogates: only the derivatives of the loss with respect to the scores are needed. In every round
 //!
 //! ```text
 //! tree  = fit of the derivatives at the scores f          (see `tree`)
@@ -10,14 +10,16 @@
 //!
 //! For a loss with second derivatives (`rank_net`, `lambda_ndcg`; with the latter this is LambdaMART) the tree takes
 //! Newton steps and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and
-//! `step` is searched along it in powers of two, from that of the round before, so that the loss sinks.
+//! `step` is searched along it in powers of two, starting from the step of the previous round, so that the loss
+//! decreases.
 //!
-//! Some surrogates (SmoothNDCG and its kin, whose indicators are a softmax) are flat where all scores are equal, which
-//! is where boosting starts: there the first tree is a regression on the loss's gains (`2^y - 1` where it has none), as
-//! smoothrank starts from ridge regression.
+//! Some surrogates (SmoothNDCG and its relatives, whose indicators are a softmax) are flat where all scores are equal,
+//! which is where boosting starts. For these the first tree is a regression on the loss's gains (`2^y - 1` if it has
+//! none), just as smoothrank starts from ridge regression.
 //!
-//! Cost of a round: derivatives, O(documents x features) a level of the tree, and a walk of every document. The fit
-//! ends early when no tree lowers the loss, or when validation data saw no better round for `patience` rounds.
+//! Cost of a round: the derivatives, O(documents x features) per level of the tree, and a walk of every document
+//! through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better
+//! round for `patience` rounds.
 
 mod config;
 mod fit;

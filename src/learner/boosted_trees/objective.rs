@@ -1,8 +1,8 @@
-//! What trees are fitted to: a loss as a function of the scores alone, with its derivatives.
+//! The objective of the trees: a loss as a function of the scores alone, with its derivatives.
 //!
-//! Any loss gives its gradient by automatic differentiation; its trees are least-squares fits of the negative
-//! gradient. A loss with second derivatives ([`RankingLoss::curvature`]) gives them too, so that the leaves take Newton
-//! steps, as LambdaMART's do.
+//! Automatic differentiation gives the gradient of any loss; its trees are least-squares fits of the negative gradient.
+//! A loss with second derivatives ([`RankingLoss::curvature`]) provides them as well, so that the leaves take Newton
+//! steps, as those of LambdaMART do.
 
 use burn::tensor::{DType, Device};
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::{Curved, RankingLoss};
 use crate::op::Execution;
 
-/// A loss of the scores of all documents: the mean over the queries with two labels.
+/// A loss of the scores of all documents: the mean over the queries with at least two different labels.
 pub(super) struct Objective<'a> {
     loss: &'a dyn RankingLoss,
     data: &'a RankingDataset,
@@ -23,7 +23,7 @@ pub(super) struct Objective<'a> {
     way: Way<'a>,
 }
 
-/// How the derivatives are found.
+/// Way in which the derivatives are computed.
 enum Way<'a> {
     SecondOrder(&'a dyn Curved),
     Autodiff(FlatLoss),
@@ -46,12 +46,12 @@ impl<'a> Objective<'a> {
         Ok(Self { loss, data, queries, way })
     }
 
-    /// Whether the derivatives have a curvature of their own.
+    /// Returns whether the loss has second derivatives.
     pub(super) fn has_curvature(&self) -> bool {
         matches!(self.way, Way::SecondOrder(_))
     }
 
-    /// The queries that the loss is a mean over.
+    /// Number of queries that the loss is a mean over.
     pub(super) fn queries(&self) -> f64 {
         self.queries
     }
@@ -64,7 +64,7 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// The loss, and the derivatives of its sum over queries by each score.
+    /// Returns the loss, and the derivatives of its sum over queries with respect to each score.
     pub(super) fn derivatives(&self, scores: &[f64]) -> (f64, Derivatives) {
         let (sum, derivatives) = match &self.way {
             Way::SecondOrder(curved) => self.second_order(*curved, scores),
@@ -110,7 +110,7 @@ mod tests {
         )
     }
 
-    /// The value is a mean over the two queries with two labels, the gradient that of the sum.
+    /// The value is a mean over the two queries with different labels; the gradient is that of the sum.
     #[test]
     fn the_gradient_is_that_of_the_value() {
         let data = data();

@@ -1,4 +1,4 @@
-//! What boosted trees promise, on small data.
+//! Tests of boosted trees on small data.
 
 use super::config::BoostedTreesConfig;
 use super::fit::towards_gains;
@@ -38,7 +38,7 @@ fn an_exclusive_or_is_ordered_by_every_kind_of_loss() {
     }
 }
 
-/// Softmax indicators do not move at equal scores, where boosting starts.
+/// Softmax indicators are flat at equal scores, where boosting starts.
 #[test]
 fn a_loss_that_is_flat_at_equal_scores_is_learned() {
     let by_name = ["smooth_ndcg", "smooth_ap_indicator", "smooth_rr"].map(LossSpec::new);
@@ -51,13 +51,13 @@ fn a_loss_that_is_flat_at_equal_scores_is_learned() {
 #[test]
 fn data_that_no_tree_splits_are_refused() {
     let config = BoostedTreesConfig { min_documents: 1000, ..small() };
-    let learner = config.check(&Parts::default().with_loss(&LossSpec::new("rank_net"))).unwrap();
+    let learner = config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
     let error = learner.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
     assert!(error.contains("lower learner.min_documents"), "{error}");
 }
 
 #[test]
-fn the_loss_sinks_in_every_round() {
+fn the_loss_decreases_in_every_round() {
     for loss in ["rank_net", "list_net", "approx_ndcg", "mse_gain"] {
         let fitted = fit(&BoostedTreesConfig { learning_rate: 0.05, ..small() }, loss, &exclusive_or());
         assert!(fitted.history.len() > 5, "{loss}");
@@ -78,7 +78,7 @@ fn two_documents_take_the_newton_step() {
 }
 
 #[test]
-fn patience_ends_a_fit_that_gets_no_better() {
+fn patience_ends_a_fit_that_does_not_improve() {
     let fitted = fit(&BoostedTreesConfig { patience: Some(3), ..small() }, "rank_net", &exclusive_or());
     assert_eq!((fitted.stop, fitted.history.len()), (StopReason::EarlyStopped, fitted.best_round + 3));
 }
@@ -98,7 +98,7 @@ fn fits_are_reproducible() {
     let config = BoostedTreesConfig { rounds: 8, subsample: 0.5, colsample: 0.5, ..small() };
     for loss in ["lambda_ndcg", "approx_ndcg"] {
         testing::assert_reproducible(
-            &config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap(),
+            &config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap(),
             &data,
             &data,
             2,
@@ -106,7 +106,7 @@ fn fits_are_reproducible() {
     }
 }
 
-/// Trees once took RankNet as a sum over pairs alone.
+/// Trees once supported RankNet only as a sum over pairs.
 #[test]
 fn a_mean_over_pairs_takes_newton_steps_too() {
     let loss = LossSpec::new("rank_net").with("mean_over_pairs", true);
@@ -119,7 +119,7 @@ fn a_mean_over_pairs_takes_newton_steps_too() {
 fn parameters_out_of_range_are_named() {
     let message = |text: &str, loss: &str| {
         let config: BoostedTreesConfig = serde_json::from_str(text).unwrap();
-        config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap_err().to_string()
+        config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap_err().to_string()
     };
     assert_eq!(
         message(r#"{"learning_rate": 0}"#, "rank_net"),

@@ -1,12 +1,12 @@
 //! One regression tree on binned features, grown best leaf first.
 //!
-//! A leaf with gradient sum `G` and curvature sum `H` has the value `-G / (H + l2)`; a split gains
+//! A leaf with gradient sum `G` and curvature sum `H` has the value `-G / (H + l2)`. A split gains
 //! `G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) - G^2 / (H + l2)`, twice the decrease of the second-order model of the
-//! loss. With curvature 1 a document this is the least-squares tree on the negative gradient.
+//! loss. With curvature 1 for each document this is the least-squares tree on the negative gradient.
 //!
-//! Cost: a histogram is one pass over the documents of the smaller child of each split (the other is the difference
-//! from the parent), times features. Features are scanned in parallel and compared in order, so threads change
-//! nothing; equal gains go to the lowest feature, then the lowest threshold.
+//! Cost: for each split, one pass over the documents of the smaller child, times features; the histogram of the other
+//! child is the difference from the parent. Features are scanned in parallel and compared in order, so threads change
+//! nothing. Among equal gains the lowest feature wins, then the lowest threshold.
 
 use rayon::prelude::*;
 
@@ -14,22 +14,22 @@ use crate::learner::solver::bins::Bins;
 use crate::op::Execution;
 use crate::ranker::Node;
 
-/// What limits a tree.
+/// Limits of a tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TreeParams {
-    /// Most leaves.
+    /// Maximum number of leaves.
     pub leaves: usize,
-    /// Most splits from the root to a leaf.
+    /// Maximum number of splits from the root to a leaf.
     pub max_depth: usize,
-    /// Fewest documents of a leaf.
+    /// Minimum number of documents in a leaf.
     pub min_documents: usize,
     /// Added to every curvature sum.
     pub l2: f64,
-    /// Least gain of a split.
+    /// Minimum gain of a split.
     pub min_gain: f64,
 }
 
-/// What a tree is fitted to: first and second derivative of the loss by each score.
+/// First and second derivatives of the loss with respect to each score, to which a tree is fitted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Derivatives {
     /// `d loss / d score` of each document.
@@ -77,7 +77,7 @@ impl Sums {
     }
 }
 
-/// One histogram a feature of the sample.
+/// One histogram for each feature of the sample.
 type Histograms = Vec<Vec<Sums>>;
 
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +97,8 @@ struct Frontier {
     split: Option<Split>,
 }
 
-/// Grows a tree on a sample of documents (ascending) and features (ascending). The nodes come parents first.
+/// Grows a tree on a sample of documents (ascending) and features (ascending). Parents come before their children in
+/// the result.
 pub(super) fn grow(
     bins: &Bins,
     documents: Vec<u32>,
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn two_levels_fit_an_exclusive_or() {
-        // A little imbalance: with exact symmetry no first split gains anything.
+        // Slightly unbalanced: with exact symmetry no first split gains anything.
         let data = dataset(
             2,
             &[&[(0.0, &[0.0, 0.0]), (0.0, &[0.0, 1.0]), (0.0, &[1.0, 0.0]), (0.0, &[1.0, 1.0]), (0.0, &[1.0, 1.0])]],
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold() {
+    fn limits_are_respected() {
         let rows: Vec<(f32, [f32; 1])> = (0..20).map(|i| (0.0, [i as f32])).collect();
         let documents: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();
         let data = dataset(1, &[&documents]);

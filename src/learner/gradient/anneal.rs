@@ -2,55 +2,58 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::tagged;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, parameter, positive};
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
 
-/// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`, `sigma`)
-/// unless named.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum AnnealConfig {
-    /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then `to`.
-    Geometric {
-        /// Parameter of the loss.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parameter: Option<String>,
-        /// Value at the first epoch.
-        from: f64,
-        /// Value at the last.
-        to: f64,
-        /// Epochs of the way; absent: all.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        epochs: Option<usize>,
-    },
-    /// By equal differences.
-    Linear {
-        /// Parameter of the loss.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parameter: Option<String>,
-        /// Value at the first epoch.
-        from: f64,
-        /// Value at the last.
-        to: f64,
-        /// Epochs of the way; absent: all.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        epochs: Option<usize>,
-    },
-    /// Multiplied by `factor` whenever the selection measure has not risen for `patience` epochs, until `to`.
-    Plateau {
-        /// Parameter of the loss.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parameter: Option<String>,
-        /// Value at the first epoch.
-        from: f64,
-        /// Last value.
-        to: f64,
-        /// Factor of a change.
-        factor: f64,
-        /// Epochs without a rise before a change.
-        patience: usize,
-    },
+tagged! {
+    "AnnealConfig"
+    /// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`, `sigma`)
+    /// unless named.
+    #[serde(rename_all = "snake_case", deny_unknown_fields)]
+    pub enum AnnealConfig {
+        /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then `to`.
+        Geometric {
+            /// Parameter of the loss.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parameter: Option<String>,
+            /// Value at the first epoch.
+            from: f64,
+            /// Value at the last.
+            to: f64,
+            /// Epochs of the way; absent: all.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            epochs: Option<usize>,
+        },
+        /// By equal differences.
+        Linear {
+            /// Parameter of the loss.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parameter: Option<String>,
+            /// Value at the first epoch.
+            from: f64,
+            /// Value at the last.
+            to: f64,
+            /// Epochs of the way; absent: all.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            epochs: Option<usize>,
+        },
+        /// Multiplied by `factor` whenever the selection measure has not risen for `patience` epochs, until `to`.
+        Plateau {
+            /// Parameter of the loss.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parameter: Option<String>,
+            /// Value at the first epoch.
+            from: f64,
+            /// Last value.
+            to: f64,
+            /// Factor of a change.
+            factor: f64,
+            /// Epochs without a rise before a change.
+            patience: usize,
+        },
+    }
 }
 
 impl AnnealConfig {
@@ -80,7 +83,7 @@ impl AnnealConfig {
     }
 
     /// The moving parameter of a loss.
-    pub(super) fn parameter(&self, loss: &LossSpec) -> Result<String, LearnerError> {
+    pub(super) fn parameter(&self, loss: &TrainingLoss) -> Result<String, LearnerError> {
         let (Self::Geometric { parameter: name, .. }
         | Self::Linear { parameter: name, .. }
         | Self::Plateau { parameter: name, .. }) = self;
@@ -92,7 +95,7 @@ impl AnnealConfig {
             None => Err(parameter(
                 "anneal.parameter",
                 "absent",
-                format!("a parameter of the loss `{}`, which has no temperature of its own", loss.name),
+                format!("a parameter of the loss `{}`, which has no temperature of its own", loss.name()),
             )),
         }
     }
@@ -144,6 +147,7 @@ impl AnnealState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::LossSpec;
 
     fn values(config: &AnnealConfig, rises: &[bool]) -> Vec<f64> {
         let mut state = AnnealState::default();
@@ -180,6 +184,6 @@ mod tests {
     #[test]
     fn the_parameter_is_the_temperature_of_the_loss() {
         let anneal = AnnealConfig::Linear { parameter: None, from: 1.0, to: 3.0, epochs: None };
-        assert_eq!(anneal.parameter(&LossSpec::new("approx_ndcg")).unwrap(), "alpha");
+        assert_eq!(anneal.parameter(&LossSpec::new("approx_ndcg").into()).unwrap(), "alpha");
     }
 }

@@ -1,9 +1,10 @@
-//! The steps of an epoch: which queries make a step, and how a step is cut into parts that are computed at once.
+//! The steps of an epoch: which queries make up a step, and how a step is cut into parts that are each computed at
+//! once.
 //!
-//! The queries of a step depend on seed and epoch only. Lists of a step are sorted by length and cut where padding or
-//! memory asks for it; since the gradients of the parts are added, the cut changes no result but for rounding, unless
+//! The queries of a step depend on seed and epoch only. The lists of a step are sorted by length and cut where padding
+//! or memory requires it. Since the gradients of the parts are added, the cut changes results by rounding only, unless
 //! something sees a part as a whole: batch norm takes the statistics of each part, and dropout and the noise of a loss
-//! are drawn for each.
+//! are drawn for each part.
 
 use std::cell::OnceCell;
 
@@ -13,9 +14,9 @@ use super::config::GradientConfig;
 use crate::data::padding::groups;
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatch, RankingDataset};
 
-/// A part is cut where lists get this much shorter than its first, once it has [`ENOUGH`] places.
+/// A part of at least [`ENOUGH`] places is cut where lists are shorter than this share of its first list.
 const SHORTER: f64 = 0.7;
-/// Places from which on the fixed cost of another part is below that of padding.
+/// Number of places above which another part costs less than padding does.
 const ENOUGH: usize = 4096;
 
 /// The steps of every epoch.
@@ -25,7 +26,7 @@ pub(super) struct Batches<'a> {
     batcher: BatchPlanner,
     cells: usize,
     per_epoch: usize,
-    /// The only step's parts, where one step takes all queries.
+    /// The parts of the only step, if one step takes all queries.
     whole: OnceCell<Vec<RankingBatch>>,
 }
 
@@ -53,7 +54,7 @@ impl<'a> Batches<'a> {
         })
     }
 
-    /// Steps of an epoch.
+    /// Number of steps of an epoch.
     pub(super) fn per_epoch(&self) -> usize {
         self.per_epoch
     }
@@ -84,7 +85,7 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Cuts the queries of a step into parts of at most `cells` padded places, a longer list alone.
+/// Cuts the queries of a step into parts of at most `cells` padded places. A longer list is a part of its own.
 fn cut(queries: &[usize], length: impl Fn(usize) -> usize, cells: usize) -> Vec<Vec<usize>> {
     let mut sorted: Vec<usize> = queries.iter().copied().filter(|&query| length(query) > 0).collect();
     sorted.sort_by_key(|&query| (std::cmp::Reverse(length(query)), query));

@@ -8,7 +8,7 @@ use super::schedule::ScheduleConfig;
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, positive};
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
 use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "gradient";
@@ -91,7 +91,7 @@ impl LearnerConfig for GradientConfig {
             anneal.check()?;
             let parameter = anneal.parameter(loss)?;
             for end in anneal.ends() {
-                loss.with(&parameter, end).build()?;
+                loss.build_with(&parameter, end)?;
             }
         }
         Ok(Gradient { config: self.clone(), scorer, loss: loss.clone() })
@@ -103,27 +103,33 @@ impl LearnerConfig for GradientConfig {
 pub struct Gradient {
     pub(super) config: GradientConfig,
     pub(super) scorer: ScorerConfig,
-    pub(super) loss: LossSpec,
+    pub(super) loss: TrainingLoss,
 }
 
 impl Gradient {
-    /// A checked learner: [`GradientConfig::check`].
+    /// A checked learner: [`GradientConfig::check`]. The loss is a [`LossSpec`](crate::loss::LossSpec) or any
+    /// [`RankingLoss`](crate::loss::RankingLoss).
     ///
     /// # Errors
     /// The first invalid parameter of learner, scorer or loss, by its key.
-    pub fn new(config: GradientConfig, scorer: ScorerConfig, loss: LossSpec) -> Result<Self, LearnerError> {
-        config.check(&Parts::default().with_scorer(&scorer).with_loss(&loss))
+    pub fn new(
+        config: GradientConfig,
+        scorer: ScorerConfig,
+        loss: impl Into<TrainingLoss>,
+    ) -> Result<Self, LearnerError> {
+        config.check(&Parts::default().with_scorer(&scorer).with_loss(loss))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::LossSpec;
 
     fn read(text: &str) -> Result<GradientConfig, String> {
         let config: GradientConfig = serde_json::from_str(text).map_err(|error| error.to_string())?;
         config
-            .check(&Parts::default().with_loss(&LossSpec::new("approx_ndcg")))
+            .check(&Parts::default().with_loss(LossSpec::new("approx_ndcg")))
             .map(|_| config)
             .map_err(|error| error.to_string())
     }

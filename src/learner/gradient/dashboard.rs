@@ -1,8 +1,8 @@
 //! The terminal dashboard: burn-train's `SupervisedTraining` around our own loop.
 //!
-//! `SupervisedTraining` runs on a thread of its own with a custom strategy that hands its event processor over to the
-//! fit and waits until it comes back; the fit keeps training on the caller's thread and reports what happens. So the
-//! dashboard, its metrics and its interruption by key are burn's, while the loop stays free to borrow.
+//! `SupervisedTraining` runs on its own thread with a custom strategy, which hands its event processor over to the fit
+//! and waits until it is returned. The fit keeps training on the caller's thread and reports what happens. The
+//! dashboard, its metrics and its interruption by key are therefore burn's, while the loop remains free to borrow.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -42,24 +42,24 @@ pub(super) struct Dashboard {
     last_train: Vec<f64>,
 }
 
-/// An epoch as it is shown.
+/// The figures of an epoch that are shown.
 pub(super) struct Shown<'a> {
-    /// Counted from 1.
+    /// Number of the epoch, from 1.
     pub(super) epoch: usize,
-    /// Optimiser steps of the epoch.
+    /// Number of optimiser steps of the epoch.
     pub(super) steps: usize,
     /// Mean training loss.
     pub(super) loss: f64,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Selection measure of each training query, where it was computed; else the last one stays.
+    /// Selection measure of each training query, if it was computed; otherwise the last values remain.
     pub(super) train: Option<&'a [f64]>,
     /// Selection measure of each validation query.
     pub(super) validation: Option<&'a [f64]>,
 }
 
 impl Dashboard {
-    /// Starts a dashboard of a fit of `epochs` epochs, drawn by `renderer`, from the epoch `first` on.
+    /// Starts a dashboard, drawn by `renderer`, of a fit of `epochs` epochs, from the epoch `first` on.
     pub(super) fn start(
         model: RankingModel,
         selection: &Selection,
@@ -104,7 +104,7 @@ impl Dashboard {
         Ok(Self { processor, give_back, thread, interrupter, device: device.clone(), last_train: Vec::new() })
     }
 
-    /// Whether the user asked for a stop at the dashboard.
+    /// Returns whether the user asked for a stop at the dashboard.
     pub(super) fn stop_requested(&self) -> bool {
         self.interrupter.should_stop()
     }
@@ -143,7 +143,7 @@ impl Dashboard {
 
     /// Closes the dashboard.
     pub(super) fn end(self) -> Result<(), LearnerError> {
-        // Without a receiver the thread has ended already, which the join tells.
+        // Sending fails only if the thread has already ended, which `join` reports.
         let _ = self.give_back.send(self.processor);
         self.thread.join().map_err(|_| broken("its thread panicked".into()))
     }

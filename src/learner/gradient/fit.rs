@@ -19,7 +19,7 @@ use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds,
 use crate::ranker::Model;
 
 impl Gradient {
-    /// Draws burn's dashboard where one is wanted and there is a terminal to draw on.
+    /// Starts burn's dashboard if one is wanted and there is a terminal to draw on.
     fn dashboard(
         &self,
         session: &Session,
@@ -30,20 +30,21 @@ impl Gradient {
             return Ok(None);
         }
         let interrupter = Interrupter::new();
-        // burn's dashboard where this build has it, lines of text elsewhere.
+        // burn's dashboard if this build has it, otherwise lines of text.
         let renderer = default_renderer(interrupter.clone(), (first > 1).then_some(first - 1));
         let (model, epochs) = (session.model(), self.config.epochs);
         Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
     }
 
-    /// Whether the training data are measured in an epoch: at intervals, and always where nothing else selects.
+    /// Returns whether the training data are measured in an epoch: at intervals, and always if there are no validation
+    /// data to select on.
     fn measures_train(&self, epoch: usize, validation: bool) -> bool {
         let every = self.config.evaluate_train_every;
         !validation || (every > 0 && (epoch == 1 || epoch.is_multiple_of(every)))
     }
 }
 
-/// A fit with all that accompanies it.
+/// A fit with its log and dashboard.
 struct Run<'a> {
     learner: &'a Gradient,
     context: &'a FitContext<'a>,

@@ -1,4 +1,4 @@
-//! The metrics of a fit, one JSON object an epoch.
+//! The metrics of a fit, one JSON object per epoch.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,7 +18,8 @@ pub(crate) const LOG_FILE: &str = "metrics.jsonl";
 pub(super) struct MetricsLog(Option<(PathBuf, File)>);
 
 impl MetricsLog {
-    /// Opens the log with the rounds so far: those behind a state that a kill left are written again.
+    /// Opens the log with the rounds so far. A killed fit may have logged rounds after its last saved state: these are
+    /// dropped here and written again when the resumed fit repeats them.
     pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
         let Some(directory) = directory else { return Ok(Self(None)) };
         let path = directory.join(LOG_FILE);
@@ -37,7 +38,7 @@ impl MetricsLog {
     }
 }
 
-/// Whether the file is a log, by its first line; that of a fit without rounds is empty.
+/// Returns whether the file is a log, judged by its first line. The log of a fit without rounds is empty.
 #[cfg(any(feature = "experiment", test))]
 pub(crate) fn is_log(path: &Path) -> bool {
     let opening = r#"{"round":"#;
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_is_known_by_its_first_line() {
+    fn a_log_is_recognised_by_its_first_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOG_FILE);
         let mut log = MetricsLog::open(Some(folder.path()), &[]).unwrap();

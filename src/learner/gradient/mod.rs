@@ -1,11 +1,11 @@
-//! Gradient training: any scorer, any registered loss, any optimiser and schedule of burn.
+//! Gradient training: any scorer, any loss, any optimiser and schedule of burn.
 //!
-//! Mini-batches of queries, annealing of the loss's temperature, early stopping and the best epoch by a validation
-//! measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_a_step`]. An epoch costs one forward
-//! and backward pass over the training data and one forward pass over the validation data.
+//! It trains on mini-batches of queries, with annealing of the loss's temperature, early stopping and selection of the
+//! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_a_step`].
+//! An epoch costs one forward and backward pass over the training data and one forward pass over the validation data.
 //!
-//! The objective of a round is the mean training loss over the epoch's queries, each at the weights it was met with.
-//! A query with nothing to learn has loss 0 and counts in the mean.
+//! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its
+//! own step. A query with nothing to learn has loss 0 and counts in the mean.
 //!
 //! # Determinism
 //! The queries of a step, dropout, the noise of a loss and initial weights follow from the seed alone; a killed fit
@@ -13,10 +13,11 @@
 //!
 //! # burn-train
 //! [`RankingModel`], [`RankingBatcher`] and [`RankingMetric`] plug into burn's `SupervisedTraining` as they are. The
-//! learner itself runs its own loop, and `SupervisedTraining` only around the dashboard: 20 epochs on data of OHSUMED's
-//! size take 55 ms here, 52 ms in burn's loop without files, and 145 ms with its checkpoints and logs for a linear
-//! scorer; 155, 204 and 352 ms for a perceptron of 64 (`benches/training.rs`, two AVX-512 cores). Our state is saved
-//! when saving takes at most a fiftieth of the time, and a killed fit resumes to the same bytes.
+//! learner itself runs its own loop and uses `SupervisedTraining` only for the dashboard. For a linear scorer, 20
+//! epochs on data of OHSUMED's size take 55 ms here, 52 ms in burn's loop without files, and 145 ms with its
+//! checkpoints and logs; for a perceptron of 64 they take 155, 204 and 352 ms (`benches/training.rs`, two AVX-512
+//! cores). Our state is saved whenever saving takes at most a fiftieth of the time, and a killed fit resumes to the
+//! same bytes.
 
 mod anneal;
 mod batches;

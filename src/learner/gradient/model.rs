@@ -17,7 +17,7 @@ use crate::seed::seed_for;
 /// A scorer and the loss it is trained with.
 #[derive(Module, Debug)]
 pub struct RankingModel {
-    /// What is trained.
+    /// The scorer that is trained.
     pub scorer: Scorer,
     #[module(skip)]
     loss: Arc<dyn RankingLoss>,
@@ -29,7 +29,7 @@ impl RankingModel {
         Self { scorer, loss }
     }
 
-    /// The same scorer with another loss, as annealing wants it.
+    /// The same scorer with another loss, as annealing needs it.
     pub fn with_loss(self, loss: Arc<dyn RankingLoss>) -> Self {
         Self { loss, ..self }
     }
@@ -45,8 +45,8 @@ impl RankingModel {
         (self.loss.forward_no_reduction(scores.clone(), labels, mask), scores)
     }
 
-    /// Sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the gradients of their
-    /// share in the mean of the step.
+    /// Returns the sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the gradients
+    /// of the part's share in the mean of the step.
     pub(super) fn part(&self, item: &TrainingBatch, queries: usize) -> (Tensor<1>, GradientsParams) {
         let sum = self.losses(item).0.sum();
         let grads = GradientsParams::from_grads((sum.clone() / queries as f64).backward(), self);

@@ -1,13 +1,13 @@
 //! Noise in the loss (Gumbel draws), drawn anew for each part of each step.
 //!
-//! A loss with noise is a function of its seed. The seeds follow from run, epoch, step and part, so that a resumed fit
-//! draws what an uninterrupted one does; within a part each query has noise of its own, by its row.
+//! A loss with noise is a function of its seed. The seeds follow from run, epoch, step and part, so a resumed fit draws
+//! the same noise as an uninterrupted one. Within a part each query has separate noise, by its row.
 
 use crate::loss::RankingLoss;
 use crate::seed::seed_for;
 
-/// The loss of a part of a step of an epoch; `None` for a loss without noise. The loss's own seed tells draws apart
-/// that the run's seed does not.
+/// Returns the loss with the noise of one part of one step of an epoch; `None` for a loss without noise. The loss's own
+/// seed distinguishes draws that the run's seed does not.
 pub(super) fn drawn(
     loss: &dyn RankingLoss,
     run: u64,
@@ -28,7 +28,7 @@ mod tests {
     fn draws_differ_by_run_epoch_step_part_and_seed_and_nothing_else() {
         let noisy = LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 2);
         let drawn = |loss: &LossSpec, run, epoch, step, part| {
-            // A loss shows its parameters.
+            // The debug format of a loss shows its parameters.
             format!("{:?}", drawn(&*loss.build().unwrap(), run, epoch, step, part).unwrap())
         };
         let first = drawn(&noisy, 7, 1, 0, 0);
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_without_noise_has_none_to_draw() {
+    fn a_loss_without_noise_draws_none() {
         for name in ["softmax_cross_entropy", "approx_ndcg"] {
             assert!(drawn(&*LossSpec::new(name).build().unwrap(), 7, 1, 0, 0).is_none(), "{name}");
         }

@@ -7,120 +7,124 @@ use burn::optim::{
     AdaGradConfig, AdamConfig, AdamWConfig, AdanConfig, LambConfig, LionConfig, ModuleOptimizer, RmsPropConfig,
     SgdConfig,
 };
+
 use serde::{Deserialize, Serialize};
 
+use crate::json::tagged;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{not_negative, parameter, positive};
 
-/// An optimiser of burn, told apart by `kind`, with the defaults of its paper.
-///
-/// `weight_decay` is decoupled from the gradient for `adamw`, `lion`, `adan` and `lamb`, and an L2 penalty for the
-/// others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum OptimizerConfig {
-    /// Adam (Kingma and Ba, 2015).
-    Adam {
-        /// Decay of the mean gradient, at least 0 and below 1. Default: 0.9.
-        #[serde(default = "beta_1")]
-        beta_1: f64,
-        /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.999.
-        #[serde(default = "beta_2")]
-        beta_2: f64,
-        /// Added to the denominator, above 0. Default: 1e-8.
-        #[serde(default = "epsilon")]
-        epsilon: f64,
-        /// Divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
-        #[serde(default)]
-        amsgrad: bool,
-        /// Weight decay as an L2 penalty, 0 or above. Default: 0.
-        #[serde(default)]
-        weight_decay: f64,
-    },
-    /// AdamW (Loshchilov and Hutter, 2019).
-    AdamW {
-        /// Decay of the mean gradient, at least 0 and below 1. Default: 0.9.
-        #[serde(default = "beta_1")]
-        beta_1: f64,
-        /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.999.
-        #[serde(default = "beta_2")]
-        beta_2: f64,
-        /// Added to the denominator, above 0. Default: 1e-8.
-        #[serde(default = "epsilon")]
-        epsilon: f64,
-        /// Divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
-        #[serde(default)]
-        amsgrad: bool,
-        /// Decoupled weight decay, 0 or above. Default: 0.01.
-        #[serde(default = "adam_w_decay")]
-        weight_decay: f64,
-    },
-    /// Gradient descent, with momentum if given.
-    Sgd {
-        /// Momentum, without dampening, at least 0 and below 1; 0 for none. Default: 0.
-        #[serde(default)]
-        momentum: f64,
-        /// Nesterov's momentum; false where `momentum` is 0. Default: false.
-        #[serde(default)]
-        nesterov: bool,
-        /// Weight decay as an L2 penalty, 0 or above. Default: 0.
-        #[serde(default)]
-        weight_decay: f64,
-    },
-    /// RMSprop (Tieleman and Hinton, 2012).
-    RmsProp {
-        /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.99.
-        #[serde(default = "rms_alpha")]
-        alpha: f64,
-        /// Momentum of the scaled gradients, at least 0 and below 1; 0 for none. Default: 0.
-        #[serde(default)]
-        momentum: f64,
-        /// Added to the denominator, above 0. Default: 1e-8.
-        #[serde(default = "epsilon")]
-        epsilon: f64,
-        /// Divide by the standard deviation of the gradient, not by its root mean square. Default: false.
-        #[serde(default)]
-        centered: bool,
-        /// Weight decay as an L2 penalty, 0 or above. Default: 0.
-        #[serde(default)]
-        weight_decay: f64,
-    },
-    /// AdaGrad (Duchi et al., 2011).
-    AdaGrad {
-        /// Added to the denominator, above 0. Default: 1e-8.
-        #[serde(default = "epsilon")]
-        epsilon: f64,
-        /// Decay `d` of the learning rate, which is divided by `1 + (t - 1) d` in step `t`; 0 or above. Default: 0.
-        #[serde(default)]
-        lr_decay: f64,
-        /// Weight decay as an L2 penalty, 0 or above. Default: 0.
-        #[serde(default)]
-        weight_decay: f64,
-    },
-    /// Lion (Chen et al., 2023).
-    Lion {
-        /// Share of the momentum in the direction of a step, at least 0 and below 1. Default: 0.9.
-        #[serde(default = "beta_1")]
-        beta_1: f64,
-        /// Decay of the momentum, at least 0 and below 1. Default: 0.99.
-        #[serde(default = "lion_beta_2")]
-        beta_2: f64,
-        /// Decoupled weight decay, 0 or above. Default: 0.
-        #[serde(default)]
-        weight_decay: f64,
-    },
-    /// Adan (Xie et al., 2022), with its own defaults.
-    Adan {
-        /// Decoupled weight decay, 0 or above. Default: 0.
-        #[serde(default)]
-        weight_decay: f64,
-    },
-    /// LAMB (You et al., 2020), with its own defaults.
-    Lamb {
-        /// Weight decay, added to the step before it is scaled by layer, 0 or above. Default: 0.
-        #[serde(default)]
-        weight_decay: f64,
-    },
+tagged! {
+    "OptimizerConfig"
+    /// An optimiser of burn, told apart by `kind`, with the defaults of its paper.
+    ///
+    /// `weight_decay` is decoupled from the gradient for `adamw`, `lion`, `adan` and `lamb`, and an L2 penalty for the
+    /// others.
+    #[serde(rename_all = "lowercase", deny_unknown_fields)]
+    pub enum OptimizerConfig {
+        /// Adam (Kingma and Ba, 2015).
+        Adam {
+            /// Decay of the mean gradient, at least 0 and below 1. Default: 0.9.
+            #[serde(default = "beta_1")]
+            beta_1: f64,
+            /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.999.
+            #[serde(default = "beta_2")]
+            beta_2: f64,
+            /// Added to the denominator, above 0. Default: 1e-8.
+            #[serde(default = "epsilon")]
+            epsilon: f64,
+            /// Divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
+            #[serde(default)]
+            amsgrad: bool,
+            /// Weight decay as an L2 penalty, 0 or above. Default: 0.
+            #[serde(default)]
+            weight_decay: f64,
+        },
+        /// AdamW (Loshchilov and Hutter, 2019).
+        AdamW {
+            /// Decay of the mean gradient, at least 0 and below 1. Default: 0.9.
+            #[serde(default = "beta_1")]
+            beta_1: f64,
+            /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.999.
+            #[serde(default = "beta_2")]
+            beta_2: f64,
+            /// Added to the denominator, above 0. Default: 1e-8.
+            #[serde(default = "epsilon")]
+            epsilon: f64,
+            /// Divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
+            #[serde(default)]
+            amsgrad: bool,
+            /// Decoupled weight decay, 0 or above. Default: 0.01.
+            #[serde(default = "adam_w_decay")]
+            weight_decay: f64,
+        },
+        /// Gradient descent, with momentum if given.
+        Sgd {
+            /// Momentum, without dampening, at least 0 and below 1; 0 for none. Default: 0.
+            #[serde(default)]
+            momentum: f64,
+            /// Nesterov's momentum; false where `momentum` is 0. Default: false.
+            #[serde(default)]
+            nesterov: bool,
+            /// Weight decay as an L2 penalty, 0 or above. Default: 0.
+            #[serde(default)]
+            weight_decay: f64,
+        },
+        /// RMSprop (Tieleman and Hinton, 2012).
+        RmsProp {
+            /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.99.
+            #[serde(default = "rms_alpha")]
+            alpha: f64,
+            /// Momentum of the scaled gradients, at least 0 and below 1; 0 for none. Default: 0.
+            #[serde(default)]
+            momentum: f64,
+            /// Added to the denominator, above 0. Default: 1e-8.
+            #[serde(default = "epsilon")]
+            epsilon: f64,
+            /// Divide by the standard deviation of the gradient, not by its root mean square. Default: false.
+            #[serde(default)]
+            centered: bool,
+            /// Weight decay as an L2 penalty, 0 or above. Default: 0.
+            #[serde(default)]
+            weight_decay: f64,
+        },
+        /// AdaGrad (Duchi et al., 2011).
+        AdaGrad {
+            /// Added to the denominator, above 0. Default: 1e-8.
+            #[serde(default = "epsilon")]
+            epsilon: f64,
+            /// Decay `d` of the learning rate, which is divided by `1 + (t - 1) d` in step `t`; 0 or above. Default: 0.
+            #[serde(default)]
+            lr_decay: f64,
+            /// Weight decay as an L2 penalty, 0 or above. Default: 0.
+            #[serde(default)]
+            weight_decay: f64,
+        },
+        /// Lion (Chen et al., 2023).
+        Lion {
+            /// Share of the momentum in the direction of a step, at least 0 and below 1. Default: 0.9.
+            #[serde(default = "beta_1")]
+            beta_1: f64,
+            /// Decay of the momentum, at least 0 and below 1. Default: 0.99.
+            #[serde(default = "lion_beta_2")]
+            beta_2: f64,
+            /// Decoupled weight decay, 0 or above. Default: 0.
+            #[serde(default)]
+            weight_decay: f64,
+        },
+        /// Adan (Xie et al., 2022), with its own defaults.
+        Adan {
+            /// Decoupled weight decay, 0 or above. Default: 0.
+            #[serde(default)]
+            weight_decay: f64,
+        },
+        /// LAMB (You et al., 2020), with its own defaults.
+        Lamb {
+            /// Weight decay, added to the step before it is scaled by layer, 0 or above. Default: 0.
+            #[serde(default)]
+            weight_decay: f64,
+        },
+    }
 }
 
 fn beta_1() -> f64 {

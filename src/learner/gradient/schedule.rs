@@ -6,59 +6,56 @@ use burn::lr_scheduler::linear::LinearLrSchedulerConfig;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
 use burn::lr_scheduler::noam::NoamLrSchedulerConfig;
 use burn::lr_scheduler::step::StepLrSchedulerConfig;
-use serde::{Deserialize, Serialize};
 
+use crate::json::tagged;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::{at_least, parameter, share};
 
-/// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in epochs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum ScheduleConfig {
-    /// Stays.
-    // With braces, since serde lets any key pass beside a variant without.
-    Constant {},
-    /// Falls along a cosine to `floor` times the learning rate, which a step after the last would have.
-    Cosine {
-        /// Factor at the end.
-        #[serde(default)]
-        floor: f64,
-    },
-    /// Falls along a line to `floor` times the learning rate, which a step after the last would have.
-    Linear {
-        /// Factor at the end.
-        #[serde(default)]
-        floor: f64,
-    },
-    /// Multiplied by `factor` over each epoch.
-    Exponential {
-        /// Factor of one epoch.
-        factor: f64,
-    },
-    /// Multiplied by `factor` after every `epochs` epochs.
-    Step {
-        /// Epochs between two falls.
-        epochs: usize,
-        /// Factor of a fall.
-        factor: f64,
-    },
-    /// Rises along a line for `warmup` epochs, then falls as one over the square root of the step.
-    Noam {
-        /// Epochs of the rise.
-        warmup: usize,
-    },
-}
-
-impl Default for ScheduleConfig {
-    fn default() -> Self {
-        Self::Constant {}
+tagged! {
+    "ScheduleConfig"
+    /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in epochs.
+    #[derive(Default)]
+    #[serde(rename_all = "snake_case", deny_unknown_fields)]
+    pub enum ScheduleConfig {
+        /// Stays.
+        #[default]
+        Constant,
+        /// Falls along a cosine to `floor` times the learning rate, which a step after the last would have.
+        Cosine {
+            /// Factor at the end.
+            #[serde(default)]
+            floor: f64,
+        },
+        /// Falls along a line to `floor` times the learning rate, which a step after the last would have.
+        Linear {
+            /// Factor at the end.
+            #[serde(default)]
+            floor: f64,
+        },
+        /// Multiplied by `factor` over each epoch.
+        Exponential {
+            /// Factor of one epoch.
+            factor: f64,
+        },
+        /// Multiplied by `factor` after every `epochs` epochs.
+        Step {
+            /// Epochs between two falls.
+            epochs: usize,
+            /// Factor of a fall.
+            factor: f64,
+        },
+        /// Rises along a line for `warmup` epochs, then falls as one over the square root of the step.
+        Noam {
+            /// Epochs of the rise.
+            warmup: usize,
+        },
     }
 }
 
 impl ScheduleConfig {
     pub(super) fn check(&self) -> Result<(), LearnerError> {
         match *self {
-            Self::Constant {} => Ok(()),
+            Self::Constant => Ok(()),
             Self::Cosine { floor } | Self::Linear { floor } if (0.0..1.0).contains(&floor) => Ok(()),
             Self::Cosine { floor } | Self::Linear { floor } => {
                 Err(parameter("schedule.floor", floor, "at least 0 and below 1"))
@@ -76,7 +73,7 @@ impl ScheduleConfig {
     pub(super) fn build(&self, epochs: usize, steps: usize) -> Result<ModuleLrScheduler, LearnerError> {
         let total = epochs * steps;
         let scheduler = match *self {
-            Self::Constant {} => Ok(ModuleLrScheduler::new(1.0)),
+            Self::Constant => Ok(ModuleLrScheduler::new(1.0)),
             Self::Cosine { floor } => CosineAnnealingLrSchedulerConfig::new(1.0, total).with_min_lr(floor).init(),
             // Burn's line must end above 0.
             Self::Linear { floor } => LinearLrSchedulerConfig::new(1.0, floor.max(f64::MIN_POSITIVE), total).init(),

@@ -1,4 +1,5 @@
-//! A fit under way: model, optimiser, schedule and annealing, one epoch at a time, saved and restored whole.
+//! A fit in progress: model, optimiser, schedule and annealing. It advances one epoch at a time and is saved and
+//! restored as a whole.
 
 use burn::backend::ExecutionError;
 use burn::lr_scheduler::LrSchedulerRecord;
@@ -20,13 +21,13 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::learnable;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::rounds::Set;
-use crate::loss::LossSpec;
+use crate::loss::TrainingLoss;
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
 use crate::text::hexadecimal;
 
-/// Everything that a fit is continued from, as burn's records in hexadecimal.
+/// Everything that is needed to continue a fit, with burn's records in hexadecimal.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedSession {
     model: String,
@@ -36,24 +37,24 @@ pub(super) struct SavedSession {
     anneal: AnnealState,
 }
 
-/// What an epoch came to.
+/// The result of an epoch.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// Sum of the losses of the training queries, each at the weights it was met with.
+    /// Sum of the losses of the training queries, each taken at the weights before its own step.
     pub(super) sum: f64,
     /// Number of these queries.
     pub(super) queries: usize,
-    /// Optimiser steps.
+    /// Number of optimiser steps.
     pub(super) steps: usize,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Learning rate, annealed parameter.
+    /// Figures of the epoch: learning rate and annealed parameter.
     pub(super) figures: Vec<(String, f64)>,
 }
 
 pub(super) struct Session<'a> {
     config: &'a GradientConfig,
-    loss: &'a LossSpec,
+    loss: &'a TrainingLoss,
     /// Name of the annealed parameter.
     annealed: Option<String>,
     anneal: AnnealState,
@@ -64,7 +65,7 @@ pub(super) struct Session<'a> {
     model: RankingModel,
     optimizer: ModuleOptimizer,
     scheduler: ModuleLrScheduler,
-    /// The scorer of the best epoch, for use; of the start before the first.
+    /// The scorer of the best epoch, ready for use; before the first epoch, the initial scorer.
     best: Scorer,
 }
 
@@ -72,13 +73,13 @@ impl<'a> Session<'a> {
     pub(super) fn start(
         config: &'a GradientConfig,
         scorer: &ScorerConfig,
-        loss: &'a LossSpec,
+        loss: &'a TrainingLoss,
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
         let built = loss.build()?;
-        learnable(NAME, loss, &*built, train, context)?;
+        learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let batches = Batches::new(train, config, context.seed, &device)
@@ -92,7 +93,7 @@ impl<'a> Session<'a> {
             validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
             optimizer: config.optimizer.build(config.clip.as_ref()),
             scheduler: config.schedule.build(config.epochs, batches.per_epoch())?,
-            model: RankingModel::new(scorer, built.into()),
+            model: RankingModel::new(scorer, built),
             config,
             loss,
             batches,
@@ -100,7 +101,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The model as it stands.
+    /// The current model.
     pub(super) fn model(&self) -> RankingModel {
         self.model.clone()
     }
@@ -110,8 +111,8 @@ impl<'a> Session<'a> {
         let mut figures = Vec::new();
         if let (Some(anneal), Some(parameter)) = (&self.config.anneal, &self.annealed) {
             let value = self.anneal.value(anneal, epoch, self.config.epochs);
-            let annealed = self.loss.with(parameter, value).build()?;
-            self.model = self.model.clone().with_loss(annealed.into());
+            let annealed = self.loss.build_with(parameter, value)?;
+            self.model = self.model.clone().with_loss(annealed);
             figures.push((parameter.clone(), value));
         }
         let steps = self.batches.epoch(epoch);
@@ -124,7 +125,7 @@ impl<'a> Session<'a> {
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
             self.model = self.optimizer.step(learning_rate, self.model.clone(), grads);
         }
-        // Read back once an epoch: a device works on while the host prepares the next step.
+        // Read back once per epoch, so that a device works on while the host prepares the next step.
         let losses =
             Tensor::cat(losses, 0).try_into_data().map_err(|error| self.device_failed(epoch, &steps, &error))?;
         let losses: Vec<f64> = losses.iter::<f64>().collect();
@@ -165,7 +166,7 @@ impl<'a> Session<'a> {
         (loss, grads)
     }
 
-    /// The scores of the documents of a set after an epoch; nothing without validation data.
+    /// The scores of the documents of a set after an epoch; `None` for the validation set if there is none.
     pub(super) fn scores(&self, set: Set, epoch: usize) -> Result<Option<Vec<f64>>, LearnerError> {
         let (data, name) = match set {
             Set::Training => (Some(&self.train), "training"),
@@ -179,7 +180,7 @@ impl<'a> Session<'a> {
         Ok(Some(scores.into_iter().map(f64::from).collect()))
     }
 
-    /// Says which batch was the largest: most devices that fail want memory.
+    /// Names the largest batch, since most devices that fail lack memory.
     fn device_failed(&self, epoch: usize, steps: &[Vec<usize>], error: &ExecutionError) -> LearnerError {
         let shapes = steps.iter().map(|queries| self.batches.largest(queries));
         let (queries, documents) = shapes.max_by_key(|(queries, documents)| queries * documents).unwrap_or_default();
@@ -197,12 +198,13 @@ impl<'a> Session<'a> {
         let clip = if self.config.clip.is_some() { "lower learner.clip" } else { "set learner.clip = { norm = 1.0 }" };
         let reason = format!(
             "{what}; lower learner.learning_rate ({:?}), {clip}, normalise the features, or make the loss `{}` smoother",
-            self.config.learning_rate, self.loss.name
+            self.config.learning_rate,
+            self.loss.name()
         );
         LearnerError::Solver { learner: NAME, reason }
     }
 
-    /// Takes note of whether the epoch was the best so far.
+    /// Records whether the epoch was the best so far.
     pub(super) fn close_epoch(&mut self, improved: bool) {
         if improved {
             self.best = self.model.scorer.valid();
@@ -217,7 +219,7 @@ impl<'a> Session<'a> {
         &self.best
     }
 
-    /// All that the fit is continued from.
+    /// Saves everything that is needed to continue the fit.
     pub(super) fn save(&self) -> Result<SavedSession, LearnerError> {
         let saved = || -> Result<SavedSession, RecordError> {
             Ok(SavedSession {

@@ -1,4 +1,4 @@
-//! What a fit promises, on small generated data.
+//! Tests of gradient training on small generated data.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -18,10 +18,10 @@ use crate::data::{Normaliser, NormaliserKind, RankingDataset, SynthConfig};
 use crate::json::json;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
-use crate::learner::shared::judge::{Judge, counted, mean};
+use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, StopAfter};
 use crate::loss::LossSpec;
-use crate::measure::{Convention, Measure};
+use crate::measure::{Convention, Measure, mean};
 use crate::scorer::ScorerConfig;
 
 /// Training and validation data: lists of 2 to 40 documents, 6 features.
@@ -73,11 +73,11 @@ fn stateful() -> Gradient {
 
 /// The mean selection measure of the scores of a model.
 fn measure(context: &FitContext, data: &RankingDataset, scores: &[f32]) -> f64 {
-    mean(&counted(&Judge::of_selection(context).unwrap().values_of_model(data, scores).unwrap())).unwrap()
+    mean(&Judge::of_selection(context).unwrap().values_of_model(data, scores).unwrap()).unwrap()
 }
 
 #[test]
-fn every_scorer_learns_more_than_a_random_order() {
+fn every_scorer_beats_a_random_order() {
     let (train, validation) = data();
     let constant = vec![0.0; validation.documents()];
     let context = context(None, &NoProgress);
@@ -186,7 +186,7 @@ fn noise_is_drawn_anew_for_each_epoch_and_query() {
 }
 
 #[test]
-fn a_step_in_parts_is_the_step_as_a_whole() {
+fn a_step_in_parts_equals_the_whole_step() {
     let (train, _) = data();
     let fit = |cells: usize| {
         let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
@@ -256,7 +256,7 @@ fn one_query_a_step_is_algorithm_1() {
     assert_eq!(session.epoch(1).unwrap().steps, train.queries());
 }
 
-/// Counts what a dashboard is given.
+/// Records what a dashboard is given.
 struct Recorder(Arc<Mutex<Vec<String>>>);
 
 impl Recorder {

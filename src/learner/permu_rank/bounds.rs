@@ -10,15 +10,15 @@
 //! | logistic | `d log2(1 + exp(-m))` |
 //! | exponential | `d exp(-m)` |
 //!
-//! and take the largest term or the sum. `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, `z_kl = 1` if `p` has
-//! `k` ahead of `l` and -1 otherwise (equation 11), is linear in the scores, so that any scorer can be trained through
-//! it: the document at position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`.
-//! Over documents of different levels only, the other definition of the paper (that of SVM-MAP, for two levels),
-//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, `P` the pairs whose levels differ, an order inside a
-//! level does not count.
+//! The loss of a query is the largest term or the sum. `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, with
+//! `z_kl = 1` if `p` has `k` ahead of `l` and -1 otherwise (equation 11), is linear in the scores, so any scorer can be
+//! trained through it. The document at position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`. The
+//! other definition of the paper (that of SVM-MAP, for two levels) is over documents of different levels only:
+//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, where `P` holds the pairs whose levels differ. The order
+//! inside a level then does not count.
 //!
-//! Cost: O(n) a permutation (O(n + L) over documents of `L` levels) and O(1) a pair of permutations. A query without
-//! perfect or without imperfect permutation, or with one document, has loss 0 and gradient 0.
+//! Cost: O(n) per permutation (O(n + L) over documents of `L` levels) and O(1) per pair of permutations. A query
+//! without a perfect or without an imperfect permutation, or with a single document, has loss 0 and gradient 0.
 
 use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub enum TypeTwoBound {
 }
 
 impl TypeTwoBound {
-    /// The term of a pair of permutations at `d` and `m`, and its derivative by `m`.
+    /// The term of a pair of permutations at `d` and `m`, and its derivative with respect to `m`.
     pub fn at(self, d: f64, m: f64) -> (f64, f64) {
         let hinge = |missing: f64, weight: f64| if missing > 0.0 { (weight * missing, -weight) } else { (0.0, 0.0) };
         match self {
@@ -58,7 +58,7 @@ impl TypeTwoBound {
     }
 }
 
-/// How the terms of a query's pairs of permutations become its loss.
+/// Way in which the terms of a query's pairs of permutations become its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairAggregation {
@@ -71,21 +71,22 @@ pub enum PairAggregation {
     SumPerPerfect,
 }
 
-/// Why permutations cannot be a working set.
+/// Reason why permutations cannot be a working set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PermutationError {
     /// Not an order of the query's documents.
     #[error("{found:?} is not an order of the documents 0 to {}", .documents - 1)]
     NotAPermutation {
         /// The order given.
         found: Vec<u32>,
-        /// Documents of the query.
+        /// Number of documents of the query.
         documents: usize,
     },
     /// An imperfect permutation that is not worse than a perfect one.
     #[error("measure of an imperfect permutation is {found}, expected a number below {perfect}, the perfect one's")]
     NotImperfect {
-        /// Its measure.
+        /// The measure of the imperfect permutation.
         found: f64,
         /// The measure of the perfect permutations.
         perfect: f64,
@@ -97,7 +98,7 @@ pub enum PermutationError {
 pub struct PermutationSet {
     documents: usize,
     perfect_measure: f64,
-    /// Where `F` is over pairs of different levels, the level of each document.
+    /// The level of each document, if `F` is over pairs of different levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     levels: Option<Vec<u32>>,
     perfect: Vec<Vec<u32>>,
@@ -119,7 +120,7 @@ impl PermutationSet {
         }
     }
 
-    /// Empty sets with `F` over the pairs of documents whose levels differ, one level a document.
+    /// Empty sets with `F` over the pairs of documents whose levels differ; `levels` has one level per document.
     pub fn over_levels(levels: Vec<u32>, perfect_measure: f64) -> Self {
         Self { levels: Some(levels.clone()), ..Self::new(levels.len(), perfect_measure) }
     }
@@ -129,7 +130,7 @@ impl PermutationSet {
         self.levels.as_ref().map_or_else(|| score_coefficients(order), |levels| level_score_coefficients(order, levels))
     }
 
-    /// Whether `F` tells the order from those in the set.
+    /// Returns whether `F` distinguishes the order from those in the set.
     fn is_new(&self, order: &[u32], set: &[Vec<u32>]) -> bool {
         match self.levels {
             None => set.iter().all(|other| other != order),
@@ -140,7 +141,7 @@ impl PermutationSet {
         }
     }
 
-    /// Adds a perfect permutation; false if it was there, or one of the same `F` at all scores.
+    /// Adds a perfect permutation. Returns false if it, or one with the same `F` at all scores, was already there.
     ///
     /// # Errors
     /// [`PermutationError::NotAPermutation`] where `order` does not name every document of the query once.
@@ -153,7 +154,8 @@ impl PermutationSet {
         Ok(new)
     }
 
-    /// Adds an imperfect permutation of the given measure; false if it was there, or one of the same `F` at all scores.
+    /// Adds an imperfect permutation with the given measure. Returns false if it, or one with the same `F` at all
+    /// scores, was already there.
     ///
     /// # Errors
     /// [`PermutationError::NotAPermutation`] where `order` does not name every document of the query once;
@@ -195,13 +197,13 @@ impl PermutationSet {
         self.imperfect_measures.iter().map(|measure| self.perfect_measure - measure)
     }
 
-    /// True when there is no pair to compare.
+    /// Returns true when there is no pair to compare.
     pub fn is_empty(&self) -> bool {
         self.perfect.is_empty() || self.imperfect.is_empty() || self.documents < 2
     }
 }
 
-/// Coefficient of each document's score in `F(order)`, indexed by document; zeros for a single document.
+/// Coefficient of each document's score in `F(order)`, indexed by document; all 0 for a single document.
 pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
     let n = order.len() as f64;
     let mut coefficients = vec![0.0; order.len()];
@@ -214,13 +216,13 @@ pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
 }
 
 /// Coefficient of each document's score in `F(order)` over the pairs of documents whose `levels` differ, indexed by
-/// document; zeros without such a pair.
+/// document; all 0 if there is no such pair.
 pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     let levels_count = levels.iter().max().map_or(0, |&highest| highest as usize + 1);
     let mut below = vec![0i64; levels_count];
     levels.iter().for_each(|&level| below[level as usize] += 1);
     let n = order.len() as i64;
-    // Twice the pairs of different levels.
+    // Twice the number of pairs of different levels.
     let pairs = n * n - below.iter().map(|count| count * count).sum::<i64>();
     let mut coefficients = vec![0.0; order.len()];
     let mut above = vec![0i64; levels_count];
@@ -250,7 +252,7 @@ fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f6
 pub struct TypeTwoLoss {
     /// Term of a pair of permutations.
     pub bound: TypeTwoBound,
-    /// From terms to the query's loss.
+    /// How the terms become the query's loss.
     pub aggregation: PairAggregation,
 }
 
@@ -258,7 +260,8 @@ impl TypeTwoLoss {
     /// Loss of one query.
     ///
     /// # Shapes
-    /// - `scores`: `[1, documents]`, the documents that `sets` orders first; further (padded) places do not matter
+    /// - `scores`: `[1, documents]`, beginning with the documents that `sets` orders; further (padded) places do not
+    ///   matter
     /// - output: `[1]`
     ///
     /// # Panics
@@ -367,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_that_differ_inside_a_level_are_one() {
+    fn orders_that_differ_only_inside_a_level_are_the_same() {
         let mut sets = PermutationSet::over_levels(vec![1, 1, 0], 1.0);
         assert!(sets.insert_perfect(vec![0, 1, 2]).unwrap());
         assert!(!sets.insert_perfect(vec![1, 0, 2]).unwrap());
@@ -408,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_perfect_permutation_halves_its_weight() {
+    fn a_second_perfect_permutation_halves_the_weight_of_each() {
         let mut two = PermutationSet::new(2, 1.0);
         two.insert_perfect(vec![0, 1]).unwrap();
         two.insert_perfect(vec![1, 0]).unwrap();
@@ -463,13 +466,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare_is_a_loss_of_zero() {
+    fn a_query_with_nothing_to_compare_has_loss_zero() {
         let empty = PermutationSet::new(3, 1.0);
         assert_eq!(value(TypeTwoLoss::default().forward(scores(&[1.0, 2.0, 3.0], &Device::flex()), &empty)), 0.0);
     }
 
     #[test]
-    fn what_is_no_order_is_refused() {
+    fn invalid_permutations_are_refused() {
         let mut sets = sets();
         for order in [vec![0, 1], vec![0, 0, 1], vec![0, 1, 3]] {
             let refused = sets.insert_perfect(order.clone()).unwrap_err();

@@ -19,7 +19,7 @@ pub enum Pairs {
     /// Every pair.
     #[default]
     All,
-    /// Those that the measure tells apart: for average precision, relevant and irrelevant, as in SVMmap.
+    /// Pairs that the measure distinguishes: for average precision, relevant and irrelevant documents, as in SVMmap.
     Different,
 }
 
@@ -35,19 +35,19 @@ pub struct PermuRankConfig {
     pub pairs: Pairs,
     /// The type two bound of a pair of permutations.
     pub bound: TypeTwoBound,
-    /// From the pairs of permutations of a query to its loss.
+    /// How the pairs of permutations of a query become its loss.
     pub aggregation: PairAggregation,
     /// `C`, above 0: one value, or several to choose from on validation data.
     pub c: Candidates,
-    /// Most rounds for one `C`, at least 1.
+    /// Maximum number of rounds for one `C`, at least 1.
     pub rounds: usize,
     /// Largest duality gap of a round, relative to its objective, above 0.
     pub tolerance: f64,
-    /// Most rounds of cutting planes in one round of a linear scorer, at least 1.
+    /// Maximum number of rounds of cutting planes in one round of a linear scorer, at least 1.
     pub max_steps: usize,
     /// Adam steps in one round of any other scorer, at least 1.
     pub gradient_steps: usize,
-    /// Length of these steps, above 0.
+    /// Learning rate of these steps, above 0.
     pub learning_rate: f64,
 }
 
@@ -91,7 +91,7 @@ impl LearnerConfig for PermuRankConfig {
     }
 }
 
-/// PermuRank, its parameters checked.
+/// PermuRank, with checked parameters.
 #[derive(Debug, Clone)]
 pub struct PermuRank {
     pub(super) costs: Vec<f64>,

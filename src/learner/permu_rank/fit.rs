@@ -22,9 +22,9 @@ use crate::seed::seed_for;
 
 #[derive(Default, Serialize, Deserialize)]
 struct State {
-    /// Parameters after each round at the cost under way: from them the working sets are built again.
+    /// Parameters after each round at the current cost, from which the working sets are built again.
     path: Vec<Vec<f64>>,
-    /// Position of that cost in the grid.
+    /// Position of the current cost in the grid.
     cost: usize,
     best: Option<Vec<f64>>,
     best_converged: bool,
@@ -32,14 +32,14 @@ struct State {
     all_stable: bool,
 }
 
-/// Minimises the bound and enlarges the working sets by turns (Figure 7).
+/// Minimises the bound and enlarges the working sets in turn (Figure 7).
 struct Alternation<'a, B> {
     learner: &'a PermuRank,
     bound: B,
     train: &'a RankingDataset,
     context: &'a FitContext<'a>,
     start: Vec<f64>,
-    /// The sets that every cost starts from, and those of the cost under way.
+    /// The sets that every cost starts from, and those of the current cost.
     first: WorkingSets<'a>,
     sets: WorkingSets<'a>,
     /// The parameters of the last round, and whether they are within the tolerance.
@@ -47,7 +47,7 @@ struct Alternation<'a, B> {
 }
 
 impl<B: Bound> Alternation<'_, B> {
-    /// Enlarges the sets at some parameters; whether none of them grew.
+    /// Enlarges the sets at the given parameters. Returns whether none of them grew.
     fn are_stable(&mut self, parameters: &[f64]) -> bool {
         !self.sets.grow(&self.bound.scores(parameters, self.train))
     }
@@ -78,7 +78,7 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
 
     fn resume(&mut self, state: &mut State, _: &History) -> Result<(), LearnerError> {
         self.bound.begin(&self.sets);
-        // Nothing but the order of the rounds tells the sets apart, so that a resumed fit makes them again.
+        // The sets follow from the parameters of the rounds, in order, so a resumed fit builds them again.
         for parameters in &state.path {
             self.are_stable(parameters);
         }

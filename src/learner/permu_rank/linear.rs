@@ -1,5 +1,5 @@
-//! The bound of a linear scorer: `F` is linear in the weights, so that a round is a convex problem, solved by cutting
-//! planes over a quadratic programme to a duality gap.
+//! The bound of a linear scorer: `F` is linear in the weights, so a round is a convex problem, solved by cutting planes
+//! over a quadratic programme to a duality gap.
 
 use rayon::prelude::*;
 
@@ -80,7 +80,7 @@ impl Bound for LinearBound<'_> {
 }
 
 impl Features {
-    /// Adds the permutations that came since the last call.
+    /// Adds the permutations that are new since the last call.
     fn extend(&mut self, data: &RankingDataset, query: &Query) {
         let features = |order: &Vec<u32>| {
             let mut sum = vec![0.0; data.feature_count];
@@ -94,8 +94,8 @@ impl Features {
         self.imperfect.extend(query.set.imperfect()[self.imperfect.len()..].iter().map(features));
     }
 
-    /// The loss of the query and its slope, over pairs of a perfect permutation `b` and an imperfect one `r`:
-    /// `d_r` of `losses`, `m = w . (Phi_b - Phi_r)`.
+    /// The loss of the query and its slope, over pairs of a perfect permutation `b` and an imperfect one `r`, with
+    /// `d_r` from `losses` and `m = w . (Phi_b - Phi_r)`.
     fn risk(&self, loss: TypeTwoLoss, losses: impl Iterator<Item = f64>, weights: &[f64]) -> Risk {
         let score = |phi: &Vec<f64>| dot(phi, weights);
         let perfect: Vec<f64> = self.perfect.iter().map(score).collect();
@@ -148,7 +148,7 @@ mod tests {
     use crate::learner::testing;
     use crate::measure::Convention;
 
-    /// The risk of every bound is that of the loss that networks are trained on, and its slope the derivative.
+    /// The risk of every bound equals the loss that networks are trained on, and its slope is the derivative.
     #[test]
     fn the_risk_is_the_type_two_loss() {
         let data = testing::random(1, 9, 2, 3);

@@ -10,19 +10,19 @@
 //! ```
 //!
 //! over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention; a perfect
-//! permutation is one that no other exceeds. The first sets are those of `w = 0`. For a linear scorer each round is a
-//! convex problem, solved by cutting planes over a quadratic programme; any other scorer takes gradient steps on the
-//! same bound.
+//! permutation is one whose measure no other exceeds. The first sets are those of `w = 0`. For a linear scorer each
+//! round is a convex problem, solved by cutting planes over a quadratic programme; any other scorer takes gradient
+//! steps on the same bound.
 //!
-//! That is equation 7 as section 5.2 averages it, and the default. Where the labels cannot be separated it does not
-//! settle: the order by score has at least the `F` of any perfect one, so that every term that joins a sum is a step
-//! against the weights that it was found at. `aggregation = "max"` takes the largest term of a query instead of the
-//! sum, as in equation 6 and in SVMmap; `bound` names another function of section 4.2; `pairs = "different"` restricts
-//! `F` to pairs that the measure tells apart (the other definition of section 3), for otherwise a perfect order by
+//! This is equation 7, averaged as in section 5.2, and the default. It does not settle where the labels cannot be
+//! separated: the order by score has at least the `F` of any perfect order, so every term that joins a sum is a step
+//! against the weights at which it was found. `aggregation = "max"` takes the largest term of a query instead of the
+//! sum, as in equation 6 and in SVMmap. `bound` names another function of section 4.2. `pairs = "different"` restricts
+//! `F` to pairs that the measure distinguishes (the other definition of section 3). Otherwise a perfect order by
 //! ascending score inside each label asks for equal scores there.
 //!
-//! A round costs O(n log n) a query for the searches, and O(|B| |R|) for each evaluation of the bound. `C` may be a
-//! grid: each value starts again, and the selection measure chooses among all rounds.
+//! A round costs O(n log n) per query for the searches, and O(|B| |R|) for each evaluation of the bound. `C` may be a
+//! grid: each value starts afresh, and the selection measure chooses among all rounds.
 
 mod bounds;
 mod config;

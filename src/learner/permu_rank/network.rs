@@ -1,6 +1,6 @@
-//! The bound of any scorer: Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, `w_0` the initial parameters and
-//! `loss_q` the configured type two bound (hinge, margin hinge, logistic or exponential), by automatic differentiation.
-//! There is no duality gap; the lowest objective met is returned.
+//! The bound of any scorer: Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, where `w_0` are the initial
+//! parameters and `loss_q` is the configured type two bound (hinge, margin hinge, logistic or exponential), by
+//! automatic differentiation. There is no duality gap; the parameters with the lowest objective met are returned.
 
 use super::config::PermuRankConfig;
 use super::objective::Bound;
@@ -21,7 +21,7 @@ pub(super) struct NetworkBound<'a> {
     network: FlatScorer,
     /// `w_0`: the parameters it was initialised with.
     centre: Vec<f64>,
-    /// One batch a query of the dataset, on the training device.
+    /// One batch for each query of the dataset, on the training device.
     batches: Vec<RankingBatch>,
     config: &'a PermuRankConfig,
 }

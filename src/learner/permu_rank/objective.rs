@@ -1,4 +1,4 @@
-//! What PermuRank asks of a scorer: to minimise the bound over given working sets.
+//! The interface that PermuRank requires of a scorer: to minimise the bound over given working sets.
 
 use super::working_sets::WorkingSets;
 use crate::data::RankingDataset;
@@ -10,7 +10,7 @@ pub(super) trait Bound {
     /// The parameters that every cost starts from.
     fn start(&self) -> Vec<f64>;
 
-    /// Forgets the permutations of the cost before.
+    /// Forgets the permutations of the previous cost.
     fn begin(&mut self, sets: &WorkingSets);
 
     /// Minimises the bound from `start`.

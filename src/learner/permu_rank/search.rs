@@ -1,20 +1,20 @@
 //! The perfect permutation that scores lowest and the imperfect one that scores highest, for any measure.
 //!
-//! `F` of a permutation falls by a constant times `s_i - s_j` for every pair it sums over and ranks against the
-//! scores, so that the search is over pairs. The `level` of a document is all that the measure sees of it (its gain,
-//! or its relevance).
+//! `F` of a permutation falls by a constant times `s_i - s_j` for every pair that it sums over and that the permutation
+//! ranks against the scores, so the search is over pairs. The `level` of a document (its gain, or its relevance) is all
+//! that the measure sees of it.
 //!
-//! * Perfect: by descending level, inside each level by ascending score. Where the measure looks at the first places
+//! * Perfect: by descending level, and inside each level by ascending score. If the measure looks at the first places
 //!   only (a cut-off, reciprocal rank), the places below are by ascending score whatever the level; the number of
-//!   places that must be in order is found by bisection. Two more orders count: with the first two places by ascending
-//!   score, for conventions that do not discount the second; and, for measures of the set above a cut-off (precision,
-//!   recall, success), the fewest documents of the highest levels that must be in the set, the set by ascending score.
-//!   The lowest `F` of those that are perfect is taken.
-//! * Imperfect: the order by score, if imperfect. Else the levels lie in blocks, and the cheapest change of the measure
-//!   moves a document next to the border of two blocks across it: by one place, a swap of neighbours, or by more where
-//!   the measure does not see the swap (below a cut-off, or between places of one discount). Where no single move is
-//!   enough (success with several relevant documents above the cut-off), the fewest documents of the lowest levels
-//!   come first.
+//!   places that must be in order is found by bisection. Two more orders are candidates. One has the first two places
+//!   by ascending score, for conventions that do not discount the second. The other is for measures of the set above a
+//!   cut-off (precision, recall, success): it takes the fewest documents of the highest levels that must be in the set,
+//!   and the set is by ascending score. The lowest `F` of the candidates that are perfect is taken.
+//! * Imperfect: the order by score, if it is imperfect. Otherwise the levels lie in blocks, and the cheapest change of
+//!   the measure moves a document next to the border of two blocks across it: by one place, a swap of neighbours, or by
+//!   more where the measure does not see the swap (below a cut-off, or between places with the same discount). If no
+//!   single move is enough (success with several relevant documents above the cut-off), the fewest documents of the
+//!   lowest levels come first.
 //!
 //! Cost: O(n log n), plus O(log n) evaluations of the measure.
 
@@ -27,14 +27,14 @@ use crate::learner::solver::vectors::descending;
 /// Measures above this share of the perfect one are perfect: sums in another order may differ in the last digits.
 const PERFECT: f64 = 1.0 - 1e-9;
 
-/// Values an order of the documents, best first.
+/// Computes the measure of an order of the documents, best first.
 type OrderMeasure<'a> = Box<dyn Fn(&[u32]) -> f64 + Send + Sync + 'a>;
 
 /// One query as the searches see it.
 pub(super) struct Target<'a> {
-    /// Equal for documents that the measure does not tell apart, higher for the better.
+    /// Level of each document: equal for documents that the measure does not distinguish, higher for better ones.
     level: Vec<u32>,
-    /// The pairs of `F`.
+    /// The pairs that `F` sums over.
     pairs: Pairs,
     /// The cut-off of the measure.
     cutoff: Option<usize>,
@@ -90,8 +90,8 @@ impl<'a> Target<'a> {
         coefficients.iter().zip(scores).map(|(coefficient, score)| coefficient * score).sum()
     }
 
-    /// The order with the fewest `places` up to `most` for which `with` gives what `wanted` asks for; the more places,
-    /// the more likely.
+    /// Returns the order that `with` gives for the fewest `places`, up to `most`, at which `wanted` accepts it. The
+    /// search is by bisection: `wanted` is taken to accept every larger number of places too.
     fn fewest(most: usize, with: impl Fn(usize) -> Vec<u32>, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
         let (mut low, mut high) = (0, most);
         while low < high {
@@ -142,7 +142,7 @@ impl<'a> Target<'a> {
         let level = |place: usize| self.level[sorted[place] as usize];
         let mut cheapest: Option<(f64, Vec<u32>)> = None;
         for border in (1..sorted.len()).filter(|&place| level(place - 1) != level(place)) {
-            // Up: the document below the border; down: the one above it. Each as far as the measure needs.
+            // The document below the border moves up, or the one above it moves down, each as far as the measure needs.
             let up = (0..border).rev().map(|to| (border, to));
             let down = (border..sorted.len()).map(|to| (border - 1, to));
             for moves in [&mut { up } as &mut dyn Iterator<Item = (usize, usize)>, &mut { down }] {
@@ -204,7 +204,8 @@ mod tests {
         permutations(n - 1).into_iter().flat_map(insert).collect()
     }
 
-    /// Both searches against all orders, for every measure in [0, 1] and conventions that see labels otherwise.
+    /// Compares both searches with all orders, for every measure in [0, 1] and for conventions that treat labels
+    /// differently.
     #[test]
     fn no_perfect_order_scores_lower_and_no_imperfect_one_higher() {
         let measures = "ndcg ndcg@2 map map@2 mrr mrr@3 p@2 p@4 recall@1 recall@3 wta success@2 success@3 r_precision err \
@@ -218,7 +219,7 @@ mod tests {
             let n = 2 + trial % 5;
             let all = permutations(n as u32);
             let labels: Vec<f32> = (0..n).map(|_| f32::from(random.random_range(0..3u8))).collect();
-            // Every second trial, scores that follow the labels.
+            // In every second trial the scores follow the labels.
             let follow = (trial % 2) as f64;
             let scores: Vec<f64> =
                 labels.iter().map(|&y| random.random_range(0.0..1.0) + follow * f64::from(y)).collect();

@@ -1,4 +1,4 @@
-//! What PermuRank promises, on small data.
+//! Tests of PermuRank on small data.
 
 use super::bounds::{PairAggregation, TypeTwoBound};
 use super::config::{Pairs, PermuRankConfig};
@@ -40,7 +40,7 @@ fn working_sets_grow_until_they_are_stable() {
     assert!(perfect.is_sorted() && imperfect.is_sorted() && perfect.len() > 1);
 }
 
-/// Sets only grow, and with them a largest term, so that the minimum rises until they are stable.
+/// Sets only grow, and with them the largest term, so the minimum rises until they are stable.
 #[test]
 fn the_minimum_over_largest_terms_rises_until_the_sets_are_stable() {
     let data = testing::random(12, 12, 3, 8);
@@ -52,13 +52,13 @@ fn the_minimum_over_largest_terms_rises_until_the_sets_are_stable() {
         let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
         assert_eq!(fitted.stop, StopReason::Converged, "{bound:?}");
         let objectives: Vec<f64> = fitted.history.iter().map(|round| round.objective).collect();
-        // Each minimum is known to the tolerance.
+        // Each minimum is known within the tolerance.
         assert!(objectives.windows(2).all(|two| two[1] >= two[0] * (1.0 - 2e-3)), "{bound:?} {objectives:?}");
     }
 }
 
 #[test]
-fn any_measure_in_the_unit_interval_will_do() {
+fn any_measure_in_the_unit_interval_is_accepted() {
     let data = testing::random(3, 8, 2, 8);
     for name in ["ndcg@3", "ndcg", "map", "mrr", "err", "precision@2", "recall@4"] {
         let measure = Some(name.parse().unwrap());
@@ -91,7 +91,7 @@ fn fits_are_reproducible() {
     let (train, validation) = (testing::random(4, 8, 3, 2), testing::random(2, 15, 3, 3));
     let config = PermuRankConfig { c: Candidates::Many(vec![1.0, 20.0]), rounds: 4, ..PermuRankConfig::default() };
     let learner = config.check(&Parts::default()).unwrap();
-    // Once within a cost, once at the border of two.
+    // Interrupted once within a cost, and once between two costs.
     testing::assert_reproducible(&learner, &train, &validation, 2);
     testing::assert_reproducible(&learner, &train, &validation, 4);
 }

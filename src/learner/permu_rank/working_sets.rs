@@ -1,4 +1,4 @@
-//! The working sets of all queries: what each holds, and how a round's scores enlarge it.
+//! The working sets of all queries: their contents, and how a round's scores enlarge them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::op::Execution;
 /// One query with an imperfect permutation.
 #[derive(Clone)]
 pub(super) struct Query<'a> {
-    /// Its index in the dataset.
+    /// Index of the query in the dataset.
     pub(super) index: usize,
-    /// First document in the dataset.
+    /// First document of the query in the dataset.
     pub(super) first: usize,
     /// Number of documents.
     pub(super) documents: usize,
@@ -35,8 +35,8 @@ pub(super) struct WorkingSets<'a> {
 }
 
 impl<'a> WorkingSets<'a> {
-    /// Empty sets for the queries of `data`; those that the convention leaves out, and those without imperfect
-    /// permutation, take no part.
+    /// Makes empty sets for the queries of `data`. Queries that the convention leaves out, and queries without an
+    /// imperfect permutation, take no part.
     pub(super) fn new(
         data: &'a RankingDataset,
         measure: Measure,
@@ -72,8 +72,8 @@ impl<'a> WorkingSets<'a> {
         Ok(Self { queries })
     }
 
-    /// Adds to each query the perfect permutation that scores lowest and the imperfect one that scores highest. False
-    /// when all were there.
+    /// Adds to each query the perfect permutation that scores lowest and the imperfect one that scores highest. Returns
+    /// false if all were already there.
     pub(super) fn grow(&mut self, scores: &[f64]) -> bool {
         let of_query = |query: &mut Query| {
             let scores = &scores[query.first..query.first + query.documents];
@@ -89,7 +89,7 @@ impl<'a> WorkingSets<'a> {
         grown.collect::<Vec<bool>>().contains(&true)
     }
 
-    /// Mean number of perfect and of imperfect permutations of a query.
+    /// Mean number of perfect and of imperfect permutations per query.
     pub(super) fn mean_sizes(&self) -> [f64; 2] {
         let mean = |size: fn(&PermutationSet) -> usize| {
             self.queries.iter().map(|query| size(&query.set) as f64).sum::<f64>() / self.queries.len() as f64
@@ -98,8 +98,8 @@ impl<'a> WorkingSets<'a> {
     }
 }
 
-/// A query's labels as the searches see them; `None` where the convention leaves the query out. Orders have no ties, so
-/// that a convention that breaks them by document identifier needs no identifiers.
+/// A query's labels as the searches see them; `None` if the convention leaves the query out. Orders have no ties, so a
+/// convention that breaks ties by document identifier needs no identifiers.
 pub(super) fn target<'a>(
     labels: &'a [f32],
     measure: Measure,
@@ -116,7 +116,7 @@ pub(super) fn target<'a>(
         order.iter().enumerate().for_each(|(place, &document)| scores[document as usize] = -(place as f32));
         measure.query(&convention, &Ranking { scores: &scores, labels, ids: None })
     };
-    // Every order of a query is measurable, or none.
+    // Either every order of a query is measurable, or none is.
     let in_file_order: Vec<u32> = (0..labels.len() as u32).collect();
     if value(&in_file_order)?.is_none() {
         return Ok(None);
@@ -125,7 +125,7 @@ pub(super) fn target<'a>(
     Ok(Some(Target::new(levels, pairs, measure.cutoff(), value)))
 }
 
-/// What the measure sees of each label, as ranks of the distinct values.
+/// Levels of the documents: what the measure sees of their labels, as ranks of the distinct values.
 fn levels(labels: &[f32], measure: Measure, convention: &Convention) -> Vec<u32> {
     let seen = |label: f64| match measure {
         Measure::Ndcg(_) | Measure::Dcg(_) => convention.gain.of(label),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_below_zero_that_counts_as_zero_is_on_its_level() {
+    fn a_negative_label_that_counts_as_zero_has_the_level_of_zero() {
         let trec_eval = Convention::preset("trec_eval").unwrap();
         for measure in [Measure::Ndcg(None), "err".parse().unwrap(), Measure::Ap(None)] {
             assert_eq!(levels(&[0.0, 1.0, -1.0], measure, &trec_eval), [0, 1, 0], "{measure}");

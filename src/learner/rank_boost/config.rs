@@ -13,11 +13,12 @@ pub(super) const NAME: &str = "rank_boost";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RankBoostConfig {
-    /// Most rounds; each adds one stump.
+    /// Maximum number of rounds; each adds one stump.
     pub rounds: usize,
-    /// Most thresholds of a feature, 1 to 255. All are used where a feature has fewer distinct values.
+    /// Maximum number of thresholds of a feature, 1 to 255. A feature with fewer distinct values uses all of its
+    /// thresholds.
     pub thresholds: usize,
-    /// Stop after so many rounds without a better value of the selection measure.
+    /// Stop after this many rounds without a better value of the selection measure.
     pub patience: Option<usize>,
 }
 
@@ -40,7 +41,7 @@ impl LearnerConfig for RankBoostConfig {
     }
 }
 
-/// RankBoost, its parameters checked.
+/// RankBoost, with checked parameters.
 #[derive(Debug, Clone)]
 pub struct RankBoost {
     pub(super) config: RankBoostConfig,

@@ -17,10 +17,10 @@ use crate::learner::solver::bins::Bins;
 use crate::op::Execution;
 use crate::ranker::{Model, Node, TreeEnsemble};
 
-/// Largest edge that `alpha` is computed of: keeps it finite.
+/// Cap on the edge from which `alpha` is computed; it keeps `alpha` finite.
 pub(super) const LARGEST_EDGE: f64 = 1.0 - 1e-12;
 
-/// Edges below this are rounding.
+/// Edges below this are rounding errors.
 const SMALLEST_EDGE: f64 = 1e-12;
 
 /// `alpha 1[x_feature > threshold]`
@@ -46,7 +46,7 @@ impl Stump {
     }
 }
 
-/// Whether an edge is larger than another, whatever their signs, by more than the order of their terms makes.
+/// Returns whether an edge is larger in magnitude than another by more than the order of summation can make.
 fn is_larger(edge: f64, other: f64) -> bool {
     edge.abs() > other.abs() * (1.0 + 1e-12)
 }
@@ -59,7 +59,7 @@ pub(super) fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize
         for (&code, potential) in bins.codes(feature).iter().zip(potentials) {
             sums[code as usize] += potential;
         }
-        // All potentials add up to 0: the edge above a threshold is minus the sum below it.
+        // All potentials add up to 0, so the edge above a threshold is minus the sum below it.
         let mut below = 0.0;
         let mut best: Option<(usize, f32, f64)> = None;
         for (sum, &threshold) in sums.iter().zip(thresholds) {
@@ -74,7 +74,7 @@ pub(super) fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize
     candidates.into_iter().flatten().reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
-/// The sum of stumps under way.
+/// The sum of stumps as it is built up.
 struct Boosting<'a> {
     train: &'a RankingDataset,
     bins: Bins,
@@ -114,7 +114,7 @@ impl Iterative for Boosting<'_> {
         self.add(stump)?;
         let objective;
         (objective, self.potentials) = self.levels.potentials(self.scores.on_train());
-        // A round that is no number could not be read back.
+        // A round whose objective is not a number could not be read back.
         if !objective.is_finite() {
             return Ok(Step::End(StopReason::Converged));
         }

@@ -8,14 +8,14 @@
 //! ```
 //!
 //! A weak ranker is `h(x) = 1[x_f > theta]`. With the potential `pi_i = sum_j D(j, i) - sum_j D(i, j)` (over the pairs
-//! that `i` should win, and should lose) its edge is `r = sum_i pi_i h(x_i)`, so that no pair is ever formed: the
-//! potentials cost O(documents x labels), the best weak ranker O(documents x features). Each round adds `alpha h` with
-//! `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|` (a negative edge is the ranker of the other sign), and
-//! multiplies the loss by at most `sqrt(1 - r^2)`: it never grows. Scores that grow without end leave it and the
-//! potentials finite: sums of exponentials are kept relative to their largest term.
+//! that `i` should win, and over those that it should lose) its edge is `r = sum_i pi_i h(x_i)`. No pair is ever
+//! formed: the potentials cost O(documents x labels), the best weak ranker O(documents x features). Each round adds
+//! `alpha h` with `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|` (a negative edge is the ranker of the other
+//! sign). It multiplies the loss by at most `sqrt(1 - r^2)`, so the loss never grows. The loss and the potentials stay
+//! finite even if the scores grow without end, because sums of exponentials are kept relative to their largest term.
 //!
-//! Ties go to the lowest feature, then the lowest threshold. The fit ends when no weak ranker has an edge, or when one
-//! orders every pair (its weight is then the cap of alpha, about 14). The model is a sum of stumps.
+//! Among equal edges the lowest feature wins, then the lowest threshold. The fit ends when no weak ranker has an edge,
+//! or when one orders every pair (its weight is then the cap on alpha, about 14). The model is a sum of stumps.
 
 mod config;
 mod fit;

@@ -1,4 +1,4 @@
-//! The exponential loss of pairs and the potential of every document, without a pair being formed.
+//! The exponential loss of pairs and the potential of every document, computed without forming any pair.
 
 use crate::data::RankingDataset;
 
@@ -34,7 +34,7 @@ impl Levels {
     /// The mean of `exp(H_j - H_i)` over pairs, and the potential of every document.
     pub(super) fn potentials(&self, scores: &[f64]) -> (f64, Vec<f64>) {
         let mut potentials = vec![0.0; self.documents];
-        // No pair exceeds this, so that no exponential below overflows, and not all of them are 0.
+        // No pair's difference exceeds this, so none of the exponentials below overflows, and not all of them are 0.
         let largest =
             self.queries.iter().map(|runs| largest_difference(runs, scores)).fold(f64::NEG_INFINITY, f64::max);
         let mut total = 0.0;
@@ -69,7 +69,7 @@ fn largest_difference(runs: &[Vec<usize>], scores: &[f64]) -> f64 {
     found
 }
 
-/// `sum exp(x)` as its largest `x`, and the sum relative to that term.
+/// `sum exp(x)`, held as its largest `x` and the sum relative to that term.
 struct ExpSum {
     largest: f64,
     sum: f64,

@@ -1,4 +1,4 @@
-//! What RankBoost promises, on small data.
+//! Tests of RankBoost on small data.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::ranker::Model;
 
 #[test]
 fn potentials_are_those_of_the_pairs() {
-    // Labels 2, 0, 1 and scores 0, 1, 3 (then a query of one label, which has no pair).
+    // Labels 2, 0, 1 and scores 0, 1, 3 (then a query with equal labels, which has no pair).
     let data = dataset(1, &[&[(2.0, &[0.0]), (0.0, &[0.0]), (1.0, &[0.0])], &[(1.0, &[0.0]), (1.0, &[0.0])]]);
     let scores = [0.0, 1.0, 3.0, 5.0, 6.0];
     let [a, b, c] = [1.0f64.exp(), 3.0f64.exp(), (-2.0f64).exp()]; // 0 over 1, 0 over 2, 2 over 1
@@ -27,7 +27,7 @@ fn potentials_are_those_of_the_pairs() {
 }
 
 #[test]
-fn the_first_round_by_hand() {
+fn the_first_round_is_worked_by_hand() {
     // Pairs: (a, c), (b, c), relevant a and b. x > 0.5 holds for a alone: edge 1/2; y > 0.5 for c alone: edge -1.
     let data = dataset(2, &[&[(1.0, &[1.0, 0.0]), (1.0, &[0.0, 0.0]), (0.0, &[0.0, 1.0])]]);
     let bins = Bins::new(&data, 256);
@@ -44,7 +44,7 @@ fn the_first_round_by_hand() {
     assert!((round.figures[3].1 - 3.0f64.ln() / 2.0).abs() < 1e-12, "alpha");
 }
 
-/// No stump orders three labels, so that the scores of separable data part by about 0.7 per round.
+/// No stump orders three labels, so the scores of separable data move apart by about 0.7 per round.
 #[test]
 fn scores_far_apart_leave_the_loss_finite() {
     let query: Vec<(f32, [f32; 1])> = (0..6).map(|d| ((d % 3) as f32, [(d % 3) as f32])).collect();

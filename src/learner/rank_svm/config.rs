@@ -20,7 +20,7 @@ pub enum RankSvmLoss {
     SquaredHinge,
 }
 
-/// What the pairs of a query weigh together.
+/// Weighting of the pairs of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairWeighting {
@@ -43,7 +43,7 @@ pub struct RankSvmConfig {
     pub weighting: PairWeighting,
     /// Largest duality gap, relative to the objective, above 0.
     pub tolerance: f64,
-    /// Most cutting planes or Newton steps for one `C`, at least 1.
+    /// Maximum number of cutting planes or Newton steps for one `C`, at least 1.
     pub max_steps: usize,
 }
 
@@ -70,7 +70,7 @@ impl LearnerConfig for RankSvmConfig {
     }
 }
 
-/// RankSVM, its parameters checked.
+/// RankSVM, with checked parameters.
 #[derive(Debug, Clone)]
 pub struct RankSvm {
     pub(super) costs: Vec<f64>,

@@ -9,13 +9,13 @@
 //! every pair counts the same, so long queries dominate) or `omega_q = 1 / (m |P_q|)` for `m` queries with pairs and
 //! `|P_q|` pairs in query q (`weighting = "query"`: `C` multiplies the mean over queries of the mean over pairs).
 //!
-//! Pairs are never formed: value and gradient take O(n log n) a query (see `pairs`). The hinge is minimised by cutting
-//! planes, whose quadratic programmes bound the minimum from below; the squared hinge by truncated Newton steps
-//! (Chapelle and Keerthi, 2010), where the dual point `alpha = 2 C omega max(0, 1 - t)` leaves a gap of exactly
-//! `||gradient||^2 / 2`.
+//! Pairs are never formed: value and gradient take O(n log n) per query (see `pairs`). The hinge is minimised by
+//! cutting planes, whose quadratic programmes bound the minimum from below. The squared hinge is minimised by truncated
+//! Newton steps (Chapelle and Keerthi, 2010), where the dual point `alpha = 2 C omega max(0, 1 - t)` leaves a gap of
+//! exactly `||gradient||^2 / 2`.
 //!
-//! Every `C` of the grid is one round, solved from the solution of the one before; the selection measure chooses. A
-//! query without two labels has no pairs and takes no part.
+//! Every `C` of the grid is one round, which starts from the solution of the previous one; the selection measure
+//! chooses among them. A query whose labels are all equal has no pairs and takes no part.
 
 mod config;
 mod fit;

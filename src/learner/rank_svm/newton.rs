@@ -1,13 +1,13 @@
-//! Truncated Newton minimisation of `1/2 ||w||^2 + C R(w)` for the squared hinge: the Newton system by conjugate
-//! gradients, then a backtracking line search. The objective is piecewise quadratic, so a handful of steps end at the
-//! optimum.
+//! Truncated Newton minimisation of `1/2 ||w||^2 + C R(w)` for the squared hinge: conjugate gradients solve the Newton
+//! system, then a backtracking line search follows. The objective is piecewise quadratic, so a handful of steps reach
+//! the optimum.
 
 use super::risk::{PairRisk, SquaredHinge};
 use crate::learner::shared::context::Interrupt;
 use crate::learner::solver::solved::Solved;
 use crate::learner::solver::vectors::{add_scaled, dot};
 
-/// Most conjugate gradient steps for one Newton system.
+/// Maximum number of conjugate gradient steps for one Newton system.
 const INNER_STEPS: usize = 250;
 /// Share of the predicted decrease that a step must reach.
 const SUFFICIENT: f64 = 1e-4;

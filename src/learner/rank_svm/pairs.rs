@@ -1,9 +1,9 @@
-//! Sums over the ordered pairs of a query whose score difference is below the margin 1, without forming the pairs;
-//! the squares of few of them are added up one by one.
+//! Sums over the ordered pairs of a query whose score difference is below the margin 1, without forming the pairs.
+//! Where the pairs are few, their squares are added up one by one.
 //!
-//! A pair is two documents `i`, `j` with `y_i > y_j`; it is active when `s_i - s_j < 1`. Going through the documents by
-//! score, the active partners of a document form a growing set, and a binary indexed tree over the label levels adds up
-//! those of lower (or higher) label: O(n log n) for n documents, any number of levels.
+//! A pair is two documents `i`, `j` with `y_i > y_j`; it is active when `s_i - s_j < 1`. As the documents are visited
+//! by score, the active partners of a document form a growing set, and a binary indexed tree over the label levels adds
+//! up those of lower (or higher) label: O(n log n) for n documents and any number of levels.
 
 use crate::learner::solver::vectors::descending;
 
@@ -75,12 +75,13 @@ impl Levels {
     }
 }
 
-/// Documents that are looked at for each document of a query, on average, when its pairs are gone through one by one.
+/// Limit on the number of documents that are looked at for each document of a query, on average, when its pairs are
+/// visited one by one.
 const LOOKED_AT: usize = 64;
 
 impl Levels {
-    /// `sum (1 - (s_i - s_j))^2` over the active pairs, one by one; `None` where that would take long. Where few pairs
-    /// are left and those nearly a margin apart, sums over documents have no digits of it.
+    /// `sum (1 - (s_i - s_j))^2` over the active pairs, one by one; `None` if that would take long. When few pairs are
+    /// left and these are nearly a margin apart, sums over documents lose all digits of it.
     pub(super) fn squared_shortfalls(&self, scores: &[f64]) -> Option<f64> {
         let order = descending(scores);
         let (mut total, mut looked_at, mut within) = (0.0, 0, 0);

@@ -29,7 +29,7 @@ pub(super) struct SquaredHinge {
     pub(super) value: f64,
     /// Gradient by feature.
     pub(super) gradient: Vec<f64>,
-    /// The scores it was taken at.
+    /// The scores at which it was computed.
     pub(super) scores: Vec<f64>,
 }
 
@@ -88,8 +88,8 @@ impl<'a> PairRisk<'a> {
         weighted_features(self.data, &coefficients)
     }
 
-    /// Sums `term(value, active partners, query weight) -> (part of the risk, coefficient of the document)`: the risk of
-    /// each query, the coefficient of each document.
+    /// Sums `term(value, active partners, query weight) -> (part of the risk, coefficient of the document)`. Returns
+    /// the risk of each query and the coefficient of each document.
     fn sum(
         &self,
         scores: &[f64],

@@ -1,4 +1,4 @@
-//! What RankSVM promises, on small data.
+//! Tests of RankSVM on small data.
 
 use super::config::{PairWeighting, RankSvmConfig, RankSvmLoss};
 use super::newton;
@@ -70,7 +70,7 @@ fn fits_are_reproducible() {
 }
 
 #[test]
-fn a_solver_that_is_cut_short_is_marked() {
+fn a_solver_that_is_cut_short_is_reported() {
     let warnings = testing::Warnings::default();
     let mut context = testing::context(None);
     context.progress = &warnings;

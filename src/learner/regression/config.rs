@@ -38,7 +38,7 @@ impl LearnerConfig for RegressionConfig {
     }
 }
 
-/// Ridge regression on gains, its parameters checked.
+/// Ridge regression on gains, with checked parameters.
 #[derive(Debug, Clone)]
 pub struct Regression {
     pub(super) lambdas: Vec<f64>,

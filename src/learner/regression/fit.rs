@@ -53,7 +53,7 @@ impl Iterative for Lambdas<'_> {
     }
 
     fn model(&self, best: &Self::State, _: usize) -> Result<Model, LearnerError> {
-        // An interruption before the first round leaves the zeros of the start.
+        // After an interruption before the first round the solution is still 0.
         let LinearSolution { weights, bias } = best.as_ref().unwrap_or(&self.solution);
         Ok(linear::model(weights, *bias, self.device))
     }

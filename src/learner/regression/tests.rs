@@ -1,4 +1,4 @@
-//! What ridge regression promises, on small data.
+//! Tests of ridge regression on small data.
 
 use super::config::RegressionConfig;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
@@ -9,7 +9,7 @@ use crate::loss::LossSpec;
 use crate::measure::Gain;
 
 #[test]
-fn the_normal_equations_of_three_points_by_hand() {
+fn normal_equations_of_three_points_are_worked_by_hand() {
     // x = 0, 1, 2 with targets 1, 2, 4 and equal weights: variance of x 2/3, covariance 1, mean target 7/3.
     let data = dataset(1, &[&[(0.0, &[0.0]), (0.0, &[1.0]), (0.0, &[2.0])]]);
     let equations = NormalEquations::new(&data, &[1.0, 2.0, 4.0], &[1.0; 3], true);
@@ -37,7 +37,7 @@ fn blocks_add_up_to_the_whole() {
 }
 
 #[test]
-fn balanced_weights_halve_the_total() {
+fn balanced_weights_give_each_kind_half_the_total() {
     let data = dataset(1, &[&[(2.0, &[0.0]), (0.0, &[0.0]), (0.0, &[0.0]), (1.0, &[0.0]), (0.0, &[0.0])]]);
     assert_eq!(balanced_weights(&data), [0.25, 1.0 / 6.0, 1.0 / 6.0, 0.25, 1.0 / 6.0]);
 }
@@ -65,7 +65,7 @@ fn parameters_and_labels_out_of_range_are_named() {
 }
 
 #[test]
-fn a_start_has_the_gain_of_its_loss_and_no_advice_about_keys_of_others() {
+fn start_gains_are_those_of_the_loss_and_errors_name_no_foreign_keys() {
     let gains = |spec: LossSpec, label: f32| {
         let mut data = testing::two_documents();
         data.labels[1] = label;

@@ -1,4 +1,4 @@
-//! The scores of a sum of members on training and validation data, kept up as members are added.
+//! The scores of a sum of members on training and validation data, kept up to date as members are added.
 
 use super::rounds::Set;
 use crate::data::RankingDataset;
@@ -11,7 +11,7 @@ pub(crate) struct Additive<'a> {
 }
 
 impl<'a> Additive<'a> {
-    /// No member yet: every score is 0.
+    /// Starts without members: every score is 0.
     pub(crate) fn new(train: &'a RankingDataset, validation: Option<&'a RankingDataset>) -> Self {
         let zeros = |data: &'a RankingDataset| (data, vec![0.0; data.documents()]);
         Self { train: zeros(train), validation: validation.map(zeros) }

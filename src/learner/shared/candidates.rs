@@ -11,7 +11,7 @@ use crate::learner::error::LearnerError;
 pub enum Candidates {
     /// One value.
     One(f64),
-    /// Several, in the order they are tried.
+    /// Several values, in the order in which they are tried.
     Many(Vec<f64>),
 }
 
@@ -26,7 +26,7 @@ impl Candidates {
 
     /// Powers of ten, both ends included.
     pub(crate) fn powers_of_ten(from: i32, to: i32) -> Self {
-        // Parsed, not computed: 1e-6 is then the very number that a configuration file says.
+        // Parsed, not computed, so that 1e-6 is exactly the number that a configuration file gives.
         let power = |exponent: i32| format!("1e{exponent}").parse().expect("a number");
         Candidates::Many((from..=to).map(power).collect())
     }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_of_ten_are_the_numbers_one_would_write() {
+    fn powers_of_ten_equal_the_written_numbers() {
         assert_eq!(Candidates::powers_of_ten(-3, 1).values(), [0.001, 0.01, 0.1, 1.0, 10.0]);
     }
 }

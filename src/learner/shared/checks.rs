@@ -6,12 +6,13 @@ use super::context::FitContext;
 use super::judge::Judge;
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
-use crate::loss::{LossError, LossSpec, RankingLoss};
+use crate::loss::{LossError, RankingLoss};
 use crate::measure::Measure;
+use crate::refusal::Refusal;
 
 /// An error about `learner.<parameter>`.
 pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Display) -> LearnerError {
-    LearnerError::Parameter { parameter: parameter.into(), found: found.to_string(), expected: expected.to_string() }
+    Refusal::new(parameter, found, expected.to_string()).under("learner").into()
 }
 
 /// A finite number above 0.
@@ -38,9 +39,9 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, 
     if value >= least { Ok(value) } else { Err(parameter(name, value, format_args!("at least {least}"))) }
 }
 
-/// Refuses data without two documents of different labels in one query or without a feature that varies, and validation
-/// data of other features or on which the selection measure has no mean; warns of constant features, and of a selection
-/// measure that has one value whatever the order.
+/// Refuses training data in which no query has documents of different labels or no feature varies, and validation data
+/// with a different number of features. Also refuses a selection measure without a mean on the data that it selects on.
+/// Warns of constant features, and of a selection measure that has the same value whatever the order.
 pub(crate) fn trainable(
     learner: &'static str,
     train: &RankingDataset,
@@ -101,9 +102,13 @@ pub(crate) fn trainable(
     }
 }
 
-/// Whether values of a measure may lie outside `[0, 1]` whatever the convention.
+/// Returns whether values of a measure may lie outside `[0, 1]`, whatever the convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
-    matches!(measure, Measure::Dcg(_) | Measure::KendallTau)
+    match measure {
+        Measure::Dcg(_) | Measure::KendallTau => true,
+        Measure::Own(own) => !own.get().in_unit_interval(),
+        _ => false,
+    }
 }
 
 /// Refuses a measure whose values leave `[0, 1]`: on any data, or on the data at hand.
@@ -117,8 +122,8 @@ pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), L
     Ok(())
 }
 
-/// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it for want of a measure of its
-/// own.
+/// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it because no other measure is
+/// set.
 pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {
     if leaves_unit_interval(measure) {
         let reason = format!(
@@ -130,8 +135,8 @@ pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Resu
     Ok(())
 }
 
-/// The mean measure of the documents by ascending and by descending label; `None` when the convention leaves out every
-/// query.
+/// Mean measures with the documents ordered by ascending and by descending label; `None` when the convention leaves out
+/// every query.
 fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f64)>, LearnerError> {
     let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
         let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
@@ -146,7 +151,6 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
 /// A label outside the domain of its gain; no query to learn from.
 pub(crate) fn learnable(
     learner: &'static str,
-    spec: &LossSpec,
     loss: &dyn RankingLoss,
     train: &RankingDataset,
     context: &FitContext,
@@ -157,7 +161,7 @@ pub(crate) fn learnable(
                 "query {}, document {}: label {found}, expected {expected} for {}",
                 train.query_ids[query],
                 document + 1,
-                spec.name
+                loss.name()
             );
             return Err(LearnerError::Data { learner, reason });
         }
@@ -165,14 +169,14 @@ pub(crate) fn learnable(
     }
     let idle = loss.degenerate_queries(&train.labels, &train.offsets)?.len();
     if idle == train.queries() {
-        let reason = format!("no training query has anything to learn for {}: check the labels", spec.name);
+        let reason = format!("no training query has anything to learn for {}: check the labels", loss.name());
         return Err(LearnerError::Data { learner, reason });
     }
     if idle > 0 {
         context.progress.warn(&format!(
             "{learner}: {idle} of {} training queries have nothing to learn for {}",
             train.queries(),
-            spec.name
+            loss.name()
         ));
     }
     Ok(())
@@ -182,6 +186,7 @@ pub(crate) fn learnable(
 mod tests {
     use super::*;
     use crate::learner::testing::{self, Warnings};
+    use crate::loss::LossSpec;
 
     #[test]
     fn errors_name_the_parameter_the_value_and_the_range() {
@@ -195,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn one_label_in_each_query_is_refused() {
+    fn equal_labels_in_each_query_are_refused() {
         let mut data = testing::two_documents();
         assert!(trainable("test", &data, None, &testing::context(None)).is_ok());
         data.labels = vec![1.0, 1.0];
@@ -227,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn selection_needs_a_mean_that_the_order_changes() {
+    fn selection_needs_a_mean_that_depends_on_the_order() {
         let train = testing::two_documents();
         let with_labels = |labels: [f32; 2]| {
             let mut data = testing::two_documents();
@@ -248,9 +253,8 @@ mod tests {
     fn a_loss_without_a_query_to_learn_from_is_refused() {
         let mut data = testing::two_documents();
         data.labels = vec![1.0, 2.0];
-        let spec = LossSpec::new("approx_ap");
-        let loss = spec.build().unwrap();
-        let error = learnable("test", &spec, &*loss, &data, &testing::context(None)).unwrap_err().to_string();
+        let loss = LossSpec::new("approx_ap").build().unwrap();
+        let error = learnable("test", &*loss, &data, &testing::context(None)).unwrap_err().to_string();
         assert_eq!(error, "test: no training query has anything to learn for approx_ap: check the labels");
     }
 }

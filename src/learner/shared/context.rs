@@ -1,4 +1,4 @@
-//! What a fit is given besides data, and what it gives back.
+//! The context that a fit is given besides its data, and its result.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::ranker::Model;
 pub struct Selection {
     /// Measure to maximise.
     pub measure: Measure,
-    /// Convention it is taken in.
+    /// Convention in which the measure is computed.
     pub convention: Convention,
 }
 
@@ -29,7 +29,7 @@ impl Interrupt {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a stop was asked for.
+    /// Returns whether a stop was asked for.
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -38,7 +38,7 @@ impl Interrupt {
 /// One round (epoch, boosting round, annealing step, cutting plane) of a learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// Counted from 1.
+    /// Number of the round, from 1.
     pub round: usize,
     /// The learner's own objective after the round.
     pub objective: f64,
@@ -73,13 +73,13 @@ impl Progress for NoProgress {
     fn end(&self) {}
 }
 
-/// What a fit is given besides data.
+/// Everything that a fit is given besides its data.
 pub struct FitContext<'a> {
-    /// Device of tensor work; without autodiff.
+    /// Device for tensors, without autodiff.
     pub device: Device,
-    /// The one seed; split it by purpose.
+    /// The single seed of a fit; learners derive one from it for each purpose.
     pub seed: u64,
-    /// What selects among rounds.
+    /// Measure and convention that select among rounds.
     pub selection: Selection,
     /// Folder for resumable state and metric logs; nothing is written when absent.
     pub directory: Option<&'a Path>,
@@ -93,7 +93,7 @@ pub struct FitContext<'a> {
     pub interrupt: Interrupt,
 }
 
-/// Why a fit ended.
+/// Reason why a fit ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -118,6 +118,6 @@ pub struct Fitted {
     pub history: Vec<Round>,
     /// The round that was selected, counted from 1.
     pub best_round: usize,
-    /// Why the fit ended.
+    /// Reason why the fit ended.
     pub stop: StopReason,
 }

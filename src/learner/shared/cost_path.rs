@@ -1,5 +1,5 @@
-//! A path of costs `C` for the support vector learners: each is one round, solved from the solution before it, and the
-//! selection measure chooses.
+//! A path of costs `C` for the support vector learners. Each cost is one round, which starts from the previous
+//! solution; the selection measure chooses among the rounds.
 
 use std::borrow::Cow;
 
@@ -13,18 +13,18 @@ use crate::learner::error::LearnerError;
 use crate::learner::solver::solved::Solved;
 use crate::ranker::Model;
 
-/// What a solver's attempt at a cost comes to.
+/// Outcome of a solver's attempt at a cost.
 pub(crate) enum Attempt {
     /// A round.
     Solved(Solved),
-    /// Half a solution, which is not a round: a resumed fit solves it again.
+    /// An unfinished solution, which is not a round: a resumed fit solves this cost again.
     Interrupted(Vec<f64>),
-    /// The end of the fit: the solver failed, and the best round before is kept.
+    /// The end of the fit: the solver failed, and the best earlier round is kept.
     Failed,
 }
 
 impl Attempt {
-    /// Judges what a solver gave, and warns of what is not within the tolerance.
+    /// Classifies the result of a solver, and warns if it is not within the tolerance.
     ///
     /// # Errors
     /// The solver failed, and there is no round to keep.
@@ -54,7 +54,7 @@ impl Attempt {
     }
 }
 
-/// What to tell the user about a solution that did not converge.
+/// Warning about a solution that did not converge.
 fn complaint(solved: &Solved, learner: &str, cost: f64) -> String {
     let advice = match &solved.failure {
         Some(failure) => format!("{failure}: take a smaller learner.c, or scale the features"),
@@ -137,7 +137,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     }
 }
 
-/// Fits each cost in turn with `solve(cost, start)`; `start` is 0 for the first, then the solution before.
+/// Fits each cost in turn with `solve(cost, start)`; `start` is 0 for the first, then the previous solution.
 pub(crate) fn fit(
     rounds: Rounds,
     params: &impl Serialize,

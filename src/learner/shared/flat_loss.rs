@@ -1,5 +1,5 @@
-//! A loss as a function of one score per document: its sum over the queries of a dataset, with the derivative by every
-//! score. Queries are padded once and scored many times.
+//! A loss as a function of one score per document: its sum over the queries of a dataset, with the derivative with
+//! respect to every score. Queries are padded once and scored many times.
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 
@@ -7,7 +7,7 @@ use crate::data::padding::Padding;
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingDataset};
 use crate::loss::{RankingLoss, Reduction};
 
-/// Padded places of one batch.
+/// Maximum number of padded places of one batch.
 const CELLS: usize = 1 << 14;
 
 /// The queries of a dataset as a loss sees them.
@@ -32,7 +32,7 @@ impl FlatLoss {
         self.batches.iter().map(sum).sum()
     }
 
-    /// The sum of the losses at `scores`, and its derivative by each of them.
+    /// The sum of the losses at `scores`, and its derivative with respect to each of them.
     pub(crate) fn value_and_gradient(&self, loss: &dyn RankingLoss, scores: &[f64]) -> (f64, Vec<f64>) {
         let device = self.device.clone().autodiff();
         let mut total = 0.0;
@@ -63,12 +63,12 @@ impl Batch {
         Self { labels, mask: padding.mask(device), padding }
     }
 
-    /// The scores of its documents, `[queries, documents]`.
+    /// The scores of the batch's documents, `[queries, documents]`.
     fn scores(&self, scores: &[f64], dtype: DType, device: &Device) -> Tensor<2> {
         Tensor::from_data(self.padding.gather(scores), (device, dtype))
     }
 
-    /// The sum of the losses of its queries, `[1]`, on the device of the scores.
+    /// The sum of the losses of the batch's queries, `[1]`, on the device of the scores.
     fn loss(&self, loss: &dyn RankingLoss, scores: Tensor<2>) -> Tensor<1> {
         let device = scores.device();
         let (labels, mask) = (self.labels.clone().to_device(&device), self.mask.clone().to_device(&device));

@@ -14,12 +14,12 @@ pub(crate) struct FlatScorer {
 }
 
 impl FlatScorer {
-    /// Takes the shape of a scorer; its parameters are [`parameters`](Self::parameters).
+    /// Takes the shape of a scorer. [`parameters`](Self::parameters) returns its parameters.
     pub(crate) fn new(scorer: Scorer, device: &Device) -> Self {
         Self { scorer, device: device.clone() }
     }
 
-    /// The parameters it was made with, in the order of its modules.
+    /// The parameters of the scorer that it was made from, in the order of its modules.
     pub(crate) fn parameters(&self) -> Vec<f64> {
         let mut reader = Reader(Vec::new());
         self.scorer.visit(&mut reader);
@@ -100,7 +100,7 @@ mod tests {
     use crate::scorer::{MlpScorerConfig, ScorerConfig};
 
     #[test]
-    fn parameters_survive_the_trip_and_gradients_lie_beside_them() {
+    fn parameters_round_trip_and_gradients_have_the_same_order() {
         let device = Device::flex();
         let scorer = ScorerConfig::Mlp(MlpScorerConfig::default()).init(3, 5, &device).unwrap();
         let network = FlatScorer::new(scorer, &device);

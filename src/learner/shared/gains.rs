@@ -1,4 +1,4 @@
-//! What a regression is fitted to: gains of documents, and their weights.
+//! The targets of a regression: gains of documents, and weights of documents.
 
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
@@ -27,7 +27,8 @@ pub fn gains(
     data.labels.iter().enumerate().map(of).collect()
 }
 
-/// The gain whose regression a learner starts from that minimises `loss`: the loss's own, `2^y - 1` where it has none.
+/// The gain of the regression from which a learner starts that minimises `loss`: the loss's own, or `2^y - 1` if it has
+/// none.
 pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
     loss.gain().cloned().unwrap_or(Gain::Exp2)
 }

@@ -3,7 +3,7 @@
 use super::context::{FitContext, Selection};
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
-use crate::measure::{Evaluator, Measure};
+use crate::measure::{Evaluator, Measure, mean};
 
 /// A measure with its convention, checked.
 pub(crate) struct Judge {
@@ -50,18 +50,13 @@ impl Judge {
 
     /// The mean over the queries that count; `None` when none does.
     pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
-        Ok(mean(&self.counted(data, scores)?))
+        Ok(mean(&self.values(data, scores)?))
     }
 }
 
 /// The values of the queries that count.
 pub(crate) fn counted(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().copied().flatten().collect()
-}
-
-/// The mean; `None` of nothing.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]

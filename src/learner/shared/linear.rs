@@ -1,4 +1,4 @@
-//! Linear models as the learners hold them, in `f64`, and as they hand them back, a burn scorer.
+//! Linear models: in `f64`, as the learners hold them, and as a burn scorer, as they return them.
 
 use burn::tensor::Device;
 use rayon::prelude::*;
@@ -16,7 +16,7 @@ pub(crate) fn scores(data: &RankingDataset, weights: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The linear scorer with these weights, one a feature, and this bias.
+/// The linear scorer with these weights, one per feature, and this bias.
 pub(crate) fn model(weights: &[f64], bias: f64, device: &Device) -> Model {
     let weights: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
     Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&weights, bias as f32, device)))

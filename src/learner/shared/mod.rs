@@ -1,4 +1,4 @@
-//! What every fit has, whatever it learns by: data and context, rounds, a judge, checks, and ways to hold scores.
+//! Parts that every fit has, however it learns: data and context, rounds, a judge, checks, and ways to hold scores.
 
 pub(crate) mod additive;
 pub(crate) mod candidates;

@@ -7,8 +7,9 @@
 //! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as
 //! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
 //! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
-//! parameters, seed, selection measure with its convention, and data. A second hash has the parameters of the loss with
-//! their defaults, so that the resolved configuration of a run continues it as well as the one it was started with.
+//! parameters, seed, selection measure with its convention, and data. A second hash has the parameters of a registered
+//! loss with their defaults, so that the resolved configuration of a run continues it as well as the one it was started
+//! with. A loss of one's own is known by its name and by what it says of its parameters.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,13 +22,14 @@ use sha2::{Digest, Sha256};
 
 use super::checks;
 use super::context::{FitContext, Fitted, Round, StopReason};
-use super::judge::{Judge, counted, mean};
+use super::judge::Judge;
 use super::surrogate_value::SurrogateValue;
 use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::json::{self, Value};
 use crate::learner::error::LearnerError;
-use crate::loss::{RankingLoss, registry};
+use crate::loss::{OWN_LOSS, RankingLoss, registry};
+use crate::measure::mean;
 use crate::ranker::Model;
 #[cfg(any(feature = "experiment", test))]
 use crate::text::beginning;
@@ -269,7 +271,7 @@ impl<'a> Rounds<'a> {
             figures.extend(losses.map(|losses| surrogate.figure(losses)));
             figures.extend(on_train.as_deref().and_then(|values| surrogate.exact_figure(values)));
         }
-        let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(|values| mean(&counted(values)));
+        let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(mean);
         let (train, validation) = (average(&on_train), average(&on_validation));
         let round = Round { round: run.history.next(), objective, train, validation, figures };
         let improved = counts && run.history.would_improve(&round);
@@ -320,6 +322,10 @@ fn complete_losses(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(complete_losses),
         Value::Object(table) => {
+            // What a loss of one's own says of itself is its own affair.
+            if table.get(OWN_LOSS).is_some() {
+                return;
+            }
             let entry = table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok());
             let Some(entry) = entry else { return table.values_mut().for_each(complete_losses) };
             let mut all: BTreeMap<String, Value> = BTreeMap::new();

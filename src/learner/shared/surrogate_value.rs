@@ -1,9 +1,9 @@
-//! The value of a surrogate in the units of its measure, beside the exact measure of the same queries: what a learning
-//! curve shows.
+//! The value of a surrogate in the units of its measure, and the exact measure of the same queries: a learning curve
+//! shows one beside the other.
 
-use super::judge::mean;
 use crate::data::RankingDataset;
 use crate::loss::{LossError, Orientation, RankingLoss};
+use crate::measure::mean_of;
 
 /// Name of the surrogate's mean over the training queries with something to learn, among the figures of a round.
 pub const SURROGATE: &str = "surrogate";
@@ -18,7 +18,7 @@ pub(crate) struct SurrogateValue {
 }
 
 impl SurrogateValue {
-    /// `None` for a loss that is not 1 - a normalised measure, and for data with nothing to learn.
+    /// `None` for a loss that is not one minus a normalised measure, and for data with nothing to learn.
     ///
     /// # Errors
     /// Labels outside the domain of the loss.
@@ -31,19 +31,19 @@ impl SurrogateValue {
         Ok(comparable.then_some(Self { learnable }))
     }
 
-    /// The mean over the queries with something to learn, from the sum of the losses of all: the others have loss 0,
-    /// which is no measure of 1.
+    /// The mean over the queries with something to learn, from the sum of the losses of all queries. The other queries
+    /// have loss 0, which does not stand for a measure of 1.
     pub(crate) fn figure(&self, losses: f64) -> (String, f64) {
         let learnable = self.learnable.iter().filter(|learnable| **learnable).count();
         (SURROGATE.to_string(), 1.0 - losses / learnable as f64)
     }
 
-    /// The mean of the selection measure over the same queries, from its value of each training query; none where the
+    /// The mean of the selection measure over the same queries, from its value on each training query; `None` if the
     /// convention leaves one of them out.
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
         let of_learnable = values.iter().zip(&self.learnable).filter(|(_, learnable)| **learnable);
         let values: Option<Vec<f64>> = of_learnable.map(|(value, _)| *value).collect();
-        Some((EXACT_LEARNABLE.to_string(), mean(&values?)?))
+        Some((EXACT_LEARNABLE.to_string(), mean_of(values?)?))
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use crate::loss::LossSpec;
 
     #[test]
-    fn queries_without_anything_to_learn_do_not_raise_the_value() {
+    fn queries_with_nothing_to_learn_do_not_raise_the_value() {
         let data = dataset(1, &[&[(0.0, &[0.0]), (1.0, &[1.0])], &[(1.0, &[0.0])], &[(0.0, &[0.0]), (2.0, &[1.0])]]);
         let value = |name: &str| SurrogateValue::of(&*LossSpec::new(name).build().unwrap(), &data).unwrap();
         let approx_ndcg = value("approx_ndcg").unwrap();

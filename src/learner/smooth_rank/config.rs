@@ -1,12 +1,14 @@
 //! Configuration of SmoothRank.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
-use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing};
+use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing, TrainingLoss};
 use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "smooth_rank";
@@ -77,7 +79,7 @@ impl LearnerConfig for SmoothRankConfig {
     type RankingLearner = SmoothRank;
 
     fn check(&self, parts: &Parts) -> Result<SmoothRank, LearnerError> {
-        let loss = parts.loss.cloned().unwrap_or_else(default_loss);
+        let loss = parts.loss.clone().unwrap_or_else(|| default_loss().into());
         let scorer = parts.scorer_or_default();
         let lambdas = self.lambda.positive("lambda")?;
         checks::positive("first_sigma", self.first_sigma)?;
@@ -100,7 +102,7 @@ impl LearnerConfig for SmoothRankConfig {
         }
         loss.build()?;
         let Some(smoothing) = loss.smoothing()? else {
-            return Err(checks::parameter("loss", &loss.name, "a surrogate with a temperature (sigma or alpha)"));
+            return Err(checks::parameter("loss", loss.name(), "a surrogate with a temperature (sigma or alpha)"));
         };
         // Halving is exact, so that the last sigma is met.
         let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
@@ -121,18 +123,18 @@ pub struct SmoothRank {
     pub(super) lambdas: Vec<f64>,
     pub(super) sigmas: Vec<f64>,
     pub(super) smoothing: Smoothing,
-    pub(super) loss: LossSpec,
+    pub(super) loss: TrainingLoss,
     pub(super) scorer: ScorerConfig,
     pub(super) config: SmoothRankConfig,
 }
 
 impl SmoothRank {
     /// The loss at a sigma.
-    pub(super) fn surrogate(&self, sigma: f64) -> Result<Box<dyn RankingLoss>, LearnerError> {
+    pub(super) fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>, LearnerError> {
         let temperature = match self.smoothing.sharper {
             Sharper::Smaller => sigma,
             Sharper::Larger => 1.0 / sigma,
         };
-        Ok(self.loss.with(self.smoothing.parameter, temperature).build()?)
+        Ok(self.loss.build_with(self.smoothing.parameter, temperature)?)
     }
 }

@@ -14,28 +14,28 @@ use crate::learner::error::LearnerError;
 use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::loss::RankingLoss;
 
-/// Gradient steps that L-BFGS remembers.
+/// Number of gradient steps that L-BFGS remembers.
 const MEMORY: usize = 10;
 
-/// When the minimisation of one sigma ends.
+/// Limits at which the minimisation of one sigma ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Most steps.
+    /// Maximum number of steps.
     pub(super) steps: usize,
-    /// Least relative decrease of the objective in a step.
+    /// Least relative decrease of the objective in a step; with a smaller one the minimisation ends.
     pub(super) tolerance: f64,
 }
 
-/// Where a descent ended.
+/// The result of a descent.
 pub(super) struct Descent {
     pub(super) weights: Vec<f64>,
     /// The objective at the start and after every step; it never rises.
     pub(super) objectives: Vec<f64>,
     /// Norm of the gradient at the end.
     pub(super) gradient_norm: f64,
-    /// Evaluations of the objective with its gradient.
+    /// Number of evaluations of the objective with its gradient.
     pub(super) evaluations: usize,
-    /// Whether it ended for want of steps.
+    /// Whether it ended because it ran out of steps.
     pub(super) cut_short: bool,
 }
 
@@ -53,7 +53,8 @@ impl Evaluation {
     }
 }
 
-/// The penalised objective for argmin, which asks for value and gradient separately: the last point is remembered.
+/// The penalised objective for argmin. It remembers the last point, since argmin asks for value and gradient
+/// separately.
 struct Penalised<'a> {
     objective: &'a dyn Objective,
     loss: &'a dyn RankingLoss,
@@ -81,7 +82,8 @@ impl Penalised<'_> {
         }
     }
 
-    /// [`at`](Self::at) for the solver: an infinite value ends the line search, which would go on for ever from NaN.
+    /// [`at`](Self::at) for the solver. A value that is not finite is an error, which ends the line search; from NaN it
+    /// would go on for ever.
     fn where_finite<T>(&self, weights: &[f64], read: impl Fn(&Evaluation) -> T) -> Result<T, Error> {
         let found = self.at(weights, |evaluation| evaluation.is_finite().then(|| read(evaluation)));
         found.ok_or_else(|| Error::msg("the objective is not finite"))
@@ -147,9 +149,9 @@ pub(super) fn minimise(
     Ok(Descent { weights, objectives, gradient_norm, evaluations, cut_short })
 }
 
-/// Steps of solvers while they decrease the objective, and whether there were too few of them. A solver whose direction
-/// leads uphill, or whose line search fails, is followed by a new one, which sets out along the gradient; where that
-/// fails too, the best point is the end.
+/// Runs solvers while their steps decrease the objective. Returns the best point, the objectives, and whether there
+/// were too few steps. A solver whose direction leads uphill, or whose line search fails, is followed by a new one,
+/// which sets out along the gradient. If that fails too, the descent ends at the best point.
 fn run<'a, S>(
     solver: impl Fn(Search) -> S,
     penalised: &'a Penalised<'a>,
@@ -162,7 +164,7 @@ where
     let (mut best, value) = first;
     let mut objectives = vec![value];
     while objectives.len() <= limits.steps {
-        // A line search that fails keeps the problem to itself.
+        // A line search that fails does not give the problem back, so each solver has its own.
         let mut problem = Problem::new(penalised);
         let mut solver = solver(search(penalised, &best));
         let Ok((mut state, _)) = solver.init(&mut problem, Weights::new().param(best.clone())) else { break };
@@ -190,7 +192,8 @@ where
     (best, objectives, cut_short)
 }
 
-/// A line search whose first step tried goes a tenth of the length of the weights: the scale of scores is theirs.
+/// A line search whose first trial step is a tenth of the length of the weights, since they set the scale of the
+/// scores.
 fn search(penalised: &Penalised, weights: &[f64]) -> Search {
     let slope = penalised.at(weights, |evaluation| evaluation.slope);
     let length = if slope > 0.0 { 0.1 * dot(weights, weights).sqrt().max(1e-3) / slope } else { 1.0 };

@@ -27,7 +27,7 @@ struct State {
     weights: Vec<f64>,
     /// Weights of the best round.
     best: Vec<f64>,
-    /// Whether the best round ended for want of steps.
+    /// Whether the best round ended because it ran out of steps.
     best_cut_short: bool,
 }
 
@@ -63,7 +63,7 @@ struct Annealing<'a> {
     objective: &'a dyn Objective,
     centre: &'a [f64],
     context: &'a FitContext<'a>,
-    /// The weights of the last round, and whether it ended for want of steps.
+    /// The weights of the last round, and whether it ended because it ran out of steps.
     weights: Vec<f64>,
     cut_short: bool,
 }
@@ -146,7 +146,7 @@ impl RankingLearner for SmoothRank {
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.surrogate(self.config.first_sigma)?;
-        checks::learnable(NAME, &self.loss, &*surrogate, train, context)?;
+        checks::learnable(NAME, &*surrogate, train, context)?;
         let anneal = |objective: &dyn Objective, centre: &[f64]| {
             let rounds = rounds.most(self.lambdas.len() * self.sigmas.len()).beside_measure(&*surrogate)?;
             let (weights, cut_short) = (Vec::new(), false);

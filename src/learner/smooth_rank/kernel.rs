@@ -1,9 +1,9 @@
-//! Kernel PCA: documents as the coordinates of their Gaussian kernels, so that a linear scorer of them is a non-linear
-//! one of the features (smoothrank, section 6).
+//! Kernel PCA: documents as the coordinates of their Gaussian kernels, so that a linear scorer of these coordinates is
+//! a non-linear scorer of the features (smoothrank, section 6).
 //!
-//! With `K` the kernel matrix of landmark documents and its largest eigenvalues `e_c` and eigenvectors `u_c`,
-//! component `c` of a document is `u_c . k(x) / sqrt(e_c)`: inner products of landmarks are their kernels.
-//! O(landmarks^3) once, then O(landmarks x (features + components)) a document.
+//! With `K` the kernel matrix of landmark documents, and its largest eigenvalues `e_c` and eigenvectors `u_c`,
+//! component `c` of a document is `u_c . k(x) / sqrt(e_c)`. Inner products of landmarks are then their kernels. Cost:
+//! O(landmarks^3) once, then O(landmarks x (features + components)) per document.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;
@@ -52,7 +52,7 @@ impl KernelMap {
         Self { feature_count: data.feature_count, landmarks, gamma, projection: DMatrix::from_columns(&columns) }
     }
 
-    /// The documents of `data` by their components.
+    /// Returns the documents of `data` by their components.
     pub(super) fn map(&self, data: &RankingDataset) -> RankingDataset {
         let components = self.projection.ncols();
         let of = |row: &[f32]| {
@@ -63,7 +63,7 @@ impl KernelMap {
         RankingDataset { features, feature_count: components, ..data.clone() }
     }
 
-    /// The scorer of the original features whose weights by component are given.
+    /// Returns the scorer of the original features that has the given weights by component.
     pub(super) fn expansion(&self, weights: &[f64]) -> KernelExpansion {
         let coefficients = &self.projection * DVector::from_column_slice(weights);
         let coefficients = coefficients.iter().copied().collect();

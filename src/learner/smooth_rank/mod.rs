@@ -1,4 +1,4 @@
-//! SmoothRank: a surrogate of an information retrieval measure, minimised less and less smoothed (smoothrank,
+//! SmoothRank: minimises a surrogate of an information retrieval measure with less and less smoothing (smoothrank,
 //! Algorithm 1).
 //!
 //! ```text
@@ -6,14 +6,15 @@
 //! for sigma = 64, 32, ..., 1/64:    w = argmin, from w, of    lambda ||w - w_0||^2 + sum_q loss_q(w; sigma)
 //! ```
 //!
-//! The gains are the loss's own, `2^y - 1` for a loss without. `loss_q = 1 - A_q` for the smooth measure `A_q`, so that
-//! the objective is equation (13) plus a constant. Any registered surrogate with a temperature will do: SmoothNDCG (the
-//! default, cut off at 50 as in section 7), both SmoothAPs, and those of the other papers, whose `alpha` is taken as
-//! `1 / sigma`. Each sigma is minimised by conjugate gradients; `lambda` is chosen on validation data at the last sigma
-//! (choosing sigma too was found too unstable, section 5.2). No lambda starts from another one's solution.
+//! The gains are the loss's own, or `2^y - 1` for a loss without gains. `loss_q = 1 - A_q` for the smooth measure
+//! `A_q`, so the objective is equation (13) plus a constant. Any registered surrogate with a temperature can be used:
+//! SmoothNDCG (the default, cut off at 50 as in section 7), both SmoothAPs, and those of the other papers, whose
+//! `alpha` is taken as `1 / sigma`. At each sigma the objective is minimised by conjugate gradients. `lambda` is chosen
+//! on validation data at the last sigma (choosing sigma as well was found too unstable, section 5.2). No lambda starts
+//! from the solution of another.
 //!
-//! A round is one sigma of one lambda. Its cost is that of some tens of evaluations of the surrogate, O(n^2) a query.
-//! A query without two labels adds nothing.
+//! A round is one sigma of one lambda. Its cost is that of some tens of evaluations of the surrogate, O(n^2) per query.
+//! A query whose labels are all equal adds nothing.
 
 mod config;
 mod descent;

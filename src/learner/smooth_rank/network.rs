@@ -14,9 +14,9 @@ use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use crate::seed::seed_for;
 
-/// Padded places of one batch.
+/// Maximum number of padded places of one batch.
 const CELLS: usize = 1 << 14;
-/// The regression may take this many times the steps of one sigma: it starts from random weights.
+/// The regression may take this many times the steps of one sigma, since it starts from random weights.
 const REGRESSION_STEPS: usize = 5;
 
 /// A scorer of any kind.
@@ -44,7 +44,8 @@ impl<'a> NetworkObjective<'a> {
         Ok(Self { network, batches, train, validation })
     }
 
-    /// Least squares on gains from the initial weights: the start, as ridge regression is for a linear scorer.
+    /// Least squares on gains from the initial weights. It gives the start, as ridge regression does for a linear
+    /// scorer.
     pub(super) fn regression(
         &self,
         gain: Gain,

@@ -1,4 +1,4 @@
-//! What SmoothRank asks of a scorer.
+//! The interface that SmoothRank requires of a scorer.
 
 use crate::learner::shared::rounds::Set;
 use crate::loss::RankingLoss;
@@ -6,7 +6,7 @@ use crate::ranker::Model;
 
 /// Scores as a function of weights, with the losses of the training data.
 pub(super) trait Objective {
-    /// The sum of the losses over training queries, and its derivative by each weight.
+    /// The sum of the losses over training queries, and its derivative with respect to each weight.
     fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>);
 
     /// The score of every document of a set.

@@ -1,4 +1,4 @@
-//! What SmoothRank promises, on small data.
+//! Tests of SmoothRank on small data.
 
 use std::borrow::Cow;
 
@@ -39,7 +39,7 @@ fn gradients_agree_with_finite_differences() {
     let objective = objective(&data);
     let weights = [0.3, -0.7, 0.2];
     for name in SURROGATES {
-        let learner = config().check(&Parts::default().with_loss(&LossSpec::new(name))).unwrap();
+        let learner = config().check(&Parts::default().with_loss(LossSpec::new(name))).unwrap();
         for sigma in [8.0, 0.5] {
             let loss = learner.surrogate(sigma).unwrap();
             let (_, gradient) = objective.value_and_gradient(&weights, &*loss);
@@ -132,7 +132,7 @@ fn kernel_components_and_networks_learn_what_a_line_cannot() {
     }
 }
 
-/// Labels and features that overflow an `f32` network: the solver said so by a panic or never ended.
+/// With labels and features that overflow an `f32` network, the solver once panicked or never ended.
 #[test]
 fn a_start_that_is_not_finite_is_refused_with_advice() {
     let linear_gain = LossSpec::new("smooth_ndcg").with("gain", "linear");
@@ -144,7 +144,7 @@ fn a_start_that_is_not_finite_is_refused_with_advice() {
         let learner = config().check(&Parts::default().with_loss(loss).with_scorer(scorer)).unwrap();
         learner.fit(&data, None, &testing::context(None)).map_err(|error| error.to_string())
     };
-    // The start is a regression on the loss's own gains, so that labels that it accepts are fitted.
+    // The start is a regression on the loss's own gains, so labels that the loss accepts are fitted.
     for label in [126.0, 180.0, 900.0] {
         assert!(fit(&linear_gain, &mlp, label, 1.0).is_ok(), "{label}");
         assert!(fit(&linear_gain, &ScorerConfig::default(), label, 1.0).is_ok(), "{label}");
@@ -158,7 +158,7 @@ fn a_start_that_is_not_finite_is_refused_with_advice() {
     assert!(message.contains("infinite weights: lower the labels"), "{message}");
 }
 
-/// A bowl that has no number far from its bottom, as a network whose scores overflow.
+/// A bowl with NaN on a part of its slope, as for a network whose scores overflow.
 struct Bowl;
 
 impl Objective for Bowl {
@@ -177,7 +177,7 @@ impl Objective for Bowl {
 }
 
 #[test]
-fn a_line_search_ends_where_there_is_no_number() {
+fn a_line_search_ends_at_nan() {
     let loss = default_loss().build().unwrap();
     let limits = Limits { steps: 20, tolerance: 0.0 };
     for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
@@ -188,7 +188,7 @@ fn a_line_search_ends_where_there_is_no_number() {
     }
 }
 
-/// A direction of conjugate gradients may lead uphill: the descent once ended there, with a steep gradient.
+/// A direction of conjugate gradients may lead uphill. The descent once ended there, with a steep gradient.
 #[test]
 fn a_descent_ends_where_no_step_along_the_gradient_descends() {
     let (lambda, mut ended) = (1e-4, 0);
@@ -226,7 +226,7 @@ fn a_descent_ends_where_no_step_along_the_gradient_descends() {
 }
 
 #[test]
-fn a_last_sigma_that_wants_more_steps_is_named_once() {
+fn a_last_sigma_that_runs_out_of_steps_is_reported_once() {
     let data = testing::random(6, 15, 4, 4);
     let warned = |steps: usize| {
         let warnings = testing::Warnings::default();
@@ -261,7 +261,7 @@ fn fits_are_reproducible() {
 fn parameters_out_of_range_are_named() {
     let refused = |text: &str, loss: &str| {
         let config: SmoothRankConfig = serde_json::from_str(text).unwrap();
-        config.check(&Parts::default().with_loss(&LossSpec::new(loss))).unwrap_err().to_string()
+        config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap_err().to_string()
     };
     assert_eq!(
         refused(r#"{"lambda": [1.0, 0.0]}"#, "smooth_ndcg"),

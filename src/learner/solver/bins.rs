@@ -1,4 +1,4 @@
-//! Features cut into at most 256 bins: what threshold learners scan instead of sorted values.
+//! Features cut into at most 256 bins, which threshold learners scan instead of sorted values.
 //!
 //! A feature with no more distinct values than bins loses nothing: every pair of neighbouring values has a threshold
 //! half-way between them. Others are cut where the documents divide most evenly.
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::data::RankingDataset;
 use crate::op::Execution;
 
-/// Most bins of a feature.
+/// Maximum number of bins of a feature.
 pub(crate) const MAX_BINS: usize = 256;
 
 /// The binned features of a dataset.

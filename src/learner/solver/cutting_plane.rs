@@ -1,9 +1,9 @@
 //! Minimisation of `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by cutting planes (Joachims, 2006, one slack;
 //! with the line search of Franc and Sonnenburg, 2008).
 //!
-//! A round adds planes under `R`, solves the quadratic programme over all planes, which bounds the minimum from below,
-//! and searches the segment from the best point so far to the programme's solution. The difference of the best value
-//! and the highest bound is the duality gap: a certificate, not an estimate.
+//! A round adds planes under `R` and solves the quadratic programme over all planes, which bounds the minimum from
+//! below. It then searches the segment from the best point so far to the programme's solution. The difference between
+//! the best value and the highest bound is the duality gap: a certificate, not an estimate.
 //!
 //! Cost of a round: a few evaluations of the risk and one quadratic programme over the planes in use.
 
@@ -14,12 +14,12 @@ use super::solved::Solved;
 use super::vectors::{add_scaled, dot};
 use crate::learner::shared::context::Interrupt;
 
-/// Evaluations of the risk along one segment.
+/// Maximum number of evaluations of the risk along one segment.
 const SEARCH_STEPS: usize = 6;
-/// Rounds that a plane may have multiplier 0 before it is dropped.
+/// Number of rounds for which a plane may have the multiplier 0 before it is dropped.
 const IDLE_ROUNDS: usize = 15;
 
-/// A convex risk with one subgradient.
+/// The value of a convex risk, with one subgradient.
 pub(crate) struct Risk {
     /// `R(w)`, at least 0.
     pub(crate) value: f64,
@@ -41,20 +41,20 @@ struct Cut {
     idle: usize,
 }
 
-/// How a minimisation stands.
+/// The state of a minimisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Standing {
     /// Lowest objective so far.
     pub(crate) objective: f64,
     /// Objective minus the highest lower bound.
     pub(crate) gap: f64,
-    /// Planes in use.
+    /// Number of planes in use.
     pub(crate) planes: usize,
-    /// Rounds so far.
+    /// Number of rounds so far.
     pub(crate) rounds: usize,
 }
 
-/// The minimisation under way.
+/// A minimisation in progress.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct CuttingPlanes {
     cost: f64,
@@ -81,7 +81,7 @@ impl CuttingPlanes {
         Standing { objective, gap: (objective - self.bound).max(0.0), planes: self.cuts.len(), rounds: self.rounds }
     }
 
-    /// One round from `start` (the first) or the best point so far. `risk` is evaluated at any weights.
+    /// Does one round, from `start` (the first) or from the best point so far. `risk` is evaluated at any weights.
     pub(crate) fn round(&mut self, start: &[f64], risk: &impl Fn(&[f64]) -> Risk) -> Result<Standing, String> {
         let best = match self.best.take() {
             Some(best) => best,
@@ -110,8 +110,8 @@ impl CuttingPlanes {
         Ok(self.standing())
     }
 
-    /// Rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done, a stop is
-    /// asked for, or the solver fails, which is an error in the first round only.
+    /// Does rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done, a
+    /// stop is asked for, or the solver fails. A failure is an error in the first round only.
     pub(crate) fn minimise(
         mut self,
         start: &[f64],
@@ -159,7 +159,8 @@ impl CuttingPlanes {
         self.cuts.push(Cut { plane: Plane { offset, slope: point.slope.clone() }, idle: 0 });
     }
 
-    /// Searches `from + t (to - from)`, `0 <= t <= 1`, for the lowest objective; cuts at both ends of the last bracket.
+    /// Searches `from + t (to - from)`, `0 <= t <= 1`, for the lowest objective, and cuts at both ends of the last
+    /// bracket.
     fn search(&mut self, from: Point, to: Vec<f64>, risk: &impl Fn(&[f64]) -> Risk) -> Point {
         let mut direction = to.clone();
         add_scaled(&mut direction, -1.0, &from.weights);
@@ -193,8 +194,8 @@ impl CuttingPlanes {
     }
 }
 
-/// The minimum of `max` of two parabolas of curvature `length` through the values and slopes at both ends: the
-/// objective along the segment, were the risk as its planes at both ends say.
+/// Place of the minimum of the larger of two parabolas of curvature `length` through the values and slopes at both
+/// ends. This is the objective along the segment if the risk is as its planes at both ends say.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_minimum_lies_where_the_parabolas_say() {
+    fn the_model_minimum_is_that_of_the_parabolas() {
         // f(t) = t^2 / 2 + max(-t, 2 t - 3): minimum at the crossing t = 1.
         assert!((model_minimum([0.0, 2.0], [0.0, 3.0], [-1.0, 4.0], 1.0) - 1.0).abs() < 1e-12);
         // f(t) = t^2 / 2 + max(-t / 2, 2 t - 3): minimum of the left parabola at t = 1/2.

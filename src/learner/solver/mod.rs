@@ -1,4 +1,4 @@
-//! Numerical work that knows nothing of rankings.
+//! Numerical methods that know nothing of rankings.
 
 pub(crate) mod bins;
 pub(crate) mod cutting_plane;

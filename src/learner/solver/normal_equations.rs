@@ -29,10 +29,10 @@ pub struct NormalEquations {
     target_variance: f64,
 }
 
-/// Documents of one block of the sums: fixed, so that threads do not change a result.
+/// Number of documents in one block of the sums. It is fixed, so that the number of threads does not change a result.
 const BLOCK: usize = 1024;
 
-/// Blocks summed in parallel before they are added up.
+/// Number of blocks computed in parallel before they are added up.
 const BLOCKS_AT_ONCE: usize = 32;
 
 impl NormalEquations {
@@ -87,7 +87,7 @@ impl NormalEquations {
         Some(LinearSolution { weights: weights.as_slice().to_vec(), bias })
     }
 
-    /// The objective at the weights `w`, the intercept at its optimum.
+    /// The objective at the weights `w`, with the intercept at its optimum.
     pub fn objective(&self, weights: &[f64], lambda: f64) -> f64 {
         let w = DVector::from_column_slice(weights);
         w.dot(&(&self.products * &w)) - 2.0 * w.dot(&self.moments) + self.target_variance + lambda * w.norm_squared()

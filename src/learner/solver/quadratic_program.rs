@@ -4,12 +4,12 @@
 //! min over w, xi >= 0    1/2 ||w||^2 + C xi    such that    xi >= offset_p + slope_p . w    for every plane p
 //! ```
 //!
-//! It is the best minimum of `1/2 ||w||^2 + C R(w)` that is known when the convex `R` is known through the planes under
-//! it. Solved by clarabel's interior-point method; its multipliers, made feasible, give
-//! `w = -sum_p alpha_p slope_p` and the dual value `sum_p alpha_p offset_p - 1/2 ||w||^2`, a lower bound of the minimum
-//! whatever the accuracy of the solver (`alpha >= 0`, `sum alpha <= C`).
+//! It gives the best known bound on the minimum of `1/2 ||w||^2 + C R(w)` when the convex `R` is known through the
+//! planes under it. clarabel's interior-point method solves it. Its multipliers, made feasible (`alpha >= 0`,
+//! `sum alpha <= C`), give `w = -sum_p alpha_p slope_p` and the dual value `sum_p alpha_p offset_p - 1/2 ||w||^2`, a
+//! lower bound of the minimum whatever the accuracy of the solver.
 //!
-//! Cost: about `p f min(p, f)` an interior-point step for `p` planes of `f` features, some ten steps.
+//! Cost: about `p f min(p, f)` per interior-point step for `p` planes of `f` features, with some ten steps.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::vectors::{add_scaled, dot};
 
-/// The first cost tried, and the factor from one to the next, where slopes are at most 1.
+/// The first cost tried, and the factor from one cost to the next, for slopes of at most 1.
 const FIRST_COST: f64 = 1e8;
 
 /// A linear function `offset + slope . w` below a convex risk.
@@ -31,13 +31,13 @@ pub(crate) struct Plane {
 pub(crate) struct Solution {
     /// `w`
     pub(crate) weights: Vec<f64>,
-    /// `alpha`, one number a plane, 0 where a plane is not touched.
+    /// `alpha`, one number per plane, 0 for a plane that is not touched.
     pub(crate) multipliers: Vec<f64>,
     /// The dual value: no `w` does better.
     pub(crate) bound: f64,
 }
 
-/// The scale of numbers that are not negative: the largest of them, 1 where all are 0.
+/// The scale of non-negative numbers: the largest of them, or 1 if all are 0.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     match values.fold(0.0, f64::max) {
         0.0 => 1.0,
@@ -45,16 +45,16 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Solves the programme; an error tells how clarabel ended.
+/// Solves the programme; an error says how clarabel ended.
 ///
-/// Slopes and offsets are scaled to at most 1, and the objective so that it is neither tiny nor huge, for the solver's
-/// tolerances are in part absolute. A large cost is first tried as a smaller one: where the multipliers leave room
-/// below that, no slack is needed, and the solution is that of every larger cost.
+/// Slopes and offsets are scaled to at most 1, and the objective so that it is neither tiny nor huge, because the
+/// solver's tolerances are partly absolute. Instead of a large cost a smaller one is tried first. If the sum of the
+/// multipliers stays clearly below the smaller cost, no slack is needed, and the solution is that of every larger cost.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     let steepest = largest(planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
     let highest = largest(planes.iter().map(|plane| plane.offset.abs()));
     let constraints = constraints(planes, steepest.sqrt().recip());
-    // Of `v = w sqrt(steepest) / highest` and `xi / highest`.
+    // The cost in terms of `v = w sqrt(steepest) / highest` and `xi / highest`.
     let whole = cost * steepest / highest;
     let mut tried = whole.min(FIRST_COST);
     loop {
@@ -71,7 +71,7 @@ pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
 /// The multipliers of the planes in `min 1/2 ||v||^2 + cost xi` under the scaled constraints.
 fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f64) -> Result<Vec<f64>, String> {
     let features = planes[0].slope.len();
-    // With a small cost the objective is about as small: then all of it is multiplied.
+    // With a small cost the objective is about as small, so all of it is multiplied.
     let factor = cost.recip().max(1.0);
     let objective = half_square(features, factor);
     let mut linear = vec![0.0; features];
@@ -83,7 +83,7 @@ fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f6
         max_threads: 1,
         tol_gap_rel: 1e-10,
         tol_feas: 1e-10,
-        // There is always a solution: what looks like a certificate that there is none is rounding.
+        // There is always a solution: an apparent certificate that there is none is a rounding error.
         tol_infeas_abs: 1e-30,
         tol_infeas_rel: 1e-30,
         reduced_tol_infeas_abs: 1e-30,
@@ -124,9 +124,10 @@ fn constraints(planes: &[Plane], scale: f64) -> CscMatrix<f64> {
     CscMatrix::new(rows, features + 1, columns, row_of, values)
 }
 
-/// Makes multipliers feasible (`alpha >= 0`, `sum alpha <= cost`), and the solution that belongs to them.
+/// Makes multipliers feasible (`alpha >= 0`, `sum alpha <= cost`) and returns the solution that belongs to them.
 fn feasible(planes: &[Plane], cost: f64, mut multipliers: Vec<f64>) -> Solution {
-    // Relative to each other, not to the cost: where slack is not needed they have nothing to do with it.
+    // The threshold is relative to the largest multiplier, not to the cost: if no slack is needed, the multipliers do
+    // not depend on the cost.
     let least = 1e-9 * multipliers.iter().copied().fold(0.0, f64::max);
     multipliers.iter_mut().filter(|alpha| **alpha <= least).for_each(|alpha| *alpha = 0.0);
     let total: f64 = multipliers.iter().sum();

@@ -1,14 +1,14 @@
-//! What a solver of a convex problem gives back.
+//! The result of a solver of a convex problem.
 
 /// The solution of one convex problem.
 pub(crate) struct Solved {
     pub(crate) weights: Vec<f64>,
     pub(crate) objective: f64,
-    /// Objective minus a lower bound of the minimum, where there is one.
+    /// Objective minus a lower bound of the minimum, if there is one.
     pub(crate) gap: Option<f64>,
     /// Whether the gap is within the tolerance.
     pub(crate) converged: bool,
-    /// What broke the solver off, where something did.
+    /// Reason why the solver stopped early, if it did.
     pub(crate) failure: Option<String>,
     /// Figures of the solver, for the round.
     pub(crate) figures: Vec<(String, f64)>,

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use crate::data::RankingDataset;
 use crate::op::Execution;
 
-/// Queries added up by one task. Fixed, so that sums have one order whatever the number of threads.
+/// Number of queries that one task adds up. It is fixed, so that sums have the same order whatever the number of
+/// threads.
 const QUERIES_A_TASK: usize = 16;
 
 /// `a . b`, in eight interleaved sums that the compiler can keep in vector registers.

@@ -17,7 +17,7 @@ pub struct SvmMapConfig {
     pub c: Candidates,
     /// Largest duality gap, relative to the objective, above 0.
     pub tolerance: f64,
-    /// Most rounds of cutting planes for one `C`, at least 1.
+    /// Maximum number of rounds of cutting planes for one `C`, at least 1.
     pub max_steps: usize,
 }
 
@@ -38,7 +38,7 @@ impl LearnerConfig for SvmMapConfig {
     }
 }
 
-/// SVMmap, its parameters checked.
+/// SVMmap, with checked parameters.
 #[derive(Debug, Clone)]
 pub struct SvmMap {
     pub(super) costs: Vec<f64>,

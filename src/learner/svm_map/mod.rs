@@ -6,11 +6,12 @@
 //! Psi_q(pi) = 1 / (|R_q| |I_q|)  sum over relevant k, irrelevant l    (+1 if pi has k ahead of l, else -1) (x_k - x_l)
 //! ```
 //!
-//! over the `m` queries with relevant (label of at least 1) and irrelevant documents; the others take no part. Solved
-//! by one-slack cutting planes: each adds, over all queries at once, the most violated ranking, found exactly in O(n
-//! log n) a query (see `most_violated`). It ends at a duality gap of `tolerance` times the objective.
+//! over the `m` queries with relevant (label of at least 1) and irrelevant documents; the others take no part. It is
+//! solved by one-slack cutting planes. Each plane combines the most violated rankings of all queries, found exactly in
+//! O(n log n) per query (see `most_violated`). The solver ends at a duality gap of `tolerance` times the objective.
 //!
-//! Every `C` of the grid is one round, solved from the solution of the one before; the selection measure chooses.
+//! Every `C` of the grid is one round, which starts from the solution of the previous one; the selection measure
+//! chooses among them.
 
 mod config;
 mod fit;

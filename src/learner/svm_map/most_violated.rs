@@ -1,6 +1,6 @@
 //! The ranking that violates the margin of SVMmap most: exact loss-augmented inference for average precision.
 //!
-//! With the R relevant and the I irrelevant documents each by descending score, a ranking is told by `a_k`, the number
+//! With the R relevant and the I irrelevant documents each by descending score, a ranking is given by `a_k`, the number
 //! of irrelevant documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, and
 //!
 //! ```text
@@ -8,9 +8,9 @@
 //! g(k, j) = 1/R [j / (k + j) - (j - 1) / (k + j - 1)] - 2 / (R I) (s_k - u_j)
 //! ```
 //!
-//! `g` falls with j, so without the order of the `a_k` each would be the number of positive terms, found by bisection.
-//! The order is restored by pooling adjacent violators, exact for concave terms; a pool's sum of `g` takes O(1) from
-//! harmonic numbers and prefix sums. Sorting apart, a query takes O(R log I).
+//! `g` decreases with j. Without the constraint that the `a_k` are in order, each would therefore be the number of
+//! positive terms, found by bisection. Pooling adjacent violators restores the order and is exact for concave terms. A
+//! pool's sum of `g` takes O(1) from harmonic numbers and prefix sums. Apart from sorting, a query takes O(R log I).
 
 /// The `a_k` of the most violated ranking, for scores in descending order.
 pub(super) fn most_violated(relevant: &[f64], irrelevant: &[f64]) -> Vec<usize> {
@@ -26,7 +26,7 @@ pub(super) fn most_violated(relevant: &[f64], irrelevant: &[f64]) -> Vec<usize> 
     stack.iter().flat_map(|pool| std::iter::repeat_n(pool.ahead, pool.last - pool.first + 1)).collect()
 }
 
-/// `1 - AP` of the ranking that `ahead` tells.
+/// `1 - AP` of the ranking that `ahead` describes.
 pub(super) fn loss(ahead: &[usize]) -> f64 {
     let missing = ahead.iter().zip(1..).map(|(&a, k)| a as f64 / (k + a) as f64);
     missing.sum::<f64>() / ahead.len() as f64
@@ -58,7 +58,7 @@ impl<'a> Pools<'a> {
         Self { irrelevant, prefix: running(&mut relevant.iter().copied()), harmonic }
     }
 
-    /// The number of irrelevant documents ahead of a pool that is best for it alone.
+    /// The number of irrelevant documents ahead of a pool that is best for this pool alone.
     fn best(&self, first: usize, last: usize) -> usize {
         let (mut low, mut high) = (0, self.irrelevant.len());
         while low < high {

@@ -59,7 +59,7 @@ impl<'a> ApRisk<'a> {
 }
 
 impl Query {
-    /// The largest violation, and its slope by the score of each document.
+    /// The largest violation, and its slope with respect to the score of each document.
     fn most_violated(&self, scores: &[f64]) -> (f64, Vec<(usize, f64)>) {
         let sorted = |documents: &[usize]| -> Vec<usize> {
             let own: Vec<f64> = documents.iter().map(|&document| scores[document]).collect();

@@ -1,4 +1,4 @@
-//! What SVMmap promises, on small data.
+//! Tests of SVMmap on small data.
 
 use super::config::SvmMapConfig;
 use super::risk::ApRisk;

@@ -1,11 +1,11 @@
 //! ListMLE: negative log likelihood of the labels' order under the Plackett-Luce model of the scores.
 //!
-//! `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, `(t)` the document at place `t` when sorted by descending
-//! label, ties by position (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9). With
-//! a cut-off the likelihood is of the first `k` places.
+//! `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in descending order
+//! of labels, ties broken by position (Xia et al., Listwise approach to learning to rank: theory and algorithm,
+//! equation 9). With a cut-off it is the likelihood of the first `k` places.
 //!
-//! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums, which are log-sum-exp throughout: nothing
-//! underflows however far apart the scores are. A query with one label only has loss 0.
+//! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums. These are log-sum-exp throughout, so nothing
+//! underflows however far apart the scores are. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -69,9 +69,9 @@ impl RankingLoss for ListMle {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let order = label_order(lists);
-        // Sorted so, padding comes last.
+        // Padding comes last in this order.
         let padded = lists.padded.clone().int().gather(1, order.clone()).greater_elem(0);
-        // What all scores have in common would take digits of the logarithms.
+        // An offset that all scores share would cost the logarithms digits.
         let scores = lists.centred().gather(1, order);
         let [_, n] = scores.dims();
         let tails = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY));
@@ -83,7 +83,7 @@ impl RankingLoss for ListMle {
 /// The logarithm of an empty sum, small enough to vanish beside any score and large enough not to overflow.
 const EMPTY: f32 = f32::MIN / 4.0;
 
-/// Document at each place by descending label, ties by position, padding last: `[B, N]`.
+/// Document at each place by descending label, ties broken by position, padding last: `[B, N]`.
 fn label_order(lists: &Lists) -> Tensor<2, Int> {
     let [batch, n] = lists.labels.dims();
     let labels = lists.labels.clone().mask_fill(lists.padded.clone(), f32::MIN);
@@ -92,7 +92,7 @@ fn label_order(lists: &Lists) -> Tensor<2, Int> {
     places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add)
 }
 
-/// `out_t = log sum_{u >= t} exp(x_u)` by doubling: after step `d`, each place has the sum of the next `2 d`.
+/// `out_t = log sum_{u >= t} exp(x_u)` by doubling: after step `d`, each place holds the sum over the next `2 d`.
 fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_common_offset_takes_no_digits() {
+    fn a_common_offset_costs_no_digits() {
         let loss = ListMleConfig::new().init().unwrap();
         let found = explain(&loss, &[1e4; 3], &[1.0, 0.0, 2.0], DType::F32).unwrap().value;
         assert!((found - 6f64.ln()).abs() < 1e-6, "{found}");

@@ -3,7 +3,7 @@
 //! `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise approach,
 //! section 4.3, with the labels themselves as the target's scores).
 //!
-//! Cost: O(n). A query with one label only has loss 0.
+//! Cost: O(n). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;

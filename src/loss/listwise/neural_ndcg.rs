@@ -4,20 +4,21 @@
 //! relaxed indicator of the document at rank `r` (Grover et al., Stochastic optimization of sorting networks via
 //! continuous relaxations, equation 4). Sinkhorn's scaling, columns then rows, makes it nearly doubly stochastic;
 //! `1/Z sum_r D(r) sum_j P_rj G(y_j)` is the surrogate (Pobrotyn and Bialobrzeski, NeuralNDCG, equations 8 and 9).
-//! With `transposed` the scaling is of the transposed matrix, rows then columns (equation 10); without iterations both
-//! are the NeuralSort NDCG of TF-Ranking. Tends to NDCG@k as the temperature tends to 0.
+//! With `transposed` the transposed matrix is scaled, rows then columns (equation 10). With 0 iterations both forms are
+//! the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the temperature tends to 0.
 //!
-//! Cost: O(iterations n^2) time and memory. A query with one label only has loss 0.
+//! Cost: O(iterations n^2) time and memory. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Int, Tensor, activation::softmax};
 
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{discount_table, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::{Discount, Gain};
 use crate::op::differences;
 
@@ -96,10 +97,23 @@ impl RankingLoss for NeuralNdcg {
         Some(&self.gain)
     }
 
+    fn smoothing(&self) -> Option<Smoothing> {
+        ENTRY.smoothing
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        match parameter {
+            "temperature" => {
+                Ok(Box::new(Self { temperature: error::positive(NAME, parameter, value)?, ..self.clone() }))
+            }
+            _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
+        }
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let [_, n] = lists.scores.dims();
-        // Every document and every rank of a query keeps a share of 1/n at least; rows and columns of padding, a sum
-        // of 0, are divided by 1.
+        // Every document and every rank of a query keeps a sum of at least 1/n. Rows and columns of padding have the
+        // sum 0 and are divided by 1.
         let padded = [
             (1, lists.padded.clone().float().cast(lists.scores.dtype()).unsqueeze_dim::<3>(1)),
             (2, (rank_rows(lists).neg() + 1.0).unsqueeze_dim::<3>(2)),
@@ -127,11 +141,11 @@ pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
     let spread: Tensor<2> =
         (differences(&lists.scores).abs() * lists.mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
     let slope: Tensor<2> = ranks(lists) * -2.0 + documents + 1.0;
-    // What all scores share adds the same to every logit of a row.
+    // An offset that all scores share adds the same to every logit of a row.
     let scores = lists.centred().unsqueeze_dim::<3>(1);
     let logits = (slope.unsqueeze_dim::<3>(2) * scores - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
-    // Finite, so that a row of padding alone is no 0 / 0.
+    // Finite, so that a row of padding only is not 0 / 0.
     let p = softmax(logits.mask_fill(padded, -1e30), 2);
     p * rank_rows(lists).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
 }
@@ -168,7 +182,7 @@ mod tests {
         let plain = low + (1.0 - low) / 3f64.log2();
         for iterations in [0, 1, 50] {
             for transposed in [false, true] {
-                // Both columns add up to 1, so that scaling changes nothing.
+                // Both columns add up to 1, so scaling changes nothing.
                 let config = NeuralNdcgConfig::new().with_iterations(iterations).with_transposed(transposed);
                 assert!((value(config, &[0.0, 1.0], &[1.0, 0.0]) - plain).abs() < 1e-12);
             }
@@ -177,13 +191,13 @@ mod tests {
 
     #[test]
     fn scaling_makes_the_matrix_doubly_stochastic() {
-        // With all gains alike, the gain at every rank is the row's sum times it; columns count in the transposed
-        // order.
+        // With equal gains, the gain at each rank is that gain times the row's sum. In the transposed order the columns
+        // are scaled last.
         let config = NeuralNdcgConfig::new().with_gain(Gain::Table(vec![1.0, 1.0]));
         let scores = Tensor::<2>::from_data([[0.3f64, -0.2, 1.0, 0.9]], (&Device::flex(), DType::F64));
         let lists = Lists::new(scores.clone(), scores.zeros_like(), scores.clone().equal(scores));
         for transposed in [false, true] {
-            // There is nothing to learn from such a query, so the loss itself is asked.
+            // A query with equal gains has nothing to learn, so `query_losses` is called directly.
             let loss = config.clone().with_transposed(transposed).init().unwrap().query_losses(&lists);
             let found: Vec<f64> = loss.into_data().iter::<f64>().collect();
             assert!(found[0].abs() < 1e-9, "{transposed}: {found:?}");

@@ -1,16 +1,17 @@
 //! Softmax cross entropy: labels as a target over the documents of a query.
 //!
 //! `-sum_i y_i log softmax(s)_i`, with labels divided by their sum if `normalise`. With `gumbel_samples = S > 0` it is
-//! the mean over `S` draws of the loss of `(s_i + g_i) / temperature`, `g` standard Gumbel noise: a smoothed loss, of
-//! which each draw ranks documents as the Plackett-Luce model does (Bruch et al., A stochastic treatment of learning to
-//! rank scoring functions, section 4; Bruch et al., An analysis of the softmax cross entropy loss for learning to rank,
-//! equation 5).
+//! the mean over `S` draws of the loss of `(s_i + g_i) / temperature`, where `g` is standard Gumbel noise. This is a
+//! smoothed loss, each draw of which ranks documents as the Plackett-Luce model does (Bruch et al., A stochastic
+//! treatment of learning to rank scoring functions, section 4; Bruch et al., An analysis of the softmax cross entropy
+//! loss for learning to rank, equation 5).
 //!
-//! The noise is a function of `seed`, the draw and the place of a document in its list, the same for every query; with
-//! `noise_by_row` also of the row of the query in its batch. The same seed gives the same loss. The gradient learner
-//! draws anew for each part of each step, by row, from the run's seed and `seed`; other learners keep one draw.
+//! The noise is a function of `seed`, the draw and the place of a document in its list, and is the same for every
+//! query. With `noise_by_row` it also depends on the row of the query in its batch. The same seed gives the same loss.
+//! At each part of each step the gradient learner draws noise anew, by row, from the run's seed and `seed`; other
+//! learners keep one draw.
 //!
-//! Cost: O(n), times S. A query with one label only has loss 0.
+//! Cost: O(n), times S. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -85,7 +86,7 @@ pub struct SoftmaxCrossEntropy {
     temperature: f64,
     seed: u64,
     noise_by_row: bool,
-    /// Labels weigh documents: none may be negative.
+    /// Labels are weights of documents, so none may be negative.
     #[module(skip)]
     gain: Gain,
 }
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_the_mean_of_its_draws_and_follows_the_seed() {
+    fn noise_depends_on_the_seed_and_the_number_of_draws() {
         let noisy = |seed, samples| {
             let config = SoftmaxCrossEntropyConfig::new().with_gumbel_samples(samples).with_seed(seed);
             value(config, &[0.0, 1.0, 0.5], &[1.0, 0.0, 0.0])
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_queries_of_a_batch_differ_by_their_rows_where_that_is_asked_for() {
+    fn noise_by_row_tells_equal_queries_apart() {
         let of = |noise_by_row: bool, filler: f32| -> Vec<f32> {
             let config = SoftmaxCrossEntropyConfig::new().with_gumbel_samples(2).with_noise_by_row(noise_by_row);
             let device = Device::flex();

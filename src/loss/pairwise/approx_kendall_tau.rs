@@ -1,20 +1,21 @@
 //! Approximate Kendall's tau between scores and labels.
 //!
 //! `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`: the sign of the score difference, smoothed by the
-//! logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). In [-1, 1]; pairs of one
-//! label do not count.
+//! logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). The value is in [-1, 1].
+//! Pairs with equal labels do not count.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pair_sum::sum_over_pairs;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::PairLoss;
 
 const NAME: &str = "approx_kendall_tau";
@@ -63,6 +64,17 @@ impl RankingLoss for ApproxKendallTau {
 
     fn orientation(&self) -> Orientation {
         Orientation::Measure
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        ENTRY.smoothing
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        match parameter {
+            "alpha" => Ok(Box::new(ApproxKendallTauConfig { alpha: value }.init()?)),
+            _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
+        }
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

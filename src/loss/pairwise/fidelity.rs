@@ -3,7 +3,7 @@
 //! `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))` (Tsai et al., FRank: a ranking method with fidelity loss, equation
 //! 8, for certain preferences). A pair costs at most 1.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 

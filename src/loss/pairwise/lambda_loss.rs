@@ -12,7 +12,7 @@
 //! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D
 //! for our D.) The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0. Equal scores are ranked by position.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
 
 use std::f64::consts::LOG2_E;
 
@@ -62,7 +62,7 @@ pub enum LambdaLossWeights {
 /// Configuration of [`LambdaLoss`].
 #[derive(Config, Debug)]
 pub struct LambdaLossConfig {
-    /// Which weights.
+    /// Weights of the pairs.
     #[config(default = "LambdaLossWeights::NdcgLoss2Pp")]
     pub weights: LambdaLossWeights,
     /// Weight of the rank distance in `ndcg_loss2_pp`, 0 or above.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_of_two_takes_the_second_step() {
+    fn a_rank_distance_of_two_takes_the_second_discount_step() {
         // Ranks 1, 2, 3 for labels 1, 0, 0: distances 1 and 2.
         let config = LambdaLossConfig::new().with_weights(LambdaLossWeights::NdcgLoss2);
         let pair = |t: f64| (1.0 + (-t).exp()).log2();

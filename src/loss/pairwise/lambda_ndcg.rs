@@ -1,10 +1,10 @@
 //! LambdaRank: RankNet with each pair weighted by the change of NDCG@k when its documents swap places.
 //!
-//! `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, `r` the ranks by score,
-//! `D` the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the gradient is
-//! LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4).
+//! `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, where `r` are the ranks
+//! by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the
+//! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4).
 //!
-//! Cost: O(n^2). A query with one label only has loss 0. Equal scores are ranked by position.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -105,7 +105,8 @@ impl Curved for LambdaNdcg {
 }
 
 impl LambdaNdcg {
-    /// Gain over the ideal DCG, and discount at the rank by score (equal scores by position), of each document.
+    /// For each document, its gain over the ideal DCG and its discount at the rank by score. Equal scores are ranked by
+    /// position.
     fn places(&self, labels: &[f32], scores: &[f64]) -> Vec<(f64, f64)> {
         let last = self.k.unwrap_or(usize::MAX);
         let discount = |rank: usize| if rank <= last { Discount::Log2.at(rank) } else { 0.0 };
@@ -122,7 +123,7 @@ impl LambdaNdcg {
     }
 }
 
-/// Weights of pairs by gains over the ideal DCG and discounts at the ranks by score.
+/// Weights of pairs, from gains over the ideal DCG and discounts at the ranks by score.
 pub(super) fn lambda_weight(lists: &Lists, gain: &Gain, k: Option<usize>, absolute: f64, gap: f64) -> PairWeight {
     let rank = lists.ranks();
     let gains = lists.gains(gain);

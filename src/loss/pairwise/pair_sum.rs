@@ -1,4 +1,4 @@
-//! Sums and means of a pair loss over the pairs that the labels order, as losses; and sums over all pairs.
+//! Losses that are the sum or mean of a pair loss over the pairs that the labels order; also sums over all pairs.
 
 use burn::module::Module;
 use burn::tensor::{Int, Tensor};
@@ -15,7 +15,7 @@ pub struct PairSum {
     pub(super) name: &'static str,
     #[module(skip)]
     pub(super) loss: PairLoss,
-    /// Factor of score differences, if there is one.
+    /// Factor of score differences, if any.
     pub(super) scale: Option<f64>,
     /// Divide by the number of pairs.
     pub(super) mean: bool,
@@ -46,7 +46,7 @@ impl RankingLoss for PairSum {
     }
 }
 
-/// Those of the logistic loss.
+/// Derivatives of the logistic loss, the only one for which `curvature` is not `None`.
 impl Curved for PairSum {
     fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
         let below = |label: &f32| labels.iter().filter(|other| *other < label).count();

@@ -1,10 +1,10 @@
 //! Exponential loss over the pairs that the labels order: RankBoost's loss.
 //!
 //! `sum_{y_i > y_j} exp(-(s_i - s_j))` (Freund et al., An efficient boosting algorithm for combining preferences,
-//! section 3); below a difference of -60 the exponential is continued by its tangent, so that value and gradient stay
+//! section 3). Below a difference of -60 the exponential is continued by its tangent, so that value and gradient stay
 //! finite in float32.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 

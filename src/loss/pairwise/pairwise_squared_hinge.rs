@@ -2,7 +2,7 @@
 //!
 //! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2` (smoothrank, section 1: the quadratic penalisation of GBRank).
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 

@@ -4,7 +4,7 @@
 //! `P(i above j) = sigmoid(sigma (s_i - s_j))` (Burges et al., Learning to rank using gradient descent, equation 3,
 //! for certain preferences).
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 

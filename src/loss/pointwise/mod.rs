@@ -1,4 +1,4 @@
-//! Losses of each document alone.
+//! Losses that look at each document alone.
 
 pub(super) mod mse_gain;
 

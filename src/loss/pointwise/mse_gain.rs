@@ -1,11 +1,11 @@
 //! Squared error of the scores as predictions of the gains.
 //!
-//! `1/n sum_i w_i (s_i - G(y_i))^2`; `w_i = 1`, or, balanced, `w_i = n / (2 |l|)` for a relevant document and
-//! `n / (2 (n - |l|))` for another, so that both kinds have the same total weight in a query (smoothrank, section 7.1,
-//! does so over the whole data set).
+//! `1/n sum_i w_i (s_i - G(y_i))^2`, with `w_i = 1`, or, balanced, `w_i = n / (2 |l|)` for a relevant document and
+//! `n / (2 (n - |l|))` for an irrelevant one. Both kinds then have the same total weight in a query (smoothrank,
+//! section 7.1, does so over the whole data set).
 //!
-//! Cost: O(n). A query with one label only has loss 0, as it orders nothing. Adding a constant to the scores changes
-//! the loss.
+//! Cost: O(n). A query whose labels are all equal orders nothing and has loss 0. Adding a constant to the scores
+//! changes the loss.
 
 use burn::config::Config;
 use burn::module::Module;

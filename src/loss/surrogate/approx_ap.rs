@@ -2,17 +2,18 @@
 //!
 //! `1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))`,
 //! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 22, whose second sigmoid is the
-//! truncation function of section 4.3). Tends to AP as `alpha` and `beta` grow (Theorem 5).
+//! truncation function of section 4.3). It tends to AP as `alpha` and `beta` grow (Theorem 5).
 //!
-//! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
+//! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
 use super::measures::AveragePrecision;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::Step;
 
 const NAME: &str = "approx_ap";

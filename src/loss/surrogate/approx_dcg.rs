@@ -1,17 +1,18 @@
 //! ApproxDCG: DCG at approximate positions, not normalised.
 //!
 //! `sum_i G(y_i) / log2(1 + p_i)`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations
-//! 20 and 21). Unlike ApproxNDCG it weighs a query by its gains.
+//! 20 and 21). Unlike ApproxNDCG, it weights a query by its gains.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 
 use super::measures::Dcg;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::Gain;
 use crate::op::Step;
 
@@ -49,8 +50,8 @@ impl ApproxDcgConfig {
     /// # Errors
     /// `alpha` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<ApproxDcg, LossError> {
-        // Without a cut-off nothing is compared with it.
-        let positions = Approximate { alpha: self.alpha, beta: self.alpha, step: self.step };
+        // Without a cut-off `beta` has no effect.
+        let positions = Approximate { alpha: self.alpha, beta: 1.0, step: self.step };
         Surrogate::named(NAME, Dcg { gain: self.gain.clone(), ..Dcg::default() }, positions)
     }
 }

@@ -1,19 +1,20 @@
 //! ApproxNDCG: NDCG at approximate positions.
 //!
-//! `sum_i G(y_i) / log2(1 + p_i) / Z`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`; with a cut-off `k`, each term
-//! times `sigmoid(beta (k + 1/2 - p_i))`, and `Z` the ideal DCG at `k` (approximation-framework, equations 20 and 21;
-//! the cut-off is equation 16's, smoothed as in section 4.3). Tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems
-//! 3 and 6.
+//! `sum_i G(y_i) / log2(1 + p_i) / Z`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. With a cut-off `k` each term is
+//! multiplied by `sigmoid(beta (k + 1/2 - p_i))`, and `Z` is the ideal DCG at `k` (approximation-framework, equations
+//! 20 and 21; the cut-off is equation 16's, smoothed as in section 4.3). It tends to NDCG@k as `alpha` and `beta` grow,
+//! at the rate of Theorems 3 and 6.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 
 use super::measures::{Dcg, Ndcg};
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::{Discount, Gain};
 use crate::op::Step;
 

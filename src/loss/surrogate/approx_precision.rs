@@ -3,15 +3,16 @@
 //! `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`
 //! (approximation-framework, equation 13, with the positions of equation 20 and the truncation function of section 4.3).
 //!
-//! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
+//! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
 use super::measures::PrecisionAt;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::Step;
 
 const NAME: &str = "approx_precision";

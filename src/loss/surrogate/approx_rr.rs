@@ -1,19 +1,20 @@
 //! Approximate reciprocal rank.
 //!
 //! `sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j)))`,
-//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`: the product is the truncation of approximation-framework, section
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. The product is the truncation of approximation-framework, section
 //! 4.3, for "no relevant document ahead of i". Its logarithm is a sum of `-log(1 + exp(beta (p_i - p_j)))` over the
-//! relevant documents, so that no factor vanishes.
+//! relevant documents, so no factor vanishes.
 //!
-//! Cost: O(n^2). A query without relevant or without irrelevant document has loss 0.
+//! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
 use super::measures::ReciprocalRank;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::Step;
 
 const NAME: &str = "approx_rr";

@@ -1,4 +1,4 @@
-//! What a measure written once may ask of a list, and how each form of relaxation answers.
+//! The operations that a measure may use on a list, and how each form of relaxation evaluates them.
 //!
 //! | operation | positions `p` | soft indicators `h` (whole ranks: `h` is 0 or 1) | expectations |
 //! |---|---|---|---|
@@ -7,8 +7,9 @@
 //! | [`sum_with_no_relevant_above`](MeasureContext::sum_with_no_relevant_above) | the same, as a sum of logarithms | running products | not defined |
 //! | [`sum_with_none_above`](MeasureContext::sum_with_none_above) | the same | running products | not defined |
 //!
-//! Positions and ranks are computed once for a list, whatever the measure asks. Expectations know the distribution of
-//! each rank alone, not of two together, so that products of functions of two ranks are not defined for them.
+//! Positions and ranks are computed once for a list, whatever operations the measure uses. Expectations know the
+//! distribution of each rank alone, not the joint distribution of two, so products of functions of two ranks are not
+//! defined for them.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -37,12 +38,12 @@ impl<'a> MeasureContext<'a> {
         Self { lists, relaxed, ranks: OnceCell::new(), undefined, expected }
     }
 
-    /// The first operation that was asked for and that the relaxation does not define.
+    /// The first operation that was used although the relaxation does not define it.
     pub(super) fn undefined(&self) -> Option<&'static str> {
         self.undefined.get()
     }
 
-    /// The functions of one rank, with their cut-offs, whose expectations were asked for.
+    /// The functions of one rank whose expectations were taken, with their cut-offs.
     pub(super) fn into_expected(self) -> Vec<(PositionFunction, Option<usize>)> {
         self.expected.into_inner()
     }
@@ -57,7 +58,7 @@ impl<'a> MeasureContext<'a> {
         self.lists.relevance()
     }
 
-    /// Number of relevant documents, 1 in place of 0 so that it can divide: `[B]`.
+    /// Number of relevant documents, with 1 in place of 0 so that it can be a divisor: `[B]`.
     pub fn relevant(&self) -> Tensor<1> {
         one_in_place_of_zero(sum_documents(self.lists.relevance()))
     }
@@ -94,7 +95,7 @@ impl<'a> MeasureContext<'a> {
         assert_same("sum_with_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
         match &self.relaxed {
             Relaxed::Positions(positions) => {
-                // The sum has the term y = x as b / 2.
+                // `step_sum` includes the term y = x, as b / 2.
                 let above = step_sum(positions.order.clone(), b.clone(), positions.comparison, Step::Logistic)
                     + b * (positions.own - 0.5);
                 sum_documents(weigh(a, f, k, positions) * above)
@@ -107,8 +108,8 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off: `[B]`. The
-    /// memory is O(n) with positions, O(n^2) with soft indicators.
+    /// `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off: `[B]`. It
+    /// takes O(n) memory with positions, O(n^2) with soft indicators.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -120,15 +121,15 @@ impl<'a> MeasureContext<'a> {
         assert_same("sum_with_no_relevant_above", ("scores", &self.lists.scores), &[("a", &a)]);
         let relevance = self.lists.relevance();
         let Relaxed::Positions(positions) = &self.relaxed else { return self.sum_with_none_above(a, f, relevance, k) };
-        // 1 - sigmoid(t) = exp(-log(1 + exp(t))): as a sum of logarithms no factor vanishes.
+        // 1 - sigmoid(t) = exp(-log(1 + exp(t))). With a sum of logarithms no factor vanishes.
         let depth = positions.order.clone() * positions.comparison;
         let odds = loss_over_others(depth, relevance, &PairWeight::Unit, PairLoss::Logistic);
         sum_documents(weigh(a * odds.neg().exp(), f, k, positions))
     }
 
-    /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. The
-    /// memory is O(n^2); where `b` is the relevance,
-    /// [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) is the same and needs less.
+    /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. It
+    /// takes O(n^2) memory. If `b` is the relevance, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above)
+    /// gives the same and needs less.
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places
@@ -159,8 +160,8 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// `sum_x a_x f(r_x)` in the order that sorts `a`, which is its largest value for a decreasing `f`; 1 in place of
-    /// 0 so that it can divide: `[B]`. Carries no gradient.
+    /// `sum_x a_x f(r_x)` in descending order of `a`, which is its largest value for a decreasing `f`, with 1 in place
+    /// of 0 so that it can be a divisor: `[B]`. Carries no gradient.
     ///
     /// # Panics
     /// `a` of another shape than the scores.
@@ -195,7 +196,7 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Takes note of an operation that is not defined; the value is of no meaning.
+    /// Records an operation that is not defined. The returned value has no meaning.
     fn not_defined(&self, operation: &'static str, a: Tensor<2>) -> Tensor<1> {
         self.undefined.set(self.undefined.get().or(Some(operation)));
         sum_documents(a)
@@ -218,8 +219,8 @@ fn weigh(
     }
 }
 
-/// `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory: a logistic step between ranks, which differ by 1 at
-/// least, is 0 or 1.
+/// `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory. Ranks differ by at least 1, so the logistic step
+/// between them is 0 or 1.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers), `v`, output: `[batch, documents]`

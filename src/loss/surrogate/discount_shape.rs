@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::Discount;
 
-/// The shape of a discount, its exponent apart.
+/// The shape of a discount, without its exponent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscountShape {
@@ -24,7 +24,7 @@ pub enum DiscountShape {
 }
 
 impl DiscountShape {
-    /// The discount; only `Power` looks at the exponent.
+    /// Returns the discount. Only `Power` uses the exponent.
     pub fn with_exponent(self, exponent: f64) -> Discount {
         match self {
             DiscountShape::Log2 => Discount::Log2,

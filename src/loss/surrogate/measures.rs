@@ -1,7 +1,7 @@
 //! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, precision, average precision and
 //! reciprocal rank.
 //!
-//! The expected relaxation defines the first three; see [`MeasureContext`] for the operations.
+//! The expected relaxation is defined for the first three only; see [`MeasureContext`] for the operations.
 
 use burn::tensor::{Bool, Tensor};
 
@@ -63,7 +63,7 @@ impl PositionMeasure for Dcg {
 /// DCG over its largest attainable value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ndcg {
-    /// What is normalised.
+    /// The DCG that is normalised.
     pub dcg: Dcg,
 }
 
@@ -97,7 +97,7 @@ impl PositionMeasure for Ndcg {
     }
 }
 
-/// Relevant documents among the first `k`, over `k`. It cannot do without a cut-off, so that its `k` is a plain number.
+/// Relevant documents among the first `k`, over `k`. Precision needs a cut-off, so `k` is a plain number.
 #[doc(alias = "P@k")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrecisionAt {
@@ -148,12 +148,12 @@ impl PositionMeasure for AveragePrecision {
 #[doc(alias = "MRR")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReciprocalRank {
-    /// `sum_x l_x / r_x` instead, which is the same for one relevant document (smoothrank, section 4.1).
+    /// Use `sum_x l_x / r_x` instead, which is the same for one relevant document (smoothrank, section 4.1).
     pub linear: bool,
 }
 
 impl ReciprocalRank {
-    /// The reciprocal rank of the first relevant document of any number.
+    /// The reciprocal rank of the first relevant document, however many there are.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,10 +1,12 @@
-//! Any measure to a surrogate: a measure is written once over positions, cut-offs and gains, as a [`PositionMeasure`],
-//! and each [`Relaxation`] makes a loss of it. The named surrogates of the papers are such pairs.
+//! Turns any measure into a surrogate: a measure is written once over positions, cut-offs and gains, as a
+//! [`PositionMeasure`], and each [`Relaxation`] makes a loss of it. The named surrogates of the papers are such pairs
+//! of measure and relaxation.
 //!
-//! Sums of a function of one position are defined in all relaxations of this crate; sums in which two documents meet
-//! (average precision, reciprocal rank) in all but the expected one, which is refused when the loss is built.
+//! Sums of a function of one position are defined for all relaxations of this crate. Sums in which two documents meet
+//! (average precision, reciprocal rank) are defined for all but the expected one; that combination is refused when the
+//! loss is built.
 //!
-//! Cost: that of the measure's operations, O(n^2) each, see [`MeasureContext`]; times the number of draws for a
+//! Cost: that of the measure's operations, O(n^2) each (see [`MeasureContext`]), times the number of draws for a
 //! relaxation with noise.
 
 pub(super) mod approx_ap;
@@ -17,6 +19,7 @@ mod discount_shape;
 mod measures;
 mod position_function;
 mod position_measure;
+mod ranked_value;
 mod relaxation;
 pub(super) mod smooth_ap_indicator;
 pub(super) mod smooth_ap_rank;
@@ -39,6 +42,7 @@ pub use discount_shape::DiscountShape;
 pub use measures::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
 pub use position_function::PositionFunction;
 pub use position_measure::PositionMeasure;
+pub(crate) use ranked_value::RankedValue;
 pub use relaxation::expected::{
     ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
 };

@@ -13,7 +13,7 @@ use crate::op::shape::assert_same;
 #[derive(Clone)]
 pub struct PositionFunction {
     at: Arc<dyn Fn(Tensor<2>) -> Tensor<2> + Send + Sync>,
-    /// The discount that it is, if any: expectations of some are cheap.
+    /// The discount that the function is, if any; expectations of some discounts are cheap.
     discount: Option<Discount>,
 }
 
@@ -28,12 +28,12 @@ impl PositionFunction {
         Discount::Power { exponent: 0.0 }.into()
     }
 
-    /// The discount that it is, if it was made of one.
+    /// Returns the discount that the function was made from, if any.
     pub fn discount(&self) -> Option<&Discount> {
         self.discount.as_ref()
     }
 
-    /// Values at real positions, in their shape.
+    /// Values at real positions, in the shape of the positions.
     ///
     /// # Panics
     /// A function that does not keep the shape of the positions.
@@ -49,14 +49,14 @@ impl PositionFunction {
         if let Some(discount) = &self.discount {
             return (1..=n).map(|rank| discount.at(rank)).collect();
         }
-        // Constants, wherever the scores are.
+        // The values are constants, so they are computed on the host wherever the scores are.
         let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &crate::device::host()).float();
         // Not every GPU has double precision.
         let ranks = if cfg!(any(feature = "flex", test)) { ranks.cast(DType::F64) } else { ranks };
         self.at(ranks.unsqueeze::<2>()).into_data().iter().collect()
     }
 
-    /// Whether it is 1 at every position.
+    /// Returns whether the function is 1 at every position.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.discount, Some(Discount::Power { exponent: 0.0 }))
     }
@@ -75,7 +75,7 @@ impl From<Discount> for PositionFunction {
     }
 }
 
-/// A discount at real positions; between the ranks of a table, linear.
+/// A discount at real positions; a table is interpolated linearly between ranks.
 fn discount_at(discount: &Discount, positions: Tensor<2>) -> Tensor<2> {
     use std::f64::consts::LN_2;
     match discount {

@@ -1,4 +1,4 @@
-//! What a measure is to a relaxation.
+//! `PositionMeasure`: a measure written over positions, for relaxations to evaluate.
 
 use std::fmt::Debug;
 
@@ -34,33 +34,33 @@ use crate::measure::Gain;
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 pub trait PositionMeasure: Debug + Send + Sync {
-    /// Its name.
+    /// Name of the measure.
     fn name(&self) -> &'static str;
 
-    /// Checks the parameters; `loss` is the name that the message gives.
+    /// Checks the parameters; `loss` is the name used in messages.
     ///
     /// # Errors
-    /// [`LossError::Parameter`] for the first one out of its range. By default every value is valid.
+    /// [`LossError::Parameter`] for the first parameter out of its range. By default every value is valid.
     fn check(&self, _loss: &'static str) -> Result<(), LossError> {
         Ok(())
     }
 
-    /// Whether it is normalised to [0, 1].
+    /// Returns `NormalisedMeasure`, the default, for a measure that is normalised to [0, 1].
     fn orientation(&self) -> Orientation {
         Orientation::NormalisedMeasure
     }
 
-    /// Gain whose domain the labels must be in; `None` when any finite label will do.
+    /// Gain whose domain the labels must be in; `None` if any finite label is allowed.
     fn gain(&self) -> Option<&Gain> {
         None
     }
 
-    /// Which queries have something to learn, `[B]`: by default those with two documents of different gains, or, for a
-    /// measure without a gain, of different labels.
+    /// True for the queries that have something to learn, `[B]`. By default these are the queries with two documents of
+    /// different gains or, for a measure without a gain, of different labels.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
-    /// The measure of each query, `[B]`. It must use the same operations of the list for every input.
+    /// The measure of each query, `[B]`. It must use the same operations of `list` for every input.
     fn value(&self, list: &MeasureContext) -> Tensor<1>;
 }

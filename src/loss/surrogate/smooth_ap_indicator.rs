@@ -1,18 +1,19 @@
 //! SmoothAP from indicators: average precision with soft indicators of "document i is at rank j".
 //!
-//! With `P_j = sum_i l_i h_ij` the soft relevance of rank `j`, `1/|l| sum_j P_j 1/j sum_{t <= j} P_t` (smoothrank,
-//! section 4.2, the two approximations combined). Tends to average precision as `sigma` tends to 0.
+//! With the soft relevance of rank `j`, `P_j = sum_i l_i h_ij`, the surrogate is `1/|l| sum_j P_j 1/j sum_{t <= j} P_t`
+//! (smoothrank, section 4.2, the two approximations combined). It tends to average precision as `sigma` tends to 0.
 //!
-//! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query whose documents are all relevant or
-//! all irrelevant has loss 0.
+//! Cost: O(n^2). Not differentiable where scores tie; ties are broken by position. A query whose documents are all
+//! relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
 use super::measures::AveragePrecision;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 
 const NAME: &str = "smooth_ap_indicator";
 

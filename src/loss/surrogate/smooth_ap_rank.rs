@@ -1,9 +1,9 @@
 //! SmoothAP from ranks: average precision at sigmoid ranks.
 //!
-//! `1/|l| sum_ij l_i l_j T_ij / r_i`, `T_ij = sigmoid((s_j - s_i) / sigma)`, `r_i = 1 + sum_{j != i} T_ij`
-//! (smoothrank, equations 4, 5 and 9). As printed `T_ii = 1/2`, while the indicator `1(r(i) <= r(i))` that it stands
-//! for is 1, so that the limit `sigma -> 0` is not average precision: `diagonal = 1` is the default here,
-//! `diagonal = 0.5` the print.
+//! `1/|l| sum_ij l_i l_j T_ij / r_i`, `T_ij = sigmoid((s_j - s_i) / sigma)`, `r_i = 1 + sum_{j != i} T_ij` (smoothrank,
+//! equations 4, 5 and 9). As printed, `T_ii = 1/2`, while the indicator `1(r(i) <= r(i))` that it stands for is 1. The
+//! limit `sigma -> 0` is then not average precision. The default here is `diagonal = 1`; `diagonal = 0.5` is the
+//! printed form.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -12,8 +12,9 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 
 const NAME: &str = "smooth_ap_rank";
 

@@ -1,17 +1,18 @@
 //! SmoothDCG: DCG at sigmoid ranks.
 //!
 //! `sum_i G(y_i) / log2(1 + r_i)`, `r_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / sigma)` (smoothrank, equation 5).
-//! Tends to DCG as `sigma` tends to 0.
+//! It tends to DCG as `sigma` tends to 0.
 //!
-//! Cost: O(n^2). A query with one label only has loss 0.
+//! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 
 use super::measures::Dcg;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::Gain;
 
 const NAME: &str = "smooth_dcg";

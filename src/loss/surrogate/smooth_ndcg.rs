@@ -1,19 +1,22 @@
 //! SmoothNDCG: NDCG with soft indicators of "document i is at rank j".
 //!
-//! `1/Z sum_ij G(y_i) D(j) h_ij`, `h_ij` the softmax over `i` of `-(s_i - s_d(j))^2 / sigma`, `d(j)` the document at
-//! rank `j`, `D(j) = 1 / log2(1 + j)` and 0 beyond the cut-off `k` (smoothrank, equations 7 and 8). As a sum over
-//! documents `d` at their ranks `r(d)`, counted by comparison, it needs no sort. Tends to NDCG@k as `sigma` tends to
-//! 0, with an error of `O(exp(-mu / sigma))`, `mu` the smallest squared difference of two scores (section 5.1).
+//! `1/Z sum_ij G(y_i) D(j) h_ij`, where `h_ij` is the softmax over `i` of `-(s_i - s_d(j))^2 / sigma`, `d(j)` is the
+//! document at rank `j`, and `D(j) = 1 / log2(1 + j)`, 0 beyond the cut-off `k` (smoothrank, equations 7 and 8). It is
+//! evaluated as a sum over documents `d` at their ranks `r(d)`; the ranks are counted by comparison, so no sort is
+//! needed. It tends to NDCG@k as `sigma` tends to 0, with an error of `O(exp(-mu / sigma))`, where `mu` is the smallest
+//! squared difference of two scores (section 5.1).
 //!
-//! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query with one label only has loss 0.
+//! Cost: O(n^2). Not differentiable where scores tie; ties are broken by position. A query whose labels are all equal
+//! has loss 0.
 
 use burn::config::Config;
 
 use super::measures::{Dcg, Ndcg};
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::{Discount, Gain};
 
 const NAME: &str = "smooth_ndcg";

@@ -1,18 +1,19 @@
 //! SmoothPrecision: precision at `k` with soft indicators of "document i is at rank j".
 //!
-//! `1/k sum_{j <= k} sum_i l_i h_ij`, `h_ij` the softmax over `i` of `-(s_i - s_d(j))^2 / sigma` (smoothrank, section
-//! 4.2). Tends to precision at `k` as `sigma` tends to 0.
+//! `1/k sum_{j <= k} sum_i l_i h_ij`, where `h_ij` is the softmax over `i` of `-(s_i - s_d(j))^2 / sigma` (smoothrank,
+//! section 4.2). It tends to precision at `k` as `sigma` tends to 0.
 //!
-//! Cost: O(n^2). Not differentiable where scores tie: ties go by position. A query whose documents are all relevant or
-//! all irrelevant has loss 0.
+//! Cost: O(n^2). Not differentiable where scores tie; ties are broken by position. A query whose documents are all
+//! relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
 use super::measures::PrecisionAt;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 
 const NAME: &str = "smooth_precision";
 

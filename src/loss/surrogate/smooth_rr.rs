@@ -1,20 +1,21 @@
 //! SmoothRR: reciprocal rank with soft indicators of "document i is at rank j".
 //!
-//! With `P_j = sum_i l_i h_ij` the soft relevance of rank `j`, `sum_j P_j / j prod_{t < j} (1 - P_t)`; with
-//! `linear = true` the paper's `sum_j P_j / j`, which is the reciprocal rank for one relevant document only
-//! (smoothrank, section 4.1, equation 7). The general form tends to the reciprocal rank of the first relevant document
-//! as `sigma` tends to 0.
+//! With the soft relevance of rank `j`, `P_j = sum_i l_i h_ij`, the surrogate is
+//! `sum_j P_j / j prod_{t < j} (1 - P_t)`. With `linear = true` it is the paper's `sum_j P_j / j`, which is the
+//! reciprocal rank only for queries with one relevant document (smoothrank, section 4.1, equation 7). The general form
+//! tends to the reciprocal rank of the first relevant document as `sigma` tends to 0.
 //!
-//! Cost: O(n^2), the linear form without an n x n tensor. Not differentiable where scores tie: ties go by position. A
-//! query whose documents are all relevant or all irrelevant has loss 0.
+//! Cost: O(n^2), the linear form without an n x n tensor. Not differentiable where scores tie; ties are broken by
+//! position. A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
 use super::measures::ReciprocalRank;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 
 const NAME: &str = "smooth_rr";
 

@@ -1,9 +1,9 @@
-//! SoftDCG: the expectation of any gain and discount measure when scores are noisy.
+//! SoftDCG: the expectation of a measure with any gain and discount when scores are noisy.
 //!
-//! `sum_j G(y_j) E[D(1 + R_j)]`, the rank `R_j` a sum of independent trials "k beats j" (softrank-directness, section
-//! III), not divided by the ideal DCG. Tends to DCG@k as `sigma` tends to 0.
+//! `sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j` is a sum of independent trials "k beats j" (softrank-directness,
+//! section III). It is not divided by the ideal DCG. It tends to DCG@k as `sigma` tends to 0.
 //!
-//! Cost: as [`SoftNdcg`](super::SoftNdcg). A query with one label only has loss 0.
+//! Cost: that of [`SoftNdcg`](super::SoftNdcg). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 
@@ -12,8 +12,9 @@ use super::measures::Dcg;
 use super::relaxation::Expected;
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_dcg";

@@ -1,11 +1,12 @@
 //! SoftNDCG: the expectation of NDCG when scores are noisy.
 //!
-//! `1/Z sum_j G(y_j) E[D(1 + R_j)]`, the rank `R_j` a sum of independent trials "k beats j" (softrank-directness,
-//! section III). It is the expectation of the discount, not the discount of the expected rank, which is smaller by
-//! Jensen's inequality. Tends to NDCG@k as `sigma` tends to 0, within the bound of Theorem 2.
+//! `1/Z sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j` is a sum of independent trials "k beats j"
+//! (softrank-directness, section III). This is the expectation of the discount, not the discount of the expected rank,
+//! which is smaller by Jensen's inequality. It tends to NDCG@k as `sigma` tends to 0, within the bound of Theorem 2.
 //!
-//! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, M about 14 exponentials in float32; O(k
-//! n^2) with a cut-off; O(n^3) by the recursion (see [`RankExpectationMethod`]). A query with one label only has loss 0.
+//! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, with M about 14 exponentials in float32;
+//! O(k n^2) with a cut-off; O(n^3) by the recursion (see [`RankExpectationMethod`]). A query whose labels are all equal
+//! has loss 0.
 
 use burn::config::Config;
 
@@ -14,8 +15,9 @@ use super::measures::{Dcg, Ndcg};
 use super::relaxation::Expected;
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_ndcg";
@@ -97,7 +99,7 @@ mod tests {
             let config = SoftNdcgConfig::new().with_evaluation(evaluation);
             let expected = wins + (1.0 - wins) / 3f64.log2();
             assert!((value(config.clone(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-7, "{evaluation:?}");
-            // A discount with a cut-off is no sum of exponentials.
+            // A discount with a cut-off is not a sum of exponentials.
             if evaluation != RankExpectationMethod::Exponentials {
                 let cut = value(config.with_k(Some(1)), &[0.0, 1.0], &[1.0, 0.0]);
                 assert!((cut - wins).abs() < 1e-12, "{evaluation:?}: {cut}");

@@ -1,7 +1,7 @@
 //! SoftPrecision: the expectation of precision at `k` when scores are noisy.
 //!
-//! `1/k sum_j l_j P(R_j < k)`, the rank `R_j` (from 0) a sum of independent trials "k beats j" (softrank-directness,
-//! section III, for another measure). Tends to precision at `k` as `sigma` tends to 0.
+//! `1/k sum_j l_j P(R_j < k)`, where the rank `R_j` (from 0) is a sum of independent trials "k beats j"
+//! (softrank-directness, section III, for another measure). It tends to precision at `k` as `sigma` tends to 0.
 //!
 //! Cost: O(k n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -11,8 +11,9 @@ use super::measures::PrecisionAt;
 use super::relaxation::Expected;
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, Sharper, Smoothing, configure, parameters};
+use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
 
 const NAME: &str = "soft_precision";
 

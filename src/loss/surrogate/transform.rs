@@ -14,9 +14,10 @@ use crate::loss::approximation::Approximation;
 use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss, assert_per_query};
+use crate::loss::smoothing::Smoothing;
 use crate::measure::Gain;
 
-/// A measure seen through a relaxation: a loss, and a burn module.
+/// A measure seen through a relaxation, as a loss and a burn module.
 #[derive(Debug)]
 pub struct Surrogate<M> {
     name: &'static str,
@@ -58,7 +59,7 @@ impl<T: Debug + Send + Sync> Display for Surrogate<T> {
 }
 
 impl<M: PositionMeasure> Surrogate<M> {
-    /// The loss that `relaxation` makes of `measure`, under the name of the measure.
+    /// Makes a loss of `measure` through `relaxation`, under the name of the measure.
     ///
     /// # Errors
     /// A parameter out of its range, or an operation of the measure that the relaxation does not define.
@@ -68,7 +69,7 @@ impl<M: PositionMeasure> Surrogate<M> {
         Self::probed(measure.name(), measure, Arc::new(relaxation))
     }
 
-    /// The same under the name of a registered loss, which messages about parameters give.
+    /// The same under the name of a registered loss, which messages about parameters then use.
     pub(super) fn named(
         name: &'static str,
         measure: M,
@@ -80,7 +81,7 @@ impl<M: PositionMeasure> Surrogate<M> {
     }
 
     fn probed(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
-        // A list of two documents shows which operations the measure uses.
+        // Evaluating the measure on a list of two documents shows which operations it uses.
         let labels = Tensor::<2>::from_floats([[1.0, 0.0]], &crate::device::host());
         let lists = Lists::new(labels.clone(), labels.clone(), labels.greater_equal_elem(0.0));
         let context = MeasureContext::new(&lists, relaxation.relax(&lists, 0));
@@ -139,6 +140,17 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
         let all = sums.map(|(f, k)| self.relaxation.approximation(self.name, f, *k, documents, scores));
         let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
         Ok(all.max_by(|a, b| a.error_f32.total_cmp(&b.error_f32)))
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        self.relaxation.smoothing()
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        let relaxation = self.relaxation.with_parameter(self.name, parameter, value)?;
+        relaxation.check(self.name)?;
+        self.expected.iter().try_for_each(|(f, k)| relaxation.check_sum(self.name, f, *k))?;
+        Ok(Box::new(Self { relaxation, ..self.clone() }))
     }
 
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
@@ -239,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_family_is_the_measure() {
+    fn the_exact_relaxation_is_the_measure() {
         let convention = Convention::preset("standard").unwrap();
         let scores = SCORES.map(|s| s as f32);
         let labels = LABELS.map(|y| y as f32);
@@ -289,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cutoff_of_zero_is_refused_not_a_loss_of_minus_infinity() {
+    fn a_cutoff_of_zero_is_refused() {
         let relaxations = [
             AnyRelaxation::Exact,
             AnyRelaxation::Approximate(APPROXIMATE),

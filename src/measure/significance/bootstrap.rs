@@ -1,5 +1,5 @@
 //! Percentile bootstrap interval of the mean difference (Efron and Tibshirani 1993): queries are drawn with
-//! replacement, and the interval lies between the percentiles of the means drawn. O(n) a sample, in parallel.
+//! replacement, and the interval lies between percentiles of the means of the samples. O(n) per sample, in parallel.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -18,11 +18,11 @@ pub struct Bootstrap {
     pub high: f64,
     /// Level of confidence.
     pub confidence: f64,
-    /// Samples drawn.
+    /// Number of samples drawn.
     pub samples: usize,
 }
 
-/// Interval of the mean of at least one difference.
+/// Computes the interval of the mean of at least one difference.
 ///
 /// # Errors
 /// [`SignificanceError::TooFew`] without a difference; those of [`ComparisonConfig::check`].
@@ -52,7 +52,7 @@ pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Boots
     })
 }
 
-/// Linear interpolation between the two nearest of the sorted values.
+/// Interpolates linearly between the two nearest of the sorted values.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn one_query_has_no_width() {
+    fn the_interval_of_one_query_has_no_width() {
         let interval = bootstrap(&[0.25], &ComparisonConfig::default()).unwrap();
         assert_eq!((interval.low, interval.high), (0.25, 0.25));
     }

@@ -1,9 +1,9 @@
-//! Whether one system is better than another: tests on the values of a measure, query by query.
+//! Tests of whether one system is better than another, on the values of a measure for each query.
 //!
-//! [`compare`] puts two systems beside each other on the same queries: paired t-test, Fisher's randomisation test,
-//! bootstrap interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the chance of any
-//! false difference at the level of one test; [`compare_all`] does both. All tests are two-sided; all randomness comes
-//! from one seed.
+//! [`compare`] compares two systems on the same queries: paired t-test, Fisher's randomisation test, bootstrap
+//! interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the probability of any false
+//! difference at the level of one test; [`compare_all`] does both. All tests are two-sided; all randomness comes from
+//! one seed.
 
 mod bootstrap;
 mod randomisation;
@@ -21,28 +21,32 @@ pub use systems::{SystemPair, compare_all};
 pub use t_test::{TTest, t_test};
 pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
 
-/// Resamples that one task draws from one generator, so that the number of threads changes nothing.
+use super::mean_of;
+
+/// Number of resamples that one task draws from its own generator; fixed, so that the number of threads changes
+/// nothing.
 const RESAMPLES_A_TASK: usize = 1000;
 
-/// Why systems could not be compared.
+/// Reason that systems could not be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SignificanceError {
     /// Systems with different numbers of queries.
     #[error("systems with {first} and {second} queries: expected the same queries in the same order")]
     Queries {
-        /// Queries of the first system.
+        /// Number of queries of the first system.
         first: usize,
-        /// Queries of the other.
+        /// Number of queries of the other system.
         second: usize,
     },
     /// Too little to compare.
     #[error("found {found} {what}: expected {expected} or more")]
     TooFew {
-        /// What there is too little of.
+        /// Name of the things that are too few, in the plural.
         what: &'static str,
-        /// How much there is.
+        /// Number found.
         found: usize,
-        /// How much is needed.
+        /// Smallest number needed.
         expected: usize,
     },
     /// A value that is not a finite number.
@@ -60,20 +64,21 @@ pub enum SignificanceError {
         parameter: &'static str,
         /// Its value.
         found: f64,
-        /// What is valid.
+        /// The valid values.
         expected: &'static str,
     },
 }
 
-/// How systems are compared.
+/// Options of a comparison of systems.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ComparisonConfig {
-    /// Samples of the randomisation test (all 2^n assignments if these are no more) and of the bootstrap.
+    /// Number of samples of the bootstrap and of the randomisation test, which takes all 2^n assignments instead if
+    /// there are no more than that.
     pub resamples: usize,
     /// Level of the confidence intervals, in 0..1.
     pub confidence: f64,
-    /// The seed.
+    /// Seed of the random samples.
     pub seed: u64,
 }
 
@@ -107,7 +112,7 @@ impl ComparisonConfig {
 /// Two systems on the same queries. Differences are second minus first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Queries that both systems are measured on.
+    /// Number of queries that both systems are measured on.
     pub queries: usize,
     /// Mean of the first system.
     pub first_mean: f64,
@@ -115,13 +120,13 @@ pub struct Comparison {
     pub second_mean: f64,
     /// Mean of the differences.
     pub mean_difference: f64,
-    /// Mean difference in standard deviations of the differences (Cohen's d of paired samples); 0 if none differs.
+    /// Mean difference in standard deviations of the differences (Cohen's d of paired samples); 0 if no query differs.
     pub cohen_d: f64,
-    /// Queries on which the second system is better.
+    /// Number of queries on which the second system is better.
     pub wins: usize,
-    /// Queries on which both are equal.
+    /// Number of queries on which both systems are equal.
     pub ties: usize,
-    /// Queries on which the second system is worse.
+    /// Number of queries on which the second system is worse.
     pub losses: usize,
     /// Paired t-test.
     pub t_test: TTest,
@@ -136,8 +141,8 @@ pub struct Comparison {
 ///
 /// # Errors
 /// [`SignificanceError::Queries`] for systems of different lengths; [`SignificanceError::TooFew`] where fewer than two
-/// queries count for both; [`SignificanceError::Value`] for a difference that is not finite, its query counted among
-/// these; those of [`ComparisonConfig::check`].
+/// queries count for both; [`SignificanceError::Value`] for a difference that is not finite, with the number of its
+/// query among those that count for both; those of [`ComparisonConfig::check`].
 pub fn compare(
     first: &[Option<f64>],
     second: &[Option<f64>],
@@ -176,11 +181,12 @@ fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
     }
 }
 
+/// The mean; NaN of nothing.
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
-/// With n - 1 degrees of freedom.
+/// Computes the standard deviation with n - 1 degrees of freedom.
 fn standard_deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()

@@ -1,8 +1,10 @@
 //! Fisher's randomisation test: if the systems do not differ, the sign of every difference is as likely as its
-//! opposite, so that the p-value is the share of sign assignments whose mean is as far from 0 as the one observed.
+//! opposite. The p-value is therefore the share of sign assignments whose mean is at least as far from 0 as the
+//! observed mean.
 //!
-//! Exact over all 2^n assignments where these are no more than the samples asked for, else `(hits + 1) / (samples + 1)`
-//! over random ones (Smucker, Allan and Carterette 2007). O(n) a sample, in parallel.
+//! The p-value is exact over all 2^n assignments where there are no more of them than samples requested; otherwise it
+//! is `(hits + 1) / (samples + 1)` over random assignments (Smucker, Allan and Carterette 2007). O(n) per sample, in
+//! parallel.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,7 +21,7 @@ pub struct Randomisation {
     pub p_value: f64,
     /// Whether all assignments were enumerated.
     pub exact: bool,
-    /// Assignments looked at.
+    /// Number of assignments examined.
     pub samples: usize,
 }
 
@@ -29,10 +31,10 @@ pub struct Randomisation {
 /// Those of [`ComparisonConfig::check`].
 pub fn randomisation(differences: &[f64], config: &ComparisonConfig) -> Result<Randomisation, SignificanceError> {
     config.check()?;
-    // A difference of 0 has the same sum with either sign.
+    // A difference of 0 gives the same sum with either sign.
     let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).filter(|d| *d > 0.0).collect();
     let observed = differences.iter().sum::<f64>().abs();
-    // Sums of the same terms in another order are the same sum.
+    // The tolerance lets sums of the same terms in another order count as equal.
     let as_far = observed - 1e-12 * sizes.iter().sum::<f64>();
     let assignments = u32::try_from(sizes.len()).ok().and_then(|bits| 1usize.checked_shl(bits)).filter(|n| *n > 0);
     if let Some(assignments) = assignments.filter(|count| *count <= config.resamples) {
@@ -58,7 +60,7 @@ pub fn randomisation(differences: &[f64], config: &ComparisonConfig) -> Result<R
     Ok(Randomisation { p_value, exact: false, samples: config.resamples })
 }
 
-/// The sum with random signs.
+/// Sums the differences with random signs.
 fn random_sum(sizes: &[f64], random: &mut ChaCha8Rng) -> f64 {
     let of_chunk = |chunk: &[f64]| {
         let signs = random.next_u64();

@@ -2,20 +2,22 @@
 //! their standard deviation with v degrees of freedom.
 //!
 //! `P(Q <= q) = int f_v(s) W_k(q s) ds`, `W_k(w) = k int phi(z) (Phi(z) - Phi(z - w))^(k - 1) dz`, `f_v` the density of
-//! `sqrt(chi^2_v / v)`. Both integrals by Gauss-Legendre panels; absolute error about 1e-12 (checked against SciPy).
+//! `sqrt(chi^2_v / v)`. Both integrals are computed by Gauss-Legendre panels; the absolute error is about 1e-12
+//! (checked against SciPy).
 
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
-/// Nodes of one panel, and panels of an interval.
+/// Number of nodes per panel.
 const NODES: usize = 16;
+/// Number of panels per interval.
 const PANELS: usize = 24;
-/// Beyond this the normal density adds nothing.
+/// Distance from 0 beyond which the normal density adds nothing.
 const NORMAL_REACH: f64 = 8.5;
-/// Standard deviations of the scale beyond which its density adds nothing.
+/// Distance from 1, in standard deviations of the scale, beyond which the density of the scale adds nothing.
 const SCALE_REACH: f64 = 12.0;
 
-/// `P(Q > q)` for the range of `groups` means (2 or more) and `freedom` degrees of freedom (above 0).
+/// Returns `P(Q > q)` for the range of `groups` means (2 or more) and `freedom` degrees of freedom (above 0).
 pub fn studentized_range_survival(q: f64, groups: usize, freedom: f64) -> f64 {
     if q <= 0.0 {
         return 1.0;
@@ -42,7 +44,7 @@ fn normal_cdf(z: f64) -> f64 {
     0.5 * erfc(-z / std::f64::consts::SQRT_2)
 }
 
-/// Nodes and weights of all panels of an interval.
+/// Iterates over the nodes and weights of all panels of an interval.
 fn panels(nodes: &[(f64, f64)], from: f64, to: f64) -> impl Iterator<Item = (f64, f64)> {
     let half = (to - from) / (2 * PANELS) as f64;
     (0..PANELS).flat_map(move |panel| {
@@ -51,7 +53,7 @@ fn panels(nodes: &[(f64, f64)], from: f64, to: f64) -> impl Iterator<Item = (f64
     })
 }
 
-/// Nodes and weights on -1..1: the roots of the Legendre polynomial by Newton's method.
+/// Computes nodes and weights on -1..1; the nodes are the roots of the Legendre polynomial, found by Newton's method.
 fn gauss_legendre() -> Vec<(f64, f64)> {
     let degree = NODES as f64;
     (0..NODES)
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_range_of_two_is_students_t() {
+    fn the_range_of_two_groups_follows_students_t() {
         for freedom in [1.0, 3.0, 12.0, 200.0] {
             let student = StudentsT::new(0.0, 1.0, freedom).unwrap();
             for q in [0.3, 1.0, 3.0, 6.0] {

@@ -9,12 +9,12 @@ use super::{Comparison, ComparisonConfig, SignificanceError, TukeyPair, compare,
 pub struct SystemPair {
     /// The first system, counted from 0.
     pub first: usize,
-    /// The second.
+    /// The second system, counted from 0.
     pub second: usize,
-    /// The second beside the first, as if there were no others.
+    /// Comparison of the second system with the first, as if there were no others.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Tukey's test over all pairs; only of more than two systems.
+    /// Tukey's test over all pairs; only with more than two systems.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tukey: Option<TukeyPair>,
 }
@@ -49,7 +49,7 @@ pub fn compare_all(
     for first in 0..systems.len() {
         for second in first + 1..systems.len() {
             let comparison = compare(&values(first), &values(second), config)?;
-            // Both go through the pairs in one order.
+            // `tukey_hsd` gives the pairs in the order of these loops.
             pairs.push(SystemPair { first, second, comparison, tukey: tukey.next() });
         }
     }
@@ -63,7 +63,7 @@ mod tests {
     const CONFIG: ComparisonConfig = ComparisonConfig { resamples: 100, confidence: 0.95, seed: 0 };
 
     #[test]
-    fn every_pair_on_the_queries_that_count_for_all() {
+    fn every_pair_is_compared_on_the_queries_that_count_for_all() {
         let a = [Some(0.5), Some(0.25), Some(1.0), None];
         let b = [Some(0.75), None, Some(1.0), None];
         let c = [Some(0.0), Some(0.5), Some(0.5), None];

@@ -16,7 +16,7 @@ pub struct TTest {
     pub p_value: f64,
     /// Lower end of the confidence interval of the mean difference.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the confidence interval.
     pub high: f64,
 }
 
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_without_variance() {
+    fn differences_without_variance_have_a_p_value_of_0_or_1() {
         assert_eq!(t_test(&[0.0; 3], 0.95).unwrap().p_value, 1.0);
         assert_eq!(t_test(&[0.5; 3], 0.95).unwrap().p_value, 0.0);
     }

@@ -2,8 +2,9 @@
 //!
 //! Every pair has `q = |mean_i - mean_j| / sqrt(E / n)` and the p-value `P(Q > q)` of the studentized range, which
 //! holds for all pairs together. On the same queries, E is the residual mean square of systems x queries with
-//! (systems - 1)(queries - 1) degrees of freedom: what makes a query hard for all systems is taken out (Carterette
-//! 2012). For independent samples E is the variance within the systems. O(systems^2) distribution values.
+//! (systems - 1)(queries - 1) degrees of freedom, so the difficulty that a query has for all systems is removed
+//! (Carterette 2012). For independent samples, E is the variance within the systems. The distribution is evaluated
+//! O(systems^2) times.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::{SignificanceError, check_values, mean, studentized_range_survival};
 pub struct TukeyPair {
     /// The first system, counted from 0.
     pub first: usize,
-    /// The second.
+    /// The second system, counted from 0.
     pub second: usize,
     /// Mean of the second minus mean of the first.
     pub mean_difference: f64,
@@ -25,7 +26,7 @@ pub struct TukeyPair {
     pub p_value: f64,
 }
 
-/// All pairs of at least two systems on the same queries, two or more: `systems[system][query]`.
+/// Tests all pairs of at least two systems on the same two or more queries: `systems[system][query]`.
 ///
 /// # Errors
 /// [`SignificanceError::TooFew`] for fewer than two systems or queries; [`SignificanceError::Queries`] for systems of
@@ -39,7 +40,7 @@ pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceErr
     let overall = mean(&means);
     let mut residual = 0.0;
     for query in 0..queries {
-        let of_query = systems.iter().map(|values| values[query]).sum::<f64>() / systems.len() as f64;
+        let of_query = mean(&systems.iter().map(|values| values[query]).collect::<Vec<_>>());
         for (values, mean) in systems.iter().zip(&means) {
             residual += (values[query] - mean - of_query + overall).powi(2);
         }
@@ -48,7 +49,7 @@ pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceErr
     Ok(pairs(systems, &means, residual / freedom, freedom))
 }
 
-/// All pairs of at least two systems, each measured on queries of its own.
+/// Tests all pairs of at least two systems, each measured on its own queries.
 ///
 /// # Errors
 /// [`SignificanceError::TooFew`] for fewer than two systems, or a system with fewer than two queries;
@@ -62,7 +63,8 @@ pub fn tukey_hsd_independent(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, Sig
     Ok(pairs(systems, &means, error, freedom))
 }
 
-/// Two systems or more with two finite values or more; the number of values of the first.
+/// Checks that there are at least two systems, each with at least two values, all finite; returns the number of values
+/// of the first system.
 fn check(systems: &[Vec<f64>]) -> Result<usize, SignificanceError> {
     if systems.len() < 2 {
         return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });
@@ -81,7 +83,7 @@ fn pairs(systems: &[Vec<f64>], means: &[f64], error: f64, freedom: f64) -> Vec<T
     let pairs: Vec<(usize, usize)> = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j))).collect();
     let compared = pairs.into_par_iter().map(|(first, second)| {
         let mean_difference = means[second] - means[first];
-        // Tukey and Kramer's form, which for equal numbers of queries is error / n.
+        // The Tukey-Kramer form; for equal numbers of queries the term under the root is error / n.
         let scale = (error / 2.0 * (1.0 / systems[first].len() as f64 + 1.0 / systems[second].len() as f64)).sqrt();
         let q = if mean_difference == 0.0 { 0.0 } else { mean_difference.abs() / scale };
         let p_value = if q.is_infinite() { 0.0 } else { studentized_range_survival(q, count, freedom) };
@@ -96,7 +98,7 @@ mod tests {
     use crate::measure::significance::t_test;
 
     #[test]
-    fn two_systems_are_the_paired_t_test() {
+    fn two_systems_have_the_p_value_of_the_paired_t_test() {
         let systems = [vec![0.1, 0.4, 0.3, 0.9], vec![0.3, 0.35, 0.5, 1.0]];
         let differences: Vec<f64> = systems[0].iter().zip(&systems[1]).map(|(a, b)| b - a).collect();
         let pair = tukey_hsd(&systems).unwrap()[0];
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn systems_that_only_differ_in_their_mean() {
+    fn systems_that_differ_only_in_their_means() {
         let (low, high) = (vec![0.0, 0.5], vec![0.25, 0.75]);
         let pairs = tukey_hsd(&[low.clone(), high.clone(), low, high]).unwrap();
         assert_eq!(pairs.iter().map(|pair| pair.p_value).collect::<Vec<_>>(), [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);

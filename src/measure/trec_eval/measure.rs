@@ -1,5 +1,4 @@
-//! The measures of trec_eval that are offered, and their names: `-m` asks for `map`, `P.5,10`, `official` or
-//! `all_trec`.
+//! The supported measures of trec_eval, and their names as `-m` takes them: `map`, `P.5,10`, `official` or `all_trec`.
 
 use std::fmt;
 
@@ -7,25 +6,25 @@ use super::query::PERSISTENCE;
 use crate::measure::{Measure, MeasureError};
 use crate::text::nearest;
 
-/// The cut-offs of trec_eval where none are given.
+/// Default cut-offs of trec_eval.
 const CUTOFFS: &[f64] = &[5.0, 10.0, 15.0, 20.0, 30.0, 100.0, 200.0, 500.0, 1000.0];
 const RECALL_LEVELS: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 const MULTIPLES: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0];
 
-/// A measure of trec_eval 10.0, named as it prints it.
+/// A measure of trec_eval 10.0, with the name that trec_eval prints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TrecMeasure {
     /// Identifier of the run.
     RunId,
     /// Number of queries.
     NumQ,
-    /// Documents retrieved.
+    /// Number of documents retrieved.
     NumRet,
-    /// Relevant documents.
+    /// Number of relevant documents.
     NumRel,
-    /// Relevant documents retrieved.
+    /// Number of relevant documents retrieved.
     NumRelRet,
-    /// Documents retrieved that were judged not relevant.
+    /// Number of documents retrieved that were judged not relevant.
     NumNonrelJudgedRet,
     /// Average precision.
     Map,
@@ -33,7 +32,7 @@ pub enum TrecMeasure {
     GmMap,
     /// Precision at the number of relevant documents.
     Rprec,
-    /// Share of the judged irrelevant documents that stand below the relevant ones.
+    /// Share of the judged irrelevant documents that rank below the relevant ones.
     Bpref,
     /// Geometric mean of bpref.
     GmBpref,
@@ -63,17 +62,18 @@ pub enum TrecMeasure {
     SetP,
     /// Recall of the whole set retrieved.
     SetRecall,
-    /// Product of the two.
+    /// Product of the set's precision and recall.
     SetMap,
-    /// Harmonic mean of the two.
+    /// Harmonic mean of the set's precision and recall.
     SetF,
     /// Precision of the set, relative to the largest attainable.
     SetRelativeP,
-    /// Relevant documents retrieved less the others retrieved.
+    /// Number of relevant documents retrieved minus the number of others retrieved.
     Utility,
     /// Rank-biased precision with persistence 0.9.
     Rbp,
-    /// What rank-biased precision could gain from the documents without judgement and beyond the run.
+    /// Largest possible gain of rank-biased precision from documents without judgement and from documents beyond the
+    /// run.
     RbpResidual,
     /// Share of documents without judgement among the first.
     Unjudged(usize),
@@ -135,8 +135,8 @@ impl Named {
         }
     }
 
-    /// Reads `5,10`, sorted as trec_eval sorts it, which takes the whole part of a cut-off; `None` if a parameter is
-    /// out of range or not taken.
+    /// Reads parameters such as `5,10` and sorts them as trec_eval does, which takes the whole part of a cut-off.
+    /// Returns `None` if a parameter is out of range or the measure takes none.
     fn read(&self, written: &str) -> Option<Vec<TrecMeasure>> {
         let fractions = matches!((self.measure)(1.0), TrecMeasure::IprecAtRecall(_) | TrecMeasure::RprecMult(_));
         let parameter = |text: &str| text.parse().ok().map(|given: f64| if fractions { given } else { given.trunc() });
@@ -152,21 +152,22 @@ impl Named {
 }
 
 impl TrecMeasure {
-    /// trec_eval's default output.
+    /// Returns the measures of trec_eval's default output.
     pub fn official() -> Vec<Self> {
         NAMED.iter().filter(|named| named.official).flat_map(|named| named.measures(named.parameters)).collect()
     }
 
-    /// Everything offered, in the order of `-m all_trec`.
+    /// Returns all supported measures, in the order of `-m all_trec`.
     pub fn all_trec() -> Vec<Self> {
         NAMED.iter().flat_map(|named| named.measures(named.parameters)).collect()
     }
 
-    /// What names separated by commas ask for, in their order. What begins with a digit, a point or a sign, and is no
-    /// name, is one more parameter of the name before it: `map,P.5,10` is MAP and the precision at two cut-offs.
+    /// Reads names separated by commas and returns their measures in order. An item that begins with a digit, a point
+    /// or a minus sign and is not a name is a further parameter of the name before it: `map,P.5,10` is MAP and the
+    /// precision at two cut-offs.
     ///
     /// # Errors
-    /// That of [`TrecMeasure::read`] for the first name that it refuses.
+    /// The error of [`TrecMeasure::read`] for the first name that it refuses.
     pub fn read_list(names: &str) -> Result<Vec<Self>, MeasureError> {
         let is_parameter = |item: &str| {
             let name = item.split('.').next().unwrap_or(item);
@@ -184,11 +185,11 @@ impl TrecMeasure {
         Ok(measures.concat())
     }
 
-    /// What `-m` names: a measure with its default parameters (`P`), with given ones (`P.5,10`), a set of measures
-    /// (`official`, `all_trec`), or a [`Measure`] that trec_eval has under another name (`ndcg@10`, `mrr`).
+    /// Reads a name as `-m` takes it: a measure with its default parameters (`P`) or with given ones (`P.5,10`), a set
+    /// of measures (`official`, `all_trec`), or a [`Measure`] that trec_eval has under another name (`ndcg@10`, `mrr`).
     ///
     /// # Errors
-    /// [`MeasureError::UnknownMeasure`] for what names no measure of trec_eval, with all names and the nearest;
+    /// [`MeasureError::UnknownMeasure`] for a name that no measure of trec_eval has, with all names and the nearest;
     /// [`MeasureError::MeasureParameter`] for a parameter out of its range, or given to a measure that takes none.
     pub fn read(found: &str) -> Result<Vec<Self>, MeasureError> {
         match found {
@@ -219,7 +220,7 @@ impl TrecMeasure {
         })
     }
 
-    /// trec_eval's name for a measure in its convention, where it has the measure.
+    /// Returns trec_eval's counterpart of a measure in trec_eval's convention; `None` if it has none.
     fn of(measure: Measure) -> Option<Self> {
         Some(match measure {
             Measure::Ndcg(k) => k.map_or(TrecMeasure::Ndcg, TrecMeasure::NdcgCut),
@@ -235,18 +236,18 @@ impl TrecMeasure {
         })
     }
 
-    /// Whether it is a number of things, summed over queries.
+    /// Returns whether the measure is a count, which is summed over queries.
     pub fn is_count(&self) -> bool {
         use TrecMeasure::*;
         matches!(self, NumQ | NumRet | NumRel | NumRelRet | NumNonrelJudgedRet)
     }
 
-    /// Whether its mean over queries is geometric.
+    /// Returns whether the mean over queries is geometric.
     pub(super) fn is_geometric(&self) -> bool {
         matches!(self, TrecMeasure::GmMap | TrecMeasure::GmBpref)
     }
 
-    /// Whether trec_eval prints it for all queries together only.
+    /// Returns whether trec_eval prints the measure only for all queries together.
     pub(super) fn in_summary_only(&self) -> bool {
         matches!(self, TrecMeasure::RunId | TrecMeasure::NumQ) || self.is_geometric()
     }
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_names_say_what_is_right() {
+    fn errors_for_wrong_names_say_what_is_expected() {
         let message = |found| TrecMeasure::read(found).unwrap_err().to_string();
         assert!(message("ndcg_cutt.10").contains("did you mean `ndcg_cut`?"));
         assert!(message("map.5").contains("takes no parameter"));

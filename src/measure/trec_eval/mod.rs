@@ -1,12 +1,13 @@
-//! What trec_eval 10.0 computes from a run and relevance judgements (qrels), to the last digit that it prints.
+//! The measures that trec_eval 10.0 computes from a run and relevance judgements (qrels), to the last digit that it
+//! prints.
 //!
-//! Documents are ordered by descending score, held as `f32`, equal scores by descending document identifier; the ranks
-//! in the run are ignored. A document is relevant from the relevance level on (`-l`), which the gains of NDCG ignore;
-//! documents without judgement, or judged below 0, are not relevant, and bpref leaves them out. Means are taken over
-//! the queries that are evaluated: those of both files, or with `-c` all of the qrels, each missing one as an empty
-//! run.
+//! Documents are ordered by descending score, held as `f32`; ties are broken by descending document identifier, and the
+//! ranks in the run are ignored. A document is relevant if its judgement is at least the relevance level (`-l`); the
+//! gains of NDCG ignore this level. Documents that are not judged, or judged below 0, are not relevant, and bpref
+//! leaves them out. Means are taken over the queries that are evaluated: those in both files, or with `-c` all queries
+//! of the qrels, where a query missing from the run counts as an empty run.
 //!
-//! One query is joined, sorted and measured at a time, so that memory is bounded by the longest query:
+//! Queries are joined, sorted and measured one at a time, so memory is bounded by the longest query.
 //! [`TrecEvaluator::query`] may run in parallel, and [`TrecSummary::add`] takes the values in order.
 
 mod measure;
@@ -23,7 +24,7 @@ pub use query::{Judgement, RunDocument, TrecDocuments, TrecEvaluator, TrecOption
 /// Lowest value in a geometric mean.
 const GEOMETRIC_FLOOR: f64 = 1e-5;
 
-/// The values of one query, or of all, in the lines that trec_eval prints.
+/// The values of one query or of all queries, in the lines that trec_eval prints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecReport<'a> {
     measures: &'a [TrecMeasure],
@@ -42,17 +43,17 @@ pub struct TrecSummary {
 }
 
 impl TrecSummary {
-    /// No query yet.
+    /// Creates a summary of no queries.
     pub fn new(measures: &[TrecMeasure]) -> Self {
         Self { measures: measures.to_vec(), sums: vec![0.0; measures.len()], queries: 0 }
     }
 
-    /// Number of queries added.
+    /// Returns the number of queries added.
     pub fn queries(&self) -> usize {
         self.queries
     }
 
-    /// Adds the values of one query, as [`TrecEvaluator::query`] gave them.
+    /// Adds the values of one query, as [`TrecEvaluator::query`] returned them.
     pub fn add(&mut self, values: &[f64]) {
         self.queries += 1;
         for ((sum, value), measure) in self.sums.iter_mut().zip(values).zip(&self.measures) {
@@ -60,7 +61,7 @@ impl TrecSummary {
         }
     }
 
-    /// Every measure over all queries: sums of counts, means of the rest (0 without a query).
+    /// Returns every measure over all queries: sums of counts, means of the other measures (0 without a query).
     pub fn values(&self) -> Vec<f64> {
         let mean = |sum: f64| if self.queries == 0 { 0.0 } else { sum / self.queries as f64 };
         let over_queries = |(sum, measure): (&f64, &TrecMeasure)| match measure {
@@ -71,7 +72,8 @@ impl TrecSummary {
         self.sums.iter().zip(&self.measures).map(over_queries).collect()
     }
 
-    /// The lines `all`, with the identifier of the run and the number of queries where these are among the measures.
+    /// Returns the lines `all`, with the identifier of the run and the number of queries if these are among the
+    /// measures.
     pub fn report<'a>(&'a self, run_id: &'a str) -> TrecReport<'a> {
         TrecReport {
             measures: &self.measures,
@@ -84,13 +86,13 @@ impl TrecSummary {
 }
 
 impl<'a> TrecReport<'a> {
-    /// The lines of one query (`-q`).
+    /// Creates the lines of one query (`-q`).
     pub fn of_query(measures: &'a [TrecMeasure], query: &'a str, values: Vec<f64>) -> Self {
         Self { measures, query, values, run_id: None, queries: 1 }
     }
 }
 
-/// A value as trec_eval prints it: `runid`, a number of things, or a measure.
+/// A value as trec_eval prints it: the name of the run, a count, or the value of a measure.
 enum Printed<'a> {
     Name(&'a str),
     Count(u64),
@@ -128,7 +130,7 @@ impl fmt::Display for TrecReport<'_> {
     }
 }
 
-/// `{"map": 0.25, "num_ret": 3}`: the same values under the same names, in full.
+/// `{"map": 0.25, "num_ret": 3}`: the same values under the same names, in full precision.
 impl Serialize for TrecReport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_laid_out_as_trec_eval_lays_them_out() {
+    fn lines_have_the_layout_of_trec_eval() {
         let mut summary = TrecSummary::new(&MEASURES);
         summary.add(&[0.0, 1.0, 3.0, 0.25, 0.25]);
         let lines = summary.report("A").to_string();
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn no_query_has_zeros() {
+    fn a_summary_of_no_queries_has_zeros() {
         assert_eq!(TrecSummary::new(&MEASURES).values(), [0.0; 5]);
     }
 }

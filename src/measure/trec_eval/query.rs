@@ -7,7 +7,7 @@ use crate::measure::discount::Discounts;
 use crate::measure::ranking::{RankedList, Workspace, document_of, order_ties_by_id, sort_key};
 use crate::measure::{Convention, Measure, MeasureError, Ranking, value};
 
-/// Ranks whose discounts are computed beforehand: the usual depth of a run.
+/// Number of ranks whose discounts are computed beforehand: the usual depth of a run.
 const REMEMBERED_RANKS: usize = 1000;
 
 /// Persistence of trec_eval's rank-biased precision.
@@ -34,37 +34,38 @@ pub struct Judgement<'a> {
 /// The documents of one query that were retrieved, in any order, and those that were judged.
 #[derive(Debug, Clone, Copy)]
 pub struct TrecQuery<'a> {
-    /// Retrieved documents; empty for a query that the run misses (`-c`).
+    /// Retrieved documents; empty for a query that is missing from the run (`-c`).
     pub run: &'a [RunDocument<'a>],
     /// Judged documents.
     pub qrels: &'a [Judgement<'a>],
 }
 
-/// The documents of one query, retrieved or judged, as every convention takes them.
+/// The documents of one query, retrieved or judged, in a form that every convention takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecDocuments {
-    /// One score a document: those retrieved, in the order of the run, then -inf for those judged and not retrieved.
+    /// One score per document: first the documents retrieved, in the order of the run, then -inf for those judged but
+    /// not retrieved.
     pub scores: Vec<f32>,
-    /// One label a document: its relevance level, 0 without judgement.
+    /// One label per document: its relevance level, or 0 without a judgement.
     pub labels: Vec<f32>,
-    /// One identifier a document.
+    /// One identifier per document.
     pub ids: Vec<String>,
 }
 
 impl TrecDocuments {
-    /// What a convention's measures are computed on.
+    /// Returns the ranking on which a convention's measures are computed.
     pub fn ranking(&self) -> Ranking<'_> {
         Ranking { scores: &self.scores, labels: &self.labels, ids: Some(&self.ids) }
     }
 }
 
 impl<'a> TrecQuery<'a> {
-    /// Places of the first `depth` documents of the run, in trec_eval's order: descending score, equal scores by
-    /// descending identifier.
+    /// Returns the places of the first `depth` documents of the run, in trec_eval's order: by descending score, with
+    /// ties broken by descending identifier.
     ///
     /// # Errors
-    /// [`MeasureError::Score`] for a NaN score; it names the document by its place in the run, from 1, and the query
-    /// as 1.
+    /// [`MeasureError::Score`] for a NaN score. The error numbers the document by its place in the run, from 1, and the
+    /// query as 1.
     pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
         let run = self.run;
         if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
@@ -77,10 +78,11 @@ impl<'a> TrecQuery<'a> {
         Ok(keys.into_iter().map(document_of).collect())
     }
 
-    /// The query for other conventions than trec_eval's; documents of the run beyond `depth` count as not retrieved.
+    /// Returns the documents for conventions other than trec_eval's; documents of the run beyond `depth` count as not
+    /// retrieved.
     ///
     /// # Errors
-    /// That of [`TrecQuery::order`].
+    /// The error of [`TrecQuery::order`].
     pub fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
         let mut judgements = self.judgements();
         let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
@@ -103,7 +105,7 @@ impl<'a> TrecQuery<'a> {
         Ok(documents)
     }
 
-    /// Of several judgements of one document the last counts.
+    /// Collects the judgements by document. If a document has several, the last one counts.
     fn judgements(&self) -> HashMap<&'a str, i32> {
         self.qrels.iter().map(|judgement| (judgement.id, judgement.relevance)).collect()
     }
@@ -114,7 +116,7 @@ impl<'a> TrecQuery<'a> {
 pub struct TrecOptions {
     /// Lowest relevance level of a relevant document (`-l`), 1 or more.
     pub relevance_level: i32,
-    /// Documents of each ranking that are looked at (`-M`).
+    /// Number of documents of each ranking that are evaluated (`-M`).
     pub depth: Option<usize>,
 }
 
@@ -138,7 +140,7 @@ struct Judged<'a> {
     list: &'a RankedList<'a>,
     /// Relevance level by position; `None` where not judged.
     relevance: &'a [Option<i32>],
-    /// Documents judged and not relevant, retrieved or not.
+    /// Number of documents judged not relevant, retrieved or not.
     irrelevant: usize,
 }
 
@@ -155,15 +157,15 @@ impl TrecEvaluator {
         Ok(Self { measures: measures.to_vec(), options, convention, discounts })
     }
 
-    /// The measures, in the order of the values.
+    /// Returns the measures, in the order of the values.
     pub fn measures(&self) -> &[TrecMeasure] {
         &self.measures
     }
 
-    /// Every measure of one query. Of several judgements of one document the last counts.
+    /// Computes every measure of one query. If a document has several judgements, the last one counts.
     ///
     /// # Errors
-    /// That of [`TrecQuery::order`].
+    /// The error of [`TrecQuery::order`].
     pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
         let mut judgements = query.judgements();
         let level = self.options.relevance_level;
@@ -211,7 +213,7 @@ impl TrecEvaluator {
             TrecMeasure::Success(k) => shared(Measure::Success(Some(k)))?,
             TrecMeasure::RelativeP(k) => ratio(hits(k), k.min(list.relevant)),
             TrecMeasure::RprecMult(multiple) => {
-                // trec_eval rounds so, up from a tenth.
+                // As trec_eval rounds: up from a fraction of one tenth.
                 let k = (multiple * list.relevant as f64 + 0.9) as usize;
                 ratio(hits(k), k)
             }
@@ -235,7 +237,7 @@ impl TrecEvaluator {
         })
     }
 
-    /// `1/R sum over relevant documents of 1 - min(irrelevant above it, R) / min(irrelevant, R)`.
+    /// Computes `1/R sum over relevant documents of 1 - min(irrelevant above it, R) / min(irrelevant, R)`.
     fn bpref(&self, query: &Judged) -> f64 {
         let relevant = query.list.relevant;
         if relevant == 0 {
@@ -254,7 +256,8 @@ impl TrecEvaluator {
     }
 }
 
-/// The weight of the ranks without judgement; 0 for a query that the run misses, as all else is.
+/// Returns the weight of the ranks without judgement; for a query missing from the run it is 0, as the other measures
+/// are.
 fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     if relevance.is_empty() {
         return 0.0;
@@ -268,7 +271,8 @@ fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     unjudged + weight / (1.0 - PERSISTENCE)
 }
 
-/// The largest precision at any rank at which `level` of the relevant documents, rounded, have been retrieved.
+/// Returns the largest precision at any rank by which the share `level` of the relevant documents, rounded to whole
+/// documents, has been retrieved.
 fn interpolated_precision(list: &RankedList, level: f64) -> f64 {
     let wanted = (level * list.relevant as f64).round() as usize;
     let mut hits = 0;
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn level_and_depth() {
+    fn relevance_level_and_depth_change_the_values() {
         use TrecMeasure::*;
         let level = TrecOptions { relevance_level: 2, ..TrecOptions::default() };
         assert_eq!(values(&[NumRel, RecipRank], level), [1.0, 0.25]);
@@ -324,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_for_other_conventions() {
+    fn documents_are_given_to_other_conventions() {
         let query = TrecQuery { run: &RUN, qrels: &QRELS };
         assert_eq!(query.order(None).unwrap(), [1, 2, 0, 3]);
         let all = query.documents(None).unwrap();

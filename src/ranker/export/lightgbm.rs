@@ -1,13 +1,14 @@
-//! LightGBM's text model (version 4): one block of named lists a tree.
+//! LightGBM's text model (version 4): one block of named lists per tree.
 //!
-//! Splits and leaves are numbered apart; a child is a split's number, or `-1 - leaf`. A split's decision type 8 is
-//! "numerical, a missing value is NaN and goes right", which is what a [`TreeEnsemble`] does. Leaf values are added in
-//! double precision in the order of the trees, there as here, so the sums are the same bits; here they are then rounded
-//! to single precision.
+//! Splits and leaves are numbered separately; a child is a split's number, or `-1 - leaf`. A split's decision type 8 is
+//! "numerical, a missing value is NaN and goes right", which is what a [`TreeEnsemble`] does. LightGBM and this crate
+//! both add leaf values in double precision in the order of the trees, so the sums have the same bits; this crate then
+//! rounds them to single precision.
 //!
-//! Trees split normalised features, LightGBM raw ones. A normaliser of each feature alone never falls as the feature
-//! grows, so `normalised(x) <= threshold` is `x <= raw threshold`, with the largest 32-bit float that the former lets
-//! through; bisection over the floats finds it, so that every 32-bit float goes the same way.
+//! The trees of a ranker split normalised features, LightGBM's split raw ones. A normaliser that takes each feature
+//! alone never falls as the feature grows, so `normalised(x) <= threshold` is the same as `x <= raw threshold`, where
+//! the raw threshold is the largest 32-bit float for which the former holds. Bisection over the floats finds it, so
+//! every 32-bit float goes the same way.
 
 use std::fmt::{Display, Write};
 
@@ -15,7 +16,7 @@ use super::{ExportError, ExportFormat};
 use crate::data::{Normaliser, NormaliserKind};
 use crate::ranker::{LEAF, Model, Ranker, TreeArrays};
 
-/// Numerical split, NaN is missing and goes right.
+/// Decision type of a numerical split where NaN is missing and goes right.
 const DECISION: u8 = 8;
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
@@ -34,7 +35,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         blocks.push(Tree::of(arrays, root, normaliser)?.block(blocks.len()));
     }
     if blocks.is_empty() {
-        // LightGBM wants a tree; this one adds 0.
+        // LightGBM requires a tree; this one adds 0.
         blocks.push(Tree { values: vec![0.0], ..Tree::default() }.block(0));
     }
     let features = trees.feature_count();
@@ -55,7 +56,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
 struct Tree {
     /// Feature of each split, counted from 0.
     features: Vec<u32>,
-    /// Largest raw value that goes left, of each split.
+    /// For each split, the largest raw value that goes left.
     thresholds: Vec<f64>,
     /// Left and right child of each split.
     children: [Vec<i64>; 2],
@@ -121,13 +122,13 @@ fn list(values: impl IntoIterator<Item = impl Display>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// The shortest text of the same number, with an exponent where it is long.
+/// Returns the shortest text of the same number, with an exponent where it is long.
 fn number_text(value: &f64) -> String {
     format!("{value:?}")
 }
 
-/// The largest raw value whose normalised value is at most `threshold`, among 32-bit floats; the largest or smallest
-/// double where all or none are.
+/// Returns the largest 32-bit float whose normalised value is at most `threshold`; the largest double if this holds for
+/// all of them, the smallest double if it holds for none.
 fn raw_threshold(normaliser: &Normaliser, feature: usize, threshold: f32) -> f64 {
     if normaliser.kind() == NormaliserKind::None {
         return threshold.into();
@@ -147,13 +148,13 @@ fn raw_threshold(normaliser: &Normaliser, feature: usize, threshold: f32) -> f64
     at(left).into()
 }
 
-/// The place of a finite float among all of them in ascending order; 0 is that of 0.
+/// Returns the place of a finite float in the ascending order of all floats; the place of 0 is 0.
 fn place(x: f32) -> i64 {
     let size = i64::from(x.to_bits() & 0x7fff_ffff);
     if x.is_sign_negative() { -size } else { size }
 }
 
-/// The float at a [`place`].
+/// Returns the float at a [`place`].
 fn at(place: i64) -> f32 {
     let size = f32::from_bits(place.unsigned_abs() as u32);
     if place < 0 { -size } else { size }
@@ -175,7 +176,7 @@ mod tests {
         SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
     }
 
-    /// A tree of three leaves and one of a leaf alone.
+    /// Creates a tree of three leaves and a tree that is a single leaf.
     fn trees() -> TreeEnsemble {
         let mut trees = TreeEnsemble::new(3);
         let tree = [
@@ -191,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_order() {
+    fn places_follow_the_order_of_the_floats() {
         let ascending = [f32::MIN, -1.0, -f32::MIN_POSITIVE, -1e-45, 0.0, 1e-45, 1.0, f32::MAX];
         assert!(ascending.map(place).is_sorted_by(|a, b| a < b));
         assert_eq!(ascending.map(|x| at(place(x))), ascending);
     }
 
     #[test]
-    fn a_tree_is_numbered_by_hand() {
+    fn the_numbers_of_a_tree_equal_those_worked_by_hand() {
         let text =
             String::from_utf8(encode(&ranker(NormaliserKind::None, Model::Trees(trees()), &data())).unwrap()).unwrap();
         for line in [
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_hold_is_refused() {
+    fn models_and_normalisers_that_the_format_cannot_hold_are_refused() {
         let error = |ranker: Ranker| encode(&ranker).unwrap_err().to_string();
         assert_eq!(
             error(ranker(NormaliserKind::QueryMinMax, Model::Trees(trees()), &data())),
@@ -259,7 +260,7 @@ mod tests {
             error(ranker(NormaliserKind::None, mlp(3), &data())),
             "LightGBM text cannot hold a multi-layer perceptron: expected a sum of trees"
         );
-        // Both children of each split are one node: as a tree, twice the nodes at each level.
+        // Both children of each split are the same node: written as a tree, the nodes would double at each level.
         let levels = 40u32;
         let mut arrays = TreeArrays { roots: vec![0], ..TreeArrays::default() };
         for level in 0..=levels {
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn no_tree_is_a_tree_of_zero() {
+    fn an_ensemble_without_trees_is_written_as_a_tree_of_zero() {
         let none = ranker(NormaliserKind::None, Model::Trees(TreeEnsemble::new(3)), &data());
         assert_eq!(none.predict(&data(), &Device::flex()).unwrap(), vec![0.0; data().documents()]);
         let text = String::from_utf8(encode(&none).unwrap()).unwrap();

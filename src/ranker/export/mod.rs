@@ -6,7 +6,7 @@
 //! | [RankLib](ExportFormat::RankLib) text | linear | `none`, `z_score`, folded into the weights | within rounding |
 //! | [LightGBM](ExportFormat::LightGbm) text | trees | all but `query_min_max`, folded into the thresholds | the same, in double precision |
 //!
-//! What a format cannot hold is an error, never another ranker.
+//! A ranker that the format cannot hold is an error; it is never written as another ranker.
 
 mod lightgbm;
 mod onnx;
@@ -32,10 +32,10 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// The format that the name of a file asks for: `.onnx`, or `.txt` for the text format of such a model.
+    /// Returns the format that the name of a file asks for: `.onnx`, or `.txt` for the text format of such a model.
     ///
     /// # Errors
-    /// [`ExportError::Extension`] for another name, [`ExportError::Model`] for a model that no text format holds.
+    /// [`ExportError::Extension`] for another name.
     pub fn of(path: &Path, model: &Model) -> Result<Self, ExportError> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match (extension.as_deref(), model) {
@@ -57,8 +57,9 @@ impl fmt::Display for ExportFormat {
     }
 }
 
-/// Why a ranker cannot be written in another format.
+/// Reason that a ranker cannot be written in another format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExportError {
     /// A name that asks for no format.
     #[error("{0}: expected a name that ends in .onnx or .txt")]
@@ -68,9 +69,9 @@ pub enum ExportError {
     Model {
         /// The format.
         format: ExportFormat,
-        /// Which model.
+        /// The model, in words.
         found: &'static str,
-        /// What the format holds, and what holds the model.
+        /// The models that the format holds, and the format that holds this model.
         expected: &'static str,
     },
     /// A normaliser that the format cannot hold.
@@ -78,9 +79,9 @@ pub enum ExportError {
     Normaliser {
         /// The format.
         format: ExportFormat,
-        /// Which normaliser.
+        /// Name of the normaliser.
         found: &'static str,
-        /// What the format holds.
+        /// The normalisers that the format holds.
         expected: &'static str,
     },
     /// A node with two parents, which only a file made by hand has.
@@ -115,10 +116,10 @@ impl ExportError {
 
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]
 impl Ranker {
-    /// The bytes of this ranker in another system's format; the same for the same ranker.
+    /// Returns the bytes of this ranker in another system's format; the same ranker gives the same bytes.
     ///
     /// # Errors
-    /// [`ExportError`] when the format cannot hold the model or its normaliser.
+    /// [`ExportError`] if the format cannot hold the model or its normaliser.
     pub fn export(&self, format: ExportFormat) -> Result<Vec<u8>, ExportError> {
         match format {
             ExportFormat::Onnx => onnx::encode(self),
@@ -141,7 +142,7 @@ pub(super) mod testing {
     use crate::ranker::{Metadata, Model, Ranker, Versions};
     use crate::scorer::{MlpScorerConfig, ScorerConfig};
 
-    /// The model behind a normaliser fitted to `data`.
+    /// Creates a ranker from a model and a normaliser fitted to `data`.
     pub fn ranker(kind: NormaliserKind, model: Model, data: &RankingDataset) -> Ranker {
         let metadata = Metadata {
             feature_names: None,
@@ -155,7 +156,7 @@ pub(super) mod testing {
         Ranker::new(Normaliser::fit(kind, data), model, metadata).unwrap()
     }
 
-    /// A multi-layer perceptron.
+    /// Creates a multi-layer perceptron.
     pub fn mlp(features: usize) -> Model {
         let config = ScorerConfig::Mlp(MlpScorerConfig { hidden: vec![4], ..MlpScorerConfig::default() });
         Model::Scorer(config.init(features, 1, &Device::flex()).unwrap())
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_that_would_be_another_model_is_refused() {
+    fn a_model_that_has_no_graph_is_refused() {
         let attention = AttentionScorerConfig { width: 4, heads: 2, blocks: 1, feed_forward: 4, dropout: 0.0 };
         let attention = Model::Scorer(ScorerConfig::Attention(attention).init(4, 1, &Device::flex()).unwrap());
         let ranker = testing::ranker(NormaliserKind::None, attention, &data());

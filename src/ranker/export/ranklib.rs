@@ -1,7 +1,7 @@
 //! RankLib's linear regression: two comment lines, the first of which names the model, then `0:BIAS 1:WEIGHT ...`.
 //!
 //! `w . z + b` with `z = (x - mean) scale` is `(w scale) . x + (b - sum w scale mean)`: a normaliser that is linear in
-//! each feature disappears in the weights. Weights are written in double precision, to the last bit.
+//! each feature is absorbed by the weights. Weights are written in double precision, to the last bit.
 
 use std::fmt::Write;
 
@@ -54,13 +54,13 @@ mod tests {
         Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&[0.5, -2.0], 0.25, &Device::flex())))
     }
 
-    /// Two documents of two features, of means 2 and 10 and deviations 1 and 10.
+    /// Creates two documents with two features, whose means are 2 and 10 and whose deviations are 1 and 10.
     fn data() -> RankingDataset {
         RankingDataset::from_groups(vec![1.0, 0.0, 3.0, 20.0], 2, vec![0.0, 1.0], &[2]).unwrap()
     }
 
     #[test]
-    fn weights_are_folded_by_hand() {
+    fn folded_weights_equal_those_worked_by_hand() {
         let text = |kind| String::from_utf8(encode(&ranker(kind, linear(), &data())).unwrap()).unwrap();
         let raw = text(NormaliserKind::None);
         assert!(raw.starts_with("## Linear Regression\n"), "{raw}");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fold_is_refused() {
+    fn models_and_normalisers_that_do_not_fold_are_refused() {
         let error = |kind, model| encode(&ranker(kind, model, &data())).unwrap_err().to_string();
         assert_eq!(
             error(NormaliserKind::Log1p, linear()),

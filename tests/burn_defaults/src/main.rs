@@ -12,7 +12,7 @@ use burn_rank::loss::{ApproxNdcgConfig, RankingLoss, Reduction};
 
 const STEPS: usize = 40;
 
-/// What the loss of the last step may be, relative to that of the first.
+/// Highest loss allowed at the last step, relative to that of the first.
 const FALL: f32 = 0.7;
 
 #[derive(Module, Debug)]
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     device.seed(42);
     let (batch, n, features) = (16, 40, 8);
     let documents = Tensor::<3>::random([batch, n, features], Distribution::Normal(0.0, 1.0), &device);
-    // A document is the more relevant, the larger its first two features together.
+    // The larger the sum of its first two features, the more relevant a document is.
     let labels = documents.clone().narrow(2, 0, 2).sum_dim(2).squeeze_dim::<2>(2).clamp(0.0, 4.0).round();
     let mask = Tensor::<2, Bool>::full([batch, n], true, &device);
     let mut model = Scorer::new(features, &device);

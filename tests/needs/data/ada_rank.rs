@@ -9,7 +9,7 @@ use burn_rank::measure::{Convention, Measure};
 
 use super::shared;
 
-/// Test MAP of each fold, in the `letor` convention.
+/// Computes the test MAP of each fold in the `letor` convention.
 fn test_map(config: &AdaRankConfig) -> Vec<f64> {
     let folds = folds::discover(&shared("data/letor2-ohsumed").unwrap()).unwrap();
     let convention = Convention::preset("letor").unwrap();

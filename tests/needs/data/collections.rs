@@ -17,7 +17,7 @@ fn shape(data: &RankingDataset) -> (usize, usize, usize) {
     (data.queries(), data.documents(), data.feature_count)
 }
 
-/// Every fold has every query once, and every query is tested once.
+/// Asserts that every fold has every query once, and that every query is tested once.
 fn check_folds(folds: &[Fold], expected: (usize, usize, usize)) {
     assert_eq!(folds.iter().map(|fold| fold.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     let tests: Vec<PathBuf> = folds.iter().flat_map(|fold| fold.test.clone()).collect();

@@ -6,7 +6,7 @@ pub mod published_features;
 
 use std::path::{Path, PathBuf};
 
-/// `path` inside the folder that `BURN_RANK_SHARED` names, else inside `../shared` beside the repository.
+/// Returns `path` inside the folder that `BURN_RANK_SHARED` names, otherwise inside `../shared` beside the repository.
 pub fn shared(path: &str) -> Result<PathBuf, String> {
     let (root, name) = match std::env::var_os("BURN_RANK_SHARED") {
         Some(root) => (PathBuf::from(&root), root.to_string_lossy().into_owned()),

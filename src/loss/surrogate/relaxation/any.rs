@@ -15,6 +15,7 @@ use super::sigmoid_ranks::SigmoidRanks;
 use crate::loss::approximation::Approximation;
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
 
 /// The relaxations of this crate, as configuration files write them.
@@ -59,6 +60,19 @@ impl Relaxation for AnyRelaxation {
 
     fn check_sum(&self, loss: &'static str, f: &PositionFunction, k: Option<usize>) -> Result<(), LossError> {
         self.inner().check_sum(loss, f, k)
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        self.inner().smoothing()
+    }
+
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        self.inner().with_parameter(loss, parameter, value)
     }
 
     fn is_differentiable(&self) -> bool {

@@ -1,13 +1,16 @@
 //! Approximate positions: `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` (approximation-framework, equation 20).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::Step;
 
-/// Approximate positions. Tends to the measure as `alpha` and `beta` grow (Theorems 3 to 6).
+/// Approximate positions. The surrogate tends to the measure as `alpha` and `beta` grow (Theorems 3 to 6).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Approximate {
     /// Steepness of positions, above 0.
@@ -28,6 +31,23 @@ impl Relaxation for Approximate {
         error::positive(loss, "alpha", self.alpha)?;
         error::positive(loss, "beta", self.beta)?;
         Ok(())
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger })
+    }
+
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        match parameter {
+            "alpha" => Ok(Arc::new(Self { alpha: value, ..*self })),
+            "beta" => Ok(Arc::new(Self { beta: value, ..*self })),
+            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
+        }
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {

@@ -1,13 +1,13 @@
-//! The measure itself, by ranks: no gradient. Ties are broken by position, as a sort would.
+//! The measure itself, by ranks, without gradient. Ties are broken by position, as in a stable sort.
 
 use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::lists::Lists;
 
 /// Whole ranks, without gradient.
 ///
-/// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure: a list with nothing
-/// to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0, so that it would count as a perfect
-/// one, whatever it is worth in a convention. [`metric::evaluate`](crate::metric::evaluate) measures tensors in a
+/// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure: a list with
+/// nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0 and would count as perfect,
+/// whatever value a convention gives it. [`metric::evaluate`](crate::metric::evaluate) measures tensors in a
 /// convention.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exact;

@@ -11,10 +11,11 @@ use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::error::LossError;
 use crate::loss::gumbel::{perturbed, perturbed_by_row};
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::Step;
 
-/// Approximate positions of scores with Gumbel noise, averaged over draws. The noise is a function of seed, draw and
-/// place in the list: change the seed (say, in each epoch) for other noise.
+/// Approximate positions of scores with Gumbel noise, averaged over draws. The noise is a function of the seed, the
+/// draw and the place in the list. Change the seed, for example in each epoch, to get other noise.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Gumbel {
     /// Number of draws, 1 or more.
@@ -35,7 +36,7 @@ impl Gumbel {
         Approximate { alpha: self.alpha, beta: self.beta, step: self.step }
     }
 
-    /// Positions at scores with noise, which padded places lose again.
+    /// Positions at noisy scores, after the noise at padded places has been removed.
     fn at(&self, scores: Tensor<2>, lists: &Lists) -> Relaxed {
         let scores = scores * lists.mask.clone();
         self.approximate().relax(&Lists { scores, ..lists.clone() }, 0)
@@ -54,6 +55,23 @@ impl Relaxation for Gumbel {
         self.approximate().check(loss)
     }
 
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger })
+    }
+
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        match parameter {
+            "alpha" => Ok(Arc::new(Self { alpha: value, ..*self })),
+            "beta" => Ok(Arc::new(Self { beta: value, ..*self })),
+            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
+        }
+    }
+
     fn samples(&self) -> usize {
         self.samples
     }
@@ -67,7 +85,7 @@ impl Relaxation for Gumbel {
     }
 }
 
-/// The same with noise of its own for each row of a batch.
+/// The same with separate noise for each row of a batch.
 #[derive(Debug)]
 struct ByRow(Gumbel);
 

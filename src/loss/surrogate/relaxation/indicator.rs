@@ -1,14 +1,18 @@
-//! Soft indicators: `h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)` in place of "document i is at rank j", `d(j)` the
-//! document at rank `j` (smoothrank, section 4). Not differentiable where scores tie: ties are broken by position.
+//! Soft indicators: `h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)` in place of "document i is at rank j", where `d(j)`
+//! is the document at rank `j` (smoothrank, section 4). Not differentiable where scores tie; ties are broken by
+//! position.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::indicator_sum;
 
-/// Soft indicators. Tends to the measure as `sigma` tends to 0.
+/// Soft indicators. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Indicator {
     /// Smoothing, in squared scores, above 0.
@@ -23,6 +27,22 @@ impl Relaxation for Indicator {
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
         error::positive(loss, "sigma", self.sigma)?;
         Ok(())
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        match parameter {
+            "sigma" => Ok(Arc::new(Self { sigma: value })),
+            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
+        }
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {

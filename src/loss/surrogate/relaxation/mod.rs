@@ -1,4 +1,4 @@
-//! Relaxations: what stands in place of the rank of a document, so that a measure of ranks has a gradient.
+//! Relaxations: substitutes for the rank of a document, which give a measure of ranks a gradient.
 //!
 //! | relaxation | source | in place of the rank |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | [`Expected`] | softrank-directness, section III | the distribution of the rank over noisy scores |
 //! | [`Gumbel`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | approximate positions of scores with Gumbel noise, averaged over draws |
 //!
-//! A relaxation of one's own implements [`Relaxation`] and answers with one of the three forms of [`Relaxed`]; every
+//! A relaxation of your own implements [`Relaxation`] and returns one of the three forms of [`Relaxed`]. Every
 //! [`PositionMeasure`](super::PositionMeasure) then works with it.
 
 mod any;

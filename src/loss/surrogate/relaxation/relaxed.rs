@@ -1,4 +1,4 @@
-//! What a relaxation is, and the three forms of what it puts in place of ranks.
+//! The trait of relaxations, and the three forms of their substitutes for ranks.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -8,9 +8,10 @@ use burn::tensor::{DType, Tensor};
 use crate::loss::approximation::Approximation;
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
 
-/// A way from the ranks of a list to something with a gradient.
+/// A substitute for the ranks of a list that can have a gradient.
 ///
 /// ```
 /// use burn::tensor::Tensor;
@@ -40,27 +41,47 @@ use crate::loss::surrogate::position_function::PositionFunction;
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 pub trait Relaxation: Debug + Send + Sync {
-    /// Its name, in messages.
+    /// Name of the relaxation, for messages.
     fn name(&self) -> &'static str;
 
-    /// Checks the parameters; `loss` is the name that the message gives.
+    /// Checks the parameters; `loss` is the name used in messages.
     ///
     /// # Errors
-    /// [`LossError::Parameter`] for the first one out of its range. By default every value is valid.
+    /// [`LossError::Parameter`] for the first parameter out of its range. By default every value is valid.
     fn check(&self, _loss: &'static str) -> Result<(), LossError> {
         Ok(())
     }
 
-    /// Checks that the expectation of `f` within the cut-off `k` can be computed as the parameters ask; called once for
-    /// each sum of the measure by a [`Surrogate`](crate::loss::Surrogate) over [`Relaxed::Expectations`].
+    /// Checks that the expectation of `f` within the cut-off `k` can be computed in the way that the parameters ask
+    /// for. A [`Surrogate`](crate::loss::Surrogate) over [`Relaxed::Expectations`] calls this once for each sum of the
+    /// measure.
     ///
     /// # Errors
-    /// [`LossError::Parameter`]. By default every function can.
+    /// [`LossError::Parameter`]. By default every function is accepted.
     fn check_sum(&self, _loss: &'static str, _f: &PositionFunction, _k: Option<usize>) -> Result<(), LossError> {
         Ok(())
     }
 
-    /// Whether scores have a gradient through it.
+    /// Its temperature, for annealing; `None`, the default, for a relaxation without one. A relaxation that has one also
+    /// overrides [`with_parameter`](Relaxation::with_parameter).
+    fn smoothing(&self) -> Option<Smoothing> {
+        None
+    }
+
+    /// The same relaxation with one parameter changed, unchecked; `loss` is the name that the message gives.
+    ///
+    /// # Errors
+    /// [`LossError::Fixed`], the default, for a parameter that does not move.
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        _value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        Err(LossError::Fixed { loss, parameter: parameter.into() })
+    }
+
+    /// Returns whether the relaxation passes a gradient to the scores.
     fn is_differentiable(&self) -> bool {
         true
     }
@@ -70,15 +91,15 @@ pub trait Relaxation: Debug + Send + Sync {
         1
     }
 
-    /// What stands in place of the ranks of clean lists in one draw, counted from 0. Must not depend on what padded
-    /// places hold.
+    /// Returns the substitute for the ranks of clean lists in draw `sample`, counted from 0. It must not depend on the
+    /// values at padded places.
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed;
 
-    /// How `E[f]` within the cut-off `k` is computed in lists of up to `documents` documents, with the measured errors
-    /// of that; `None`, the default, where it is the formula at every length.
+    /// Describes how `E[f]` within the cut-off `k` is computed in lists of up to `documents` documents, with the
+    /// measured errors. `None`, the default, if the formula is followed at every length.
     ///
     /// # Errors
-    /// An approximation that was asked for and misses its tolerance at this length.
+    /// An approximation that was asked for misses its tolerance at this length.
     fn approximation(
         &self,
         _loss: &'static str,
@@ -90,24 +111,24 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The same relaxation with its noise drawn anew, for each row of a batch apart, from `seed(own)` with `own` the
-    /// seed of this one; `None`, the default, for a relaxation without noise.
+    /// Returns the same relaxation with its noise drawn anew, separately for each row of a batch, from `seed(own)`,
+    /// where `own` is the seed of this relaxation. `None`, the default, for a relaxation without noise.
     fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
         None
     }
 }
 
-/// What stands in place of ranks, in one of three forms.
+/// A substitute for ranks, in one of three forms.
 // One value per forward pass: boxing the tensors would cost readers more than it saves.
 #[allow(clippy::large_enum_variant)]
 pub enum Relaxed {
     /// Every document has a real position.
     Positions(Positions),
-    /// Every rank has a soft document: a function that takes a value of each document to the value found at the rank of
-    /// each document, `[batch, documents]` to `[batch, documents]`.
+    /// Every rank has a soft document. The function takes one value for each document and returns the value found at
+    /// the rank of each document, `[batch, documents]` to `[batch, documents]`.
     Indicators(Box<dyn Fn(Tensor<2>) -> Tensor<2>>),
-    /// The distribution of the rank of each document is known, that of two together is not: a function that gives
-    /// `E[f(R)]` within a cut-off, `[batch, documents]`.
+    /// The distribution of the rank of each document is known, but not the joint distribution of two ranks. The
+    /// function gives `E[f(R)]` within a cut-off, `[batch, documents]`.
     Expectations(Box<Expectation>),
 }
 
@@ -121,17 +142,17 @@ pub struct Positions {
     pub positions: Tensor<2>,
     /// Steepness of the sigmoid that stands for "within the cut-off", per position.
     pub cutoff: f64,
-    /// What documents are compared by, the larger above: `[batch, documents]`.
+    /// Value by which documents are compared, larger above smaller: `[batch, documents]`.
     pub order: Tensor<2>,
     /// Steepness of the sigmoid that stands for "above", per unit of `order`.
     pub comparison: f64,
-    /// What a document counts among those at or above itself: 1, as in the exact measure, unless a paper says
-    /// otherwise.
+    /// A document's own contribution to the sum over the documents at or above it: 1, as in the exact measure, unless a
+    /// paper says otherwise.
     pub own: f64,
 }
 
 impl Positions {
-    /// Positions that cut-offs and comparisons look at by sigmoids of steepness `beta`.
+    /// Positions with sigmoids of steepness `beta` for cut-offs and comparisons.
     ///
     /// # Shapes
     /// - `positions`: `[batch, documents]`

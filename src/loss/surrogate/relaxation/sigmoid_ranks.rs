@@ -1,14 +1,17 @@
 //! Sigmoid ranks: `r_i = 1 + sum_{j != i} T_ij`, `T_ij = sigmoid((s_j - s_i) / sigma)` (smoothrank, equations 4, 5 and
 //! 9). Where two documents are compared, `T_ij` is the comparison itself, not a sigmoid of the ranks.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::Step;
 
-/// Sigmoid ranks. Tends to the measure as `sigma` tends to 0, with `diagonal = 1`.
+/// Sigmoid ranks. With `diagonal = 1` the surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SigmoidRanks {
     /// Smoothing, in scores, above 0.
@@ -40,6 +43,23 @@ impl Relaxation for SigmoidRanks {
         }
         error::positive(loss, "sigma", self.sigma)?;
         Ok(())
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        match parameter {
+            "sigma" => Ok(Arc::new(Self { sigma: value, ..*self })),
+            "diagonal" => Ok(Arc::new(Self { diagonal: value, ..*self })),
+            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
+        }
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {

@@ -6,7 +6,7 @@ use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, V
 
 /// Operator set of the graphs: the first with layer normalisation.
 const OPSET: i64 = 17;
-/// Version of the messages that goes with it.
+/// Version of the messages that goes with the operator set.
 const IR_VERSION: i64 = 8;
 
 /// The one input: `[documents, features]`.
@@ -26,24 +26,24 @@ pub(super) struct GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// The features of the documents of one query, `[documents, features]`.
+    /// Returns the features of the documents of one query, `[documents, features]`.
     pub fn input(&self) -> Value {
         Value(INPUT.into())
     }
 
-    /// A constant of 32-bit floats; the same name is the same constant.
+    /// Adds a constant of 32-bit floats; the same name stands for the same constant.
     pub fn floats(&mut self, name: &str, shape: &[usize], values: &[f32]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::FLOAT, shape, bytes)
     }
 
-    /// A constant of 64-bit floats; the same name is the same constant.
+    /// Adds a constant of 64-bit floats; the same name stands for the same constant.
     pub fn doubles(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::DOUBLE, shape, bytes)
     }
 
-    /// A constant of 64-bit integers; the same name is the same constant.
+    /// Adds a constant of 64-bit integers; the same name stands for the same constant.
     pub fn integers(&mut self, name: &str, shape: &[usize], values: &[i64]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::INT64, shape, bytes)
@@ -59,23 +59,23 @@ impl GraphBuilder {
         Value(name.into())
     }
 
-    /// An operator without attributes.
+    /// Adds an operator without attributes.
     pub fn node(&mut self, operator: &str, inputs: &[&Value]) -> Value {
         self.node_with(operator, inputs, vec![])
     }
 
-    /// An operator with attributes.
+    /// Adds an operator with attributes.
     pub fn node_with(&mut self, operator: &str, inputs: &[&Value], attributes: Vec<Attribute>) -> Value {
         let name = format!("{}_{}", operator.to_lowercase(), self.nodes.len());
         self.push(operator, inputs, attributes, name)
     }
 
-    /// As 64-bit floats.
+    /// Converts a value to 64-bit floats.
     pub fn as_double(&mut self, value: &Value) -> Value {
         self.node_with("Cast", &[value], vec![Attribute::int("to", data_type::DOUBLE.into())])
     }
 
-    /// As 32-bit floats.
+    /// Converts a value to 32-bit floats.
     pub fn as_float(&mut self, value: &Value) -> Value {
         self.node_with("Cast", &[value], vec![Attribute::int("to", data_type::FLOAT.into())])
     }
@@ -91,7 +91,7 @@ impl GraphBuilder {
         Value(output)
     }
 
-    /// The bytes of the model whose output is `scores`, `[documents, 1]`, without its second dimension.
+    /// Returns the bytes of the model. Its output is `scores`, `[documents, 1]`, without the second dimension.
     pub fn finish(mut self, scores: &Value, features: usize, description: String) -> Vec<u8> {
         let last = self.integers("last_dimension", &[1], &[1]);
         self.push("Squeeze", &[scores, &last], vec![], OUTPUT.into());

@@ -96,7 +96,7 @@ impl Attribute {
     }
 }
 
-/// A constant; its values little-endian in `raw_data`.
+/// A constant, with its values little-endian in `raw_data`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Tensor {
     #[prost(int64, repeated, packed = "false", tag = "1")]
@@ -118,7 +118,7 @@ pub(super) struct ValueInfo {
 }
 
 impl ValueInfo {
-    /// A tensor of 32-bit floats.
+    /// Describes a tensor of 32-bit floats.
     pub fn floats(name: &str, dims: &[Dim]) -> Self {
         let shape = Shape { dim: dims.iter().map(|dim| Dimension { value: Some(dim.clone()) }).collect() };
         let tensor = TensorType { elem_type: data_type::FLOAT, shape: Some(shape) };

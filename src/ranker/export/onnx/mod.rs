@@ -1,8 +1,9 @@
 //! ONNX: a graph of tensors that onnxruntime and most inference engines run, normaliser included.
 //!
 //! Input `features`: `[documents, features]`, 32-bit floats, the raw features of the documents of **one** query, at
-//! least one. Output `scores`: `[documents]`. One query at a time, since the normaliser `query_min_max` looks at the
-//! whole list. Normalisers are computed in double precision, as they are here; scorers in single precision.
+//! least one document. Output `scores`: `[documents]`. The graph takes one query at a time, since the normaliser
+//! `query_min_max` looks at the whole list. Normalisers are computed in double precision, as in this crate; scorers in
+//! single precision.
 
 mod graph;
 mod messages;
@@ -28,7 +29,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(graph.finish(&scores, ranker.model().features(), description))
 }
 
-/// `[documents, 1]` scores; `None` for a scorer that has no graph.
+/// Adds the scores, `[documents, 1]`, to the graph; `None` for a scorer that has no graph.
 fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) -> Option<Value> {
     match scorer {
         Scorer::Linear(scorer) => Some(scorer::linear_scorer(graph, prefix, scorer, x)),
@@ -37,7 +38,7 @@ fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) ->
     }
 }
 
-/// The weighted sum, in double precision as [`Model::predict`] adds it.
+/// Adds the weighted sum of the members' scores to the graph, in double precision as [`Model::predict`] computes it.
 fn ensemble(graph: &mut GraphBuilder, members: &[(f64, Scorer)], x: &Value) -> Option<Value> {
     let mut sum: Option<Value> = None;
     for (number, (weight, scorer)) in members.iter().enumerate() {

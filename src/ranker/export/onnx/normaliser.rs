@@ -1,10 +1,10 @@
-//! Normalisers as ONNX operators, in the double precision that they have here.
+//! Normalisers as ONNX operators, in double precision as in this crate.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use crate::data::{FeatureMap, Normaliser};
 
-/// Normalised features of the documents of one query.
+/// Adds the normalised features of the documents of one query to the graph.
 ///
 /// # Shapes
 /// - input and output: `[documents, features]`, 32-bit floats
@@ -38,7 +38,7 @@ pub(super) fn normalised(graph: &mut GraphBuilder, normaliser: &Normaliser) -> V
     graph.as_float(&value)
 }
 
-/// `(x - min) / (max - min)` over the documents; a constant feature is 0 / 1.
+/// Adds `(x - min) / (max - min)` over the documents to the graph; a constant feature is 0 / 1.
 fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value {
     let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
     let low = graph.node_with("ReduceMin", &[features], over_documents());
@@ -50,7 +50,7 @@ fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value
     graph.node("Div", &[&above, &range])
 }
 
-/// A divisor that is 0 only where its dividend is.
+/// Adds a divisor with 1 in place of 0, for divisors that are 0 only where the dividend is 0.
 fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     let zero = graph.doubles("zero", &[], &[0.0]);
     let one = graph.doubles("one", &[], &[1.0]);
@@ -58,11 +58,11 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     graph.node("Where", &[&positive, value, &one])
 }
 
-/// The share at which each feature stands among its quantiles.
+/// Adds the share at which each feature lies among its quantiles to the graph.
 ///
-/// The quantiles lie in one table, a row a feature, each padded with infinity to one less than a power of two:
-/// bisection then takes the same steps for every feature, as gathers over all documents at once. A constant feature
-/// has the one quantile 0, and with it the share 0 throughout.
+/// The quantiles are in one table with one row per feature. Each row is padded with infinity to a length that is one
+/// less than a power of two: bisection then takes the same steps for every feature, as gathers over all documents at
+/// once. A constant feature has the single quantile 0, and therefore always the share 0.
 fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
     let longest = values.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let width = (longest + 1).next_power_of_two() - 1;
@@ -90,7 +90,7 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
             (length, graph.integers(&format!("normaliser.rows_{step}"), &[count], &row(step - 1)))
         })
         .collect();
-    // How many quantiles of its feature are below (at most, for `LessOrEqual`) each value.
+    // Counts, for each value, the quantiles of its feature that are below it (at most it, for `LessOrEqual`).
     let mut count_of = |comparison: &str| {
         let mut found = none.clone();
         for (length, probe) in &steps {
@@ -105,12 +105,13 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     let below = count_of("Less");
     let not_above = count_of("LessOrEqual");
 
-    // Equal to some: their middle.
+    // A value equal to some quantiles has the middle of their positions.
     let sum = graph.node("Add", &[&below, &not_above]);
     let sum = graph.node("Sub", &[&sum, &one]);
     let sum = graph.as_double(&sum);
     let middle = graph.node("Div", &[&sum, &two]);
-    // Between two: interpolated. Outside, both are the first or the last, and the position is clamped to it.
+    // A value between two quantiles is interpolated. Outside, both are the first or the last, and the position is
+    // clamped to it.
     let lower = graph.node("Sub", &[&below, &one]);
     let lower = graph.node("Max", &[&lower, &none]);
     let upper = graph.node("Min", &[&below, &last]);

@@ -1,4 +1,5 @@
-//! Linear and multi-layer scorers as ONNX operators, as they score in use: no dropout, stored batch statistics.
+//! Linear and multi-layer scorers as ONNX operators. They score as in use: without dropout, with stored batch
+//! statistics.
 
 use burn::nn::Linear;
 use burn::tensor::Tensor;
@@ -7,6 +8,8 @@ use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use crate::scorer::{Activation, EPSILON, LEAKY_SLOPE, LinearScorer, MlpScorer, Norm};
 
+/// Adds a linear scorer to the graph.
+///
 /// # Shapes
 /// - `x`: `[documents, features]`
 /// - output: `[documents, 1]`
@@ -17,6 +20,8 @@ pub(super) fn linear_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &Lin
     graph.node("Gemm", &[x, &weight, &bias])
 }
 
+/// Adds a multi-layer perceptron to the graph.
+///
 /// # Shapes
 /// As [`linear_scorer`].
 pub(super) fn mlp_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &MlpScorer, x: &Value) -> Value {
@@ -82,7 +87,7 @@ fn activation(graph: &mut GraphBuilder, activation: Activation, x: Value) -> Val
     }
 }
 
-/// `x (1 + erf(x / sqrt 2)) / 2`: ONNX has `Gelu` only since operator set 20.
+/// Adds `x (1 + erf(x / sqrt 2)) / 2` to the graph: ONNX has `Gelu` only since operator set 20.
 fn gelu(graph: &mut GraphBuilder, x: &Value) -> Value {
     let root = graph.floats("sqrt_2", &[], &[std::f32::consts::SQRT_2]);
     let one = graph.floats("one_float", &[], &[1.0]);

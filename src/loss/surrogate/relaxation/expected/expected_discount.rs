@@ -1,7 +1,7 @@
 //! The rank distribution of SoftRank and expectations under it (softrank-directness, section III).
 //!
 //! With scores of variance `sigma^2` each, document `k` beats `j` with probability
-//! `pi_kj = (1 + erf((s_k - s_j) / (2 sigma))) / 2`, and the rank of `j`, counted from 0, is taken to be the number of
+//! `pi_kj = (1 + erf((s_k - s_j) / (2 sigma))) / 2`. The rank of `j`, counted from 0, is taken to be the number of
 //! successes in independent trials of these probabilities: `p_j(r) <- p_j(r - 1) pi_kj + p_j(r) (1 - pi_kj)` over
 //! `k != j`. The expectation of a discount, `E[D(1 + R_j)] = sum_r D(1 + r) p_j(r)`, is evaluated in three ways:
 //!
@@ -36,7 +36,7 @@ pub struct ExpectedDiscount {
 }
 
 impl ExpectedDiscount {
-    /// Checks the parameters; `loss` is the name that the message gives.
+    /// Checks the parameters; `loss` is the name used in messages.
     ///
     /// # Errors
     /// `sigma` not finite or not above 0, `k = 0`, an exponent that is negative or not finite, an evaluation by
@@ -58,11 +58,11 @@ impl ExpectedDiscount {
         Ok(())
     }
 
-    /// The exponentials that stand for the discount in lists of up to `n` documents with scores of the given type, and
-    /// their measured errors.
+    /// Returns the exponentials that stand for the discount in lists of up to `n` documents with scores of the given
+    /// type, and their measured errors.
     ///
-    /// The error is at most 1e-8 in float64, and in float32 2e-6 or, since so many roundings add up, `2e-9 n` where that
-    /// is more, with `n` rounded up to a power of two.
+    /// The error is at most 1e-8 in float64. In float32 it is at most 2e-6 or, if that is more, `2e-9 n` with `n`
+    /// rounded up to a power of two, because that many roundings add up.
     ///
     /// # Errors
     /// A discount that is not completely monotone, or too many documents for the tolerance.
@@ -72,7 +72,8 @@ impl ExpectedDiscount {
         exponential_fit(&self.discount, n, tolerance, scores)
     }
 
-    /// The evaluation that is used in lists of `n` documents. A discount with a cut-off is never completely monotone.
+    /// Returns the evaluation that is used in lists of `n` documents. A discount with a cut-off is never completely
+    /// monotone.
     pub fn resolve(&self, n: usize) -> RankExpectationMethod {
         match (self.evaluation, self.k) {
             (RankExpectationMethod::Auto, Some(k)) if k < n => RankExpectationMethod::Cutoff,
@@ -84,7 +85,7 @@ impl ExpectedDiscount {
         }
     }
 
-    /// The evaluation in lists of up to `n` documents with scores of the given type, and its measured errors.
+    /// Returns the evaluation in lists of up to `n` documents with scores of the given type, and its measured errors.
     ///
     /// # Errors
     /// `evaluation = "exponentials"` was asked for, and no fit reaches the tolerance of [`fit`](Self::fit).
@@ -122,7 +123,7 @@ impl ExpectedDiscount {
         let [_, n] = lists.scores.dims();
         let dtype = lists.scores.dtype();
         let evaluation = self.resolve(n);
-        // A fit that misses its tolerance is refused: the recursion is exact.
+        // A fit that misses its tolerance is not used; the recursion is exact.
         if evaluation == RankExpectationMethod::Exponentials
             && let Ok(fit) = self.fit(n, dtype)
         {
@@ -140,7 +141,8 @@ mod tests {
 
     use super::*;
 
-    /// `p_j(r)` for the first `ranks` ranks: expectations of discounts that count one rank. Padded places hold 0.
+    /// `p_j(r)` for the first `ranks` ranks, as expectations of discounts that count a single rank. Padded places hold
+    /// 0.
     ///
     /// # Shapes
     /// - output: `[batch, documents, ranks]`
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_evaluation_that_cannot_be_is_refused() {
+    fn an_evaluation_that_does_not_apply_is_refused() {
         let refused =
             expected(Discount::Letor, None, RankExpectationMethod::Exponentials).check("soft_ndcg").unwrap_err();
         let message =

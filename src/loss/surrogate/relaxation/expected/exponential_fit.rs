@@ -2,10 +2,10 @@
 //!
 //! By Bernstein's theorem `1 / log2(2 + r)`, `1 / ln(2 + r)` and `(1 + r)^-beta` are Laplace transforms of positive
 //! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares,
-//! reweighted towards the smallest largest error. Non-negative coefficients add up to `D(1)`, so nothing cancels in
-//! float32, which an unconstrained fit does not give. `2^-r` and a constant are one term, exactly.
+//! reweighted to make the largest error small. The non-negative coefficients add up to `D(1)`, so nothing cancels in
+//! float32; an unconstrained fit does not guarantee that. `2^-r` and a constant are exactly one term each.
 //!
-//! Cost: one search for each (discount, power of two above `n`, tolerance, precision) of a process. With the tolerances
+//! Cost: one search in a process for each (discount, power of two above `n`, tolerance, precision). With the tolerances
 //! of SoftRank, measured on one core: below 0.1 s up to 1000 documents, about 0.05 s in float32 and 0.25 s in float64
 //! for 10^4, 0.2 s and 1 s for 10^5.
 
@@ -19,18 +19,19 @@ use crate::op::ExponentialTerm;
 
 /// Largest number of terms of a fit.
 const MAX_TERMS: usize = 48;
-/// Smallest and largest rate of the grid: `low / n` and `high`, the pairs that are tried.
+/// Candidates for the smallest rate of the grid, `low / n`, and the largest, `high`; all pairs are tried.
 const LOWEST_RATES: [f64; 7] = [0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0];
 const HIGHEST_RATES: [f64; 3] = [2.5, 4.0, 6.0];
-/// Fits of one number of terms, the best at the sampled ranks, whose errors are measured at all ranks.
+/// For each number of terms, how many of the best fits at the sampled ranks have their errors measured at all ranks.
 const MEASURED: usize = 3;
 /// Exponent of a power below which the rate 0 joins the grid.
 const FLAT: f64 = 0.2;
-/// Reweighting rounds from least squares towards least maximum.
+/// Rounds of reweighting, from least squares towards the least maximum error.
 const REWEIGHTINGS: usize = 6;
 
-/// Why a discount cannot be written as a sum of exponentials.
+/// Reason why a discount cannot be written as a sum of exponentials.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExponentialFitError {
     /// A discount that is not the transform of a positive measure.
     #[error(
@@ -51,7 +52,7 @@ pub enum ExponentialFitError {
         length: usize,
         /// Number of terms of the best fit.
         terms: usize,
-        /// Its largest absolute error.
+        /// Largest absolute error of that fit.
         found: f64,
         /// The error asked for.
         tolerance: f64,
@@ -67,21 +68,21 @@ pub struct ExponentialFit {
     pub length: usize,
     /// Largest absolute error over these ranks, in float64.
     pub error_f64: f64,
-    /// The same when powers and sum are accumulated in float32, as a float32 loss does.
+    /// The same error when powers and sum are accumulated in float32, as a float32 loss does.
     pub error_f32: f64,
 }
 
 impl ExponentialFit {
-    /// Largest absolute error when scores have the given type: float64, or else float32.
+    /// Largest absolute error for scores of the given type: float64, or else float32.
     pub fn error(&self, scores: DType) -> f64 {
         if scores == DType::F64 { self.error_f64 } else { self.error_f64.max(self.error_f32) }
     }
 }
 
-/// The fit of `discount` for lists of up to `n` documents with scores of the given type: the fewest terms whose error
-/// is at most `tolerance`.
+/// Fits `discount` for lists of up to `n` documents with scores of the given type, with the fewest terms whose error is
+/// at most `tolerance`.
 ///
-/// The length is `n` rounded up to a power of two (at least 16). The result, be it an error, is a function of the
+/// The length is `n` rounded up to a power of two (at least 16). The result, including an error, is a function of the
 /// arguments alone and is kept for the life of the process.
 ///
 /// # Errors
@@ -101,7 +102,7 @@ pub fn exponential_fit(
 type Key = (String, usize, u64, bool);
 type Found = Result<Arc<ExponentialFit>, ExponentialFitError>;
 
-/// What was found for the key before, or else what `search` finds now.
+/// Returns the result kept for the key, or else runs `search` and keeps its result.
 fn kept(key: Key, search: impl FnOnce() -> Found) -> Found {
     static CACHE: OnceLock<Mutex<HashMap<Key, Found>>> = OnceLock::new();
     let cache = || CACHE.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -113,7 +114,7 @@ fn kept(key: Key, search: impl FnOnce() -> Found) -> Found {
     found
 }
 
-/// True for the discounts that [`exponential_fit`] can fit.
+/// Returns whether [`exponential_fit`] can fit the discount.
 pub fn is_completely_monotone(discount: &Discount) -> bool {
     match discount {
         Discount::Log2 | Discount::Natural | Discount::Zipf | Discount::Exponential => true,
@@ -135,14 +136,15 @@ fn fit_to(
     if let Some(term) = single_term(discount) {
         return Ok(measured(discount, vec![term], length));
     }
-    // The measure of r^-beta is a gamma density around the rate beta, for a small beta nearly all of it at the rate 0.
+    // The measure of r^-beta is a gamma density around the rate beta; for a small beta nearly all of it lies at the
+    // rate 0.
     let (scale, flat) = match discount {
         Discount::Power { exponent } => (exponent.max(1.0), *exponent < FLAT),
         _ => (1.0, false),
     };
     let ranks = sampled_ranks(length);
     let target: Vec<f64> = ranks.iter().map(|&r| discount.at(r + 1)).collect();
-    // Terms with the error at the sampled ranks.
+    // The error at the sampled ranks, and the terms.
     type Candidate = (f64, Vec<ExponentialTerm>);
     let mut best: Candidate = (f64::INFINITY, Vec::new());
     for terms in (8..=MAX_TERMS).step_by(2) {
@@ -180,15 +182,15 @@ fn single_term(discount: &Discount) -> Option<ExponentialTerm> {
     }
 }
 
-/// Bases `exp(-t)` for rates in geometric progression, rounded to float32: a base that float32 cannot hold would be
-/// off by one relative error in all of its `n` factors, 1e-5 in the discount for `n = 10^4`.
+/// Bases `exp(-t)` for rates in geometric progression, rounded to float32. A base that float32 cannot hold would have
+/// the same relative error in all of its `n` factors, which is 1e-5 in the discount for `n = 10^4`.
 fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
     let ratio = (high / low).ln() / (count - 1) as f64;
     (0..count).map(|m| f64::from((-low * (ratio * m as f64).exp()).exp() as f32)).collect()
 }
 
-/// Ranks (from 0) at which the fit is made: all the first ones, then a geometric progression; a sum of exponentials
-/// this smooth cannot leave its error between them.
+/// Ranks (from 0) at which the fit is made: all of the first ones, then a geometric progression. A sum of exponentials
+/// this smooth cannot hide its error between them.
 fn sampled_ranks(length: usize) -> Vec<usize> {
     let dense = length.min(24);
     let mut ranks: Vec<usize> = (0..dense).collect();
@@ -202,8 +204,8 @@ fn sampled_ranks(length: usize) -> Vec<usize> {
     ranks
 }
 
-/// Non-negative coefficients of the given bases with a small largest error at `ranks`, and that error, by iteratively
-/// reweighted least squares.
+/// Non-negative coefficients of the given bases with a small largest error at `ranks`, found by iteratively reweighted
+/// least squares; and that error.
 fn minimax(ranks: &[usize], target: &[f64], bases: &[f64]) -> (f64, Vec<ExponentialTerm>) {
     let powers: Vec<Vec<f64>> = bases.iter().map(|z| ranks.iter().map(|&r| z.powi(r as i32)).collect()).collect();
     let mut weights = vec![1.0; ranks.len()];
@@ -390,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn the_errors_are_those_of_every_rank() {
+    fn errors_are_measured_at_every_rank() {
         let fit = exponential_fit(&Discount::Log2, 1000, 1e-8, DType::F64).unwrap();
         let error = |rank: usize| {
             let power = |term: &ExponentialTerm| term.coefficient * term.base.powi(rank as i32 - 1);
@@ -401,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_in_vain_is_kept() {
+    fn a_failed_search_is_kept() {
         let key = || ("a discount of this test".to_owned(), 16, 0, true);
         let refused = || ExponentialFitError::NotCompletelyMonotone { discount: "none".to_owned() };
         assert_eq!(kept(key(), || Err(refused())), Err(refused()));
@@ -411,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fitted_is_refused() {
+    fn discounts_and_tolerances_that_cannot_be_fitted_are_refused() {
         for discount in [Discount::Letor, Discount::Table(vec![1.0]), Discount::Power { exponent: -1.0 }] {
             let refused = exponential_fit(&discount, 10, 1e-6, DType::F32).unwrap_err();
             assert!(matches!(refused, ExponentialFitError::NotCompletelyMonotone { .. }), "{refused}");

@@ -1,13 +1,15 @@
 //! Expectation over noisy scores: SoftRank (softrank-directness, section III).
 //!
-//! The distribution of the rank of each document is known, that of two documents together is not: sums of a function
-//! of one rank have an expectation here, sums in which two documents meet do not.
+//! The distribution of the rank of each document is known, but not the joint distribution of two ranks. Sums of a
+//! function of one rank have an expectation here; sums in which two documents meet do not.
 
 mod expected_discount;
 mod exponential_fit;
 
 pub use expected_discount::ExpectedDiscount;
 pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
+
+use std::sync::Arc;
 
 use burn::tensor::{DType, Tensor};
 use serde::{Deserialize, Serialize};
@@ -16,10 +18,12 @@ use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::approximation::{Approximation, RankExpectationMethod};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
+use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::rank_recursion;
 
-/// Expectation over Gaussian scores. Tends to the measure as `sigma` tends to 0, within the bound of Theorem 2.
+/// Expectation over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0, within the bound of
+/// Theorem 2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// Standard deviation of a score, above 0.
@@ -60,6 +64,22 @@ impl Relaxation for Expected {
                 Err(LossError::parameter(loss, "evaluation", "exponentials", expected))
             }
             None => Ok(()),
+        }
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn with_parameter(
+        &self,
+        loss: &'static str,
+        parameter: &str,
+        value: f64,
+    ) -> Result<Arc<dyn Relaxation>, LossError> {
+        match parameter {
+            "sigma" => Ok(Arc::new(Self { sigma: value, ..*self })),
+            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
         }
     }
 

@@ -1,0 +1,141 @@
+//! A measure and a relaxation that this crate does not have, each written once: a loss for the learners, and the exact
+//! measure that selects, evaluates and is logged.
+//!
+//! ```text
+//! cargo run --release --no-default-features --features flex,learners --example own_measure
+//! ```
+
+use std::error::Error;
+use std::sync::Arc;
+
+use burn::data::dataloader::Progress;
+use burn::tensor::{Device, Tensor};
+use burn::train::InferenceStep;
+use burn::train::metric::{Adaptor, Metric, MetricMetadata};
+use burn_rank::data::{Normaliser, NormaliserKind, RankingBatch, SynthConfig};
+use burn_rank::learner::boosted_trees::BoostedTreesConfig;
+use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig, RankingModel, TrainingBatch};
+use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
+use burn_rank::loss::{
+    Lists, LossError, MeasureContext, PositionFunction, PositionMeasure, Positions, Relaxation, Relaxed, Sharper,
+    Smoothing, Surrogate,
+};
+use burn_rank::measure::{Convention, Gain, Measure, evaluate};
+use burn_rank::metric::{self, RankingMetric};
+use burn_rank::ranker::Model;
+use burn_rank::scorer::ScorerConfig;
+
+/// Gains as a reader meets them who goes on to the next document with a probability of `persistence`, over the largest
+/// sum that an order attains.
+#[derive(Debug, Clone)]
+struct PatientGain {
+    persistence: f64,
+}
+
+impl PositionMeasure for PatientGain {
+    fn name(&self) -> &'static str {
+        "patient_gain"
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&Gain::Exp2)
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        let log = self.persistence.ln();
+        let attention = PositionFunction::new(move |position| ((position - 1.0) * log).exp());
+        let gains = list.gains(&Gain::Exp2);
+        list.sum(gains.clone(), &attention, None) / list.ideal(gains, &attention, None)
+    }
+}
+
+/// Positions by the Laplace step, `1 - exp(-t) / 2` above 0 and `exp(t) / 2` below it, at `t = (s_j - s_i) / scale`.
+#[derive(Debug, Clone)]
+struct Laplace {
+    scale: f64,
+}
+
+impl Relaxation for Laplace {
+    fn name(&self) -> &'static str {
+        "laplace"
+    }
+
+    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+        let rows = lists.scores.clone().unsqueeze_dim::<3>(2);
+        let columns = lists.scores.clone().unsqueeze_dim::<3>(1);
+        let t = (columns - rows) * (1.0 / self.scale);
+        let step = (t.clone().abs().neg().exp().neg() + 1.0) * t.sign() * 0.5 + 0.5;
+        let sums = (step * lists.mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim::<2>(2);
+        Relaxed::Positions(Positions::new(sums + 0.5, 1.0 / self.scale)) // the own term of a document is 1/2
+    }
+
+    // These two let a learner anneal it.
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "scale", sharper: Sharper::Smaller })
+    }
+
+    fn with_parameter(&self, loss: &'static str, name: &str, value: f64) -> Result<Arc<dyn Relaxation>, LossError> {
+        match name {
+            "scale" => Ok(Arc::new(Self { scale: value })),
+            _ => Err(LossError::Fixed { loss, parameter: name.to_string() }),
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let config =
+        SynthConfig { queries: 150, features: 20, median_length: 20.0, max_length: 60, ..SynthConfig::default() };
+    let mut data = config.generate()?;
+    let queries: Vec<usize> = (0..data.queries()).collect();
+    Normaliser::fit(NormaliserKind::ZScore, &data.select(&queries[..90])).apply(&mut data)?;
+    let [train, validation, test] = [&queries[..90], &queries[90..120], &queries[120..]].map(|part| data.select(part));
+
+    let definition = PatientGain { persistence: 0.8 };
+    // Its name says the parameter: what is printed, and what a saved fit is known by.
+    let exact = metric::exact_measure("patient_gain@p=0.8", definition.clone())?;
+    let loss = Surrogate::new(definition, Laplace { scale: 0.5 })?;
+
+    let anneal = AnnealConfig::Geometric { parameter: None, from: 1.0, to: 0.1, epochs: None };
+    let gradient =
+        GradientConfig { epochs: 20, learning_rate: 0.05, anneal: Some(anneal), ..GradientConfig::default() };
+    let trees = BoostedTreesConfig { rounds: 30, leaves: 8, ..BoostedTreesConfig::default() };
+    let learners: [Box<dyn RankingLearner>; 2] = [
+        Box::new(Gradient::new(gradient, ScorerConfig::default(), loss.clone())?),
+        Box::new(trees.check(&Parts::default().with_loss(loss.clone()))?),
+    ];
+
+    let convention = Convention::preset("standard")?;
+    let device = Device::flex();
+    let context = FitContext {
+        device: device.clone(),
+        seed: 1,
+        selection: Selection { measure: exact, convention: convention.clone() },
+        directory: None,
+        resume: false,
+        dashboard: false,
+        progress: &NoProgress,
+        interrupt: Interrupt::default(),
+    };
+    let measures = [exact, Measure::Ndcg(Some(10))];
+    let print = |name: &str, scores: &[f32]| -> Result<(), Box<dyn Error>> {
+        let found = evaluate(&test.rankings(scores), &measures, &convention)?;
+        let means: Vec<String> = found.means.iter().map(|(measure, mean)| format!("{measure} {mean:.4}")).collect();
+        println!("{name:<14} {}", means.join("  "));
+        Ok(())
+    };
+    print("equal scores", &vec![0.0; test.documents()])?;
+    let mut metric = RankingMetric::new(exact, &convention)?;
+    for learner in &learners {
+        let fitted = learner.fit(&train, Some(&validation), &context)?;
+        print(learner.name(), &fitted.model.predict(&test, &device))?;
+        // What burn's training does with a metric, by hand.
+        let Model::Scorer(scorer) = fitted.model else { continue };
+        let queries: Vec<usize> = (0..test.queries()).collect();
+        let batch = TrainingBatch { batch: RankingBatch::assemble(&test, &queries, &device), seed: 0 };
+        let output = RankingModel::new(scorer, Arc::new(loss.clone())).step(batch);
+        let metadata = MetricMetadata { progress: Progress::new(1, 1, None), iteration: Some(1), lr: None };
+        metric.update(&output.adapt(), &metadata)?;
+        println!("{:<14} {}: {}", "logged", metric.name(), metric.compute()?.formatted);
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Every kernel with all instructions found, on lists of every length that ends a vector, a tile or a block, and one
+//! beside it.
+
+use crate::cpu::*;
+use crate::execution::{Instructions, enter};
+
+const LENGTHS: [usize; 17] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025];
+
+/// One batch of lists of `n` documents, the last `padding` of each padded.
+struct Batch<T> {
+    n: usize,
+    x: Vec<T>,
+    labels: Vec<T>,
+    g: Vec<T>,
+    mask: Vec<T>,
+}
+
+impl<T: Real> Batch<T> {
+    fn new(n: usize, lists: usize, padding: usize) -> Self {
+        let mut state = 7u64;
+        let mut draw = |of: fn(f64) -> f64| -> Vec<T> {
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 40) as f64 / (1u64 << 24) as f64
+            };
+            (0..n * lists).map(|_| T::of(of(next()))).collect()
+        };
+        Self {
+            n,
+            x: draw(|u| 8.0 * u - 4.0),
+            labels: draw(|u| (5.0 * u).floor()),
+            g: draw(|u| u - 0.5),
+            mask: (0..n * lists).map(|cell| if cell % n + padding < n { T::ONE } else { T::ZERO }).collect(),
+        }
+    }
+
+    fn run(&self) {
+        let Self { n, x, labels, g, mask } = self;
+        let n = *n;
+        // Rows far from all that add to them, and scores that are no numbers.
+        let far: Vec<T> = x.iter().zip(mask).map(|(&x, &m)| x * T::HALF + m * T::of(1e4)).collect();
+        step_sum(&far, mask, n, 1.0, Step::Logistic);
+        let diverged: Vec<T> = x.iter().map(|&x| x / T::ZERO).collect();
+        step_sum_gradient(&diverged, mask, g, n, 1.0, Step::Logistic);
+        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+            // The second is too steep for one exponential a document.
+            for alpha in [1.0, 1e4] {
+                step_sum(x, mask, n, alpha, step);
+                step_sum_gradient(x, mask, g, n, alpha, step);
+            }
+        }
+        let (out, total) = indicator_sum(x, labels, mask, n, 0.5);
+        indicator_sum_gradient(IndicatorInputs { x, a: labels, mask, out: &out, total: &total, g }, n, 0.5);
+        let terms = [(0.5, 0.2), (0.3, 0.9), (0.2, 0.99)];
+        let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base });
+        let (_, products) = rank_expectation(x, mask, n, 1.0, &terms);
+        rank_expectation_gradient(x, mask, &products, g, n, 1.0, &terms);
+        for discounts in [&[1.0, 0.5, 0.2][..n.min(3)], &vec![0.5; n.min(40)]] {
+            rank_recursion(x, mask, n, 1.0, discounts);
+            rank_recursion_gradient(x, mask, g, n, 1.0, discounts);
+        }
+        let ranks = rank(x, mask, n);
+        let table: Vec<f64> = (0..n).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect();
+        let discounts = at_rank(&ranks, &table);
+        // Gains that are counted, and others that are sorted.
+        ideal_dcg(labels, mask, &table);
+        ideal_dcg(g, mask, &table);
+        log_softmax_gradient(&log_softmax(x, mask, n), mask, g, n);
+        exp2(labels);
+        log2_discount(&ranks);
+        let lambda = PairWeight::Lambda {
+            gain: labels.as_slice(),
+            discount: discounts.as_slice(),
+            rank: ranks.as_slice(),
+            absolute: 1.0,
+            gap: 0.5,
+        };
+        for weight in [PairWeight::Unit, PairWeight::Document(g.as_slice()), lambda] {
+            for loss in [
+                PairLoss::Logistic,
+                PairLoss::Hinge { margin: 1.0 },
+                PairLoss::SquaredHinge { margin: 1.0 },
+                PairLoss::Exponential,
+                PairLoss::Fidelity,
+                PairLoss::SoftZeroOne,
+            ] {
+                pair_loss(x, labels, mask, weight, n, loss);
+                pair_loss_gradient(x, labels, mask, weight, g, n, loss);
+            }
+        }
+    }
+}
+
+fn every_kernel<T: Real>() {
+    for set in Instructions::found() {
+        enter(set);
+        for n in LENGTHS {
+            for (lists, padding) in [(1, 0), (3, 0), (1, 1), (3, 5)] {
+                Batch::<T>::new(n, lists, padding).run();
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kernel_in_single_precision() {
+    every_kernel::<f32>();
+}
+
+#[test]
+fn every_kernel_in_double_precision() {
+    every_kernel::<f64>();
+}

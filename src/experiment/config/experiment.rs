@@ -1,0 +1,345 @@
+//! `ExperimentConfig`: what a configuration file says, checked. Unknown keys are refused everywhere.
+
+use std::path::{Component, Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::document::{ConfigError, Document};
+use super::grid;
+use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
+use crate::data::NormaliserKind;
+use crate::json::{Map, Value, json};
+use crate::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
+use crate::loss::{LossError, LossSpec};
+use crate::measure::Measure;
+use crate::op::Instructions;
+use crate::refusal::{Refusal, UnknownName};
+use crate::scorer::ScorerConfig;
+
+/// One experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentConfig {
+    /// Name in tables and reports; the file's stem when absent.
+    #[serde(default)]
+    pub name: String,
+    /// What the experiment is for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The one seed.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// Device name, as for `--device`.
+    #[serde(default = "default_device")]
+    pub device: String,
+    /// Instructions of the fused kernels of the CPU, as for `--instructions`; the best of the processor when absent. As
+    /// with the device, who runs the experiment enters them ([`Execution`](crate::op::Execution)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Instructions>,
+    /// Where the queries come from.
+    pub data: DataConfig,
+    /// What is done to features; fitted on training data.
+    #[serde(default)]
+    pub normaliser: NormaliserKind,
+    /// What turns features into scores, for learners that take a scorer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scorer: Option<ScorerConfig>,
+    /// What is minimised, for learners that take a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSpec>,
+    /// `kind` and the parameters of that learner.
+    pub learner: Map,
+    /// What is measured, in which convention.
+    #[serde(default)]
+    pub measure: MeasureConfig,
+    /// Cross-validation: folds and seeds.
+    #[serde(default)]
+    pub cv: CrossValidationConfig,
+    /// Dotted key to the list of values that cross-validation tries; selected on validation data, fold by fold.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub grid: Map,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_device() -> String {
+    "flex".to_string()
+}
+
+impl ExperimentConfig {
+    /// Decodes and checks a document, at every point of its grid.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the place of the key that cannot be used.
+    pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
+        let config = Self::read(document).map_err(|refusal| document.place(&refusal))?;
+        for document in document.with_nulls() {
+            let document = document?;
+            if let Err(refusal) = Self::read(&document)
+                && refusal.unknown_name().is_some()
+            {
+                return Err(document.place(&refusal));
+            }
+        }
+        // A document at a point still has the grid that the point is of.
+        if !document.is_at_point() {
+            config.check_grid(document)?;
+        }
+        Ok(config)
+    }
+
+    fn read(document: &Document) -> Result<Self, Refusal> {
+        let mut config: Self = document.value_as().map_err(name_scorers)?;
+        if config.name.is_empty() {
+            config.name = document.stem();
+        }
+        // A folder of this name is made below `runs`.
+        if Path::new(&config.name).components().any(|part| !matches!(part, Component::Normal(_))) {
+            return Err(Refusal::new("name", format!("{:?}", config.name), "a name, not a path"));
+        }
+        for (key, path) in config.data.paths_mut() {
+            // Who types a path means the folder that they stand in.
+            if !document.is_set_by_hand(key) {
+                *path = document.folder().join(&path);
+            }
+        }
+        config.check_data()?;
+        config.check_cross_validation()?;
+        config.learner().map_err(refusal_of)?;
+        Ok(config)
+    }
+
+    fn check_data(&self) -> Result<(), Refusal> {
+        let data = &self.data;
+        let sources = [data.folds.is_some(), !data.train.is_empty(), data.synthetic.is_some()];
+        if sources.iter().filter(|given| **given).count() != 1 {
+            return Err(Refusal::fault("data", "expected exactly one of `folds`, `train` and `synthetic`"));
+        }
+        for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
+            if data.train.is_empty() && !files.is_empty() {
+                return Err(Refusal::fault(key, "expected only beside `data.train`"));
+            }
+        }
+        if let Some(synthetic) = &data.synthetic {
+            synthetic.check()?;
+        }
+        data.read.check().map_err(|refusal| refusal.under("data.read"))?;
+        match data.fold {
+            0 => Err(Refusal::new("data.fold", 0, "at least 1")),
+            fold if fold > 1 && data.folds.is_none() => {
+                Err(Refusal::new("data.fold", fold, "`data.folds` to choose it from"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_cross_validation(&self) -> Result<(), Refusal> {
+        let CrossValidationConfig { folds, seeds, split } = &self.cv;
+        if let Some(parts) = split.filter(|parts| *parts < 3) {
+            return Err(Refusal::new("cv.split", parts, "at least 3"));
+        }
+        if let Some(parts) = split.filter(|_| self.data.folds.is_some()) {
+            return Err(Refusal::new("cv.split", parts, "none beside `data.folds`, which are split already"));
+        }
+        if let Some(at) = folds.iter().position(|fold| *fold == 0) {
+            return Err(Refusal::new(format!("cv.folds[{at}]"), 0, "at least 1"));
+        }
+        match (0..seeds.len()).find(|&at| seeds[..at].contains(&seeds[at])) {
+            Some(at) => Err(Refusal::new(format!("cv.seeds[{at}]"), format!("{} again", seeds[at]), "each seed once")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_grid(&self, document: &Document) -> Result<(), ConfigError> {
+        let place = |refusal| document.place(&refusal);
+        grid::check_keys(&self.grid).map_err(place)?;
+        for point in grid::points(&self.grid).map_err(place)? {
+            let at_point = document.at_point(&point)?;
+            if at_point.is_at_point()
+                && let Err(refusal) = Self::read(&at_point)
+            {
+                let ConfigError { place, message } = at_point.place(&refusal);
+                let message = format!("grid, at {}: {message}", grid::label(&point));
+                return Err(ConfigError { place, message });
+            }
+        }
+        Ok(())
+    }
+
+    /// The learner, checked.
+    ///
+    /// # Errors
+    /// [`LearnerError`] naming the parameter.
+    pub fn learner(&self) -> Result<Box<dyn RankingLearner>, LearnerError> {
+        let parts = Parts { loss: self.loss.as_ref().map(Into::into), scorer: self.scorer.as_ref() };
+        registry::build(&self.learner, &parts)
+    }
+
+    /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that
+    /// the same configuration has the same text.
+    pub fn resolved(&self) -> Value {
+        let fill = |given: &mut Value, defaults: Map| {
+            let Some(given) = given.as_object_mut() else { return };
+            for (key, value) in defaults {
+                given.entry(key).or_insert(value);
+            }
+        };
+        let mut value = json!(self);
+        if let Some(entry) =
+            registry::LEARNERS.iter().find(|entry| self.learner.get("kind") == Some(&json!(entry.name)))
+        {
+            fill(&mut value["learner"], (entry.defaults)());
+        }
+        if let Some(entry) = self.loss.as_ref().and_then(|loss| crate::loss::registry::find(&loss.name).ok()) {
+            fill(&mut value["loss"], (entry.defaults)());
+        }
+        for part in ["learner", "loss"] {
+            value.get_mut(part).and_then(Value::as_object_mut).map(sort_by_key);
+        }
+        value
+    }
+
+    /// What selects rounds and grid points.
+    pub fn selection(&self) -> Selection {
+        Selection { measure: self.measure.select, convention: self.measure.convention.clone() }
+    }
+
+    /// The measures to report, the selecting one first, each once.
+    pub fn measures(&self) -> Vec<Measure> {
+        let mut measures = vec![self.measure.select];
+        for measure in &self.measure.report {
+            if !measures.contains(measure) {
+                measures.push(*measure);
+            }
+        }
+        measures
+    }
+}
+
+/// Where in the configuration the error of a learner lies.
+fn refusal_of(error: LearnerError) -> Refusal {
+    match error {
+        LearnerError::Refused(refusal) => refusal,
+        LearnerError::Loss(LossError::Parameter { refusal, .. }) => refusal.under("loss"),
+        LearnerError::Loss(error) => Refusal::fault("loss.name", error),
+        error => Refusal::fault("learner", error),
+    }
+}
+
+/// Adds to an unknown key of a scorer which kinds have the key.
+fn name_scorers(refusal: Refusal) -> Refusal {
+    let scorers = [
+        ScorerConfig::Linear(Default::default()),
+        ScorerConfig::Mlp(Default::default()),
+        ScorerConfig::Attention(Default::default()),
+    ];
+    let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
+    if refusal.key != format!("scorer.{name}") {
+        return refusal;
+    }
+    let with_key = scorers.iter().map(|scorer| json!(scorer)).filter(|scorer| scorer.get(name).is_some());
+    let kinds: Vec<String> = with_key.map(|scorer| format!("kind = {}", scorer["kind"])).collect();
+    if kinds.is_empty() {
+        return refusal;
+    }
+    let expected = format!("{}; a scorer of {} has it", refusal.expected, kinds.join(" or "));
+    Refusal { expected, ..refusal }
+}
+
+fn sort_by_key(table: &mut Map) {
+    table.sort_keys();
+    table.values_mut().filter_map(Value::as_object_mut).for_each(sort_by_key);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "[data]\ntrain = [\"a\"]\n[learner]\nkind = \"gradient\"\n[loss]\nname = \"approx_ndcg\"\n";
+
+    fn read(text: &str, overrides: &[&str]) -> Result<ExperimentConfig, String> {
+        let overrides: Vec<String> = overrides.iter().map(|set| set.to_string()).collect();
+        let document = Document::parse(Path::new("a.toml"), format!("{BASE}{text}"), &overrides);
+        document.and_then(|document| ExperimentConfig::from_document(&document)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn errors_name_the_key_and_its_place() {
+        for (text, expected) in [
+            (
+                "[scorer]\nkind = \"mlp\"\nhidden = [0]",
+                "a.toml:9:1: scorer.hidden[0]: found 0, expected at least 1 neuron",
+            ),
+            (
+                "[scorer]\nkind = \"linear\"\nhidden = [3]",
+                "a.toml:9:1: scorer.hidden: unknown field `hidden`, expected `bias`; a scorer of kind = \"mlp\" has it",
+            ),
+            ("[measure]\nselect = \"map\"\nreport = [\"mpa\"]", "a.toml:9:1: measure.report[0]: unknown measure `mpa`"),
+            ("[cv]\nsplit = 1", "a.toml:8:1: cv.split: found 1, expected at least 3"),
+            ("[cv]\nseeds = [1, 2, 1]", "a.toml:8:1: cv.seeds[2]: found 1 again, expected each seed once"),
+            ("[data.read]\nmax_cells = 0", "a.toml:8:1: data.read.max_cells: found 0, expected at least 1"),
+            ("[grid]\n\"data.fold\" = [1, 2]", "a.toml:8:1: grid.data.fold: expected a key that begins with"),
+            (
+                "[grid]\n\"loss.alpha\" = [1.0]\n\"learner.epochs\" = [1, 0]",
+                "a.toml:9:1: grid, at learner.epochs=0 loss.alpha=1.0: learner.epochs: found 0, expected at least 1",
+            ),
+            (
+                "[grid]\n\"learner.epoch\" = [1]",
+                "a.toml:8:1: grid, at learner.epoch=1: learner.epoch: unknown field `epoch`",
+            ),
+        ] {
+            let error = read(text, &[]).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        for (set, expected) in [
+            ("data.fold=9", "data.fold: found 9, expected `data.folds` to choose it from"),
+            ("scorer={kind=\"mlp\",hiden=[3]}", "scorer.hiden: unknown field `hiden`"),
+            ("loss.alpha=-1", "loss.alpha: found -1, expected a finite number above 0"),
+            ("learner.optimizer=\"sgd\"", "learner.optimizer: found \"sgd\", expected a table with a kind, as in"),
+            (
+                "learner.optimizer={kind=\"sgd\",momentum=\"a\"}",
+                "learner.optimizer.momentum: found \"a\", expected a number",
+            ),
+            ("learner.schedule={kind=\"constant\",floor=0.1}", "learner.schedule.floor: unknown field `floor`"),
+            ("data={folds=\"d\",test=[\"b\"]}", "data.test: expected only beside `data.train`"),
+            ("learner.epochs=1\nseed=5", "learner.epochs: found \"1\\nseed=5\", expected a whole number"),
+            ("learner.patiense=null", "learner.patiense: unknown field `patiense`"),
+            ("loss.alhpa=", "loss.alhpa: approx_ndcg: unknown parameter `alhpa`; did you mean `alpha`?"),
+        ] {
+            let error = read("", &[set]).unwrap_err();
+            assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn folds_are_not_split_again() {
+        let error = read("[cv]\nsplit = 3", &["data={folds=\"d\"}"]).unwrap_err();
+        assert_eq!(error, "a.toml:8:1: cv.split: found 3, expected none beside `data.folds`, which are split already");
+    }
+
+    #[test]
+    fn optional_keys_are_removed_by_hand() {
+        let config = read("[learner.clip]\nnorm = 1.0\n", &["learner.clip=", "learner.patience=null"]).unwrap();
+        assert_eq!(config.learner, *json!({"kind": "gradient"}).as_object().unwrap());
+    }
+
+    #[test]
+    fn a_measure_is_reported_once() {
+        let config = read("[measure]\nselect = \"map\"\nreport = [\"p@1\", \"map\", \"p@1\"]\n", &[]).unwrap();
+        assert_eq!(config.measures(), [Measure::Ap(None), Measure::Precision(Some(1))]);
+    }
+
+    #[test]
+    fn generated_queries_are_checked_before_they_are_made() {
+        let synthetic = |key: &str, value: u64| {
+            let set = format!("data={{synthetic={{{key}={value}}}}}");
+            read("", &[&set]).unwrap_err().split_once(": ").unwrap().1.to_string()
+        };
+        assert_eq!(synthetic("features", 0), "data.synthetic.features: found 0, expected from 1 to 100000");
+        assert_eq!(synthetic("train_queries", 0), "data.synthetic.train_queries: found 0, expected at least 1");
+        let most = "data.synthetic.test_queries: found 1000000000000, expected at most 10000000";
+        assert_eq!(synthetic("test_queries", 1_000_000_000_000), most);
+    }
+}

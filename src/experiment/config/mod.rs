@@ -1,0 +1,15 @@
+//! The configuration of an experiment: the text of a `.toml` file with its overrides, what it says, and its grid.
+
+mod document;
+mod experiment;
+pub(super) mod grid;
+mod resolved;
+mod sections;
+
+pub use document::{ConfigError, Document};
+#[cfg(feature = "cli")]
+pub(crate) use document::{from_toml, written_value};
+pub use experiment::ExperimentConfig;
+pub(super) use resolved::is_resolved;
+pub use resolved::resolved_toml;
+pub use sections::{CrossValidationConfig, DataConfig, MeasureConfig, SyntheticConfig};

@@ -1,0 +1,153 @@
+//! The sections of a configuration beside `[loss]`, `[scorer]` and `[learner]`: data, measures, cross-validation.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::SynthConfig;
+use crate::data::letor::ReadOptions;
+use crate::measure::{Convention, Measure};
+use crate::refusal::Refusal;
+
+/// Where the queries come from: `folds`, or `train`, or `synthetic`. Relative paths start at the configuration file,
+/// those of `--set` at the current folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataConfig {
+    /// Folder of `FoldN` folders, or of parts `S1`, `S2`, ... that are rotated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folds: Option<PathBuf>,
+    /// The fold that `train` uses, from 1.
+    pub fold: usize,
+    /// Files to train on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub train: Vec<PathBuf>,
+    /// Files to select on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub validation: Vec<PathBuf>,
+    /// Files to test on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub test: Vec<PathBuf>,
+    /// Generated queries instead of files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synthetic: Option<SyntheticConfig>,
+    /// How files are read.
+    pub read: ReadOptions,
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        Self {
+            folds: None,
+            fold: 1,
+            train: vec![],
+            validation: vec![],
+            test: vec![],
+            synthetic: None,
+            read: ReadOptions::default(),
+        }
+    }
+}
+
+/// Generated queries: one hidden scorer, three sets of queries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyntheticConfig {
+    /// Queries to train on.
+    pub train_queries: usize,
+    /// Queries to select on.
+    pub validation_queries: usize,
+    /// Queries to test on.
+    pub test_queries: usize,
+    /// Features of a document.
+    pub features: usize,
+    /// Seed of the hidden scorer and the queries.
+    pub seed: u64,
+}
+
+impl Default for SyntheticConfig {
+    fn default() -> Self {
+        let generator = SynthConfig::default();
+        Self {
+            train_queries: 200,
+            validation_queries: 50,
+            test_queries: 50,
+            features: generator.features,
+            seed: generator.seed,
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasureConfig {
+    /// The convention of every measure.
+    pub convention: Convention,
+    /// What selects rounds and grid points on validation data.
+    pub select: Measure,
+    /// What is reported.
+    pub report: Vec<Measure>,
+}
+
+impl Default for MeasureConfig {
+    fn default() -> Self {
+        let report = [Measure::Ndcg(Some(1)), Measure::Ndcg(Some(5)), Measure::Ndcg(Some(10)), Measure::Ap(None)];
+        Self { convention: Convention::default(), select: Measure::Ndcg(Some(10)), report: report.to_vec() }
+    }
+}
+
+/// Cross-validation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CrossValidationConfig {
+    /// Folds to run; all when empty.
+    pub folds: Vec<usize>,
+    /// Seeds to average over; the experiment's seed when empty.
+    pub seeds: Vec<u64>,
+    /// Folds to split the training files into, by query, when the data have no folds of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<usize>,
+}
+
+impl DataConfig {
+    /// Every path, with its key.
+    pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
+        let folds = self.folds.iter_mut().map(|path| ("data.folds", path));
+        let files =
+            [("data.train", &mut self.train), ("data.validation", &mut self.validation), ("data.test", &mut self.test)];
+        folds.chain(files.into_iter().flat_map(|(key, paths)| paths.iter_mut().map(move |path| (key, path))))
+    }
+}
+
+/// Most generated queries: their features would fill any memory.
+const MOST_QUERIES: usize = 10_000_000;
+
+impl SyntheticConfig {
+    /// Refuses numbers out of their ranges.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first one.
+    pub(in crate::experiment) fn check(&self) -> Result<(), Refusal> {
+        let refuse = |key, found, expected: String| Err(Refusal::new(key, found, expected).under("data.synthetic"));
+        if self.train_queries == 0 {
+            return refuse("train_queries", 0, "at least 1".to_string());
+        }
+        for (key, queries) in [
+            ("train_queries", self.train_queries),
+            ("validation_queries", self.validation_queries),
+            ("test_queries", self.test_queries),
+        ] {
+            if queries > MOST_QUERIES {
+                return refuse(key, queries, format!("at most {MOST_QUERIES}"));
+            }
+        }
+        self.generator().check().map_err(|refusal| refusal.under("data.synthetic"))
+    }
+
+    /// What generates the queries of all three sets.
+    pub(in crate::experiment) fn generator(&self) -> SynthConfig {
+        let queries = self.train_queries + self.validation_queries + self.test_queries;
+        SynthConfig { queries, features: self.features, seed: self.seed, ..SynthConfig::default() }
+    }
+}

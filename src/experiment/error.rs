@@ -1,0 +1,98 @@
+//! Why an experiment failed, and why a command cannot use its folder.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::config::ConfigError;
+use crate::data::DataError;
+use crate::learner::LearnerError;
+use crate::measure::MeasureError;
+use crate::ranker::RankerError;
+use crate::refusal::Refusal;
+
+/// Why an experiment failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// Data that cannot be read, cut into splits or normalised.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A learner that cannot be built from the configuration, or a fit that failed.
+    #[error(transparent)]
+    RankingLearner(#[from] LearnerError),
+    /// A measure of the fitted ranker that cannot be taken.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// A configuration that does not fit its data.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A normaliser, model and metadata that do not make a ranker.
+    #[error(transparent)]
+    Ranker(#[from] RankerError),
+    /// A configuration that is not valid, such as one with the values of a grid point.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A folder or file of the run that cannot be used or written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// Queries that a measure cannot be taken of, found before the fit.
+    #[error("{set} queries: {source}")]
+    Set {
+        /// `train`, `validation` or `test`.
+        set: &'static str,
+        /// Why not.
+        source: MeasureError,
+    },
+    /// A job of a cross-validation that failed.
+    #[error("{label}: {source}")]
+    Job {
+        /// Its fold, grid point and seed.
+        label: String,
+        /// Why it failed.
+        source: Box<ExperimentError>,
+    },
+    /// A cross-validation was stopped before all its fits were done.
+    #[error("interrupted: {finished} of {all} fits are done")]
+    Interrupted {
+        /// Finished fits.
+        finished: usize,
+        /// Fits in all.
+        all: usize,
+    },
+}
+
+/// Why a command cannot use its folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// A folder or file that cannot be made, locked or written.
+    #[error("{path}: cannot write: {source}")]
+    Unwritable {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Another run holds the lock of the folder.
+    #[error("{path}: another run is writing into this folder; choose another with --out")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder, or a file in it with the name of one of ours, is not one that burn-rank wrote.
+    #[error("{path}: {found}")]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+        /// What it holds, and what to do.
+        found: String,
+    },
+    /// The folder holds another run.
+    #[error("{path}: {reason}")]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// What it holds, and what to change.
+        reason: String,
+    },
+}

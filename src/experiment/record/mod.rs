@@ -1,0 +1,15 @@
+//! What a run leaves in words and numbers: `report.json`, the same bytes for the same configuration and seed on the CPU,
+//! and `run.json`, what may differ between machines and moments.
+
+mod cross_validation;
+mod measures;
+mod report;
+mod run;
+
+pub use cross_validation::{CrossValidation, FoldResult};
+pub use measures::Measures;
+pub(super) use report::standard_error;
+pub use report::{
+    CrossValidationReport, DataReport, FitReport, FoldDetails, PerQuery, Report, SetMeasures, Sets, TrainReport,
+};
+pub use run::RunRecord;

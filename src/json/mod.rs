@@ -1,0 +1,18 @@
+//! JSON values that keep the order of their keys, and what they decode to.
+//!
+//! Files and tables of this crate have the keys in the order of the fields. serde_json keeps an order through its
+//! feature `preserve_order` alone, which would change the maps of every crate in the build. Decoding tracks the key, and
+//! says as data what it found and what it expected ([`Refusal`](crate::refusal::Refusal)).
+
+mod access;
+mod decode;
+mod error;
+mod notation;
+mod tagged;
+mod value;
+
+pub use decode::from_value;
+#[cfg_attr(not(any(feature = "ranker", test)), allow(unused_imports))]
+pub(crate) use notation::json;
+pub(crate) use tagged::{Tagged, deserialize_tagged, tagged};
+pub use value::{Map, Value, to_value};

@@ -1,0 +1,145 @@
+//! The exact value of a measure written over positions, of one list in rank order.
+
+use std::ops::Range;
+
+use burn::tensor::{DType, Tensor, TensorData};
+
+use super::context::MeasureContext;
+use super::position_function::PositionFunction;
+use super::position_measure::PositionMeasure;
+use super::relaxation::Relaxed;
+use crate::loss::error::{LossError, label_problem};
+use crate::loss::lists::Lists;
+use crate::loss::ranking_loss::Orientation;
+
+/// A measure, and whether it is a sum over positions.
+#[derive(Debug)]
+pub(crate) struct RankedValue<M> {
+    measure: M,
+    /// Whether its expectation over the order of documents follows from the ranks that each may have.
+    additive: bool,
+}
+
+impl<M: PositionMeasure> RankedValue<M> {
+    /// # Errors
+    /// A parameter of the measure out of its range.
+    pub(crate) fn new(measure: M) -> Result<Self, LossError> {
+        measure.check(measure.name())?;
+        let lists = falling(&[1.0, 0.0]);
+        // A list of two documents shows which operations the measure uses.
+        let context = MeasureContext::new(&lists, expectations(2, 2, &[]));
+        measure.value(&context);
+        let additive = context.undefined().is_none();
+        Ok(Self { measure, additive })
+    }
+
+    /// Whether [`averaged`](Self::averaged) is defined: no two documents meet in it.
+    pub(crate) fn is_additive(&self) -> bool {
+        self.additive
+    }
+
+    /// Whether the values lie in `[0, 1]`.
+    pub(crate) fn is_normalised(&self) -> bool {
+        self.measure.orientation() == Orientation::NormalisedMeasure
+    }
+
+    /// What a label must be where `label` is not it.
+    pub(crate) fn expected_label(&self, label: f64) -> Option<String> {
+        label_problem(self.measure.gain(), label)
+    }
+
+    /// Whether a document with this label is one to find: any label above 0 for a measure with a gain, a relevant one
+    /// for the others.
+    pub(crate) fn finds(&self, label: f64) -> bool {
+        if self.measure.gain().is_some() { label > 0.0 } else { label >= 1.0 }
+    }
+
+    /// The value of labels in rank order, of which those after the first `retrieved` have no rank.
+    pub(crate) fn in_order(&self, labels: &[f64], retrieved: usize) -> f64 {
+        let ranked = row((0..labels.len()).map(|document| f64::from(u8::from(document < retrieved))).collect());
+        self.value(labels, Relaxed::Indicators(Box::new(move |values| values * ranked.clone())))
+    }
+
+    /// The mean of [`in_order`](Self::in_order) over all orders of the documents within each range of `ties`.
+    pub(crate) fn averaged(&self, labels: &[f64], retrieved: usize, ties: &[Range<usize>]) -> f64 {
+        debug_assert!(self.additive, "two documents meet in {}", self.measure.name());
+        self.value(labels, expectations(labels.len(), retrieved, ties))
+    }
+
+    fn value(&self, labels: &[f64], relaxed: Relaxed) -> f64 {
+        let value = self.measure.value(&MeasureContext::new(&falling(labels), relaxed));
+        value.into_data().iter::<f64>().sum()
+    }
+}
+
+/// One list whose scores fall from document to document.
+fn falling(labels: &[f64]) -> Lists {
+    let scores = (0..labels.len()).map(|document| -(document as f64)).collect();
+    let documents = row(vec![1.0; labels.len()]).greater_elem(0.0);
+    Lists::new(row(scores), row(labels.to_vec()), documents)
+}
+
+/// The mean of a function of the rank over the ranks that each of `documents` may have; 0 where it has none.
+fn expectations(documents: usize, retrieved: usize, ties: &[Range<usize>]) -> Relaxed {
+    let ties = ties.to_vec();
+    Relaxed::Expectations(Box::new(move |f: &PositionFunction, k: Option<usize>| {
+        let within = k.unwrap_or(retrieved).min(retrieved);
+        let mut values = if within == 0 { Vec::new() } else { f.at_ranks(within) };
+        values.resize(documents, 0.0);
+        for tied in &ties {
+            let mean = values[tied.clone()].iter().sum::<f64>() / tied.len() as f64;
+            values[tied.clone()].fill(mean);
+        }
+        row(values)
+    }))
+}
+
+/// `[1, documents]`, where a few numbers are computed.
+fn row(values: Vec<f64>) -> Tensor<2> {
+    // Not every GPU has double precision.
+    let dtype = if cfg!(any(feature = "flex", test)) { DType::F64 } else { DType::F32 };
+    let shape = [1, values.len()];
+    Tensor::from_data(TensorData::new(values, shape), (&crate::device::host(), dtype))
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "one tie is one range")]
+mod tests {
+    use super::*;
+    use crate::loss::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
+
+    const LABELS: [f64; 5] = [1.0, 0.0, 3.0, 0.0, 2.0];
+
+    #[test]
+    fn sums_over_positions_are_additive_and_products_of_two_are_not() {
+        let additive = [
+            RankedValue::new(Ndcg::new()).unwrap().is_additive(),
+            RankedValue::new(PrecisionAt { k: 2 }).unwrap().is_additive(),
+            RankedValue::new(AveragePrecision).unwrap().is_additive(),
+            RankedValue::new(ReciprocalRank::new()).unwrap().is_additive(),
+        ];
+        assert_eq!(additive, [true, true, false, false]);
+        assert!(RankedValue::new(PrecisionAt { k: 0 }).is_err());
+    }
+
+    #[test]
+    fn documents_without_a_rank_add_nothing() {
+        let dcg = RankedValue::new(Dcg::new()).unwrap();
+        let expected = 1.0 + 7.0 / 2.0;
+        assert!((dcg.in_order(&LABELS, 4) - expected).abs() < 1e-12);
+        assert!((dcg.averaged(&LABELS, 4, &[]) - expected).abs() < 1e-12);
+        let precision = RankedValue::new(AveragePrecision).unwrap();
+        assert!((precision.in_order(&LABELS, 3) - (1.0 + 2.0 / 3.0) / 3.0).abs() < 1e-12);
+        assert_eq!(precision.in_order(&LABELS, 0), 0.0);
+        assert_eq!(dcg.averaged(&LABELS, 0, &[]), 0.0);
+    }
+
+    #[test]
+    fn the_average_is_the_mean_of_the_orders() {
+        let value = RankedValue::new(Ndcg::new().with_k(Some(2))).unwrap();
+        let averaged = value.averaged(&LABELS, 5, &[1..3]);
+        let swapped = [1.0, 3.0, 0.0, 0.0, 2.0];
+        let mean = (value.in_order(&LABELS, 5) + value.in_order(&swapped, 5)) / 2.0;
+        assert!((averaged - mean).abs() < 1e-12, "{averaged} {mean}");
+    }
+}

@@ -1,0 +1,195 @@
+//! `TrainingLoss`: a loss as learners take it, a registered one or any other.
+
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::error::LossError;
+use super::ranking_loss::RankingLoss;
+use super::registry::LossSpec;
+use super::smoothing::Smoothing;
+
+/// The key that stands in place of `name` where a loss is not registered.
+pub(crate) const OWN_LOSS: &str = "own_loss";
+
+/// What a learner minimises: a registered loss by its name and parameters, or any [`RankingLoss`] that is built.
+///
+/// Learners turn either into it, so that a loss of one's own stands wherever a [`LossSpec`] does:
+///
+/// ```
+/// use burn_rank::loss::{Approximate, LossSpec, Ndcg, Surrogate, TrainingLoss};
+/// use burn_rank::op::Step;
+///
+/// let registered = TrainingLoss::from(LossSpec::new("approx_ndcg"));
+/// let positions = Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic };
+/// let own = TrainingLoss::from(Surrogate::new(Ndcg::new(), positions)?);
+/// assert!(registered.is_registered() && !own.is_registered());
+/// # Ok::<(), burn_rank::loss::LossError>(())
+/// ```
+///
+/// # What is recorded
+/// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`; any other as
+/// `{"own_loss": NAME, "parameters": ..}` with [`RankingLoss::parameters`], so that a reader sees which it was. The
+/// state of a fit belongs to that record: a fit is resumed by a loss with the same one. The metadata of a ranker hold what
+/// the program puts there; this record is what belongs into `Metadata::config`.
+#[derive(Debug, Clone)]
+pub enum TrainingLoss {
+    /// A registered loss.
+    Registered(LossSpec),
+    /// Any other.
+    Own(Arc<dyn RankingLoss>),
+}
+
+impl TrainingLoss {
+    /// Name of the loss.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Registered(spec) => &spec.name,
+            Self::Own(loss) => loss.name(),
+        }
+    }
+
+    /// Whether it is one of the registry.
+    pub fn is_registered(&self) -> bool {
+        matches!(self, Self::Registered(_))
+    }
+
+    /// The loss.
+    ///
+    /// # Errors
+    /// Those of [`LossSpec::build`].
+    pub fn build(&self) -> Result<Arc<dyn RankingLoss>, LossError> {
+        match self {
+            Self::Registered(spec) => spec.build().map(Arc::from),
+            Self::Own(loss) => Ok(loss.clone()),
+        }
+    }
+
+    /// The temperature of the loss, if it has one.
+    ///
+    /// # Errors
+    /// A name that is not registered.
+    pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
+        match self {
+            Self::Registered(spec) => spec.smoothing(),
+            Self::Own(loss) => Ok(loss.smoothing()),
+        }
+    }
+
+    /// The loss with one parameter changed: a registered one is built again, another asked for
+    /// [`RankingLoss::with_parameter`].
+    ///
+    /// # Errors
+    /// A parameter that the loss does not have or does not change, a value out of its range.
+    pub fn build_with(&self, parameter: &str, value: f64) -> Result<Arc<dyn RankingLoss>, LossError> {
+        match self {
+            Self::Registered(spec) => spec.with(parameter, value).build(),
+            Self::Own(loss) => loss.with_parameter(parameter, value),
+        }
+        .map(Arc::from)
+    }
+}
+
+impl From<LossSpec> for TrainingLoss {
+    fn from(spec: LossSpec) -> Self {
+        Self::Registered(spec)
+    }
+}
+
+impl From<&LossSpec> for TrainingLoss {
+    fn from(spec: &LossSpec) -> Self {
+        Self::Registered(spec.clone())
+    }
+}
+
+impl From<Arc<dyn RankingLoss>> for TrainingLoss {
+    fn from(loss: Arc<dyn RankingLoss>) -> Self {
+        Self::Own(loss)
+    }
+}
+
+impl From<Box<dyn RankingLoss>> for TrainingLoss {
+    fn from(loss: Box<dyn RankingLoss>) -> Self {
+        Self::Own(loss.into())
+    }
+}
+
+impl<L: RankingLoss + 'static> From<L> for TrainingLoss {
+    fn from(loss: L) -> Self {
+        Self::Own(Arc::new(loss))
+    }
+}
+
+/// Losses are equal where their records are.
+impl PartialEq for TrainingLoss {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Registered(one), Self::Registered(other)) => one == other,
+            (Self::Own(one), Self::Own(other)) => one.name() == other.name() && one.parameters() == other.parameters(),
+            _ => false,
+        }
+    }
+}
+
+impl Serialize for TrainingLoss {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let loss = match self {
+            Self::Registered(spec) => return spec.serialize(serializer),
+            Self::Own(loss) => loss,
+        };
+        let mut record = serializer.serialize_map(Some(2))?;
+        record.serialize_entry(OWN_LOSS, loss.name())?;
+        record.serialize_entry("parameters", &loss.parameters())?;
+        record.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{json, to_value};
+    use crate::loss::ListNetConfig;
+    use crate::loss::registry::LOSSES;
+
+    #[test]
+    fn a_built_loss_is_annealed_as_its_registered_form_is() {
+        for entry in LOSSES {
+            let registered = TrainingLoss::from(LossSpec::new(entry.name));
+            let own = TrainingLoss::from(registered.build().unwrap());
+            assert_eq!(own.smoothing().unwrap(), registered.smoothing().unwrap(), "{}", entry.name);
+            if let Some(smoothing) = entry.smoothing {
+                let at = |loss: &TrainingLoss, value| {
+                    loss.build_with(smoothing.parameter, value).map(|loss| format!("{loss:?}"))
+                };
+                assert_eq!(at(&own, 3.0), at(&registered, 3.0), "{}", entry.name);
+                assert_eq!(at(&own, -1.0), at(&registered, -1.0), "{}", entry.name);
+                assert!(at(&own, -1.0).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_does_not_move_is_refused() {
+        let own = TrainingLoss::from(ListNetConfig::new().init().unwrap());
+        let refused = own.build_with("warmth", 1.0).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "list_net.warmth does not move: expected a parameter that the loss's `RankingLoss::with_parameter` changes"
+        );
+    }
+
+    #[test]
+    fn a_record_says_whether_the_loss_is_registered() {
+        let spec = LossSpec::new("approx_ndcg").with("alpha", 3.0);
+        let registered = TrainingLoss::from(&spec);
+        assert_eq!(to_value(&registered).unwrap(), to_value(&spec).unwrap());
+        let own = TrainingLoss::from(spec.build().unwrap());
+        let record = to_value(&own).unwrap();
+        assert_eq!(record["own_loss"], json!("approx_ndcg"));
+        assert!(record["parameters"].as_str().unwrap().contains("alpha: 3.0"), "{record}");
+        assert_ne!(own, registered);
+        assert_ne!(own, TrainingLoss::from(LossSpec::new("approx_ndcg").build().unwrap()));
+        assert_eq!(own, own.clone());
+    }
+}

@@ -1,0 +1,26 @@
+//! Means of values per query.
+
+/// Mean of the queries that count; `None` if none does.
+pub fn mean(values: &[Option<f64>]) -> Option<f64> {
+    mean_of(values.iter().copied().flatten())
+}
+
+/// The mean, added up in order; `None` of nothing.
+pub(crate) fn mean_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    // From -0, as `sum` adds: a mean of -0 stays one.
+    let add = |(sum, count): (f64, usize), value| (sum + value, count + 1);
+    let (sum, count) = values.into_iter().fold((-0.0, 0), add);
+    (count > 0).then(|| sum / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_that_do_not_count_are_left_out() {
+        assert_eq!(mean(&[Some(1.0), None, Some(0.5)]), Some(0.75));
+        assert_eq!(mean(&[None, None]), None);
+        assert_eq!(mean_of([]), None);
+    }
+}

@@ -1,0 +1,16 @@
+//! The primitives on burn's backends: what each is asked for ([`Pairwise`]), and how each does it.
+
+mod autodiff;
+#[cfg(feature = "_cube")]
+mod cube;
+// Unit tests run on Flex, whatever the features.
+#[cfg(any(feature = "flex", test))]
+mod flex;
+#[cfg(feature = "_cube")]
+mod fusion;
+mod pair_weight;
+mod pairwise;
+#[cfg(test)]
+mod tests;
+
+pub use pairwise::Pairwise;

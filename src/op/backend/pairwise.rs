@@ -1,0 +1,201 @@
+//! `Pairwise`: the primitives as a backend extension. Default bodies are the tensor definitions and their analytic
+//! gradients in chunks of rows, so that memory stays bounded on every backend; a backend overrides what it does faster.
+
+// Supported for users of older models.
+#![cfg_attr(feature = "ndarray", allow(deprecated))]
+// Without any backend there is nothing to dispatch to.
+#![cfg_attr(not(any(feature = "flex", feature = "ndarray", feature = "_cube", test)), allow(unused_variables))]
+
+use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
+
+use super::pair_weight::Weight;
+use crate::op::cpu::{ExponentialTerm, PairLoss, Step};
+use crate::op::definition::{
+    array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
+    rank_expectation, rank_recursion, step_sum,
+};
+
+/// The primitives on one backend; a backend not listed here cannot be enabled by a feature of this
+/// crate.
+#[backend_extension(
+    Autodiff,
+    Flex: cfg(any(feature = "flex", test)),
+    NdArray: cfg(feature = "ndarray"),
+    Cube: cfg(feature = "_cube")
+)]
+pub trait Pairwise: Backend {
+    /// See [`step_sum()`](crate::op::step_sum()).
+    fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
+        step_sum::value::<Self>(x, v, alpha, step)
+    }
+
+    /// Gradient of [`step_sum`](Self::step_sum) in `x`.
+    fn step_sum_gradient(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        alpha: f64,
+        step: Step,
+    ) -> FloatTensor<Self> {
+        step_sum::gradient::<Self>(x, v, gradient, alpha, step)
+    }
+
+    /// Gradient of [`step_sum`](Self::step_sum) in `v`: `sum_i g_i phi(alpha (x_j - x_i))`, the same sum over the
+    /// reversed order.
+    fn step_sum_gradient_in_values(
+        x: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        alpha: f64,
+        step: Step,
+    ) -> FloatTensor<Self> {
+        Self::step_sum(Self::float_neg(x), gradient, alpha, step)
+    }
+
+    /// See [`rank_expectation()`](crate::op::rank_expectation()); also the products of the terms,
+    /// `[batch, documents, terms]`, without a gradient.
+    fn rank_expectation(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+        terms: Vec<ExponentialTerm>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        rank_expectation::value::<Self>(x, mask, sigma, &terms)
+    }
+
+    /// Gradient of [`rank_expectation`](Self::rank_expectation) in `x`.
+    fn rank_expectation_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        products: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigma: f64,
+        terms: Vec<ExponentialTerm>,
+    ) -> FloatTensor<Self> {
+        rank_expectation::gradient::<Self>(x, mask, products, gradient, sigma, &terms)
+    }
+
+    /// See [`rank_recursion()`](crate::op::rank_recursion()).
+    fn rank_recursion(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        rank_recursion::value::<Self>(x, mask, sigma, &discounts)
+    }
+
+    /// Gradient of [`rank_recursion`](Self::rank_recursion) in `x`.
+    fn rank_recursion_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigma: f64,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        rank_recursion::gradient::<Self>(x, mask, gradient, sigma, &discounts)
+    }
+
+    /// See [`indicator_sum()`](crate::op::indicator_sum()); also the denominator of each softmax, without a gradient.
+    fn indicator_sum(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sigma: f64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        indicator_sum::value::<Self>(x, a, mask, sigma)
+    }
+
+    /// Gradient of [`indicator_sum`](Self::indicator_sum) in `x`.
+    fn indicator_sum_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        out: FloatTensor<Self>,
+        total: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigma: f64,
+    ) -> FloatTensor<Self> {
+        let forward = indicator_sum::Forward { out, total };
+        indicator_sum::gradient::<Self>(x, a, mask, forward, gradient, sigma)
+    }
+
+    /// Gradient of [`indicator_sum`](Self::indicator_sum) in `a`: `sum_i q_i k_ij`, which is the same sum with `q` for
+    /// `a`, since the kernel is symmetric.
+    fn indicator_sum_gradient_in_values(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        total: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigma: f64,
+    ) -> FloatTensor<Self> {
+        let q = Array::<Self>(gradient) * Array(mask.clone()) / Array(total.clone());
+        let (out, _) = Self::indicator_sum(x, q.0, mask, sigma);
+        (Array::<Self>(out) * Array(total)).0
+    }
+
+    /// See [`pair_loss()`](crate::op::pair_loss()).
+    fn pair_loss(
+        x: FloatTensor<Self>,
+        labels: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        #[extension_type] weight: Weight<Self>,
+        loss: PairLoss,
+    ) -> FloatTensor<Self> {
+        pair_loss::value::<Self>(x, labels, mask, weight, loss)
+    }
+
+    /// Gradient of [`pair_loss`](Self::pair_loss) in `x`.
+    fn pair_loss_gradient(
+        x: FloatTensor<Self>,
+        labels: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        #[extension_type] weight: Weight<Self>,
+        gradient: FloatTensor<Self>,
+        loss: PairLoss,
+    ) -> FloatTensor<Self> {
+        pair_loss::gradient::<Self>(x, labels, mask, weight, gradient, loss)
+    }
+
+    /// See [`rank()`](crate::op::rank()).
+    fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        rank::value::<Self>(x, mask)
+    }
+
+    /// See [`at_rank()`](crate::op::at_rank()).
+    fn at_rank(ranks: FloatTensor<Self>, table: Vec<f64>) -> FloatTensor<Self> {
+        at_rank::value::<Self>(ranks, table)
+    }
+
+    /// See [`exp2()`](crate::op::exp2()).
+    fn exp2(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        exp2::value::<Self>(x)
+    }
+
+    /// See [`log2_discount()`](crate::op::log2_discount()).
+    fn log2_discount(positions: FloatTensor<Self>) -> FloatTensor<Self> {
+        log2_discount::value::<Self>(positions)
+    }
+
+    /// See [`log_softmax()`](crate::op::log_softmax()).
+    fn masked_log_softmax(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        log_softmax::value::<Self>(x, mask)
+    }
+
+    /// Gradient of [`masked_log_softmax`](Self::masked_log_softmax) in `x`; `out` is its value.
+    fn masked_log_softmax_gradient(
+        out: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        log_softmax::gradient::<Self>(out, mask, gradient)
+    }
+
+    /// See [`ideal_dcg()`](crate::op::ideal_dcg()).
+    fn ideal_dcg(gains: FloatTensor<Self>, mask: FloatTensor<Self>, discounts: Vec<f64>) -> FloatTensor<Self> {
+        let discounts = Self::at_rank(Self::rank(gains.clone(), mask.clone()), discounts);
+        ideal_dcg::discounted::<Self>(gains, mask, discounts)
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl Pairwise for burn::backend::NdArray {}

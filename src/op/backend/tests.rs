@@ -1,0 +1,200 @@
+//! Analytic gradients against automatic differentiation and against differences.
+
+use burn::backend::{Dispatch, tensor::FloatTensor};
+use burn::tensor::{DType, Device, Tensor, TensorData};
+
+use super::Pairwise;
+use crate::op::definition::{
+    indicator_sum, log_softmax, log2_discount, pair_loss, rank_expectation, rank_recursion, step_sum,
+};
+use crate::op::{self, Execution, ExponentialTerm, PairLoss, PairWeight, Step, cpu, with_tensor_path};
+
+const SHAPE: [usize; 2] = [2, 9];
+
+/// Numbers in [-1, 1) that look random, another sequence for each `salt`.
+fn numbers(salt: u64) -> Tensor<2> {
+    let draw = |i: u64| crate::seed::seed_for(3, "gradients", 100 * salt + i) as f64 / 2f64.powi(63) - 1.0;
+    tensor((0..18).map(draw).collect())
+}
+
+fn tensor(values: Vec<f64>) -> Tensor<2> {
+    Tensor::from_data(TensorData::new(values, SHAPE), (&Device::flex(), DType::F64))
+}
+
+/// The second list has six documents.
+fn mask() -> Tensor<2> {
+    tensor((0..18).map(|cell| if cell < 15 { 1.0 } else { 0.0 }).collect())
+}
+
+fn values(tensor: Tensor<2>) -> Vec<f64> {
+    tensor.into_data().iter::<f64>().collect()
+}
+
+fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
+    let scale = expected.iter().fold(1e-3, |largest: f64, value| largest.max(value.abs()));
+    for (cell, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!((found - expected).abs() <= tolerance * scale, "{what}, cell {cell}: {found} for {expected}");
+    }
+}
+
+/// Checks analytic gradients (`[x]` or `[x, v]`) of the default bodies, computed row by row, against automatic
+/// differentiation of the definition and, for `x`, against central differences of the default path.
+fn check(
+    what: &str,
+    primitive: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
+    analytic: impl Fn(FloatTensor<Dispatch>, FloatTensor<Dispatch>, FloatTensor<Dispatch>) -> Vec<FloatTensor<Dispatch>>,
+) {
+    Execution::current().with_memory_budget(1).scope(|| check_here(what, primitive, analytic));
+}
+
+fn check_here(
+    what: &str,
+    primitive: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
+    analytic: impl Fn(FloatTensor<Dispatch>, FloatTensor<Dispatch>, FloatTensor<Dispatch>) -> Vec<FloatTensor<Dispatch>>,
+) {
+    let (x, v, g) = (numbers(1), numbers(2) * mask(), numbers(3) * mask());
+    let found = analytic(x.clone().into_dispatch(), v.clone().into_dispatch(), g.clone().into_dispatch());
+    let tracked = [x.clone(), v.clone()].map(|input| input.autodiff().require_grad());
+    let gradients = with_tensor_path(|| {
+        let [x, v] = tracked.clone();
+        (primitive(x, v) * g.clone().autodiff()).sum().backward()
+    });
+    for (part, (found, input)) in found.into_iter().zip(&tracked).enumerate() {
+        let expected = input.grad(&gradients).expect("the input has a gradient");
+        assert_close(&format!("{what}, input {part}"), &values(Tensor::from_dispatch(found)), &values(expected), 1e-10);
+    }
+    let automatic = values(tracked[0].grad(&gradients).expect("x has a gradient"));
+    let (step, at) = (1e-5, values(x));
+    let numeric: Vec<f64> = (0..18)
+        .map(|cell| {
+            let value = |offset: f64| {
+                let mut moved = at.clone();
+                moved[cell] += offset;
+                values(primitive(tensor(moved), v.clone()) * g.clone()).iter().sum::<f64>()
+            };
+            (value(step) - value(-step)) / (2.0 * step)
+        })
+        .collect();
+    assert_close(&format!("{what}, differences"), &numeric, &automatic, 1e-7);
+}
+
+#[test]
+fn gradients_of_step_sum() {
+    for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+        check(
+            &format!("{step:?}"),
+            |x, v| op::step_sum(x, v, 3.0, step),
+            |x, v, g| {
+                let to_v = Dispatch::step_sum_gradient_in_values(x.clone(), g.clone(), 3.0, step);
+                vec![step_sum::gradient::<Dispatch>(x, v, g, 3.0, step), to_v]
+            },
+        );
+    }
+}
+
+#[test]
+fn gradients_of_indicator_sum() {
+    check(
+        "indicator_sum",
+        |x, a| {
+            let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+            op::indicator_sum(x, a, mask, 0.3)
+        },
+        |x, a, g| {
+            let mask = mask().into_dispatch();
+            let (out, total) = indicator_sum::value::<Dispatch>(x.clone(), a.clone(), mask.clone(), 0.3);
+            let [x_, mask_, total_, g_] = [&x, &mask, &total, &g].map(Clone::clone);
+            let to_a = Dispatch::indicator_sum_gradient_in_values(x_, mask_, total_, g_, 0.3);
+            let forward = indicator_sum::Forward { out, total };
+            vec![indicator_sum::gradient::<Dispatch>(x, a, mask, forward, g, 0.3), to_a]
+        },
+    );
+}
+
+#[test]
+fn gradients_of_log_softmax() {
+    check(
+        "log_softmax",
+        |x, _| {
+            let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+            op::log_softmax(x, mask)
+        },
+        |x, _, g| {
+            let mask = mask().into_dispatch();
+            let out = log_softmax::value::<Dispatch>(x, mask.clone());
+            vec![log_softmax::gradient::<Dispatch>(out, mask, g)]
+        },
+    );
+}
+
+#[test]
+fn gradients_of_log2_discount() {
+    check(
+        "log2_discount",
+        |x, _| op::log2_discount(x + 1.5),
+        |x, _, g| {
+            let positions = (Tensor::<2>::from_dispatch(x) + 1.5).into_dispatch();
+            let out = log2_discount::value::<Dispatch>(positions.clone());
+            vec![log2_discount::gradient::<Dispatch>(positions, out, g)]
+        },
+    );
+}
+
+#[test]
+fn gradients_of_rank_expectation() {
+    let terms = [(0.6, 0.3), (0.4, 0.95)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
+    check(
+        "rank_expectation",
+        |x, _| {
+            let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+            op::rank_expectation(x, mask, 0.7, &terms)
+        },
+        |x, _, g| {
+            let mask = mask().into_dispatch();
+            let (_, products) = rank_expectation::value::<Dispatch>(x.clone(), mask.clone(), 0.7, &terms);
+            vec![rank_expectation::gradient::<Dispatch>(x, mask, products, g, 0.7, &terms)]
+        },
+    );
+}
+
+#[test]
+fn gradients_of_rank_recursion() {
+    for discounts in [&[1.0, 0.7, 0.2][..], &[0.5], &[1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]] {
+        check(
+            &format!("rank_recursion, {} ranks", discounts.len()),
+            |x, _| {
+                let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+                op::rank_recursion(x, mask, 0.7, discounts)
+            },
+            |x, _, g| vec![rank_recursion::gradient::<Dispatch>(x, mask().into_dispatch(), g, 0.7, discounts)],
+        );
+    }
+}
+
+#[test]
+fn gradients_of_pair_loss() {
+    let labels = || (numbers(4) * 2.0).round();
+    for loss in [
+        PairLoss::Logistic,
+        PairLoss::Hinge { margin: 0.9 },
+        PairLoss::SquaredHinge { margin: 0.9 },
+        PairLoss::Exponential,
+        PairLoss::Fidelity,
+        PairLoss::SoftZeroOne,
+    ] {
+        let on = |x: &Tensor<2>, tensor: Tensor<2>| if x.device().is_autodiff() { tensor.autodiff() } else { tensor };
+        check(
+            &format!("{loss:?}"),
+            |x, _| {
+                let (labels, mask) = (on(&x, labels()), on(&x, mask()));
+                let weight = PairWeight::Document(on(&x, numbers(5)));
+                op::pair_loss(x, labels, mask, &weight, loss)
+            },
+            |x, _, g| {
+                let (labels, mask) = (labels().into_dispatch(), mask().into_dispatch());
+                let weight = cpu::PairWeight::Document(numbers(5).into_dispatch());
+                vec![pair_loss::gradient::<Dispatch>(x, labels, mask, weight, g, loss)]
+            },
+        );
+    }
+}

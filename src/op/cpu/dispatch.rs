@@ -1,0 +1,48 @@
+//! Kernels compiled for every instruction set of [`Instructions`](crate::execution::Instructions), and the choice among
+//! them at run time.
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::execution::Instructions;
+use crate::execution::{Execution, Target};
+
+/// A loop nest that is compiled once for each instruction set. `run` must be `#[inline(always)]`, so that it takes the
+/// instruction set of its caller; `FMA` says whether a fused multiply-add is one instruction.
+pub trait Kernel {
+    fn run<const FMA: bool>(self);
+}
+
+/// The instructions that the calling thread asks for. A primitive looks once, before it hands its work to other
+/// threads, which may be in another execution or in none.
+pub fn target() -> Target {
+    Execution::current().target()
+}
+
+/// Runs a kernel with these instructions.
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_variables))]
+pub fn dispatch<K: Kernel>(target: Target, kernel: K) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+        fn avx512<K: Kernel>(kernel: K) {
+            kernel.run::<true>();
+        }
+
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<K: Kernel>(kernel: K) {
+            kernel.run::<true>();
+        }
+
+        match target.instructions() {
+            // SAFETY: a target is made only of instructions that have been detected, every feature of them.
+            Instructions::Avx512 => return unsafe { avx512(kernel) },
+            // SAFETY: as above.
+            Instructions::Avx2 => return unsafe { avx2(kernel) },
+            _ => {}
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    if target.instructions() == Instructions::Neon {
+        return kernel.run::<true>();
+    }
+    kernel.run::<false>();
+}

@@ -1,0 +1,143 @@
+//! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential a pair.
+
+use super::{
+    dispatch::{Kernel, dispatch, target},
+    list::{diverged, documents, gather, scatter},
+    parallel::for_each,
+    real::Real,
+    tiles::{TILE, add, blocks},
+};
+
+/// Numerator and denominator of the rows of one tile.
+struct Sums<'a, T> {
+    x: &'a [T],
+    a: &'a [T],
+    rows: &'a [T],
+    /// `-1 / sigma`
+    rate: T,
+    out: &'a mut [T],
+    total: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Sums<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (sums, totals) = (self.out, self.total);
+        let length = sums.len();
+        let rows = &self.rows[..length];
+        for block in blocks(self.x.len()) {
+            let mut partial = [[T::ZERO; TILE]; 2];
+            let [out, total] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for (&x, &a) in self.x[block.clone()].iter().zip(&self.a[block]) {
+                for ((out, total), &row) in out.iter_mut().zip(total.iter_mut()).zip(rows) {
+                    let d = x - row;
+                    let kernel = (d * d * self.rate).exponential::<FMA>();
+                    *out = kernel.fma::<FMA>(a, *out);
+                    *total = *total + kernel;
+                }
+            }
+            add(sums, out);
+            add(totals, total);
+        }
+        for (out, &total) in sums.iter_mut().zip(totals.iter()) {
+            *out = *out / total;
+        }
+    }
+}
+
+/// `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` for lists of `n` documents, and the denominators.
+pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64) -> (Vec<T>, Vec<T>) {
+    let (mut out, mut total) = (vec![T::ZERO; x.len()], vec![T::ONE; x.len()]);
+    let (rate, target) = (T::of(-1.0 / sigma), target());
+    let pairs = x.len() * n;
+    let inputs = x.chunks(n).zip(a.chunks(n)).zip(mask.chunks(n));
+    let lists = inputs.zip(out.chunks_mut(n).zip(total.chunks_mut(n))).collect();
+    for_each(lists, pairs, |(((x, a), mask), (out, total))| {
+        let members = documents(mask);
+        let (x, a) = (gather(x, &members), gather(a, &members));
+        let (mut sums, mut totals) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
+        if !diverged(&x, &mut sums) {
+            let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
+            for_each(tiles, x.len() * x.len(), |((rows, out), total)| {
+                dispatch(target, Sums { x: &x, a: &a, rows, rate, out, total });
+            });
+        }
+        scatter(out, &members, &sums);
+        scatter(total, &members, &totals);
+    });
+    (out, total)
+}
+
+/// Inputs of a gradient, each `[batch, documents]`; `out` and `total` are those of the forward pass.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a, T> {
+    pub x: &'a [T],
+    pub a: &'a [T],
+    pub mask: &'a [T],
+    pub out: &'a [T],
+    pub total: &'a [T],
+    pub g: &'a [T],
+}
+
+/// Gradient of the rows `start..` of one list. `q` are the gradients over the denominators.
+struct Gradient<'a, T> {
+    x: &'a [T],
+    a: &'a [T],
+    out: &'a [T],
+    q: &'a [T],
+    rate: T,
+    start: usize,
+    to_x: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Gradient<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { x, a, out, q, rate, start, to_x: sums } = self;
+        let length = sums.len();
+        let rows = start..start + length;
+        let (x_rows, a_rows, out_rows, q_rows) = (&x[rows.clone()], &a[rows.clone()], &out[rows.clone()], &q[rows]);
+        for block in blocks(x.len()) {
+            let columns = x[block.clone()].iter().zip(&a[block.clone()]).zip(out[block.clone()].iter().zip(&q[block]));
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for ((&x, &a), (&out, &q)) in columns {
+                let rows = x_rows.iter().zip(a_rows).zip(out_rows.iter().zip(q_rows));
+                for (to_x, ((&x_row, &a_row), (&out_row, &q_row))) in to_x.iter_mut().zip(rows) {
+                    let d = x - x_row;
+                    let kernel = (d * d * rate).exponential::<FMA>();
+                    let flow = q_row.fma::<FMA>(a - out_row, q * (a_row - out));
+                    *to_x = (kernel * d).fma::<FMA>(flow, *to_x);
+                }
+            }
+            add(sums, to_x);
+        }
+        for to_x in sums {
+            *to_x = *to_x * rate * T::of(-2.0);
+        }
+    }
+}
+
+/// Gradient of [`indicator_sum`] in `x`.
+pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
+    let Inputs { x, a, mask, out, total, g } = inputs;
+    let mut to_x = vec![T::ZERO; x.len()];
+    let (rate, target) = (T::of(-1.0 / sigma), target());
+    let lists = to_x.chunks_mut(n).enumerate().collect();
+    for_each(lists, x.len() * n, |(list, to_x)| {
+        let cells = list * n..(list + 1) * n;
+        let members = documents(&mask[cells.clone()]);
+        let of = |values: &[T]| gather(&values[cells.clone()], &members);
+        let (x, a, out) = (of(x), of(a), of(out));
+        let q: Vec<T> = of(g).iter().zip(of(total)).map(|(&g, total)| g / total).collect();
+        let mut sums = vec![T::ZERO; x.len()];
+        if !diverged(&x, &mut sums) {
+            let tiles = sums.chunks_mut(TILE).enumerate().collect();
+            for_each(tiles, x.len() * x.len(), |(tile, to_x)| {
+                dispatch(target, Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });
+            });
+        }
+        scatter(to_x, &members, &sums);
+    });
+    to_x
+}

@@ -1,0 +1,29 @@
+//! One list of a batch: its documents without padding, and whether its scores are finite.
+
+use super::real::Real;
+
+/// Positions of the documents of one list.
+pub fn documents<T: Real>(mask: &[T]) -> Vec<usize> {
+    (0..mask.len()).filter(|&i| mask[i] > T::ZERO).collect()
+}
+
+pub fn gather<T: Real>(values: &[T], positions: &[usize]) -> Vec<T> {
+    positions.iter().map(|&i| values[i]).collect()
+}
+
+pub fn scatter<T: Real>(out: &mut [T], positions: &[usize], values: &[T]) {
+    for (&i, &value) in positions.iter().zip(values) {
+        out[i] = value;
+    }
+}
+
+/// Whether a score is NaN or infinite; `out` is NaN then. The tensor definitions take the difference of every score
+/// from itself, which the kernels leave out.
+pub fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
+    // To the end in any case, so that it vectorises; 0 times what is not finite is NaN.
+    let finite = x.iter().fold(true, |finite, &x| finite & (x * T::ZERO == T::ZERO));
+    if !finite {
+        out.fill(T::of(f64::NAN));
+    }
+    !finite
+}

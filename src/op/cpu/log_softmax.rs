@@ -1,0 +1,81 @@
+//! Fused [`log_softmax`](crate::op::log_softmax()): one pass for the maximum, one for the exponentials, one to shift.
+
+use super::{
+    dispatch::{Kernel, dispatch, target},
+    parallel::for_each,
+    real::Real,
+    sum::{largest, sum},
+};
+
+/// One list.
+struct Value<'a, T> {
+    x: &'a [T],
+    mask: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Value<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { x, mask, out } = self;
+        let Some(last) = (0..x.len()).rev().find(|&i| mask[i] > T::ZERO) else { return };
+        // Padding at the end is not visited, so that sums have the same bits with any amount of it.
+        let (x, mask, out) = (&x[..=last], &mask[..=last], &mut out[..=last]);
+        for ((out, &x_i), &mask) in out.iter_mut().zip(x).zip(mask) {
+            *out = if mask > T::ZERO { x_i } else { x[last] };
+        }
+        let highest = largest(out, x[last]);
+        for ((out, &x), &mask) in out.iter_mut().zip(x).zip(mask) {
+            let e = (x - highest).exponential::<FMA>();
+            *out = if mask > T::ZERO { e } else { T::ZERO };
+        }
+        let total = T::of(sum(out).to_f64().ln());
+        for ((out, &x), &mask) in out.iter_mut().zip(x).zip(mask) {
+            *out = if mask > T::ZERO { x - highest - total } else { T::ZERO };
+        }
+    }
+}
+
+/// `x_i - log sum_j exp(x_j)` for lists of `n` documents, 0 at padding.
+pub fn log_softmax<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
+    let target = target();
+    let mut out = vec![T::ZERO; x.len()];
+    let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
+    for_each(lists, x.len(), |((x, mask), out)| dispatch(target, Value { x, mask, out }));
+    out
+}
+
+/// Gradient of one list.
+struct Gradient<'a, T> {
+    out: &'a [T],
+    mask: &'a [T],
+    g: &'a [T],
+    to_x: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Gradient<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { out, mask, g, to_x } = self;
+        let Some(last) = (0..out.len()).rev().find(|&i| mask[i] > T::ZERO) else { return };
+        let (out, mask, to_x) = (&out[..=last], &mask[..=last], &mut to_x[..=last]);
+        for ((to_x, &g), &mask) in to_x.iter_mut().zip(g).zip(mask) {
+            *to_x = if mask > T::ZERO { g } else { T::ZERO };
+        }
+        let total = sum(to_x);
+        for ((to_x, &out), &mask) in to_x.iter_mut().zip(out).zip(mask) {
+            let flow = *to_x - out.exponential::<FMA>() * total;
+            *to_x = if mask > T::ZERO { flow } else { T::ZERO };
+        }
+    }
+}
+
+/// Gradient of [`log_softmax`] in `x`, given its output and that output's gradient.
+pub fn log_softmax_gradient<T: Real>(out: &[T], mask: &[T], g: &[T], n: usize) -> Vec<T> {
+    let target = target();
+    let mut to_x = vec![T::ZERO; out.len()];
+    let inputs = out.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n));
+    let lists = inputs.zip(to_x.chunks_mut(n)).collect();
+    for_each(lists, out.len(), |(((out, mask), g), to_x)| dispatch(target, Gradient { out, mask, g, to_x }));
+    to_x
+}

@@ -1,0 +1,56 @@
+//! Fused CPU kernels: value and analytic gradient of every primitive without any array of pairs.
+//!
+//! Every kernel keeps one shape, which compilers vectorise on any instruction set: for each document `j`, one loop over
+//! a contiguous tile of rows `i`. Rows depend on their own tile and on the order of the documents only, and partial
+//! sums over rows are added in order, so a result has the same bits with any number of threads; padding is dropped
+//! before the loops, so it has the same bits with any padding. A score that is NaN makes its whole list NaN, as it
+//! does in the tensor definitions, so that a run that has diverged shows it.
+//!
+//! Sums over all pairs of a long list that are convolutions with a decaying function take O(n log n) instead, in
+//! [walks](walk) along the sorted list.
+//!
+//! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions), and those with a
+//! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
+//! those of the system's library.
+
+mod at_rank;
+mod by_label;
+// Calls code for instructions that were found at run time.
+#[allow(unsafe_code)]
+mod dispatch;
+mod elementwise;
+mod ideal_dcg;
+mod indicator_sum;
+mod list;
+mod log_softmax;
+mod order;
+mod pair_loss;
+mod pair_walk;
+mod pair_weight;
+mod parallel;
+mod parameters;
+mod rank;
+mod rank_expectation;
+mod rank_recursion;
+mod real;
+mod step_sum;
+mod step_walk;
+mod sum;
+mod tiles;
+mod walk;
+
+pub use at_rank::at_rank;
+pub use elementwise::{exp2, log2_discount};
+pub use ideal_dcg::ideal_dcg;
+pub use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
+pub use log_softmax::{log_softmax, log_softmax_gradient};
+pub use pair_loss::{pair_loss, pair_loss_gradient};
+pub use pair_weight::PairWeight;
+pub use parameters::{EXPONENTIAL_BOUND, ExponentialTerm, PairLoss, Step};
+pub use rank::rank;
+pub use rank_expectation::{rank_expectation, rank_expectation_gradient};
+pub use rank_recursion::{rank_recursion, rank_recursion_gradient};
+#[cfg(feature = "_cube")]
+pub use real::Coefficients;
+pub use real::Real;
+pub use step_sum::{step_sum, step_sum_gradient};

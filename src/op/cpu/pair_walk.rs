@@ -1,0 +1,390 @@
+//! [`pair_loss`](super::pair_loss()) of long lists in O(n log n), for results in `f32`.
+//!
+//! A loss is a function of the distance in score for pairs in the right order, and another one for those in the wrong
+//! order. Both are sums of exponentials, so that a walk along the list sorted by score, which carries running sums for
+//! each label, meets every pair. A weight is a factor of the more relevant document, or LambdaRank's
+//! `|g_i - g_j| |d_i - d_j|`: gains belong to labels and discounts follow scores, so that both signs are known. Where
+//! they do not, pairs are visited one by one.
+
+use super::by_label::ByLabel;
+use super::pair_weight::PairWeight;
+use super::parameters::PairLoss;
+use super::real::Real;
+use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value, is_single};
+use crate::execution::Target;
+
+/// Pairs that cost as much as a document with one running sum, where all pairs weigh the same.
+const PAIRS_PER_SUM: usize = 25;
+/// The same where weights are computed for pairs, and read from two running sums per label in walks.
+const PAIRS_PER_LAMBDA_SUM: usize = 60;
+
+/// A loss, or its slope, as a function of the distance in score, by the order of a pair.
+struct Terms {
+    right: Decaying,
+    wrong: Decaying,
+    /// Distance of a unit of score in pairs of the wrong order.
+    wrong_scale: f64,
+}
+
+impl Terms {
+    /// `l(t)`; `None` for a loss that is no such function.
+    fn value(loss: PairLoss) -> Option<Self> {
+        let (right, wrong, wrong_scale) = match loss {
+            PairLoss::Logistic => {
+                let softplus = Decaying::new(|u| if u == 0.0 { 1.0 } else { u.ln_1p() / u });
+                (softplus, softplus.with_line(0.0, 1.0), 1.0)
+            }
+            PairLoss::SoftZeroOne => {
+                let tail = |u: f64| 1.0 / (1.0 + u);
+                (Decaying::new(tail), Decaying::new(|u| -tail(u)).with_line(1.0, 0.0), 1.0)
+            }
+            PairLoss::Fidelity => {
+                // 1 - 1 / sqrt(1 + u) without the difference, and 1 - sqrt(u / (1 + u)) in powers of w = sqrt(u).
+                let right = Decaying::new(|u| 1.0 / ((1.0 + u).sqrt() * ((1.0 + u).sqrt() + 1.0)));
+                (right, Decaying::new(|w| -1.0 / (1.0 + w * w).sqrt()).with_line(1.0, 0.0), 0.5)
+            }
+            PairLoss::Hinge { .. } | PairLoss::SquaredHinge { .. } | PairLoss::Exponential => return None,
+        };
+        Some(Self { right, wrong, wrong_scale })
+    }
+
+    /// `l'(t)`
+    fn slope(loss: PairLoss) -> Option<Self> {
+        let (right, wrong, wrong_scale) = match loss {
+            PairLoss::Logistic => {
+                let tail = |u: f64| 1.0 / (1.0 + u);
+                (Decaying::new(|u| -tail(u)), Decaying::new(tail).with_line(-1.0, 0.0), 1.0)
+            }
+            PairLoss::SoftZeroOne => {
+                let slope = Decaying::new(|u| -1.0 / ((1.0 + u) * (1.0 + u)));
+                (slope, slope, 1.0)
+            }
+            PairLoss::Fidelity => {
+                let right = Decaying::new(|u| -0.5 * (1.0 + u).powf(-1.5));
+                (right, Decaying::new(|w| -0.5 * (1.0 + w * w).powf(-1.5)), 0.5)
+            }
+            PairLoss::Hinge { .. } | PairLoss::SquaredHinge { .. } | PairLoss::Exponential => return None,
+        };
+        Some(Self { right, wrong, wrong_scale })
+    }
+
+    /// What pairs of one order see, with the distance of a unit of score.
+    fn of(&self, right: bool) -> (Decaying, f64) {
+        if right { (self.right, 1.0) } else { (self.wrong, self.wrong_scale) }
+    }
+}
+
+/// A list that walks compute for less than pairs do.
+pub struct Walks<'a, T> {
+    list: &'a ByLabel<T>,
+    loss: PairLoss,
+    sorted: Sorted,
+    /// Level of each place: 0 for the lowest label.
+    levels: Vec<u32>,
+    /// Gain of each level; `None` where pairs of all labels weigh the same.
+    gains: Option<Vec<f64>>,
+    /// Discount of each place; empty without gains.
+    discounts: Vec<T>,
+    /// Number of levels.
+    count: usize,
+}
+
+impl<'a, T: Real> Walks<'a, T> {
+    /// `None` where pairs are cheaper, or where the loss or the weights do not allow walks.
+    pub fn new(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+        Terms::value(loss)?;
+        let n = list.above.len();
+        let starts: Vec<usize> = (0..n).filter(|&j| list.above[j] == j).collect();
+        let count = starts.len();
+        let pairs_per_document = match &list.weight {
+            PairWeight::Unit | PairWeight::Document(_) => count * PAIRS_PER_SUM,
+            PairWeight::Lambda { gap, .. } if *gap != 0.0 => return None,
+            PairWeight::Lambda { .. } => 2 * count * PAIRS_PER_LAMBDA_SUM,
+        };
+        if !is_single::<T>() || list.pairs() < n * pairs_per_document {
+            return None;
+        }
+        let mut sorted = Sorted::new(&list.x[..n]);
+        let (mut gains, mut discounts) = (None, Vec::new());
+        if let PairWeight::Lambda { gain, discount, .. } = &list.weight {
+            let of_levels: Vec<T> = starts.iter().rev().map(|&start| gain[start]).collect();
+            let ends = starts.iter().skip(1).copied().chain([n]);
+            let one_per_level =
+                starts.iter().zip(ends).all(|(&start, end)| gain[start..end].iter().all(|g| *g == gain[start]));
+            sorted = sorted.with_ties_by(&discount[..n]);
+            discounts = sorted.gather(&discount[..n]);
+            let gains_follow = of_levels.windows(2).all(|pair| pair[0] <= pair[1]);
+            let discounts_follow = discounts.windows(2).all(|pair| pair[0] >= pair[1]);
+            if !(one_per_level && gains_follow && discounts_follow) {
+                return None;
+            }
+            gains = Some(of_levels.into_iter().map(T::to_f64).collect());
+        }
+        let mut levels = vec![0; n];
+        for (label, &start) in starts.iter().enumerate() {
+            levels[start..].fill((count - 1 - label) as u32);
+        }
+        let levels = sorted.gather(&levels);
+        Some(Self { list, loss, sorted, levels, gains, discounts, count })
+    }
+
+    /// The losses of its documents.
+    pub fn value(&self, target: Target, out: &mut [T]) {
+        let Some(terms) = Terms::value(self.loss) else { return };
+        let [wrong, right] = [Side::Ahead, Side::Behind].map(|side| {
+            let right = side == Side::Behind;
+            let (term, scale) = terms.of(right);
+            self.sorted.walk(target, side, scale, &Losses { walks: self, term, sign: sign(right) })
+        });
+        let weights = self.row_weights();
+        let losses =
+            wrong.iter().zip(right).enumerate().map(|(place, (wrong, right))| weights(place) * (wrong + right));
+        self.sorted.scatter(losses, out);
+    }
+
+    /// The gradient in its scores, given that of its losses.
+    pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
+        let Some(slopes) = Terms::slope(self.loss) else { return };
+        let n = self.levels.len();
+        let g = self.sorted.gather(&g[..n]);
+        let weights = self.row_weights();
+        let rows: Vec<f64> = g.iter().enumerate().map(|(place, g)| weights(place) * g.to_f64()).collect();
+        let mut sums = vec![0.0; n];
+        for side in [Side::Ahead, Side::Behind] {
+            for as_row in [true, false] {
+                // A pair is in the right order where the row, the more relevant document, is ahead.
+                let right = (side == Side::Behind) == as_row;
+                let (term, scale) = slopes.of(right);
+                let walk = if as_row {
+                    self.sorted.walk(target, side, scale, &Losses { walks: self, term, sign: sign(right) })
+                } else {
+                    self.sorted.walk(
+                        target,
+                        side,
+                        scale,
+                        &Received { walks: self, rows: &rows, term, sign: sign(right) },
+                    )
+                };
+                for ((sum, walked), row) in sums.iter_mut().zip(walk).zip(&rows) {
+                    *sum += if as_row { row * walked } else { -walked };
+                }
+            }
+        }
+        self.sorted.scatter(sums.into_iter(), to_x);
+    }
+
+    /// The factor of a place in the weights of the pairs in which it is the more relevant document.
+    fn row_weights(&self) -> impl Fn(usize) -> f64 {
+        let factors: Option<Vec<T>> = match &self.list.weight {
+            PairWeight::Document(u) => Some(self.sorted.gather(&u[..self.levels.len()])),
+            _ => None,
+        };
+        let all = match &self.list.weight {
+            PairWeight::Lambda { absolute, .. } => *absolute,
+            _ => 1.0,
+        };
+        move |place| factors.as_ref().map_or(all, |factors| factors[place].to_f64())
+    }
+
+    /// Running sums of each level: of ones, and of discounts where there are gains.
+    fn empty(&self) -> Vec<Sums> {
+        vec![Sums::default(); self.count * if self.gains.is_some() { 2 } else { 1 }]
+    }
+
+    /// Adds `value`, and its product with the discount, to the sums of the level.
+    #[inline(always)]
+    fn add(&self, place: usize, value: f64, sums: &mut [Sums]) {
+        let level = self.levels[place] as usize;
+        match &self.gains {
+            None => add_value(&mut sums[level], value),
+            Some(_) => {
+                add_value(&mut sums[2 * level], value);
+                add_value(&mut sums[2 * level + 1], value * self.discounts[place].to_f64());
+            }
+        }
+    }
+
+    /// `sum_j w_ij v_j f(t_ij)` over the documents of some levels; `sign` is that of `d_j - d_i`.
+    #[inline(always)]
+    fn read<const FMA: bool>(
+        &self,
+        place: usize,
+        levels: std::ops::Range<usize>,
+        sums: &[Sums],
+        term: &Decaying,
+        sign: f64,
+    ) -> f64 {
+        let Some(gains) = &self.gains else {
+            let mut all = Sums::default();
+            for sums in &sums[levels] {
+                all.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
+            }
+            return term.of::<FMA>(&all);
+        };
+        let own = self.levels[place] as usize;
+        let (gain, discount) = (gains[own], self.discounts[place].to_f64());
+        let mut all = Sums::default();
+        for level in levels {
+            let weight = (gain - gains[level]).abs() * sign;
+            let (ones, discounts) = (&sums[2 * level], &sums[2 * level + 1]);
+            for ((all, &one), &of_discount) in all.iter_mut().zip(ones).zip(discounts) {
+                *all = weight.fma::<FMA>((-discount).fma::<FMA>(one, of_discount), *all);
+            }
+        }
+        term.of::<FMA>(&all)
+    }
+}
+
+/// Sign of `d_j - d_i` where `i` is the more relevant document, by the order of the pair.
+fn sign(right: bool) -> f64 {
+    if right { -1.0 } else { 1.0 }
+}
+
+/// Each document with those of lower labels: `sum_j w_ij f(t_ij)`.
+struct Losses<'a, T> {
+    walks: &'a Walks<'a, T>,
+    term: Decaying,
+    sign: f64,
+}
+
+impl<T: Real> Walker for Losses<'_, T> {
+    type State = Vec<Sums>;
+
+    fn empty(&self) -> Vec<Sums> {
+        self.walks.empty()
+    }
+
+    #[inline(always)]
+    fn adds(&self, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, sums: &mut [Sums]) {
+        self.walks.add(place, 1.0, sums);
+    }
+
+    #[inline(always)]
+    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
+        let below = 0..self.walks.levels[place] as usize;
+        self.walks.read::<FMA>(place, below, sums, &self.term, self.sign)
+    }
+}
+
+/// Each document with those of higher labels: `sum_j w_ji v_j f(t_ji)`.
+struct Received<'a, T> {
+    walks: &'a Walks<'a, T>,
+    /// What each place sends as the more relevant document.
+    rows: &'a [f64],
+    term: Decaying,
+    sign: f64,
+}
+
+impl<T: Real> Walker for Received<'_, T> {
+    type State = Vec<Sums>;
+
+    fn empty(&self) -> Vec<Sums> {
+        self.walks.empty()
+    }
+
+    #[inline(always)]
+    fn adds(&self, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, sums: &mut [Sums]) {
+        self.walks.add(place, self.rows[place], sums);
+    }
+
+    #[inline(always)]
+    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
+        let above = self.walks.levels[place] as usize + 1..self.walks.count;
+        // The difference of discounts is taken the other way round.
+        self.walks.read::<FMA>(place, above, sums, &self.term, -self.sign)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pair_loss::{pair_loss, pair_loss_gradient};
+    use super::super::rank::rank;
+    use super::*;
+
+    const N: usize = 3000;
+
+    fn narrow(values: &[f64]) -> Vec<f32> {
+        values.iter().map(|&value| value as f32).collect()
+    }
+
+    /// Largest differences of losses and gradients from those of all pairs in `f64`, relative to the loss and to the
+    /// largest gradient.
+    fn errors(x: &[f64], weight: &PairWeight<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
+        let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
+        let g: Vec<f64> = (0..N).map(|i| 0.25 + (i % 8) as f64).collect();
+        let mask = vec![1.0; N];
+        let pairs = (
+            pair_loss(x, &labels, &mask, weight.as_ref().map(Vec::as_slice), N, loss),
+            pair_loss_gradient(x, &labels, &mask, weight.as_ref().map(Vec::as_slice), &g, N, loss),
+        );
+        let (x, labels, g, mask) = (narrow(x), narrow(&labels), narrow(&g), vec![1.0; N]);
+        let weight = weight.as_ref().map(|values| narrow(values));
+        let list = ByLabel::new(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice));
+        assert!(Walks::new(&list, loss).is_some(), "a list of {N} takes walks");
+        let found = (
+            pair_loss(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), N, loss),
+            pair_loss_gradient(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), &g, N, loss),
+        );
+        let largest = pairs.1.iter().fold(1e-30f64, |largest, g| largest.max(g.abs()));
+        let mut errors = [0.0f64; 2];
+        for i in 0..N {
+            errors[0] = errors[0].max((f64::from(found.0[i]) - pairs.0[i]).abs() / pairs.0[i].max(1e-30));
+            errors[1] = errors[1].max((f64::from(found.1[i]) - pairs.1[i]).abs() / largest);
+        }
+        errors
+    }
+
+    fn weights(x: &[f64]) -> [PairWeight<Vec<f64>>; 3] {
+        let grades = [0.0, 0.0, 0.125, 0.0, 0.375, 0.0, 1.875, 0.125, 0.0];
+        let rank = rank(x, &[1.0; N], N);
+        let discount = rank.iter().map(|rank| f64::from((1.0 / (1.0 + rank).log2()) as f32)).collect();
+        let gain = (0..N).map(|i| grades[i % 9]).collect();
+        [
+            PairWeight::Unit,
+            PairWeight::Document((0..N).map(|i| (1 + i % 4) as f64).collect()),
+            PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0 },
+        ]
+    }
+
+    #[test]
+    fn walks_are_as_precise_as_single_precision() {
+        let uniform: Vec<f64> = (0..N).map(|i| ((i * 7919) % 3001) as f64 / 2048.0).collect();
+        let scaled = |scale: f64| uniform.iter().map(|u| f64::from((u * scale) as f32)).collect::<Vec<_>>();
+        let tied: Vec<f64> = uniform.iter().map(|u| (4.0 * u).floor()).collect();
+        for (name, x) in [
+            ("spread", scaled(8.0)),
+            ("wide", scaled(1e5)),
+            ("narrow", scaled(1e-6)),
+            ("tied", tied),
+            ("at one point", vec![0.5; N]),
+        ] {
+            for loss in [PairLoss::Logistic, PairLoss::SoftZeroOne, PairLoss::Fidelity] {
+                for (number, weight) in weights(&x).iter().enumerate() {
+                    let [value, gradient] = errors(&x, weight, loss);
+                    assert!(value < 3e-7 && gradient < 1e-6, "{name}, {loss:?}, {number}: {value:e} {gradient:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn discounts_that_do_not_follow_the_scores_are_left_to_pairs() {
+        let x: Vec<f64> = (0..N).map(|i| (i % 50) as f64).collect();
+        let [.., PairWeight::Lambda { gain, discount, rank, absolute, gap }] = weights(&x) else { unreachable!() };
+        let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
+        let (x, discount) = (narrow(&x), discount.into_iter().rev().collect::<Vec<_>>());
+        let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap }.map(|values| narrow(&values));
+        let list = ByLabel::new(&x, &labels, &[1.0; N], weight.as_ref().map(Vec::as_slice));
+        assert!(Walks::new(&list, PairLoss::Logistic).is_none());
+    }
+}

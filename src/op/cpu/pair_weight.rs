@@ -1,0 +1,66 @@
+//! [`PairWeight`], one type for tensors of a program, tensors of a backend and slices.
+
+/// The weight `w_ij` of a pair; always 0 unless `y_i > y_j`. `V` holds a number per document: a tensor, or a slice.
+#[derive(Debug, Clone, Copy)]
+pub enum PairWeight<V> {
+    /// `w_ij = 1`
+    Unit,
+    /// `w_ij = u_i`, one weight per document.
+    Document(V),
+    /// `w_ij = |g_i - g_j| (absolute |d_i - d_j| + gap |D(|r_i - r_j|) - D(|r_i - r_j| + 1)|)`, `D(r) = 1/log2(1 + r)`:
+    /// LambdaRank (`absolute = 1, gap = 0`), LambdaLoss NDCG-Loss2 (`0, 1`) and 2++ (`1, mu`).
+    Lambda {
+        /// Gains, divided by the ideal DCG.
+        gain: V,
+        /// Discount at each document's rank (0 below a cut-off).
+        discount: V,
+        /// 1-based rank of each document.
+        rank: V,
+        /// Weight of the difference of discounts.
+        absolute: f64,
+        /// Weight of the discount step at the rank difference.
+        gap: f64,
+    },
+}
+
+impl<V> PairWeight<V> {
+    /// The same weight in other values: `f` of each of them, in the order of their declaration.
+    pub fn map<W>(self, mut f: impl FnMut(V) -> W) -> PairWeight<W> {
+        match self {
+            Self::Unit => PairWeight::Unit,
+            Self::Document(u) => PairWeight::Document(f(u)),
+            Self::Lambda { gain, discount, rank, absolute, gap } => {
+                PairWeight::Lambda { gain: f(gain), discount: f(discount), rank: f(rank), absolute, gap }
+            }
+        }
+    }
+
+    /// The same weight in borrowed values.
+    pub fn as_ref(&self) -> PairWeight<&V> {
+        match self {
+            Self::Unit => PairWeight::Unit,
+            Self::Document(u) => PairWeight::Document(u),
+            Self::Lambda { gain, discount, rank, absolute, gap } => {
+                PairWeight::Lambda { gain, discount, rank, absolute: *absolute, gap: *gap }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PairWeight;
+
+    #[test]
+    fn values_taken_out_one_by_one_come_back_to_their_places() {
+        let lambda = PairWeight::Lambda { gain: 1, discount: 2, rank: 3, absolute: 0.5, gap: 0.25 };
+        for (weight, count) in [(PairWeight::Unit, 0), (PairWeight::Document(7), 1), (lambda, 3)] {
+            let mut values = Vec::new();
+            let emptied = weight.as_ref().map(|&value| values.push(value));
+            assert_eq!(values.len(), count);
+            let mut values = values.into_iter();
+            let filled = emptied.map(|()| values.next());
+            assert_eq!(format!("{filled:?}"), format!("{:?}", weight.map(Some)));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Work shared among threads.
+
+use rayon::prelude::*;
+
+/// Pairs below which threads cost more than they bring: some tens of microseconds of work.
+const SERIAL_PAIRS: usize = 1 << 17;
+
+/// The same for a thread that is none of rayon's, and has to wake one of those and to wait for it.
+const SERIAL_PAIRS_ELSEWHERE: usize = 1 << 21;
+
+/// Runs `f` on every task, on all threads when there are enough pairs.
+pub fn for_each<T: Send>(tasks: Vec<T>, pairs: usize, f: impl Fn(T) + Sync + Send) {
+    let serial = if rayon::current_thread_index().is_some() { SERIAL_PAIRS } else { SERIAL_PAIRS_ELSEWHERE };
+    if pairs < serial || tasks.len() < 2 || rayon::current_num_threads() < 2 {
+        tasks.into_iter().for_each(f);
+    } else {
+        tasks.into_par_iter().for_each(f);
+    }
+}

@@ -1,0 +1,251 @@
+//! Fused [`rank_expectation`](crate::op::rank_expectation()).
+//!
+//! A product `p` over documents takes the factor `1 + pi (z - 1)` as `p - p pi (1 - z)` for a base `z` of at least
+//! 1/2, so that neither the rounding of `z` nor that of equal factors of tied documents adds up; for a smaller base as
+//! `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its precision when `pi` is close to 1.
+
+use super::{
+    dispatch::{Kernel, dispatch, target},
+    list::{diverged, documents, gather, scatter},
+    parallel::for_each,
+    parameters::ExponentialTerm,
+    real::Real,
+    sum::sum,
+    tiles::{BLOCK, TILE, add, reduce, stripes},
+};
+
+/// Terms in the type of the kernels.
+struct Terms<T> {
+    /// `z_m`
+    bases: Vec<T>,
+    /// `1 - z_m`
+    gaps: Vec<T>,
+    /// `c_m (z_m - 1)`
+    slopes: Vec<T>,
+    coefficients: Vec<T>,
+    /// `1 / (2 sigma)`
+    rate: T,
+}
+
+impl<T: Real> Terms<T> {
+    fn new(terms: &[ExponentialTerm], sigma: f64) -> Self {
+        Self {
+            bases: terms.iter().map(|term| T::of(term.base).larger(T::SMALLEST_FACTOR)).collect(),
+            gaps: terms.iter().map(|term| T::of(1.0 - term.base)).collect(),
+            slopes: terms.iter().map(|term| T::of(term.coefficient * (term.base - 1.0))).collect(),
+            coefficients: terms.iter().map(|term| T::of(term.coefficient)).collect(),
+            rate: T::of(0.5 / sigma),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.bases.len()
+    }
+}
+
+/// The probability that `j` beats `i`, that it does not, and `exp(-t^2)`, from `t = (x_j - x_i) / (2 sigma)`.
+#[inline(always)]
+pub(super) fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
+    let bell = (-t * t).exponential::<FMA>();
+    let small = T::HALF * t.abs().scaled_erfc::<FMA>() * bell;
+    let large = T::ONE - small;
+    if t < T::ZERO { (small, large, bell) } else { (large, small, bell) }
+}
+
+/// 0 in place of values so small that arithmetic on them is slow, and that no sum would show.
+#[inline(always)]
+pub(super) fn flushed<T: Real>(value: T) -> T {
+    if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }
+}
+
+/// Products over the documents for the rows `start..` of one list: term by term, `[terms, rows]`.
+struct Products<'a, T> {
+    x: &'a [T],
+    terms: &'a Terms<T>,
+    start: usize,
+    products: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Products<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let length = self.products.len() / self.terms.len();
+        let rows = &self.x[self.start..self.start + length];
+        let (mut ahead, mut behind) = ([T::ZERO; TILE], [T::ZERO; TILE]);
+        let (ahead, behind) = (&mut ahead[..length], &mut behind[..length]);
+        self.products.fill(T::ONE);
+        for (j, &x) in self.x.iter().enumerate() {
+            if j % BLOCK == BLOCK - 1 {
+                for product in self.products.iter_mut() {
+                    *product = flushed(*product);
+                }
+            }
+            for ((ahead, behind), &row) in ahead.iter_mut().zip(behind.iter_mut()).zip(rows) {
+                (*ahead, *behind, _) = beats::<T, FMA>((x - row) * self.terms.rate);
+            }
+            if let Some(own) = j.checked_sub(self.start).filter(|&own| own < length) {
+                (ahead[own], behind[own]) = (T::ZERO, T::ONE);
+            }
+            let terms = self.terms.bases.iter().zip(&self.terms.gaps);
+            for (products, (&base, &gap)) in self.products.chunks_exact_mut(length).zip(terms) {
+                if gap <= T::HALF {
+                    for (product, &ahead) in products.iter_mut().zip(ahead.iter()) {
+                        *product = (*product * ahead).fma::<FMA>(-gap, *product);
+                    }
+                } else {
+                    for ((product, &ahead), &behind) in products.iter_mut().zip(ahead.iter()).zip(behind.iter()) {
+                        *product = *product * ahead.fma::<FMA>(base, behind);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))` for lists of `n` documents, and the products `[.., n, terms]`.
+pub fn rank_expectation<T: Real>(
+    x: &[T],
+    mask: &[T],
+    n: usize,
+    sigma: f64,
+    terms: &[ExponentialTerm],
+) -> (Vec<T>, Vec<T>) {
+    let terms = Terms::new(terms, sigma);
+    let (width, target) = (terms.len(), target());
+    let (mut out, mut products) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len() * width]);
+    let inputs = x.chunks(n).zip(mask.chunks(n));
+    let lists = inputs.zip(out.chunks_mut(n).zip(products.chunks_mut(n * width))).collect();
+    for_each(lists, x.len() * n * width, |((x, mask), (out, products))| {
+        let members = documents(mask);
+        let x = gather(x, &members);
+        // Tile by tile, term by term.
+        let mut tiled = vec![T::ZERO; x.len() * width];
+        if !diverged(&x, &mut tiled) {
+            let tiles = tiled.chunks_mut(TILE * width).enumerate().collect();
+            for_each(tiles, x.len() * x.len() * width, |(tile, products)| {
+                dispatch(target, Products { x: &x, terms: &terms, start: tile * TILE, products });
+            });
+        }
+        for (tile, values) in tiled.chunks(TILE * width).enumerate() {
+            let length = values.len() / width;
+            for row in 0..length {
+                let i = members[tile * TILE + row];
+                for (m, &coefficient) in terms.coefficients.iter().enumerate() {
+                    let product = values[m * length + row];
+                    products[i * width + m] = product;
+                    out[i] = out[i] + coefficient * product;
+                }
+            }
+        }
+    });
+    (out, products)
+}
+
+/// What the rows `rows` of one list send to the gradient: to their own documents, and to all documents.
+struct Gradient<'a, T> {
+    x: &'a [T],
+    terms: &'a Terms<T>,
+    start: usize,
+    /// `g_i c_m (z_m - 1) P_im`, `[terms, rows]`.
+    weights: &'a [T],
+    to_rows: &'a mut [T],
+    to_all: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Gradient<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let length = self.to_rows.len();
+        let rows = &self.x[self.start..self.start + length];
+        let mut scratch = [[T::ZERO; TILE]; 4];
+        let [ahead, behind, density, flow] = &mut scratch;
+        let (ahead, behind) = (&mut ahead[..length], &mut behind[..length]);
+        let (density, flow) = (&mut density[..length], &mut flow[..length]);
+        let slope = self.terms.rate * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+        let mut partial = [T::ZERO; TILE];
+        for ((j, &x), to_all) in self.x.iter().enumerate().zip(self.to_all) {
+            let probabilities = ahead.iter_mut().zip(behind.iter_mut()).zip(density.iter_mut());
+            for (((ahead, behind), density), &row) in probabilities.zip(rows) {
+                (*ahead, *behind, *density) = beats::<T, FMA>((x - row) * self.terms.rate);
+            }
+            flow.fill(T::ZERO);
+            // Two terms to a division.
+            let mut weights = self.weights.chunks_exact(2 * length);
+            let mut bases = self.terms.bases.chunks_exact(2);
+            for (weights, bases) in weights.by_ref().zip(bases.by_ref()) {
+                let (first, second) = weights.split_at(length);
+                let probabilities = ahead.iter().zip(behind.iter());
+                for (((flow, (&ahead, &behind)), &first), &second) in
+                    flow.iter_mut().zip(probabilities).zip(first).zip(second)
+                {
+                    let a = ahead.fma::<FMA>(bases[0], behind);
+                    let b = ahead.fma::<FMA>(bases[1], behind);
+                    *flow = *flow + first.fma::<FMA>(b, second * a) / (a * b);
+                }
+            }
+            for &base in bases.remainder() {
+                let probabilities = ahead.iter().zip(behind.iter());
+                for ((flow, (&ahead, &behind)), &weight) in flow.iter_mut().zip(probabilities).zip(weights.remainder())
+                {
+                    *flow = *flow + weight / ahead.fma::<FMA>(base, behind);
+                }
+            }
+            if let Some(own) = j.checked_sub(self.start).filter(|&own| own < length) {
+                density[own] = T::ZERO;
+            }
+            for ((flow, to_row), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(density.iter()) {
+                *flow = *flow * density * slope;
+                *to_row = *to_row - *flow;
+            }
+            *to_all = *to_all + sum(flow);
+            if j % BLOCK == BLOCK - 1 {
+                add(self.to_rows, &partial);
+                partial.fill(T::ZERO);
+            }
+        }
+        add(self.to_rows, &partial);
+    }
+}
+
+/// Gradient of [`rank_expectation`] in `x`; `products` are those of the forward pass.
+pub fn rank_expectation_gradient<T: Real>(
+    x: &[T],
+    mask: &[T],
+    products: &[T],
+    g: &[T],
+    n: usize,
+    sigma: f64,
+    terms: &[ExponentialTerm],
+) -> Vec<T> {
+    let terms = Terms::new(terms, sigma);
+    let (width, target) = (terms.len(), target());
+    let mut to_x = vec![T::ZERO; x.len()];
+    let inputs = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(products.chunks(n * width));
+    let lists = inputs.zip(to_x.chunks_mut(n)).collect();
+    for_each(lists, x.len() * n * width, |((((x, mask), g), products), to_x)| {
+        let members = documents(mask);
+        let x = gather(x, &members);
+        let mut to_rows = vec![T::ZERO; x.len()];
+        if diverged(&x, &mut to_rows) {
+            return scatter(to_x, &members, &to_rows);
+        }
+        let stripes = stripes(x.len());
+        let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
+        let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
+        let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
+        for_each(tasks, x.len() * x.len() * width, |((to_rows, to_all), stripe)| {
+            for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
+                let start = stripe.start + tile * TILE;
+                let rows = &members[start..start + to_rows.len()];
+                let weights: Vec<T> = (0..width)
+                    .flat_map(|m| rows.iter().map(move |&i| (i, m)))
+                    .map(|(i, m)| flushed(g[i] * terms.slopes[m] * products[i * width + m]))
+                    .collect();
+                dispatch(target, Gradient { x: &x, terms: &terms, start, weights: &weights, to_rows, to_all });
+            }
+        });
+        reduce(&mut to_rows, &partials);
+        scatter(to_x, &members, &to_rows);
+    });
+    to_x
+}

@@ -1,0 +1,303 @@
+//! Fused [`rank_recursion`](crate::op::rank_recursion()).
+//!
+//! A tile of rows keeps its distributions rank by rank, `[ranks, rows]`, so that a trial is one pass over them. The
+//! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one.
+
+use super::rank_expectation::{beats, flushed};
+use super::{
+    dispatch::{Kernel, dispatch, target},
+    list::{diverged, documents, gather, scatter},
+    parallel::for_each,
+    real::Real,
+    sum::sum,
+    tiles::{BLOCK, TILE, reduce, stripes},
+};
+
+/// Numbers that the distributions of one tile may take, and fewest rows of a tile.
+const TILE_NUMBERS: usize = 1 << 20;
+const FEWEST_ROWS: usize = 8;
+
+/// Rows of a tile that keeps `distributions` distributions of `ranks` ranks.
+fn rows_of_tile(ranks: usize, distributions: usize) -> usize {
+    (TILE_NUMBERS / (ranks * distributions)).clamp(FEWEST_ROWS, TILE)
+}
+
+/// Distance between the distributions that are kept.
+fn block(documents: usize) -> usize {
+    documents.isqrt().max(1)
+}
+
+/// The documents of one list, and the rows `start..` of a tile.
+#[derive(Clone, Copy)]
+struct Trials<'a, T> {
+    x: &'a [T],
+    start: usize,
+    /// `1 / (2 sigma)`
+    rate: T,
+}
+
+/// The trial of one document against each row.
+struct Trial<'a, T> {
+    ahead: &'a mut [T],
+    behind: &'a mut [T],
+    density: &'a mut [T],
+}
+
+impl<T: Real> Trials<'_, T> {
+    /// The probabilities that `j` beats each row and that it does not, and the density of the difference; no row meets
+    /// itself.
+    #[inline(always)]
+    fn of<const FMA: bool>(self, j: usize, trial: &mut Trial<T>) {
+        let rows = &self.x[self.start..self.start + trial.ahead.len()];
+        let probabilities = trial.ahead.iter_mut().zip(trial.behind.iter_mut()).zip(trial.density.iter_mut());
+        for (((ahead, behind), density), &row) in probabilities.zip(rows) {
+            (*ahead, *behind, *density) = beats::<T, FMA>((self.x[j] - row) * self.rate);
+        }
+        if let Some(own) = j.checked_sub(self.start).filter(|&own| own < rows.len()) {
+            (trial.ahead[own], trial.behind[own], trial.density[own]) = (T::ZERO, T::ONE, T::ZERO);
+        }
+    }
+}
+
+/// Takes distributions over the trial of document `j`: before it, no rank is above `j`.
+#[inline(always)]
+fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
+    let rows = ahead.len();
+    for rank in (1..(p.len() / rows).min(j + 2)).rev() {
+        let (below, here) = p.split_at_mut(rank * rows);
+        let below = &below[(rank - 1) * rows..];
+        for (((here, &below), &ahead), &behind) in here[..rows].iter_mut().zip(below).zip(ahead).zip(behind) {
+            *here = below.fma::<FMA>(ahead, *here * behind);
+        }
+    }
+    for (here, &behind) in p[..rows].iter_mut().zip(behind) {
+        *here = *here * behind;
+    }
+    if j % BLOCK == BLOCK - 1 {
+        p.iter_mut().for_each(|value| *value = flushed(*value));
+    }
+}
+
+/// Distributions before the first trial.
+#[inline(always)]
+fn certain<T: Real>(p: &mut [T], rows: usize) {
+    p.fill(T::ZERO);
+    p[..rows].fill(T::ONE);
+}
+
+/// Expected discounts of the rows of a tile.
+struct Expectation<'a, T> {
+    trials: Trials<'a, T>,
+    discounts: &'a [T],
+    /// `[ranks, rows]`
+    p: &'a mut [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Expectation<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let rows = self.out.len();
+        let mut scratch = [[T::ZERO; TILE]; 3];
+        let [ahead, behind, density] = &mut scratch;
+        let mut trial = Trial { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] };
+        certain(self.p, rows);
+        for j in 0..self.trials.x.len() {
+            self.trials.of::<FMA>(j, &mut trial);
+            advance::<T, FMA>(self.p, j, trial.ahead, trial.behind);
+        }
+        for (p, &discount) in self.p.chunks_exact(rows).zip(self.discounts) {
+            for (out, &p) in self.out.iter_mut().zip(p) {
+                *out = p.fma::<FMA>(discount, *out);
+            }
+        }
+    }
+}
+
+/// `sum_r D_r p_i(r)` for lists of `n` documents.
+pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, sigma: f64, discounts: &[f64]) -> Vec<T> {
+    let discounts: Vec<T> = discounts.iter().map(|&discount| T::of(discount)).collect();
+    let (ranks, rate) = (discounts.len(), T::of(0.5 / sigma));
+    let target = target();
+    let mut out = vec![T::ZERO; x.len()];
+    let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
+    for_each(lists, x.len() * n * ranks, |((x, mask), out)| {
+        let members = documents(mask);
+        let x = gather(x, &members);
+        let mut expected = vec![T::ZERO; x.len()];
+        let rows = rows_of_tile(ranks, 1);
+        let diverged = diverged(&x, &mut expected);
+        let tiles = if diverged { Vec::new() } else { expected.chunks_mut(rows).enumerate().collect() };
+        for_each(tiles, x.len() * x.len() * ranks, |(tile, out)| {
+            let mut p = vec![T::ZERO; ranks * out.len()];
+            let trials = Trials { x: &x, start: tile * rows, rate };
+            dispatch(target, Expectation { trials, discounts: &discounts, p: &mut p, out });
+        });
+        scatter(out, &members, &expected);
+    });
+    out
+}
+
+/// Distributions and their derivatives for one tile of rows.
+struct Memory<T> {
+    /// Before every `block`-th trial: `[blocks, ranks, rows]`.
+    starts: Vec<T>,
+    /// Before every trial of one block: `[block, ranks, rows]`.
+    before: Vec<T>,
+    /// Derivative by the distribution after a trial at the next rank, less that at the rank itself: `[ranks, rows]`. They
+    /// go back over a trial as the derivatives do, and lose no digits where these are close.
+    rises: Vec<T>,
+}
+
+impl<T: Real> Memory<T> {
+    fn new(documents: usize, ranks: usize, rows: usize) -> Self {
+        let (block, size) = (block(documents), ranks * rows);
+        Self {
+            starts: vec![T::ZERO; documents.div_ceil(block) * size],
+            before: vec![T::ZERO; block * size],
+            rises: vec![T::ZERO; size],
+        }
+    }
+}
+
+/// What the rows of a tile send to the gradient: to their own documents, and to all documents.
+struct Gradient<'a, T> {
+    trials: Trials<'a, T>,
+    /// The discount of the next rank less that of each rank.
+    rises: &'a [T],
+    /// The gradient that comes in, a row.
+    g: &'a [T],
+    memory: &'a mut Memory<T>,
+    to_rows: &'a mut [T],
+    to_all: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Gradient<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let rows = self.to_rows.len();
+        let (ranks, documents) = (self.rises.len(), self.trials.x.len());
+        let (size, block) = (ranks * rows, block(documents));
+        let Memory { starts, before, rises } = self.memory;
+        let (starts, before) = (&mut starts[..documents.div_ceil(block) * size], &mut before[..block * size]);
+        let rises = &mut rises[..size];
+        let mut scratch = [[T::ZERO; TILE]; 5];
+        let [ahead, behind, density, flow, partial] = &mut scratch;
+        let (flow, partial) = (&mut flow[..rows], &mut partial[..rows]);
+        let mut trial = Trial { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] };
+
+        certain(&mut starts[..size], rows);
+        for (number, first) in (0..documents).step_by(block).enumerate().take(documents.div_ceil(block) - 1) {
+            let (here, next) = starts[number * size..].split_at_mut(size);
+            let next = &mut next[..size];
+            next.copy_from_slice(here);
+            for j in first..first + block {
+                self.trials.of::<FMA>(j, &mut trial);
+                advance::<T, FMA>(next, j, trial.ahead, trial.behind);
+            }
+        }
+        for (rises, &rise) in rises.chunks_exact_mut(rows).zip(self.rises) {
+            for (own, &g) in rises.iter_mut().zip(self.g) {
+                *own = g * rise;
+            }
+        }
+        let slope = self.trials.rate * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+        for (number, first) in (0..documents).step_by(block).enumerate().rev() {
+            let last = (first + block).min(documents);
+            before[..size].copy_from_slice(&starts[number * size..(number + 1) * size]);
+            for j in first..last - 1 {
+                let (here, next) = before[(j - first) * size..].split_at_mut(size);
+                let next = &mut next[..size];
+                next.copy_from_slice(here);
+                self.trials.of::<FMA>(j, &mut trial);
+                advance::<T, FMA>(next, j, trial.ahead, trial.behind);
+            }
+            for j in (first..last).rev() {
+                self.trials.of::<FMA>(j, &mut trial);
+                let p = &before[(j - first) * size..(j - first + 1) * size];
+                // By the probability: sum_r p(r) (a(r + 1) - a(r)), where no rank before the trial is above j.
+                flow.fill(T::ZERO);
+                for (p, rises) in p.chunks_exact(rows).zip(rises.chunks_exact(rows)).take(j + 1) {
+                    for ((flow, &p), &rise) in flow.iter_mut().zip(p).zip(rises) {
+                        *flow = p.fma::<FMA>(rise, *flow);
+                    }
+                }
+                for ((flow, partial), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(trial.density.iter()) {
+                    *flow = *flow * density * slope;
+                    *partial = *partial + *flow;
+                }
+                self.to_all[j] = self.to_all[j] + sum(flow);
+                retreat::<T, FMA>(rises, trial.ahead, trial.behind);
+                if j % BLOCK == 0 {
+                    rises.iter_mut().for_each(|value| *value = flushed(*value));
+                    for (to_row, partial) in self.to_rows.iter_mut().zip(partial.iter_mut()) {
+                        *to_row = *to_row - *partial;
+                        *partial = T::ZERO;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Takes derivatives by distributions, or their differences, back over a trial: `a(r) (1 - pi) + a(r + 1) pi`.
+#[inline(always)]
+fn retreat<T: Real, const FMA: bool>(rises: &mut [T], ahead: &[T], behind: &[T]) {
+    let rows = ahead.len();
+    let ranks = rises.len() / rows;
+    for rank in 0..ranks {
+        let (here, above) = rises[rank * rows..].split_at_mut(rows);
+        if rank + 1 < ranks {
+            for (((here, &above), &ahead), &behind) in here.iter_mut().zip(&above[..rows]).zip(ahead).zip(behind) {
+                *here = above.fma::<FMA>(ahead, *here * behind);
+            }
+        } else {
+            for (here, &behind) in here.iter_mut().zip(behind) {
+                *here = *here * behind;
+            }
+        }
+    }
+}
+
+/// Gradient of [`rank_recursion`] in `x`.
+pub fn rank_recursion_gradient<T: Real>(
+    x: &[T],
+    mask: &[T],
+    g: &[T],
+    n: usize,
+    sigma: f64,
+    discounts: &[f64],
+) -> Vec<T> {
+    // Beyond the last rank the discount is 0.
+    let next = discounts.iter().skip(1).chain(&[0.0]);
+    let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::of(next - here)).collect();
+    let (ranks, rate) = (rises.len(), T::of(0.5 / sigma));
+    let target = target();
+    let mut to_x = vec![T::ZERO; x.len()];
+    let lists = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
+    for_each(lists, x.len() * n * ranks, |(((x, mask), g), to_x)| {
+        let members = documents(mask);
+        let (x, g) = (gather(x, &members), gather(g, &members));
+        let mut to_rows = vec![T::ZERO; x.len()];
+        let stripes = stripes(x.len());
+        let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
+        let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
+        let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
+        if diverged(&x, &mut to_rows) {
+            return scatter(to_x, &members, &to_rows);
+        }
+        let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
+        for_each(tasks, x.len() * x.len() * ranks, |((to_rows, to_all), stripe)| {
+            let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));
+            for (tile, to_rows) in to_rows.chunks_mut(rows).enumerate() {
+                let start = stripe.start + tile * rows;
+                let trials = Trials { x: &x, start, rate };
+                let g = &g[start..start + to_rows.len()];
+                dispatch(target, Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
+            }
+        });
+        reduce(&mut to_rows, &partials);
+        scatter(to_x, &members, &to_rows);
+    });
+    to_x
+}

@@ -1,0 +1,40 @@
+//! Sums and maxima in a fixed order that vectorises.
+
+use super::real::Real;
+
+/// Sum in a fixed order that vectorises.
+#[inline(always)]
+pub fn sum<T: Real>(values: &[T]) -> T {
+    combine(values, T::ZERO, |a, b| a + b)
+}
+
+/// Largest of `values` and `least`.
+#[inline(always)]
+pub fn largest<T: Real>(values: &[T], least: T) -> T {
+    combine(values, least, T::larger)
+}
+
+/// `values` combined in a fixed order that vectorises; `neutral` changes no value that it meets.
+#[inline(always)]
+fn combine<T: Real>(values: &[T], neutral: T, of: impl Fn(T, T) -> T) -> T {
+    const LANES: usize = 16;
+    let mut lanes = [neutral; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, &value) in lanes.iter_mut().zip(chunk) {
+            *lane = of(*lane, value);
+        }
+    }
+    for (lane, &value) in lanes.iter_mut().zip(rest) {
+        *lane = of(*lane, value);
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] = of(lanes[lane], lanes[lane + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}

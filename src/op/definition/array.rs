@@ -1,0 +1,221 @@
+//! `Array`: float tensors of any backend with operators, in which the tensor definitions are written once for
+//! plain backends, for autodiff and for the run-time dispatch.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use burn::backend::{
+    Backend, Scalar, Slice, TensorMetadata, get_or_init_device_settings,
+    tensor::{BoolTensor, FloatTensor},
+};
+use burn::tensor::Shape;
+
+/// A float tensor of backend `B`; binary operators broadcast.
+#[derive(Debug)]
+pub struct Array<B: Backend>(pub FloatTensor<B>);
+
+impl<B: Backend> Clone for Array<B> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+macro_rules! operator {
+    ($trait:ident, $method:ident, $tensor:ident) => {
+        impl<B: Backend> $trait for Array<B> {
+            type Output = Self;
+            fn $method(self, other: Self) -> Self {
+                Self(B::$tensor(self.0, other.0))
+            }
+        }
+    };
+}
+
+macro_rules! scalar_operator {
+    ($trait:ident, $method:ident, $scalar:ident) => {
+        impl<B: Backend> $trait<f64> for Array<B> {
+            type Output = Self;
+            fn $method(self, other: f64) -> Self {
+                Self(B::$scalar(self.0, Scalar::Float(other)))
+            }
+        }
+    };
+}
+
+operator!(Add, add, float_add);
+operator!(Sub, sub, float_sub);
+operator!(Mul, mul, float_mul);
+operator!(Div, div, float_div);
+scalar_operator!(Add, add, float_add_scalar);
+scalar_operator!(Sub, sub, float_sub_scalar);
+scalar_operator!(Mul, mul, float_mul_scalar);
+
+impl<B: Backend> Div<f64> for Array<B> {
+    type Output = Self;
+    /// By the reciprocal: autodiff takes the divisor of a division by a number in single precision.
+    #[allow(clippy::suspicious_arithmetic_impl)]
+    fn div(self, other: f64) -> Self {
+        self * other.recip()
+    }
+}
+
+impl<B: Backend> Neg for Array<B> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(B::float_neg(self.0))
+    }
+}
+
+impl<B: Backend> Array<B> {
+    pub fn dims<const D: usize>(&self) -> [usize; D] {
+        self.0.shape().dims()
+    }
+
+    pub fn exp(self) -> Self {
+        Self(B::float_exp(self.0))
+    }
+
+    pub fn log(self) -> Self {
+        Self(B::float_log(self.0))
+    }
+
+    pub fn erf(self) -> Self {
+        Self(B::float_erf(self.0))
+    }
+
+    pub fn atan(self) -> Self {
+        Self(B::float_atan(self.0))
+    }
+
+    pub fn abs(self) -> Self {
+        Self(B::float_abs(self.0))
+    }
+
+    pub fn recip(self) -> Self {
+        Self(B::float_recip(self.0))
+    }
+
+    pub fn sigmoid(self) -> Self {
+        Self(B::sigmoid(self.0))
+    }
+
+    pub fn log_sigmoid(self) -> Self {
+        Self(B::log_sigmoid(self.0))
+    }
+
+    pub fn relu(self) -> Self {
+        Self(B::relu(self.0))
+    }
+
+    pub fn square(self) -> Self {
+        self.clone() * self
+    }
+
+    pub fn at_least(self, least: f64) -> Self {
+        Self(B::float_clamp_min(self.0, Scalar::Float(least)))
+    }
+
+    /// 1 where the value is above `bound`, else 0; carries no gradient.
+    pub fn above(self, bound: f64) -> Self {
+        let dtype = get_or_init_device_settings::<B>(&self.0.device()).bool_dtype;
+        let float = self.0.dtype().into();
+        Self(B::bool_into_float(B::float_greater_elem(self.0, Scalar::Float(bound), dtype), float))
+    }
+
+    /// 1 where the value is 0, else 0; carries no gradient.
+    pub fn equals_zero(self) -> Self {
+        let float = self.0.dtype().into();
+        Self(B::bool_into_float(self.zeros(), float))
+    }
+
+    /// `other` where this value is not 0, else 0, whatever `other` holds there.
+    pub fn select(&self, other: Self) -> Self {
+        self.select_or(other, 0.0)
+    }
+
+    /// `other` where this value is not 0, else `fill`, whatever `other` holds there.
+    pub fn select_or(&self, other: Self, fill: f64) -> Self {
+        Self(B::float_mask_fill(other.0, self.clone().zeros(), Scalar::Float(fill)))
+    }
+
+    /// The same values, without a gradient.
+    pub fn detach(self) -> Self {
+        Self(B::float_detach(self.0))
+    }
+
+    /// Largest value along dimension `dim`, which goes away.
+    pub fn largest(&self, dim: usize) -> Self {
+        Self(B::float_max_dim(self.0.clone(), dim)).squeeze(dim)
+    }
+
+    fn zeros(self) -> BoolTensor<B> {
+        let dtype = get_or_init_device_settings::<B>(&self.0.device()).bool_dtype;
+        B::float_equal_elem(self.0, Scalar::Float(0.0), dtype)
+    }
+
+    /// `0, 1, .., n - 1` as a `[1, n]` array like this one.
+    pub fn indices(&self, n: usize) -> Self {
+        let ones = B::float_ones([1, n].into(), &self.0.device(), self.0.dtype().into());
+        Self(B::float_cumsum(ones, 1)) - 1.0
+    }
+
+    pub fn unsqueeze(self, dim: usize) -> Self {
+        let mut dims = self.0.shape().to_vec();
+        dims.insert(dim, 1);
+        Self(B::float_reshape(self.0, Shape::from(dims)))
+    }
+
+    /// Sum over dimension `dim`, which goes away.
+    pub fn sum(self, dim: usize) -> Self {
+        Self(B::float_sum_dim(self.0, dim)).squeeze(dim)
+    }
+
+    /// Product over dimension `dim`, which goes away.
+    pub fn product(self, dim: usize) -> Self {
+        Self(B::float_prod_dim(self.0, dim)).squeeze(dim)
+    }
+
+    fn squeeze(self, dim: usize) -> Self {
+        let mut dims = self.0.shape().to_vec();
+        dims.remove(dim);
+        Self(B::float_reshape(self.0, Shape::from(dims)))
+    }
+
+    /// The columns `start..end` of a `[batch, documents, ..]` array.
+    pub fn rows(&self, (start, end): (usize, usize)) -> Self {
+        let mut slices = vec![Slice::new(0, None, 1); self.0.shape().num_dims()];
+        slices[1] = Slice::new(start as isize, Some(end as isize), 1);
+        Self(B::float_slice(self.0.clone(), &slices))
+    }
+
+    /// The `m`-th slice along the last dimension of a three-dimensional array, without that dimension.
+    pub fn slice_last(&self, m: usize) -> Self {
+        let all = Slice::new(0, None, 1);
+        let one = Slice::new(m as isize, Some(m as isize + 1), 1);
+        Self(B::float_slice(self.0.clone(), &[all, all, one])).squeeze(2)
+    }
+
+    pub fn concatenate(parts: Vec<Self>, dim: usize) -> Self {
+        Self(B::float_cat(parts.into_iter().map(|part| part.0).collect(), dim))
+    }
+
+    /// Arrays along a new last dimension.
+    pub fn stack_last(parts: Vec<Self>) -> Self {
+        let dim = parts.first().map_or(0, |part| part.0.shape().num_dims());
+        Self::concatenate(parts.into_iter().map(|part| part.unsqueeze(dim)).collect(), dim)
+    }
+
+    /// A value for each document `j`, for every row `i`: `[B, N]` to `[B, 1, N]`.
+    pub fn columns(&self) -> Self {
+        self.clone().unsqueeze(1)
+    }
+
+    /// A value for each row `i` of a chunk, for every document `j`: `[B, R]` to `[B, R, 1]`.
+    pub fn column(self) -> Self {
+        self.unsqueeze(2)
+    }
+
+    /// `x_j - x_i` for the rows `i` of a chunk and every document `j`: `[B, R, N]`.
+    pub fn differences(&self, rows: (usize, usize)) -> Self {
+        self.columns() - self.rows(rows).column()
+    }
+}

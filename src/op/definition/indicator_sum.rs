@@ -1,0 +1,59 @@
+//! Softmax attention of scores to scores. See [`indicator_sum`](crate::op::indicator_sum()).
+
+use burn::backend::{Backend, tensor::FloatTensor};
+
+use super::{array::Array, rows::by_rows};
+
+/// `exp(-(x_j - x_i)^2 / sigma)` for the documents `j`: at most 1, and 1 at `j = i`, so that no row of a document
+/// needs its maximum.
+fn kernel<B: Backend>(x: &Array<B>, mask: &Array<B>, rows: (usize, usize), sigma: f64) -> Array<B> {
+    (x.differences(rows).square() / -sigma).exp() * mask.columns()
+}
+
+/// The tensor definition: the sum and the denominator of its softmax.
+pub fn value<B: Backend>(
+    x: FloatTensor<B>,
+    a: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    sigma: f64,
+) -> (FloatTensor<B>, FloatTensor<B>) {
+    let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
+    let [out, total] = by_rows(&x, |rows| {
+        let kernel = kernel(&x, &mask, rows, sigma);
+        let document = mask.rows(rows);
+        // A padded row has no member of its own: keep its denominator away from 0.
+        let total = kernel.clone().sum(2) - document.clone() + 1.0;
+        [(kernel * a.columns()).sum(2) / total.clone() * document, total]
+    });
+    (out.0, total.0)
+}
+
+/// What [`value`] computed.
+pub struct Forward<B: Backend> {
+    /// The sums.
+    pub out: FloatTensor<B>,
+    /// The denominators.
+    pub total: FloatTensor<B>,
+}
+
+/// Gradient with respect to `x`. With `q_i = g_i / total_i` and `k` the kernel, row `k` is
+/// `2 / sigma sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`.
+pub fn gradient<B: Backend>(
+    x: FloatTensor<B>,
+    a: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    forward: Forward<B>,
+    gradient: FloatTensor<B>,
+    sigma: f64,
+) -> FloatTensor<B> {
+    let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
+    let out = Array::<B>(forward.out);
+    let q = Array::<B>(gradient) * mask.clone() / Array::<B>(forward.total);
+    let [to_x] = by_rows(&x, |rows| {
+        let pull = kernel(&x, &mask, rows, sigma) * x.differences(rows);
+        let own = (a.columns() - out.rows(rows).column()) * q.rows(rows).column();
+        let others = (a.rows(rows).column() - out.columns()) * q.columns();
+        [(pull * (own + others)).sum(2) * mask.rows(rows) * (2.0 / sigma)]
+    });
+    to_x.0
+}

@@ -1,0 +1,22 @@
+//! Logarithms of softmax over the documents of a list. See [`log_softmax`](crate::op::log_softmax()).
+
+use burn::backend::{Backend, tensor::FloatTensor};
+
+use super::array::Array;
+
+/// The tensor definition.
+pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor<B> {
+    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+    let shifted = x.clone() - mask.select_or(x, f64::from(f32::MIN)).detach().largest(1).unsqueeze(1);
+    // A list of padding alone has no sum: keep its logarithm finite.
+    let total = (mask.select(shifted.clone()).exp() * mask.clone()).sum(1) + mask.largest(1).equals_zero();
+    mask.select(shifted - total.log().unsqueeze(1)).0
+}
+
+/// Gradient with respect to `x`, from the output: `g_i - exp(out_i) sum_j g_j` over the documents.
+pub fn gradient<B: Backend>(out: FloatTensor<B>, mask: FloatTensor<B>, gradient: FloatTensor<B>) -> FloatTensor<B> {
+    let (out, mask) = (Array::<B>(out), Array::<B>(mask));
+    let g = Array::<B>(gradient) * mask.clone();
+    let sum = g.clone().sum(1).unsqueeze(1);
+    (g - out.exp() * mask * sum).0
+}

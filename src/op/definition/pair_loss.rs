@@ -1,0 +1,109 @@
+//! Losses of all pairs, those that the labels do not order weighted by 0. See [`pair_loss`](crate::op::pair_loss()).
+
+use burn::backend::{Backend, tensor::FloatTensor};
+
+use super::{array::Array, rows::by_rows};
+use crate::op::cpu::{EXPONENTIAL_BOUND, PairLoss, PairWeight};
+
+impl<B: Backend> PairWeight<Array<B>> {
+    /// Weights of the pairs of a chunk of rows: with the row the more relevant document, and with the column.
+    fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
+        match self {
+            Self::Unit => (ordered, reversed),
+            Self::Document(u) => (ordered * u.rows(rows).column(), reversed * u.columns()),
+            Self::Lambda { gain, discount, rank, absolute, gap } => {
+                let distance = |values: &Array<B>| values.differences(rows).abs();
+                let mut factor = distance(discount) * *absolute;
+                if *gap != 0.0 {
+                    let ranks = distance(rank).at_least(1.0);
+                    factor = factor + (inverse_log2(ranks.clone() + 1.0) - inverse_log2(ranks + 2.0)) * *gap;
+                }
+                let factor = factor * distance(gain);
+                (ordered * factor.clone(), reversed * factor)
+            }
+        }
+    }
+}
+
+fn inverse_log2<B: Backend>(x: Array<B>) -> Array<B> {
+    x.log().recip() * std::f64::consts::LN_2
+}
+
+impl PairLoss {
+    /// `l(t)`; `weight` says which pairs count, so that no other can overflow.
+    fn value<B: Backend>(self, t: Array<B>, weight: &Array<B>) -> Array<B> {
+        match self {
+            PairLoss::Logistic => -t.log_sigmoid(),
+            PairLoss::Hinge { margin } => (-t + margin).relu(),
+            PairLoss::SquaredHinge { margin } => (-t + margin).relu().square(),
+            PairLoss::Exponential => {
+                let t = weight.select(t);
+                let beyond = (-t.clone() - EXPONENTIAL_BOUND).relu();
+                (-t.at_least(-EXPONENTIAL_BOUND)).exp() * (beyond + 1.0)
+            }
+            // 1 - sqrt(p) without the cancellation at p close to 1, nor the infinite slope at p = 0.
+            PairLoss::Fidelity => (-t.clone()).sigmoid() / ((t.log_sigmoid() * 0.5).exp() + 1.0),
+            PairLoss::SoftZeroOne => (-t).sigmoid(),
+        }
+    }
+
+    /// `l'(t)`
+    fn slope<B: Backend>(self, t: Array<B>, weight: &Array<B>) -> Array<B> {
+        match self {
+            PairLoss::Logistic => -(-t).sigmoid(),
+            PairLoss::Hinge { margin } => -(-t + margin).above(0.0),
+            PairLoss::SquaredHinge { margin } => (-t + margin).relu() * -2.0,
+            PairLoss::Exponential => -(-weight.select(t).at_least(-EXPONENTIAL_BOUND)).exp(),
+            PairLoss::Fidelity => (-t.clone()).sigmoid() * (t.log_sigmoid() * 0.5).exp() * -0.5,
+            PairLoss::SoftZeroOne => -(t.clone().sigmoid() * (-t).sigmoid()),
+        }
+    }
+}
+
+/// 1 for the pairs of documents that the labels order: with the row the more relevant document, and with the column.
+fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
+    let valid = mask.columns() * mask.rows(rows).column();
+    let d = labels.differences(rows);
+    ((-d.clone()).above(0.0) * valid.clone(), d.above(0.0) * valid)
+}
+
+/// The tensor definition.
+pub fn value<B: Backend>(
+    x: FloatTensor<B>,
+    labels: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    weight: PairWeight<FloatTensor<B>>,
+    loss: PairLoss,
+) -> FloatTensor<B> {
+    let (x, labels, mask) = (Array::<B>(x), Array::<B>(labels), Array::<B>(mask));
+    let weight = weight.map(Array::<B>);
+    let [out] = by_rows(&x, |rows| {
+        let (ordered, reversed) = order(&labels, &mask, rows);
+        let (w, _) = weight.of_rows(ordered, reversed, rows);
+        [(loss.value(-x.differences(rows), &w) * w).sum(2)]
+    });
+    out.0
+}
+
+/// Gradient with respect to `x`: row `k` is `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
+pub fn gradient<B: Backend>(
+    x: FloatTensor<B>,
+    labels: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    weight: PairWeight<FloatTensor<B>>,
+    gradient: FloatTensor<B>,
+    loss: PairLoss,
+) -> FloatTensor<B> {
+    let (x, labels, mask) = (Array::<B>(x), Array::<B>(labels), Array::<B>(mask));
+    let weight = weight.map(Array::<B>);
+    let g = Array::<B>(gradient);
+    let [to_x] = by_rows(&x, |rows| {
+        let (ordered, reversed) = order(&labels, &mask, rows);
+        let (above, below) = weight.of_rows(ordered, reversed, rows);
+        let d = x.differences(rows);
+        let own = (loss.slope(-d.clone(), &above) * above).sum(2) * g.rows(rows);
+        let others = (loss.slope(d, &below) * below * g.columns()).sum(2);
+        [own - others]
+    });
+    to_x.0
+}

@@ -1,0 +1,64 @@
+//! Arrays over pairs in chunks of rows, as many at once as the memory budget of the calling thread allows.
+
+use burn::backend::{Backend, TensorMetadata};
+
+use super::array::Array;
+use crate::execution::Execution;
+
+/// Temporaries of `[batch, rows, documents]` that a chunk of rows keeps alive at once, at most.
+const LIVE_TEMPORARIES: usize = 8;
+
+/// Computes `K` arrays of `[batch, documents, ..]` in chunks of rows that keep the pairs within the memory budget.
+pub fn by_rows<B: Backend, const K: usize>(
+    x: &Array<B>,
+    chunk: impl Fn((usize, usize)) -> [Array<B>; K],
+) -> [Array<B>; K] {
+    let [batch, documents] = x.dims();
+    let mut parts: [Vec<Array<B>>; K] = std::array::from_fn(|_| Vec::new());
+    for rows in row_chunks(batch, documents, x.0.dtype().size()) {
+        for (part, value) in parts.iter_mut().zip(chunk(rows)) {
+            part.push(value);
+        }
+    }
+    parts.map(|mut part| match part.len() {
+        0 => x.clone(),
+        1 => part.remove(0),
+        _ => Array::concatenate(part, 1),
+    })
+}
+
+/// Ranges of rows whose `[batch, rows, documents]` temporaries stay within the memory budget.
+fn row_chunks(batch: usize, documents: usize, element_bytes: usize) -> impl Iterator<Item = (usize, usize)> {
+    let budget = Execution::current().memory_budget();
+    chunks(budget, batch * documents * element_bytes * LIVE_TEMPORARIES, documents)
+}
+
+/// Ranges of rows of `row_bytes` each, as many to a range as the budget holds, at least one.
+fn chunks(budget: usize, row_bytes: usize, documents: usize) -> impl Iterator<Item = (usize, usize)> {
+    let rows = (budget / row_bytes.max(1)).clamp(1, documents.max(1));
+    (0..documents).step_by(rows).map(move |start| (start, (start + rows).min(documents)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_cover_every_row_once() {
+        assert_eq!(chunks(100, 25, 10).collect::<Vec<_>>(), [(0, 4), (4, 8), (8, 10)]);
+        assert_eq!(chunks(1000, 25, 10).collect::<Vec<_>>(), [(0, 10)]);
+        assert_eq!(chunks(100, 25, 0).count(), 0);
+    }
+
+    #[test]
+    fn a_row_beyond_the_budget_is_taken_alone() {
+        assert_eq!(chunks(10, 25, 3).collect::<Vec<_>>(), [(0, 1), (1, 2), (2, 3)]);
+    }
+
+    #[test]
+    fn the_budget_of_the_thread_cuts_the_rows() {
+        let rows = |budget| Execution::current().with_memory_budget(budget).scope(|| row_chunks(2, 10, 4).count());
+        assert_eq!((rows(1), rows(1280), rows(usize::MAX)), (10, 5, 1));
+        assert_eq!(row_chunks(2, 10, 4).count(), 1);
+    }
+}

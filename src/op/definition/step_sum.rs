@@ -1,0 +1,54 @@
+//! Steps of the differences of all pairs. See [`step_sum`](crate::op::step_sum()).
+
+use burn::backend::{Backend, tensor::FloatTensor};
+
+use super::{array::Array, rows::by_rows};
+use crate::op::cpu::Step;
+
+impl Step {
+    /// `phi(t)`
+    fn value<B: Backend>(self, t: Array<B>) -> Array<B> {
+        match self {
+            Step::Logistic => t.sigmoid(),
+            // (1 + tanh t) / 2 without the cancellation at t << 0.
+            Step::Tanh => (t * 2.0).sigmoid(),
+            Step::Erf => (t.erf() + 1.0) * 0.5,
+            Step::Arctan => t.atan() / std::f64::consts::PI + 0.5,
+        }
+    }
+
+    /// `phi'(t)`, an even function.
+    fn slope<B: Backend>(self, t: Array<B>) -> Array<B> {
+        match self {
+            Step::Logistic => t.clone().sigmoid() * (-t).sigmoid(),
+            Step::Tanh => Step::Logistic.slope(t * 2.0) * 2.0,
+            Step::Erf => (-t.square()).exp() * (0.5 * std::f64::consts::FRAC_2_SQRT_PI),
+            Step::Arctan => (t.square() + 1.0).recip() / std::f64::consts::PI,
+        }
+    }
+}
+
+/// The tensor definition.
+pub fn value<B: Backend>(x: FloatTensor<B>, v: FloatTensor<B>, alpha: f64, step: Step) -> FloatTensor<B> {
+    let (x, v) = (Array::<B>(x), Array::<B>(v));
+    let [out] = by_rows(&x, |rows| [(step.value(x.differences(rows) * alpha) * v.columns()).sum(2)]);
+    out.0
+}
+
+/// Gradient with respect to `x`; row `k` needs only the pairs of row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`.
+pub fn gradient<B: Backend>(
+    x: FloatTensor<B>,
+    v: FloatTensor<B>,
+    gradient: FloatTensor<B>,
+    alpha: f64,
+    step: Step,
+) -> FloatTensor<B> {
+    let (x, v, g) = (Array::<B>(x), Array::<B>(v), Array::<B>(gradient));
+    let [to_x] = by_rows(&x, |rows| {
+        let slope = step.slope(x.differences(rows) * alpha);
+        // Differences before sums: the terms of a document with itself and with its ties cancel exactly.
+        let exchange = v.rows(rows).column() * g.columns() - g.rows(rows).column() * v.columns();
+        [(slope * exchange).sum(2) * alpha]
+    });
+    to_x.0
+}

@@ -1,0 +1,397 @@
+//! [`pair_loss`](crate::op::pair_loss()) on the device. Every pair is visited, also those that the labels do not order:
+//! sorting by label, as the CPU kernels do, costs more here than it saves.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, read, run, write};
+use super::real::{exponential, log_1p, sigmoid};
+use super::tile::{SLICES, UNITS, place, sum_of_row};
+use crate::op::cpu::{EXPONENTIAL_BOUND, PairLoss, PairWeight};
+
+/// The loss of one pair and its slope, at the score difference `t`.
+#[cube]
+trait Term: 'static + Send + Sync {
+    fn value(t: f32, margin: f32) -> f32;
+    fn slope(t: f32, margin: f32) -> f32;
+}
+
+struct Logistic;
+
+#[cube]
+impl Term for Logistic {
+    fn value(t: f32, _margin: f32) -> f32 {
+        max(-t, 0.0f32) + log_1p(exponential(-t.abs()))
+    }
+
+    fn slope(t: f32, _margin: f32) -> f32 {
+        -sigmoid(t).against
+    }
+}
+
+struct Hinge;
+
+#[cube]
+impl Term for Hinge {
+    fn value(t: f32, margin: f32) -> f32 {
+        max(margin - t, 0.0f32)
+    }
+
+    fn slope(t: f32, margin: f32) -> f32 {
+        select(t < margin, -1.0f32, 0.0f32)
+    }
+}
+
+struct SquaredHinge;
+
+#[cube]
+impl Term for SquaredHinge {
+    fn value(t: f32, margin: f32) -> f32 {
+        let short = max(margin - t, 0.0f32);
+        short * short
+    }
+
+    fn slope(t: f32, margin: f32) -> f32 {
+        max(margin - t, 0.0f32) * -2.0f32
+    }
+}
+
+struct Exponential;
+
+/// Difference of scores below which [`PairLoss::Exponential`] is its tangent.
+const LOWEST: f32 = -EXPONENTIAL_BOUND as f32;
+
+#[cube]
+impl Term for Exponential {
+    fn value(t: f32, _margin: f32) -> f32 {
+        exponential(-max(t, comptime!(LOWEST))) * (1.0f32 + max(comptime!(LOWEST) - t, 0.0f32))
+    }
+
+    fn slope(t: f32, _margin: f32) -> f32 {
+        -exponential(-max(t, comptime!(LOWEST)))
+    }
+}
+
+struct Fidelity;
+
+/// `sqrt(p)` and `1 - p` with `p = sigmoid(t)`, neither by a difference.
+#[cube]
+fn fidelity(t: f32) -> (f32, f32) {
+    // sqrt(e^t / (1 + e^t)) from e^(t/2), which does not underflow before sqrt(p) does.
+    let half = exponential(t.abs() * -0.5f32);
+    let u = half * half;
+    let large = 1.0f32 / (1.0f32 + u);
+    let root = large.sqrt();
+    (select(t < 0.0f32, half * root, root), select(t < 0.0f32, large, u * large))
+}
+
+#[cube]
+impl Term for Fidelity {
+    fn value(t: f32, _margin: f32) -> f32 {
+        let (root, rest) = fidelity(t);
+        rest / (1.0f32 + root)
+    }
+
+    fn slope(t: f32, _margin: f32) -> f32 {
+        let (root, rest) = fidelity(t);
+        root * rest * -0.5f32
+    }
+}
+
+struct SoftZeroOne;
+
+#[cube]
+impl Term for SoftZeroOne {
+    fn value(t: f32, _margin: f32) -> f32 {
+        sigmoid(t).against
+    }
+
+    fn slope(t: f32, _margin: f32) -> f32 {
+        let sigmoid = sigmoid(t);
+        -(sigmoid.of * sigmoid.against)
+    }
+}
+
+/// Which numbers a weight reads: a kernel is compiled for each form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Form {
+    Unit,
+    Document,
+    /// Differences of discounts alone.
+    Absolute,
+    /// Discount steps as well.
+    Gap,
+}
+
+/// The weight of a pair, from numbers of its documents, `upper` the cell of the more relevant one: `first` holds the
+/// weights or the gains, `steps` holds `gap (D(r) - D(r + 1))` by the difference `r` of ranks. Buffers that a form does
+/// not read are any.
+#[cube]
+fn weight_of(
+    upper: usize,
+    lower: usize,
+    first: &[f32],
+    discount: &[f32],
+    rank: &[f32],
+    steps: &[f32],
+    absolute: f32,
+    #[comptime] form: Form,
+) -> f32 {
+    match form {
+        Form::Unit => f32::new(1.0f32),
+        Form::Document => first[upper],
+        Form::Absolute => (first[upper] - first[lower]).abs() * (discount[upper] - discount[lower]).abs() * absolute,
+        Form::Gap => {
+            let distance = u32::cast_from((rank[upper] - rank[lower]).abs()) as usize;
+            let step = steps[min(distance, steps.len() - 1)];
+            (first[upper] - first[lower]).abs() * fma((discount[upper] - discount[lower]).abs(), absolute, step)
+        }
+    }
+}
+
+/// Row `i`: `sum_j w_ij l(x_i - x_j)` over the documents with `y_i > y_j`.
+#[cube(launch)]
+fn values<L: Term>(
+    x: &[f32],
+    labels: &[f32],
+    mask: &[f32],
+    first: &[f32],
+    discount: &[f32],
+    rank: &[f32],
+    steps: &[f32],
+    out: &mut [f32],
+    lists: usize,
+    documents: usize,
+    absolute: f32,
+    margin: f32,
+    #[comptime] form: Form,
+) {
+    let place = place(lists, documents);
+    let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_y = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + place.row;
+    let (row_x, row_y) = (x[cell], labels[cell]);
+    let document = mask[cell] > 0.0f32;
+    let mut sum = 0.0f32;
+    for start in range_stepped(0, documents, UNITS) {
+        if start + place.unit < documents {
+            let cell = place.list + start + place.unit;
+            tile_x[place.unit] = x[cell];
+            tile_y[place.unit] = labels[cell];
+            tile_mask[place.unit] = mask[cell];
+        }
+        sync_cube();
+        let mut partial = 0.0f32;
+        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+            if document && tile_mask[j] > 0.0f32 && row_y > tile_y[j] {
+                let weight = weight_of(cell, place.list + start + j, first, discount, rank, steps, absolute, form);
+                partial = fma(weight, L::value(row_x - tile_x[j], margin), partial);
+            }
+        }
+        sum += partial;
+        sync_cube();
+    }
+    let sum = sum_of_row(sum, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        out[cell] = sum;
+    }
+}
+
+/// Row `k`: `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
+#[cube(launch)]
+fn gradients<L: Term>(
+    x: &[f32],
+    labels: &[f32],
+    mask: &[f32],
+    first: &[f32],
+    discount: &[f32],
+    rank: &[f32],
+    steps: &[f32],
+    g: &[f32],
+    to_x: &mut [f32],
+    lists: usize,
+    documents: usize,
+    absolute: f32,
+    margin: f32,
+    #[comptime] form: Form,
+) {
+    let place = place(lists, documents);
+    let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_y = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + place.row;
+    let (row_x, row_y, row_g) = (x[cell], labels[cell], g[cell]);
+    let document = mask[cell] > 0.0f32;
+    let mut sum = 0.0f32;
+    for start in range_stepped(0, documents, UNITS) {
+        if start + place.unit < documents {
+            let cell = place.list + start + place.unit;
+            tile_x[place.unit] = x[cell];
+            tile_y[place.unit] = labels[cell];
+            tile_mask[place.unit] = mask[cell];
+            tile_g[place.unit] = g[cell];
+        }
+        sync_cube();
+        let mut partial = 0.0f32;
+        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+            if document && tile_mask[j] > 0.0f32 && row_y != tile_y[j] {
+                let other = place.list + start + j;
+                let above = row_y > tile_y[j];
+                let upper = select(above, cell, other);
+                let lower = select(above, other, cell);
+                let difference = row_x - tile_x[j];
+                let slope = L::slope(select(above, difference, -difference), margin);
+                let weight = weight_of(upper, lower, first, discount, rank, steps, absolute, form);
+                partial = fma(weight * slope, select(above, row_g, -tile_g[j]), partial);
+            }
+        }
+        sum += partial;
+        sync_cube();
+    }
+    let sum = sum_of_row(sum, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        to_x[cell] = sum;
+    }
+}
+
+/// A weight as a kernel takes it.
+struct Weighting<'a> {
+    form: Form,
+    /// Weights or gains, discounts and ranks of the documents; the scores where there are none.
+    buffers: [&'a CubeTensor; 3],
+    /// Weight of the difference of discounts.
+    absolute: f32,
+    /// Weight of the discount step.
+    gap: f64,
+}
+
+impl<'a> Weighting<'a> {
+    fn new(weight: PairWeight<&'a CubeTensor>, x: &'a CubeTensor) -> Self {
+        match weight {
+            PairWeight::Unit => Self { form: Form::Unit, buffers: [x, x, x], absolute: 0.0, gap: 0.0 },
+            PairWeight::Document(u) => Self { form: Form::Document, buffers: [u, x, x], absolute: 0.0, gap: 0.0 },
+            PairWeight::Lambda { gain, discount, rank, absolute, gap } => {
+                let form = if gap == 0.0 { Form::Absolute } else { Form::Gap };
+                Self { form, buffers: [gain, discount, rank], absolute: absolute as f32, gap }
+            }
+        }
+    }
+
+    /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same, `D(r) = 1/log2(1 + r)`: by the host, since
+    /// the difference cancels in single precision.
+    fn steps(&self, documents: usize) -> Vec<f32> {
+        if self.form != Form::Gap {
+            return vec![0.0];
+        }
+        let discount = |r: f64| 1.0 / (1.0 + r).log2();
+        let distances = (0..documents).map(|r| r.max(1) as f64);
+        distances.map(|r| (self.gap * (discount(r) - discount(r + 1.0))) as f32).collect()
+    }
+}
+
+/// Calls `$call` with `$L` the kernels' form of `$loss`.
+macro_rules! with_term {
+    ($loss:expr, $L:ident => $call:expr) => {
+        with_term!(@ $loss, $L, [Logistic, Hinge, SquaredHinge, Exponential, Fidelity, SoftZeroOne] => $call)
+    };
+    (@ $loss:expr, $L:ident, [$($term:ident),+] => $call:expr) => {
+        match $loss {
+            $(PairLoss::$term { .. } => {
+                type $L = $term;
+                $call
+            })+
+        }
+    };
+}
+
+fn margin(loss: PairLoss) -> f32 {
+    match loss {
+        PairLoss::Hinge { margin } | PairLoss::SquaredHinge { margin } => margin as f32,
+        _ => 0.0,
+    }
+}
+
+/// Name of a kernel, the same for every margin.
+fn name(loss: PairLoss, form: Form) -> String {
+    let loss = format!("{loss:?}");
+    let loss = loss.split_whitespace().next().unwrap_or_default();
+    format!("pair_loss, {loss}, weight {form:?}")
+}
+
+/// See [`pair_loss`](crate::op::pair_loss()).
+pub fn pair_loss(
+    x: &CubeTensor,
+    labels: &CubeTensor,
+    mask: &CubeTensor,
+    weight: PairWeight<&CubeTensor>,
+    loss: PairLoss,
+) -> Option<CubeTensor> {
+    let weight = Weighting::new(weight, x);
+    let [out] = run(&name(loss, weight.form), x, 8, || {
+        let batch = Batch::of(x);
+        let out = batch.per_document();
+        let [first, discount, rank] = weight.buffers;
+        with_term!(loss, L => values::launch::<L>(
+            &batch.client,
+            batch.cubes(),
+            batch.units(),
+            read(x),
+            read(labels),
+            read(mask),
+            read(first),
+            read(discount),
+            read(rank),
+            batch.upload(&weight.steps(batch.documents)),
+            write(&out),
+            batch.lists,
+            batch.documents,
+            weight.absolute,
+            margin(loss),
+            weight.form,
+        ));
+        [out]
+    })?;
+    Some(out)
+}
+
+/// Gradient of [`pair_loss`] in `x`, given that of its output.
+pub fn pair_loss_gradient(
+    x: &CubeTensor,
+    labels: &CubeTensor,
+    mask: &CubeTensor,
+    weight: PairWeight<&CubeTensor>,
+    gradient: &CubeTensor,
+    loss: PairLoss,
+) -> Option<CubeTensor> {
+    let weight = Weighting::new(weight, x);
+    let [to_x] = run(&format!("gradient of {}", name(loss, weight.form)), x, 9, || {
+        let batch = Batch::of(x);
+        let to_x = batch.per_document();
+        let [first, discount, rank] = weight.buffers;
+        with_term!(loss, L => gradients::launch::<L>(
+            &batch.client,
+            batch.cubes(),
+            batch.units(),
+            read(x),
+            read(labels),
+            read(mask),
+            read(first),
+            read(discount),
+            read(rank),
+            batch.upload(&weight.steps(batch.documents)),
+            read(gradient),
+            write(&to_x),
+            batch.lists,
+            batch.documents,
+            weight.absolute,
+            margin(loss),
+            weight.form,
+        ));
+        [to_x]
+    })?;
+    Some(to_x)
+}

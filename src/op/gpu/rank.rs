@@ -1,0 +1,56 @@
+//! [`rank`](crate::op::rank()) on the device, by counting comparisons.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, read, run, write};
+use super::tile::{SLICES, UNITS, place, sum_of_row};
+
+/// Row `i`: one more than the documents ahead; for padding, than all documents and the padding before it.
+#[cube(launch)]
+fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize) {
+    let place = place(lists, documents);
+    let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + place.row;
+    let row = x[cell];
+    let padding = mask[cell] <= 0.0f32;
+    // Whole numbers, exact up to 2^24.
+    let mut ahead = 0.0f32;
+    for start in range_stepped(0, documents, UNITS) {
+        if start + place.unit < documents {
+            tile_x[place.unit] = x[place.list + start + place.unit];
+            tile_mask[place.unit] = mask[place.list + start + place.unit];
+        }
+        sync_cube();
+        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+            let document = tile_mask[j] > 0.0f32;
+            let earlier = start + j < place.row;
+            let higher = tile_x[j] > row || (tile_x[j] == row && earlier);
+            let counts = (document && (padding || higher)) || (!document && padding && earlier);
+            ahead += select(counts, 1.0f32, 0.0f32);
+        }
+        sync_cube();
+    }
+    let ahead = sum_of_row(ahead, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        out[cell] = ahead + 1.0f32;
+    }
+}
+
+/// See [`rank`](crate::op::rank()).
+pub fn rank(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
+    let [out] = run("rank", x, 3, || {
+        let batch = Batch::of(x);
+        let out = batch.per_document();
+        launch(&batch, batch.units(), x, mask, &out);
+        [out]
+    })?;
+    Some(out)
+}
+
+pub(super) fn launch(batch: &Batch, units: CubeDim, x: &CubeTensor, mask: &CubeTensor, out: &CubeTensor) {
+    let cubes = batch.cubes();
+    values::launch(&batch.client, cubes, units, read(x), read(mask), write(out), batch.lists, batch.documents);
+}

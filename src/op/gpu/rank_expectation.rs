@@ -1,0 +1,234 @@
+//! [`rank_expectation`](crate::op::rank_expectation()) on the device.
+//!
+//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it
+//! keeps its precision when `pi` is close to 1; by a larger one, a product `p` becomes `p - p pi (1 - z)` with `1 - z`
+//! from the host, so that equal factors of many tied documents do not add up one rounding, nor bases close to 1 that
+//! of `z`. The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents,
+//! in order.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, read, run, write};
+use super::real::{difference_of_products, probability};
+use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
+use crate::op::cpu::{ExponentialTerm, Real};
+
+/// Documents of a tile: every unit computes a few of its probabilities.
+const TILE: usize = 32;
+
+/// Terms beyond which the shared memory that devices must have does not hold a tile.
+pub(super) const MOST_TERMS: usize = 48;
+
+/// Row `i`: `m_i sum_m c_m P_im` and the products `P_im` over the documents `j != i`, with `gaps` of `1 - z_m`. A unit
+/// has `own` terms, those beyond `terms` with a coefficient of 0.
+#[cube(launch)]
+fn values(
+    x: &[f32],
+    mask: &[f32],
+    bases: &[f32],
+    gaps: &[f32],
+    coefficients: &[f32],
+    out: &mut [f32],
+    products: &mut [f32],
+    lists: usize,
+    documents: usize,
+    terms: usize,
+    rate: f32,
+    #[comptime] own: usize,
+) {
+    let place = place(lists, documents);
+    let mut ahead = Shared::<[f32]>::new_slice(TILE * ROWS);
+    let mut behind = Shared::<[f32]>::new_slice(TILE * ROWS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + place.row;
+    let row = x[cell];
+    let mut base = Array::<f32>::new(own);
+    let mut gap = Array::<f32>::new(own);
+    let mut product = Array::<f32>::new(own);
+    #[unroll]
+    for term in 0..own {
+        base[term] = bases[place.slice + term * SLICES];
+        gap[term] = gaps[place.slice + term * SLICES];
+        product[term] = 1.0f32;
+    }
+    for start in range_stepped(0, documents, TILE) {
+        let length = min(documents - start, TILE);
+        for j in range_stepped(place.slice, length, SLICES) {
+            let other = place.list + start + j;
+            let beats = probability((x[other] - row) * rate);
+            let counts = mask[other] > 0.0f32 && other != cell;
+            ahead[j * ROWS + place.lane] = select(counts, beats.of, 0.0f32);
+            behind[j * ROWS + place.lane] = select(counts, beats.against, 1.0f32);
+        }
+        sync_cube();
+        for j in 0..length {
+            let ahead = ahead[j * ROWS + place.lane];
+            let behind = behind[j * ROWS + place.lane];
+            #[unroll]
+            for term in 0..own {
+                let loss = ahead * gap[term];
+                let large = fma(-product[term], loss, product[term]);
+                product[term] = select(loss < 0.5f32, large, product[term] * fma(ahead, base[term], behind));
+            }
+        }
+        sync_cube();
+    }
+    let mut expectation = 0.0f32;
+    #[unroll]
+    for term in 0..own {
+        let m = place.slice + term * SLICES;
+        expectation = fma(coefficients[m], product[term], expectation);
+        if place.exists && m < terms {
+            products[cell * terms + m] = product[term];
+        }
+    }
+    let expectation = sum_of_row(expectation, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        out[cell] = expectation * mask[cell];
+    }
+}
+
+/// With `W_im = m_i g_i slope_m P_im`, row `k`:
+/// `density sum_j m_j exp(-t_kj^2) sum_m (W_jm / (1 + pi_kj (z_m - 1)) - W_km / (1 + pi_jk (z_m - 1)))`.
+#[cube(launch)]
+fn gradients(
+    x: &[f32],
+    mask: &[f32],
+    products: &[f32],
+    g: &[f32],
+    bases: &[f32],
+    slopes: &[f32],
+    to_x: &mut [f32],
+    lists: usize,
+    documents: usize,
+    rate: f32,
+    density: f32,
+    #[comptime] terms: usize,
+) {
+    let place = place(lists, documents);
+    // By row, then by term, and the reverse: units of a row read one word, units of neighbouring rows neighbouring
+    // words.
+    let mut of_tile = Shared::<[f32]>::new_slice(TILE * terms);
+    let mut of_rows = Shared::<[f32]>::new_slice(terms * ROWS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + place.row;
+    let row = x[cell];
+    let row_g = g[cell] * mask[cell];
+    for m in range_stepped(place.slice, terms, SLICES) {
+        of_rows[m * ROWS + place.lane] = products[cell * terms + m] * slopes[m] * row_g;
+    }
+    let mut sum = 0.0f32;
+    for start in range_stepped(0, documents, TILE) {
+        let length = min(documents - start, TILE);
+        for entry in range_stepped(place.unit, length * terms, UNITS) {
+            let other = place.list + start + entry / terms;
+            let m = entry % terms;
+            of_tile[entry] = products[other * terms + m] * slopes[m] * g[other] * mask[other];
+        }
+        sync_cube();
+        let mut partial = 0.0f32;
+        for j in range_stepped(place.slice, length, SLICES) {
+            let other = place.list + start + j;
+            let beats = probability((x[other] - row) * rate);
+            let mut flow = 0.0f32;
+            for m in 0..terms {
+                let base = bases[m];
+                let of_other = fma(beats.against, base, beats.of);
+                let of_row = fma(beats.of, base, beats.against);
+                // Two quotients by one division. They are close where sigma is large, so their difference counts.
+                let tile = of_tile[j * terms + m];
+                let own = of_rows[m * ROWS + place.lane];
+                flow += difference_of_products(tile, of_row, own, of_other) / (of_other * of_row);
+            }
+            let counts = mask[other] > 0.0f32 && other != cell;
+            partial += select(counts, beats.bell * flow, 0.0f32);
+        }
+        sum += partial;
+        sync_cube();
+    }
+    let sum = sum_of_row(sum, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        to_x[cell] = sum * density * mask[cell];
+    }
+}
+
+/// Bases of the terms, none so small that a product of two is lost.
+fn bases(terms: &[ExponentialTerm]) -> Vec<f32> {
+    terms.iter().map(|term| (term.base as f32).max(f32::SMALLEST_FACTOR)).collect()
+}
+
+/// See [`rank_expectation`](crate::op::rank_expectation()): the expectations and the products of their terms.
+pub fn rank_expectation(
+    x: &CubeTensor,
+    mask: &CubeTensor,
+    sigma: f64,
+    terms: &[ExponentialTerm],
+) -> Option<[CubeTensor; 2]> {
+    let own = terms.len().div_ceil(SLICES);
+    let padded = |mut values: Vec<f32>, filler| {
+        values.resize(own * SLICES, filler);
+        values
+    };
+    run(&format!("rank_expectation, {own} terms a unit"), x, 7, || {
+        let batch = Batch::of(x);
+        let (out, products) = (batch.per_document(), batch.per_document_and(terms.len()));
+        values::launch(
+            &batch.client,
+            batch.cubes(),
+            batch.units(),
+            read(x),
+            read(mask),
+            batch.upload(&padded(bases(terms), 1.0)),
+            batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0)),
+            batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0)),
+            write(&out),
+            write(&products),
+            batch.lists,
+            batch.documents,
+            terms.len(),
+            (0.5 / sigma) as f32,
+            own,
+        );
+        [out, products]
+    })
+}
+
+/// Gradient of [`rank_expectation`] in `x`, given that of its output; `products` are those that it computed.
+pub fn rank_expectation_gradient(
+    x: &CubeTensor,
+    mask: &CubeTensor,
+    products: &CubeTensor,
+    gradient: &CubeTensor,
+    sigma: f64,
+    terms: &[ExponentialTerm],
+) -> Option<CubeTensor> {
+    if terms.len() > MOST_TERMS {
+        return None;
+    }
+    let [to_x] = run(&format!("gradient of rank_expectation, {} terms", terms.len()), x, 7, || {
+        let batch = Batch::of(x);
+        let to_x = batch.per_document();
+        let rate = 0.5 / sigma;
+        let slopes: Vec<f32> = terms.iter().map(|term| (term.coefficient * (term.base - 1.0)) as f32).collect();
+        gradients::launch(
+            &batch.client,
+            batch.cubes(),
+            batch.units(),
+            read(x),
+            read(mask),
+            read(products),
+            read(gradient),
+            batch.upload(&bases(terms)),
+            batch.upload(&slopes),
+            write(&to_x),
+            batch.lists,
+            batch.documents,
+            rate as f32,
+            (rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI) as f32,
+            terms.len(),
+        );
+        [to_x]
+    })?;
+    Some(to_x)
+}

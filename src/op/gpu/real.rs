@@ -1,0 +1,119 @@
+//! Elementary functions on the device.
+//!
+//! The functions of a shading language may be wrong in the fifth digit (WGSL allows 4096 units in the last place of an
+//! arc tangent) and differ between drivers, so the kernels take the polynomials of the CPU kernels instead: 2 units.
+
+// Coefficients keep the digits that they were fitted with.
+#![allow(clippy::excessive_precision)]
+
+use burn_cubecl::cubecl::{self, prelude::*};
+
+use crate::op::cpu::{Coefficients, Real};
+
+const COEFFICIENTS: Coefficients<f32> = <f32 as Real>::COEFFICIENTS;
+
+/// `atan(t) / t` in `t^2` on [0, 1], highest degree first: a Chebyshev interpolant, exact to 1.3e-7.
+const ARC_TANGENT: &[f32] = &[
+    2.766_283_5e-3,
+    -0.015_731_249,
+    0.042_137_623,
+    -0.074_568_55,
+    0.106_183_708,
+    -0.141_977_98,
+    0.199_918_72,
+    -0.333_330_36,
+    1.0,
+];
+
+/// Arguments below `LOWEST` have an exponential of 0, none is larger than `exp(HIGHEST)`.
+const LOWEST: f32 = -87.336_54;
+const HIGHEST: f32 = 88.0;
+/// Logarithm of 2 in two parts: products of the first with an exponent are exact.
+const LN_2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
+
+/// Horner's rule, highest degree first.
+#[cube]
+fn polynomial(x: f32, #[comptime] coefficients: &'static [f32]) -> f32 {
+    let mut value = f32::new(comptime!(coefficients[0]));
+    #[unroll]
+    for degree in 1..comptime!(coefficients.len()) {
+        value = fma(value, x, f32::new(comptime!(coefficients[degree])));
+    }
+    value
+}
+
+/// `e^x`
+#[cube]
+pub(super) fn exponential(x: f32) -> f32 {
+    let bounded = x.clamp(comptime!(LOWEST), comptime!(HIGHEST));
+    let exponent = fma(bounded, comptime!(std::f32::consts::LOG2_E), 0.5f32).floor();
+    let rest = fma(exponent, comptime!(-LN_2.1), fma(exponent, comptime!(-LN_2.0), bounded));
+    let power = polynomial(rest, comptime!(COEFFICIENTS.exponential));
+    let scale = f32::reinterpret((u32::cast_from(i32::cast_from(exponent) + 127)) << 23u32);
+    select(x < comptime!(LOWEST), 0.0f32, power * scale)
+}
+
+/// `exp(x^2) erfc(x)` for `x >= 0`
+#[cube]
+fn scaled_erfc(x: f32) -> f32 {
+    let t = 1.0f32 / fma(x, 0.5f32, 1.0f32);
+    t * polynomial(t, comptime!(COEFFICIENTS.scaled_erfc))
+}
+
+/// `log(1 + x)` for `x` in [0, 1]
+#[cube]
+pub(super) fn log_1p(x: f32) -> f32 {
+    let s = x / (x + 2.0f32);
+    s * polynomial(s * s, comptime!(COEFFICIENTS.log_1p))
+}
+
+/// `atan(x)` for `x` in [0, 1]
+#[cube]
+pub(super) fn arc_tangent(x: f32) -> f32 {
+    x * polynomial(x * x, comptime!(ARC_TANGENT))
+}
+
+/// `a b - c d`, exactly 0 where the products are equal, also where a compiler fuses one product with the difference.
+#[cube]
+pub(super) fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
+    let product = c * d;
+    fma(a, b, -product) + fma(-c, d, product)
+}
+
+/// `(1 + erf t) / 2` and what is missing to 1, neither by a difference where it is small.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Probability {
+    /// `(1 + erf t) / 2`
+    pub of: f32,
+    /// `(1 - erf t) / 2`
+    pub against: f32,
+    /// `exp(-t^2)`
+    pub bell: f32,
+}
+
+#[cube]
+pub(super) fn probability(t: f32) -> Probability {
+    let bell = exponential(-t * t);
+    let small = 0.5f32 * scaled_erfc(t.abs()) * bell;
+    let large = 1.0f32 - small;
+    Probability { of: select(t < 0.0f32, small, large), against: select(t < 0.0f32, large, small), bell }
+}
+
+/// `1 / (1 + e^-t)` and what is missing to 1, both to full precision.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Sigmoid {
+    /// `1 / (1 + e^-t)`
+    pub of: f32,
+    /// `1 / (1 + e^t)`
+    pub against: f32,
+}
+
+#[cube]
+pub(super) fn sigmoid(t: f32) -> Sigmoid {
+    let u = exponential(-t.abs());
+    let large = 1.0f32 / (1.0f32 + u);
+    let small = u * large;
+    Sigmoid { of: select(t < 0.0f32, small, large), against: select(t < 0.0f32, large, small) }
+}

@@ -1,0 +1,197 @@
+//! [`step_sum`](crate::op::step_sum()) on the device: an exponential (or arc tangent) and a division a pair.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, read, run, write};
+use super::real::{arc_tangent, difference_of_products, probability, sigmoid};
+use super::tile::{SLICES, UNITS, place, sum_of_row};
+use crate::op::cpu::Step;
+
+/// A step and its slope.
+#[cube]
+trait Phi: 'static + Send + Sync {
+    fn value(t: f32) -> f32;
+    fn slope(t: f32) -> f32;
+}
+
+struct Logistic;
+
+#[cube]
+impl Phi for Logistic {
+    fn value(t: f32) -> f32 {
+        sigmoid(t).of
+    }
+
+    fn slope(t: f32) -> f32 {
+        let sigmoid = sigmoid(t);
+        sigmoid.of * sigmoid.against
+    }
+}
+
+struct Erf;
+
+#[cube]
+impl Phi for Erf {
+    fn value(t: f32) -> f32 {
+        probability(t).of
+    }
+
+    fn slope(t: f32) -> f32 {
+        probability(t).bell * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI)
+    }
+}
+
+struct Arctan;
+
+#[cube]
+impl Phi for Arctan {
+    fn value(t: f32) -> f32 {
+        let size = t.abs();
+        let far = size > 1.0f32;
+        let angle = arc_tangent(select(far, 1.0f32 / size, size)) * comptime!(std::f32::consts::FRAC_1_PI);
+        let small = select(far, angle, 0.5f32 - angle);
+        select(t < 0.0f32, small, 1.0f32 - small)
+    }
+
+    fn slope(t: f32) -> f32 {
+        comptime!(std::f32::consts::FRAC_1_PI) / fma(t, t, 1.0f32)
+    }
+}
+
+/// Row `i`: `sum_j v_j phi(alpha (x_j - x_i))`.
+#[cube(launch)]
+fn values<P: Phi>(x: &[f32], v: &[f32], out: &mut [f32], lists: usize, documents: usize, alpha: f32) {
+    let place = place(lists, documents);
+    let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_v = Shared::<[f32]>::new_slice(UNITS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let row = x[place.list + place.row];
+    let mut sum = 0.0f32;
+    for start in range_stepped(0, documents, UNITS) {
+        if start + place.unit < documents {
+            tile_x[place.unit] = x[place.list + start + place.unit];
+            tile_v[place.unit] = v[place.list + start + place.unit];
+        }
+        sync_cube();
+        let mut partial = 0.0f32;
+        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+            partial = fma(tile_v[j], P::value((tile_x[j] - row) * alpha), partial);
+        }
+        sum += partial;
+        sync_cube();
+    }
+    let sum = sum_of_row(sum, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        out[place.list + place.row] = sum;
+    }
+}
+
+/// Row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`.
+#[cube(launch)]
+fn gradients<P: Phi>(x: &[f32], v: &[f32], g: &[f32], to_x: &mut [f32], lists: usize, documents: usize, alpha: f32) {
+    let place = place(lists, documents);
+    let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_v = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + place.row;
+    let (row_x, row_v, row_g) = (x[cell], v[cell], g[cell]);
+    let mut sum = 0.0f32;
+    for start in range_stepped(0, documents, UNITS) {
+        if start + place.unit < documents {
+            let cell = place.list + start + place.unit;
+            tile_x[place.unit] = x[cell];
+            tile_v[place.unit] = v[cell];
+            tile_g[place.unit] = g[cell];
+        }
+        sync_cube();
+        let mut partial = 0.0f32;
+        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+            let slope = P::slope((row_x - tile_x[j]) * alpha);
+            // The difference before the sum: a document's term with itself is exactly 0.
+            let exchange = difference_of_products(tile_g[j], row_v, row_g, tile_v[j]);
+            partial = fma(slope, exchange, partial);
+        }
+        sum += partial;
+        sync_cube();
+    }
+    let sum = sum_of_row(sum, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        to_x[cell] = sum * alpha;
+    }
+}
+
+/// Calls `$call` with `$P` the kernels' form of `$step`.
+macro_rules! with_phi {
+    ($step:expr, $P:ident => $call:expr) => {
+        match $step {
+            Step::Logistic | Step::Tanh => {
+                type $P = Logistic;
+                $call
+            }
+            Step::Erf => {
+                type $P = Erf;
+                $call
+            }
+            Step::Arctan => {
+                type $P = Arctan;
+                $call
+            }
+        }
+    };
+}
+
+/// `(1 + tanh t) / 2` is the logistic step at `2 t`.
+fn scaled(alpha: f64, step: Step) -> f32 {
+    (if step == Step::Tanh { 2.0 * alpha } else { alpha }) as f32
+}
+
+/// See [`step_sum`](crate::op::step_sum()); `None` where the device has no kernel.
+pub fn step_sum(x: &CubeTensor, v: &CubeTensor, alpha: f64, step: Step) -> Option<CubeTensor> {
+    let [out] = run(&format!("step_sum, {step:?}"), x, 3, || {
+        let batch = Batch::of(x);
+        let out = batch.per_document();
+        with_phi!(step, P => values::launch::<P>(
+            &batch.client,
+            batch.cubes(),
+            batch.units(),
+            read(x),
+            read(v),
+            write(&out),
+            batch.lists,
+            batch.documents,
+            scaled(alpha, step),
+        ));
+        [out]
+    })?;
+    Some(out)
+}
+
+/// Gradient of [`step_sum`] in `x`, given that of its output.
+pub fn step_sum_gradient(
+    x: &CubeTensor,
+    v: &CubeTensor,
+    gradient: &CubeTensor,
+    alpha: f64,
+    step: Step,
+) -> Option<CubeTensor> {
+    let [to_x] = run(&format!("gradient of step_sum, {step:?}"), x, 4, || {
+        let batch = Batch::of(x);
+        let to_x = batch.per_document();
+        with_phi!(step, P => gradients::launch::<P>(
+            &batch.client,
+            batch.cubes(),
+            batch.units(),
+            read(x),
+            read(v),
+            read(gradient),
+            write(&to_x),
+            batch.lists,
+            batch.documents,
+            scaled(alpha, step),
+        ));
+        [to_x]
+    })?;
+    Some(to_x)
+}

@@ -1,0 +1,67 @@
+//! Every primitive against its definition.
+
+use burn::backend::{Backend, Flex, tensor::FloatTensor};
+use burn::tensor::{Device, Tensor, TensorData};
+
+use super::*;
+
+const SHAPE: [usize; 2] = [2, 3];
+const LABELS: [f32; 6] = [2.0, 0.0, 1.0, 1.0, 0.0, 0.0];
+const MASK: [f32; 6] = [1.0, 1.0, 1.0, 1.0, 1.0, 0.0];
+const X: [f32; 6] = [0.3, -0.2, 1.1, 0.4, 0.5, 0.0];
+const DISCOUNTS: [f64; 3] = [1.0, 0.5, 0.25];
+const TERMS: [ExponentialTerm; 1] = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
+
+/// Every definition, on a backend of which only burn's own operations are known: one that called a primitive
+/// through the extension would not compile here, and would panic inside [`with_tensor_path`] on such a backend.
+fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
+    let device = B::Device::default();
+    let tensor = |values: [f32; 6]| B::float_from_data(TensorData::new(values.to_vec(), SHAPE), &device);
+    let (x, labels, mask) = (|| tensor(X), || tensor(LABELS), || tensor(MASK));
+    let weight = cpu::PairWeight::Document(labels());
+    vec![
+        definition::step_sum::value::<B>(x(), labels(), 2.0, Step::Erf),
+        definition::rank_expectation::value::<B>(x(), mask(), 0.7, &TERMS).0,
+        definition::rank_recursion::value::<B>(x(), mask(), 0.7, &DISCOUNTS),
+        definition::indicator_sum::value::<B>(x(), labels(), mask(), 0.7).0,
+        definition::pair_loss::value::<B>(x(), labels(), mask(), weight, PairLoss::Logistic),
+        definition::rank::value::<B>(x(), mask()),
+        definition::at_rank::value::<B>(definition::rank::value::<B>(x(), mask()), DISCOUNTS.to_vec()),
+        definition::log_softmax::value::<B>(x(), mask()),
+        definition::log2_discount::value::<B>(B::float_exp(x())),
+        definition::exp2::value::<B>(x()),
+        definition::ideal_dcg::value::<B>(labels(), mask(), DISCOUNTS.to_vec()),
+    ]
+}
+
+#[test]
+fn definitions_call_definitions_only() {
+    let tensor = |values: [f32; 6]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), SHAPE), &Device::flex());
+    let (x, labels, mask) = (|| tensor(X), || tensor(LABELS), || tensor(MASK));
+    let weight = PairWeight::Document(labels());
+    let primitives = || -> Vec<TensorData> {
+        let values = [
+            step_sum(x(), labels(), 2.0, Step::Erf),
+            rank_expectation(x(), mask(), 0.7, &TERMS),
+            rank_recursion(x(), mask(), 0.7, &DISCOUNTS),
+            indicator_sum(x(), labels(), mask(), 0.7),
+            pair_loss(x(), labels(), mask(), &weight, PairLoss::Logistic),
+            rank(x(), mask()),
+            at_rank(rank(x(), mask()), DISCOUNTS.to_vec()),
+            log_softmax(x(), mask()),
+            log2_discount(x().exp()),
+            exp2(x()),
+        ];
+        let ideal = ideal_dcg(labels(), mask(), DISCOUNTS.to_vec()).into_data();
+        values.into_iter().map(Tensor::into_data).chain([ideal]).collect()
+    };
+    let read = |data: &TensorData| data.iter::<f64>().collect::<Vec<_>>();
+    let expected: Vec<Vec<f64>> = definitions::<Flex>().into_iter().map(|value| read(&value.into_data())).collect();
+    let on_the_tensor_path = with_tensor_path(primitives);
+    assert_eq!(on_the_tensor_path.iter().map(read).collect::<Vec<_>>(), expected);
+    for (found, expected) in primitives().iter().zip(&expected) {
+        for (found, expected) in read(found).iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! `Refusal`: what stands at a key, and what may stand there.
+
+use std::fmt::{self, Display};
+
+use crate::text::{did_you_mean, nearest};
+
+/// A key whose value cannot be used.
+///
+/// As text it is `key = found: expected ...`; [`message`](Self::message) leaves the key out, for a caller that has
+/// already named it.
+///
+/// ```
+/// use burn_rank::refusal::Refusal;
+///
+/// let refusal = Refusal::new("epochs", 0, "at least 1").under("learner");
+/// assert_eq!(refusal.to_string(), "learner.epochs = 0: expected at least 1");
+/// assert_eq!(refusal.message(), "found 0, expected at least 1");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The dotted key, with positions in lists from 0: `scorer.hidden[0]`. Empty for the whole of what was read.
+    pub key: String,
+    /// What stands there.
+    pub found: Found,
+    /// What may stand there; empty where `found` says it all.
+    pub expected: String,
+}
+
+/// What a [`Refusal`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Found {
+    /// A value, as it was written.
+    Value(String),
+    /// Something without a short form: `a table`, `a list`, `nothing`.
+    Described(&'static str),
+    /// A name that is not known.
+    Unknown(Box<UnknownName>),
+    /// Nothing, where this field has to be.
+    Missing(String),
+    /// A fault in words of its own.
+    Fault(String),
+}
+
+/// A name where only certain ones may stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownName {
+    /// What it should name: `field`, `variant`, `parameter`.
+    pub what: &'static str,
+    /// What should have it, where the key does not say.
+    pub of: Option<&'static str>,
+    /// The name found.
+    pub name: String,
+    /// Every valid name.
+    pub known: Vec<String>,
+}
+
+impl UnknownName {
+    /// The valid name that is nearest, if one is near enough to be meant.
+    pub fn nearest(&self) -> Option<String> {
+        nearest(&self.name, self.known.iter().map(String::as_str))
+    }
+}
+
+impl Refusal {
+    /// A value that may not stand at `key`.
+    pub fn new(key: impl Into<String>, found: impl Display, expected: impl Into<String>) -> Self {
+        Self { key: key.into(), found: Found::Value(found.to_string()), expected: expected.into() }
+    }
+
+    /// Something without a short form at `key`: `a table`, `a list`, `nothing`.
+    pub fn described(key: impl Into<String>, found: &'static str, expected: impl Into<String>) -> Self {
+        Self { key: key.into(), found: Found::Described(found), expected: expected.into() }
+    }
+
+    /// The name of no `what`. `expected` says which there are, if it is to be said.
+    pub fn unknown<N: Into<String>>(
+        key: impl Into<String>,
+        what: &'static str,
+        name: impl Into<String>,
+        known: impl IntoIterator<Item = N>,
+        expected: impl Into<String>,
+    ) -> Self {
+        let known = known.into_iter().map(Into::into).collect();
+        let found = Found::Unknown(Box::new(UnknownName { what, of: None, name: name.into(), known }));
+        Self { key: key.into(), found, expected: expected.into() }
+    }
+
+    /// The same; it is `of` that has no such name.
+    pub fn of(mut self, of: &'static str) -> Self {
+        if let Found::Unknown(unknown) = &mut self.found {
+            unknown.of = Some(of);
+        }
+        self
+    }
+
+    /// A fault in words of its own.
+    pub fn fault(key: impl Into<String>, words: impl Display) -> Self {
+        Self { key: key.into(), found: Found::Fault(words.to_string()), expected: String::new() }
+    }
+
+    /// The same, with its key below `table`.
+    pub fn under(mut self, table: &str) -> Self {
+        let dot = if table.is_empty() || self.key.is_empty() || self.key.starts_with('[') { "" } else { "." };
+        self.key = format!("{table}{dot}{}", self.key);
+        self
+    }
+
+    /// The same, at another key.
+    pub fn at(self, key: impl Into<String>) -> Self {
+        Self { key: key.into(), ..self }
+    }
+
+    /// The unknown name, if it is about one.
+    pub fn unknown_name(&self) -> Option<&UnknownName> {
+        match &self.found {
+            Found::Unknown(unknown) => Some(unknown),
+            _ => None,
+        }
+    }
+
+    /// What was found and what was expected, without the key; the nearest valid name of an unknown one.
+    pub fn message(&self) -> String {
+        let expected = match self.expected.as_str() {
+            "" => String::new(),
+            expected => format!(", expected {expected}"),
+        };
+        match &self.found {
+            Found::Value(value) => format!("found {value}{expected}"),
+            Found::Described(words) => format!("found {words}{expected}"),
+            Found::Unknown(unknown) => {
+                let UnknownName { what, of, name, known } = &**unknown;
+                let of = of.map(|of| format!("{of}: ")).unwrap_or_default();
+                let none = if known.is_empty() { format!(", there are no {what}s") } else { String::new() };
+                format!("{of}unknown {what} `{name}`{none}{expected}{}", did_you_mean(&unknown.nearest()))
+            }
+            Found::Missing(name) => format!("missing field `{name}`{expected}"),
+            Found::Fault(words) => format!("{words}{expected}"),
+        }
+    }
+
+    /// `key: message`, as in messages that begin with the place of the key in a file.
+    pub fn with_key(&self) -> String {
+        if self.key.is_empty() { self.message() } else { format!("{}: {}", self.key, self.message()) }
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let Self { key, found, expected } = self;
+        match found {
+            Found::Value(value) if !key.is_empty() => write!(formatter, "{key} = {value}: expected {expected}"),
+            _ => formatter.write_str(&self.with_key()),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_put_below_tables_and_lists() {
+        let refusal = Refusal::new("", 0, "at least 1 neuron");
+        let key = |refusal: &Refusal| refusal.key.clone();
+        let item = refusal.under("[2]");
+        assert_eq!(key(&item), "[2]");
+        let list = item.under("hidden");
+        assert_eq!(key(&list), "hidden[2]");
+        assert_eq!(key(&list.under("scorer").under("")), "scorer.hidden[2]");
+    }
+
+    #[test]
+    fn each_has_its_words() {
+        for (refusal, whole, message) in [
+            (Refusal::new("a", -1, "0 or above"), "a = -1: expected 0 or above", "found -1, expected 0 or above"),
+            (Refusal::new("", -1, "0 or above"), "found -1, expected 0 or above", "found -1, expected 0 or above"),
+            (
+                Refusal::described("a", "a table", "a number"),
+                "a: found a table, expected a number",
+                "found a table, expected a number",
+            ),
+            (
+                Refusal::unknown("noms", "field", "noms", ["norm", "value"], "`norm` or `value`"),
+                "noms: unknown field `noms`, expected `norm` or `value`; did you mean `norm`?",
+                "unknown field `noms`, expected `norm` or `value`; did you mean `norm`?",
+            ),
+            (
+                Refusal::unknown::<&str>("a", "field", "a", [], ""),
+                "a: unknown field `a`, there are no fields",
+                "unknown field `a`, there are no fields",
+            ),
+            (Refusal::fault("grid", "too many"), "grid: too many", "too many"),
+        ] {
+            assert_eq!((refusal.to_string().as_str(), refusal.message().as_str()), (whole, message));
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! A loss that this crate does not know, in every learner that takes a loss: here registered ones behind a type of the
+//! tests, so that each fit has a twin to be compared with, bit for bit.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use burn::tensor::{Bool, Device, Tensor};
+use burn_rank::data::{RankingDataset, SynthConfig};
+use burn_rank::json::Value;
+use burn_rank::learner::ada_rank::AdaRankConfig;
+use burn_rank::learner::boosted_trees::BoostedTreesConfig;
+use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig};
+use burn_rank::learner::smooth_rank::SmoothRankConfig;
+use burn_rank::learner::{
+    Candidates, FitContext, Fitted, Interrupt, LearnerConfig, LearnerError, NoProgress, Parts, Progress,
+    RankingLearner, Round, Selection, StopReason,
+};
+use burn_rank::loss::{Curved, Lists, LossError, LossSpec, Orientation, RankingLoss, Smoothing, TrainingLoss};
+use burn_rank::measure::{Convention, Gain, Measure};
+use burn_rank::ranker;
+use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
+use serde_json::json;
+
+/// A registered loss under another name.
+#[derive(Debug)]
+struct Mine(Arc<dyn RankingLoss>);
+
+fn mine(spec: &LossSpec) -> TrainingLoss {
+    Mine(spec.build().unwrap().into()).into()
+}
+
+impl RankingLoss for Mine {
+    fn name(&self) -> &'static str {
+        "mine"
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.0.orientation()
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        self.0.gain()
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        self.0.query_losses(lists)
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        self.0.learnable(lists)
+    }
+
+    fn curvature(&self) -> Option<&dyn Curved> {
+        self.0.curvature()
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self(self.0.reseeded(seed)?.into())))
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        self.0.smoothing()
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        Ok(Box::new(Self(self.0.with_parameter(parameter, value)?.into())))
+    }
+}
+
+/// A loss with nothing beyond what the trait asks for, and parameters of its own words.
+#[derive(Debug)]
+struct Plain {
+    weight: f64,
+}
+
+impl RankingLoss for Plain {
+    fn name(&self) -> &'static str {
+        "plain"
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let error = (lists.scores.clone() - lists.labels.clone()) * lists.mask.clone();
+        (error.clone() * error).sum_dim(1).squeeze_dim::<1>(1) * self.weight
+    }
+
+    fn parameters(&self) -> Value {
+        Value::from(json!({ "weight": self.weight }))
+    }
+}
+
+fn data(seed: u64) -> RankingDataset {
+    let config =
+        SynthConfig { queries: 24, features: 8, median_length: 8.0, max_length: 16, seed, ..SynthConfig::default() };
+    config.generate().unwrap()
+}
+
+/// Asks for an end after two rounds.
+struct TwoRounds(Interrupt);
+
+impl Progress for TwoRounds {
+    fn begin(&self, _: &str, _: Option<usize>) {}
+
+    fn round(&self, round: &Round) {
+        if round.round == 2 {
+            self.0.request();
+        }
+    }
+
+    fn warn(&self, _: &str) {}
+
+    fn end(&self) {}
+}
+
+fn fit_in(
+    learner: &dyn RankingLearner,
+    directory: Option<&Path>,
+    resume: bool,
+    interrupted: bool,
+) -> Result<Fitted, LearnerError> {
+    let interrupt = Interrupt::default();
+    let two_rounds = TwoRounds(interrupt.clone());
+    let context = FitContext {
+        device: Device::flex(),
+        seed: 3,
+        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default() },
+        directory,
+        resume,
+        dashboard: false,
+        progress: if interrupted { &two_rounds } else { &NoProgress },
+        interrupt,
+    };
+    learner.fit(&data(1), Some(&data(2)), &context)
+}
+
+fn fit(learner: &dyn RankingLearner) -> Fitted {
+    fit_in(learner, None, false, false).unwrap()
+}
+
+/// The arrays of two models, every figure of every round, and what was selected.
+#[track_caller]
+fn assert_same(found: &Fitted, expected: &Fitted, what: &str) {
+    assert_eq!(ranker::Parts::of(&found.model), ranker::Parts::of(&expected.model), "{what}: weights");
+    assert_eq!(found.history, expected.history, "{what}: rounds");
+    assert_eq!((found.best_round, found.stop), (expected.best_round, expected.stop), "{what}: end");
+}
+
+/// Learners of four kinds on a loss, few rounds of each.
+fn learners(scorer: &ScorerConfig, loss: &TrainingLoss) -> Vec<Box<dyn RankingLearner>> {
+    let parts = Parts::default().with_loss(loss.clone());
+    let with_scorer = parts.clone().with_scorer(scorer);
+    let gradient = GradientConfig { epochs: 4, batch_queries: 5, ..GradientConfig::default() };
+    let anneal = AnnealConfig::Geometric { parameter: None, from: 2.0, to: 20.0, epochs: None };
+    let annealed = GradientConfig { anneal: Some(anneal), ..gradient.clone() };
+    let trees = BoostedTreesConfig { rounds: 4, leaves: 4, min_documents: 5, ..BoostedTreesConfig::default() };
+    let lambda = Candidates::One(0.01);
+    let smooth_rank =
+        SmoothRankConfig { lambda, first_sigma: 4.0, last_sigma: 0.5, steps: 4, ..SmoothRankConfig::default() };
+    let ada_rank = AdaRankConfig { rounds: 3, epochs: 2, ..AdaRankConfig::default() };
+    vec![
+        Box::new(gradient.check(&with_scorer).unwrap()),
+        Box::new(annealed.check(&with_scorer).unwrap()),
+        Box::new(trees.check(&parts).unwrap()),
+        Box::new(smooth_rank.check(&with_scorer).unwrap()),
+        Box::new(ada_rank.check(&with_scorer).unwrap()),
+    ]
+}
+
+#[test]
+fn a_loss_of_ones_own_trains_to_the_weights_of_its_registered_twin() {
+    let perceptron = ScorerConfig::Mlp(MlpScorerConfig { hidden: vec![4], ..MlpScorerConfig::default() });
+    let spec = LossSpec::new("approx_ndcg").with("alpha", 5.0);
+    for scorer in [ScorerConfig::default(), perceptron] {
+        let (registered, own) = (learners(&scorer, &(&spec).into()), learners(&scorer, &mine(&spec)));
+        for (registered, own) in registered.iter().zip(&own) {
+            assert_same(&fit(own.as_ref()), &fit(registered.as_ref()), registered.name());
+        }
+    }
+}
+
+#[test]
+fn its_second_derivatives_and_its_noise_are_asked_for() {
+    let trees = BoostedTreesConfig { rounds: 4, leaves: 4, min_documents: 5, ..BoostedTreesConfig::default() };
+    let newton = |loss: TrainingLoss| fit(&trees.check(&Parts::default().with_loss(loss)).unwrap());
+    let spec = LossSpec::new("lambda_ndcg");
+    assert_same(&newton(mine(&spec)), &newton((&spec).into()), "boosted_trees");
+    let config = GradientConfig { epochs: 3, ..GradientConfig::default() };
+    let noisy = |loss: TrainingLoss| fit(&Gradient::new(config.clone(), ScorerConfig::default(), loss).unwrap());
+    let spec = LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 2);
+    assert_same(&noisy(mine(&spec)), &noisy((&spec).into()), "gradient");
+}
+
+#[test]
+fn a_fit_is_resumed_by_the_same_loss_only() {
+    let spec = LossSpec::new("approx_ndcg").with("alpha", 5.0);
+    let of = |loss: TrainingLoss| learners(&ScorerConfig::default(), &loss);
+    let others = [mine(&spec.with("alpha", 6.0)), (&spec).into(), spec.build().unwrap().into()].map(of);
+    for (index, own) in of(mine(&spec)).iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = fit_in(own.as_ref(), Some(folder.path()), false, true).unwrap();
+        assert_eq!((part.history.len(), part.stop), (2, StopReason::Interrupted), "{}", own.name());
+        for others in &others {
+            let refused = fit_in(others[index].as_ref(), Some(folder.path()), true, false).unwrap_err();
+            assert!(refused.to_string().contains("state of another fit"), "{}: {refused}", own.name());
+        }
+        let rest = fit_in(own.as_ref(), Some(folder.path()), true, false).unwrap();
+        assert_same(&rest, &fit(own.as_ref()), own.name());
+    }
+}
+
+#[test]
+fn what_a_loss_says_of_its_parameters_is_what_a_fit_is_known_by() {
+    let config = GradientConfig { epochs: 3, ..GradientConfig::default() };
+    let learner = |weight| Gradient::new(config.clone(), ScorerConfig::default(), Plain { weight }).unwrap();
+    let record = burn_rank::json::to_value(learner(0.5)).unwrap();
+    assert_eq!(record["loss"], Value::from(json!({ "own_loss": "plain", "parameters": { "weight": 0.5 } })));
+    assert_eq!(learner(0.5), learner(0.5));
+    assert_ne!(learner(0.5), learner(1.0));
+    let folder = tempfile::tempdir().unwrap();
+    fit_in(&learner(0.5), Some(folder.path()), false, true).unwrap();
+    assert!(fit_in(&learner(1.0), Some(folder.path()), true, false).is_err());
+    assert_eq!(fit_in(&learner(0.5), Some(folder.path()), true, false).unwrap().history.len(), 3);
+}
+
+#[test]
+fn annealing_what_does_not_move_is_refused_before_the_fit() {
+    let parts = Parts::default().with_loss(Plain { weight: 1.0 });
+    let anneal = |parameter: Option<&str>| {
+        let parameter = parameter.map(str::to_string);
+        let anneal = Some(AnnealConfig::Linear { parameter, from: 1.0, to: 2.0, epochs: None });
+        GradientConfig { anneal, ..GradientConfig::default() }.check(&parts).unwrap_err().to_string()
+    };
+    assert_eq!(
+        anneal(None),
+        "learner.anneal.parameter = absent: expected a parameter of the loss `plain`, which has no temperature of its own"
+    );
+    assert_eq!(
+        anneal(Some("weight")),
+        "plain.weight does not move: expected a parameter that the loss's `RankingLoss::with_parameter` changes"
+    );
+    let refused = SmoothRankConfig::default().check(&parts).unwrap_err().to_string();
+    assert_eq!(refused, "learner.loss = plain: expected a surrogate with a temperature (sigma or alpha)");
+}
