@@ -4,7 +4,7 @@
 //! other pair is visited: about a third of all pairs with the usual labels. Long lists take [walks](super::pair_walk).
 
 use super::{
-    by_label::{ByLabel, LANES, filled},
+    by_label::{ByLabel, filled},
     dispatch::{Kernel, dispatch, target},
     list::{diverged, gather, scatter},
     pair_walk::Walks,
