@@ -176,9 +176,9 @@ fn the_library_changes_nothing_of_its_process() {
 fn parallel_code_carries_the_execution_to_its_threads() {
     // Loops over numbers alone, which call nothing that depends on the execution.
     let arithmetic = [
-        "data/batch.rs",
         "data/letor/mod.rs",
         "data/normaliser.rs",
+        "data/padding.rs",
         "data/statistics.rs",
         "data/synth/mod.rs",
         "learner/shared/linear.rs",
