@@ -177,7 +177,7 @@ mod tests {
 
     #[cfg(feature = "experiment")]
     #[test]
-    fn unfinished_files_are_recognised_by_their_names() {
+    fn unfinished_files_are_recognized_by_their_names() {
         assert_eq!(unfinished("report.json.12.partial"), Some("report.json"));
         for other in ["report.json.partial", "report.json.x1.partial", ".12.partial", "a.12.partial.gz", "a..partial"] {
             assert_eq!(unfinished(other), None, "{other}");

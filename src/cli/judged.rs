@@ -33,13 +33,13 @@ impl JudgingArgs {
 }
 
 /// A file of judgements, and the options for judging runs by it.
-pub struct Judgements<'a> {
+pub struct Judgments<'a> {
     path: &'a Path,
     pub qrels: Qrels,
     args: &'a JudgingArgs,
 }
 
-impl<'a> Judgements<'a> {
+impl<'a> Judgments<'a> {
     /// Reads the file.
     pub fn read(path: &'a Path, args: &'a JudgingArgs) -> Result<Self, Failure> {
         Ok(Self { path, qrels: Qrels::read_from(input::text(path)?)?, args })

@@ -17,13 +17,13 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.weights.as_deref()?)))
         .collect();
     let sets: Vec<_> = numbers().zip(report.details.iter().map(|details| &details.data)).collect();
-    let normaliser = report.config["normaliser"].as_str().unwrap_or("none");
+    let normalizer = report.config["normaliser"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
         grid(report),
         learning_curves(report),
         queries::distribution(&per_query, report.selection, &result.convention),
-        weights::weights(&found, normaliser),
+        weights::weights(&found, normalizer),
         data::of_folds(&sets),
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),

@@ -75,7 +75,7 @@ mod tests {
     use super::quantile;
 
     #[test]
-    fn quantiles_lie_between_neighbours() {
+    fn quantiles_lie_between_neighbors() {
         assert_eq!([0.0, 0.25, 0.5, 1.0].map(|share| quantile(&[1.0, 2.0, 4.0], share)), [1.0, 1.5, 2.0, 4.0]);
         assert_eq!(quantile(&[0.3], 0.75), 0.3);
     }

@@ -235,7 +235,7 @@ fn names_are_escaped() {
 }
 
 #[test]
-fn every_colour_of_a_plot_is_in_the_style() {
+fn every_color_of_a_plot_is_in_the_style() {
     let pages = pages();
     let classes: Vec<&str> = pages
         .iter()

@@ -230,7 +230,7 @@ fn folders_of_the_version_without_marks_are_continued() {
 
 /// Finished and interrupted runs of a version that made no mark, alone and beside the user's files.
 #[test]
-fn runs_without_a_mark_are_recognised_and_continued() {
+fn runs_without_a_mark_are_recognized_and_continued() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     bench.output(&["cv", "cv.toml", "--out", "cv"]);
@@ -453,7 +453,7 @@ fn the_current_folder_is_treated_like_any_other() {
 }
 
 #[test]
-fn a_mark_is_recognised_by_its_content_not_its_name() {
+fn a_mark_is_recognized_by_its_content_not_its_name() {
     let bench = bench();
     fs::create_dir(bench.path("mine")).unwrap();
     for text in ["", "{}", "{\"made_by\": \"me\", \"format\": 1, \"about\": \"\", \"wrote\": {}}"] {

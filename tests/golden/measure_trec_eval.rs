@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use burn_rank::measure::trec_eval::{
-    Judgement, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
+    Judgment, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
 };
 
 use crate::common::{expected_text, lines_within};
@@ -37,8 +37,8 @@ fn lines(
     for (query, judged) in qrels.iter().filter(|(query, _)| complete || run.contains_key(*query)) {
         let retrieved = run.get(query).into_iter().flatten();
         let run: Vec<RunDocument> = retrieved.map(|(id, score)| RunDocument { id, score: *score }).collect();
-        let qrels: Vec<Judgement> =
-            judged.iter().map(|(id, relevance)| Judgement { id, relevance: *relevance }).collect();
+        let qrels: Vec<Judgment> =
+            judged.iter().map(|(id, relevance)| Judgment { id, relevance: *relevance }).collect();
         let values = evaluator.query(&TrecQuery { run: &run, qrels: &qrels }).unwrap();
         summary.add(&values);
         if each {

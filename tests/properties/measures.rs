@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn swapping_neighbours_into_the_right_order_lowers_no_measure(
+    fn swapping_neighbors_into_the_right_order_lowers_no_measure(
         labels in prop::collection::vec((0u8..5).prop_map(f32::from), 2..12),
         at in 0usize..11,
     ) {

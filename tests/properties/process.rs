@@ -103,14 +103,14 @@ fn several_readers_are_read_as_files_are() {
     assert!(message("1 1:3\n", &sizes).ends_with("no file of group sizes stands beside standard input"));
 
     let qrels = "1 0 a 1\n2 0 a 0\n";
-    let judgements = Qrels::read_from(reader(qrels)).unwrap();
-    assert_eq!(judgements, Qrels::read(&file("qrels", qrels)).unwrap());
+    let judgments = Qrels::read_from(reader(qrels)).unwrap();
+    assert_eq!(judgments, Qrels::read(&file("qrels", qrels)).unwrap());
     // A query that appears again later means that a file is read again, but a reader is held whole.
     let run = "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 1 t\n";
     let path = file("run", run);
     let sizes = |input| {
         let of_query = |_: &str, query: &burn_rank::measure::trec_eval::TrecQuery| Ok::<_, DataError>(query.run.len());
-        read_judged_from(input, &judgements, false, of_query).unwrap()
+        read_judged_from(input, &judgments, false, of_query).unwrap()
     };
     assert_eq!(sizes(reader(run)), sizes(Input::file(path)));
     let message = Qrels::read_from(reader("1 0 a x\n")).unwrap_err().to_string();
@@ -178,7 +178,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
     let arithmetic = [
         "data/batch.rs",
         "data/letor/mod.rs",
-        "data/normaliser.rs",
+        "data/normalizer.rs",
         "data/statistics.rs",
         "data/synth/mod.rs",
         "learner/shared/linear.rs",
@@ -186,7 +186,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "loss/gumbel.rs",
         "measure/evaluate.rs",
         "measure/significance/bootstrap.rs",
-        "measure/significance/randomisation.rs",
+        "measure/significance/randomization.rs",
         "measure/significance/tukey.rs",
         "ranker/kernel_expansion.rs",
         "ranker/tree_ensemble.rs",

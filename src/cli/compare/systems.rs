@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CompareArgs;
-use crate::cli::judged::Judgements;
+use crate::cli::judged::Judgments;
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
 use crate::data::trec::JudgedRun;
@@ -55,10 +55,10 @@ impl Systems {
         qrels: &Path,
         measures: &[Measure],
     ) -> Result<Self, Failure> {
-        let judgements = Judgements::read(qrels, &args.judging)?;
-        let convention = judgements.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
+        let judgments = Judgments::read(qrels, &args.judging)?;
+        let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
         let evaluator = Evaluator::new(measures, &convention)?;
-        let judged = runs.iter().map(|run| judgements.measure(run, &evaluator)).collect::<Result<Vec<_>, _>>()?;
+        let judged = runs.iter().map(|run| judgments.measure(run, &evaluator)).collect::<Result<Vec<_>, _>>()?;
         for (path, run) in runs.iter().zip(&judged) {
             same_queries((&runs[0], &judged[0]), (path, run))?;
         }

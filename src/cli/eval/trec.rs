@@ -8,7 +8,7 @@ use crate::json::json;
 use super::EvalArgs;
 use super::print::{AboutRun, note_empty};
 use crate::cli::Failure;
-use crate::cli::judged::Judgements;
+use crate::cli::judged::Judgments;
 use crate::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
 
 /// One query: its measures, and whether it has no relevant document.
@@ -24,9 +24,9 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     let measures = TrecMeasure::read_list(&asked)?;
     let options = TrecOptions { relevance_level: args.judging.level, depth: args.judging.depth() };
     let evaluator = TrecEvaluator::new(&measures, options)?;
-    let judgements = Judgements::read(qrels, &args.judging)?;
-    let judged = judgements.each(run, |_, query| {
-        let empty = query.qrels.iter().all(|judgement| judgement.relevance < options.relevance_level);
+    let judgments = Judgments::read(qrels, &args.judging)?;
+    let judged = judgments.each(run, |_, query| {
+        let empty = query.qrels.iter().all(|judgment| judgment.relevance < options.relevance_level);
         Ok::<Values, Failure>((evaluator.query(query)?, empty))
     })?;
 
@@ -38,7 +38,7 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     let about = AboutRun::new(&judged, args.judging.complete);
     if args.json {
         let mut object = json!({
-            "convention": judgements.convention("trec_eval")?, "queries": summary.queries(), "empty_queries": empty,
+            "convention": judgments.convention("trec_eval")?, "queries": summary.queries(), "empty_queries": empty,
             "measures": summary.report(&judged.tag),
         });
         about.add_to(&mut object);

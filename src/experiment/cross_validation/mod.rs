@@ -13,7 +13,7 @@ use super::error::ExperimentError;
 use super::record::{CrossValidationReport, Sets};
 use crate::refusal::Refusal;
 use jobs::Jobs;
-use summary::summarise;
+use summary::summarize;
 
 /// Runs the cross-validation of a configuration.
 ///
@@ -40,7 +40,7 @@ pub fn cross_validate(
     if finished < all {
         return Err(ExperimentError::Interrupted { finished, all });
     }
-    summarise(config, &jobs, &results)
+    summarize(config, &jobs, &results)
 }
 
 /// The configuration at a point of the grid.

@@ -100,7 +100,7 @@ impl<'a> ScorerRankers<'a> {
         let device = self.device.clone().autodiff();
         let seed = seed_for(self.seed, "ada_rank scorer", round as u64);
         let mut scorer = self.scorer.init(self.train.feature_count, seed, &device)?;
-        let mut optimiser = AdamConfig::new().init();
+        let mut optimizer = AdamConfig::new().init();
         for epoch in 0..self.config.epochs as u64 {
             for (step, queries) in self.batcher.epoch(epoch).into_iter().enumerate() {
                 let batch = RankingBatch::assemble(self.train, &queries, &device);
@@ -111,7 +111,7 @@ impl<'a> ScorerRankers<'a> {
                 let loss = self.loss.forward_weighted(scores, batch.labels, batch.mask, weights, Reduction::Sum);
                 let gradients = (loss / queries.len() as f64).backward();
                 let gradients = GradientsParams::from_grads(gradients, &scorer);
-                scorer = optimiser.step(self.config.learning_rate, scorer, gradients);
+                scorer = optimizer.step(self.config.learning_rate, scorer, gradients);
             }
         }
         Ok(scorer.valid())

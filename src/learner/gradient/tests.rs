@@ -14,7 +14,7 @@ use super::config::{Gradient, GradientConfig};
 use super::dashboard::{Dashboard, Shown};
 use super::log;
 use super::session::Session;
-use crate::data::{Normaliser, NormaliserKind, RankingDataset, SynthConfig};
+use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
@@ -35,7 +35,7 @@ fn data() -> (RankingDataset, RankingDataset) {
         ..SynthConfig::default()
     };
     let mut all = config.generate().unwrap();
-    Normaliser::fit(NormaliserKind::ZScore, &all).apply(&mut all).unwrap();
+    Normalizer::fit(NormalizerKind::ZScore, &all).apply(&mut all).unwrap();
     (all.select(&(0..40).collect::<Vec<_>>()), all.select(&(40..60).collect::<Vec<_>>()))
 }
 
@@ -100,7 +100,7 @@ fn every_scorer_beats_a_random_order() {
 }
 
 #[test]
-fn every_optimiser_and_schedule_lowers_the_loss() {
+fn every_optimizer_and_schedule_lowers_the_loss() {
     let (train, _) = data();
     let constant = json!({"kind": "constant"});
     for (optimizer, rate, schedule) in [

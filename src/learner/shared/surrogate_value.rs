@@ -27,7 +27,7 @@ impl SurrogateValue {
         for query in loss.degenerate_queries(&train.labels, &train.offsets)? {
             learnable[query] = false;
         }
-        let comparable = loss.orientation() == Orientation::NormalisedMeasure && learnable.contains(&true);
+        let comparable = loss.orientation() == Orientation::NormalizedMeasure && learnable.contains(&true);
         Ok(comparable.then_some(Self { learnable }))
     }
 

@@ -161,7 +161,7 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let values = self.values(lists);
         match self.measure.orientation() {
-            Orientation::NormalisedMeasure => values.neg() + 1.0,
+            Orientation::NormalizedMeasure => values.neg() + 1.0,
             Orientation::Measure => values.neg(),
             Orientation::Loss => values,
         }

@@ -19,7 +19,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 pub use measure::TrecMeasure;
-pub use query::{Judgement, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
+pub use query::{Judgment, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
 
 /// Lowest value in a geometric mean.
 const GEOMETRIC_FLOOR: f64 = 1e-5;

@@ -1,7 +1,7 @@
 //! Fused [`step_sum`](crate::op::step_sum()).
 //!
 //! The logistic step of a list whose scores span less than the exponent range takes one exponential a document:
-//! with `e_i = exp(alpha (x_i - centre))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
+//! with `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
 //! list, is computed from the difference of each pair.
 
 use std::marker::PhantomData;
@@ -91,7 +91,7 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// `exp(alpha (x_i - centre))` of the first `rows`, if the members are narrow enough that no ratio or product of
+    /// `exp(alpha (x_i - center))` of the first `rows`, if the members are narrow enough that no ratio or product of
     /// two is lost. Rows after the members, which may be padding, have no say in it.
     fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
@@ -103,16 +103,16 @@ impl<'a, T: Real> List<'a, T> {
         if alpha * (high.to_f64() - low.to_f64()) >= T::RANGE.to_f64() {
             return None;
         }
-        let centre = 0.5 * (high.to_f64() + low.to_f64());
+        let center = 0.5 * (high.to_f64() + low.to_f64());
         let mut e = vec![T::ZERO; rows];
-        dispatch(target, Exponents { x: &self.x[..rows], alpha, centre, e: &mut e });
-        Some(Exponentials { e, centre, reach: 0.5 * T::RANGE.to_f64() / alpha })
+        dispatch(target, Exponents { x: &self.x[..rows], alpha, center, e: &mut e });
+        Some(Exponentials { e, center, reach: 0.5 * T::RANGE.to_f64() / alpha })
     }
 }
 
 struct Exponentials<T> {
     e: Vec<T>,
-    centre: f64,
+    center: f64,
     /// Distance from the centre up to which an exponential has a meaning.
     reach: f64,
 }
@@ -121,7 +121,7 @@ struct Exponentials<T> {
 struct Exponents<'a, T> {
     x: &'a [T],
     alpha: f64,
-    centre: f64,
+    center: f64,
     e: &'a mut [T],
 }
 
@@ -129,7 +129,7 @@ impl<T: Real> Kernel for Exponents<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         for (e, x) in self.e.iter_mut().zip(self.x) {
-            *e = T::of(((x.to_f64() - self.centre) * self.alpha).exponential::<FMA>());
+            *e = T::of(((x.to_f64() - self.center) * self.alpha).exponential::<FMA>());
         }
     }
 }
@@ -243,9 +243,9 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
             (None, Step::Arctan) => by_differences(target, &list, start, out, Arctan),
             (None, Step::Logistic | Step::Tanh) => by_differences(target, &list, start, out, Logistic),
         });
-        if let Some(Exponentials { centre, reach, .. }) = exponentials {
+        if let Some(Exponentials { center, reach, .. }) = exponentials {
             let after = x[members..rows].iter().zip(&mut out[members..rows]);
-            for (&row, out) in after.filter(|(row, _)| (row.to_f64() - centre).abs() > reach) {
+            for (&row, out) in after.filter(|(row, _)| (row.to_f64() - center).abs() > reach) {
                 dispatch(target, LogisticRow { x: &x[..members], v: &v[..members], row, alpha: list.alpha, out });
             }
         }
