@@ -15,7 +15,7 @@ use super::ranking::{Ranking, Workspace};
 use super::{Measure, value};
 
 /// Number of queries that one task ranks with one workspace.
-const QUERIES_A_TASK: usize = 32;
+const QUERIES_PER_TASK: usize = 32;
 /// Number of ranks whose discounts are computed beforehand.
 const REMEMBERED_RANKS: usize = 2048;
 
@@ -207,13 +207,13 @@ impl Evaluator {
     fn values(&self, rankings: &Rankings) -> Result<(Vec<Option<f64>>, usize), MeasureError> {
         rankings.check()?;
         let queries = rankings.queries();
-        let tasks: Vec<_> = (0..queries.div_ceil(QUERIES_A_TASK))
+        let tasks: Vec<_> = (0..queries.div_ceil(QUERIES_PER_TASK))
             .into_par_iter()
             .map_init(Workspace::default, |workspace, task| {
-                let first = task * QUERIES_A_TASK;
-                let mut values = Vec::with_capacity(QUERIES_A_TASK * self.measures.len());
+                let first = task * QUERIES_PER_TASK;
+                let mut values = Vec::with_capacity(QUERIES_PER_TASK * self.measures.len());
                 let mut empty = 0;
-                for query in first..(first + QUERIES_A_TASK).min(queries) {
+                for query in first..(first + QUERIES_PER_TASK).min(queries) {
                     let ranking = rankings.ranking(query);
                     empty += usize::from(self.append(&ranking, query + 1, workspace, &mut values)?);
                 }

@@ -1,7 +1,7 @@
 //! Gradient training: any scorer, any loss, any optimiser and schedule of burn.
 //!
 //! It trains on mini-batches of queries, with annealing of the loss's temperature, early stopping and selection of the
-//! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_a_step`].
+//! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_per_step`].
 //! An epoch costs one forward and backward pass over the training data and one forward pass over the validation data.
 //!
 //! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its

@@ -244,8 +244,8 @@ fn annealing_sets_the_parameter_of_each_epoch() {
 }
 
 #[test]
-fn one_query_a_step_is_algorithm_1() {
-    let config = GradientConfig::one_query_a_step();
+fn one_query_per_step_is_algorithm_1() {
+    let config = GradientConfig::one_query_per_step();
     assert_eq!((config.epochs, config.learning_rate), (200, 0.01));
     let (train, validation) = data();
     let config = GradientConfig { epochs: 2, ..config };

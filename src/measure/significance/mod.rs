@@ -25,7 +25,7 @@ use super::mean_of;
 
 /// Number of resamples that one task draws from its own generator; fixed, so that the number of threads changes
 /// nothing.
-const RESAMPLES_A_TASK: usize = 1000;
+const RESAMPLES_PER_TASK: usize = 1000;
 
 /// Reason that systems could not be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{ComparisonConfig, RESAMPLES_A_TASK, SignificanceError};
+use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError};
 use crate::seed::seed_for;
 
 /// Result of a randomisation test.
@@ -48,11 +48,11 @@ pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<R
             samples: assignments,
         });
     }
-    let hits: usize = (0..config.resamples.div_ceil(RESAMPLES_A_TASK))
+    let hits: usize = (0..config.resamples.div_ceil(RESAMPLES_PER_TASK))
         .into_par_iter()
         .map(|task| {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "randomisation", task as u64));
-            let samples = RESAMPLES_A_TASK.min(config.resamples - task * RESAMPLES_A_TASK);
+            let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
             (0..samples).filter(|_| random_sum(&sizes, &mut random).abs() >= as_far).count()
         })
         .sum();
