@@ -49,7 +49,7 @@ fn batches(criterion: &mut Criterion) {
         });
     });
     for kind in [NormalizerKind::QueryMinMax, NormalizerKind::ZScore, NormalizerKind::Quantile] {
-        let normalizer = Normalizer::fit(kind, &data);
+        let normalizer = Normalizer::fit(&data, kind);
         let apply = |mut data: RankingDataset| normalizer.apply(&mut data).map(|()| data);
         group.bench_function(format!("normalise/{kind:?}"), |bencher| {
             bencher.iter_batched(|| data.clone(), apply, BatchSize::LargeInput);

@@ -137,7 +137,7 @@ fn generated_folds() -> Result<Vec<Parts>, Failure> {
 
 /// Normalises features to mean 0 and standard deviation 1 over the training documents.
 fn normalized(mut parts: Parts) -> Result<Parts, Failure> {
-    let normalizer = Normalizer::fit(NormalizerKind::ZScore, &parts[0]);
+    let normalizer = Normalizer::fit(&parts[0], NormalizerKind::ZScore);
     for part in &mut parts {
         normalizer.apply(part)?;
     }

@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         SynthConfig { queries: 150, features: 20, median_length: 20.0, max_length: 60, ..SynthConfig::default() };
     let mut data = config.generate()?;
     let queries: Vec<usize> = (0..data.queries()).collect();
-    Normalizer::fit(NormalizerKind::ZScore, &data.select(&queries[..90])).apply(&mut data)?;
+    Normalizer::fit(&data.select(&queries[..90]), NormalizerKind::ZScore).apply(&mut data)?;
     let [train, validation, test] = [&queries[..90], &queries[90..120], &queries[120..]].map(|part| data.select(part));
 
     let definition = PatientGain { persistence: 0.8 };

@@ -24,7 +24,7 @@ impl ConvertArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         input::not_over("convert", &self.out, &[input::ranker_file(&self.model)], "which is the ranker")?;
         let ranker = input::ranker(&self.model, &Device::flex())?;
-        let format = ExportFormat::of(&self.out, ranker.model())?;
+        let format = ExportFormat::from_path(&self.out, ranker.model())?;
         let bytes = ranker.export(format).context(self.model.display())?;
         let place = self.out.display();
         atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;

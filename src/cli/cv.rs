@@ -47,7 +47,7 @@ impl CvArgs {
     fn cross_validate(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
         let open = |path: &PathBuf| {
-            let resolved = resolved_toml(config, document)?;
+            let resolved = resolved_toml(document, config)?;
             Ok::<_, Failure>(OutputFolder::open(path, RunKind::CrossValidation, &resolved, self.folder.claim())?)
         };
         let folder = self.out.as_ref().map(open).transpose()?;

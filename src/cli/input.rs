@@ -24,12 +24,12 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     // The command owns the process, and this is the only place that reads its standard input.
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if !is_standard_stream(path) {
-        return Ok(Input::file(path));
+        return Ok(Input::from_path(path));
     }
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(Failure::input("standard input: found `-` twice, expected it once"));
     }
-    Ok(Input::reader("standard input", io::stdin()))
+    Ok(Input::from_reader("standard input", io::stdin()))
 }
 
 /// Opens the device called `name`. If a missing driver panics, its message appears only in the error.
@@ -77,7 +77,7 @@ impl ReadArgs {
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
-        name.parse().map_err(|error: MeasureError| match TrecMeasure::read(name) {
+        name.parse().map_err(|error: MeasureError| match TrecMeasure::parse(name) {
             Ok(_) => Failure::input(format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec")),
             Err(_) => Failure::input(error),
         })

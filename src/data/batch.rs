@@ -34,7 +34,7 @@ impl RankingBatch {
     /// # Panics
     /// If an index is not below [`RankingDataset::queries`].
     pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
-        let padding = Padding::of_queries(dataset, queries);
+        let padding = Padding::from_queries(dataset, queries);
         let features = padding.gather_features(&dataset.features, dataset.feature_count);
         Self {
             features: Tensor::from_data(features, device),

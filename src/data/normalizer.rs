@@ -72,7 +72,7 @@ const DOCUMENTS: usize = 4096;
 
 impl Normalizer {
     /// Fits a normaliser to training data.
-    pub fn fit(kind: NormalizerKind, train: &RankingDataset) -> Self {
+    pub fn fit(train: &RankingDataset, kind: NormalizerKind) -> Self {
         let map = match kind {
             NormalizerKind::None => FeatureMap::None,
             NormalizerKind::QueryMinMax => FeatureMap::QueryMinMax,
@@ -355,7 +355,7 @@ mod tests {
 
     fn normalized(kind: NormalizerKind) -> Vec<f32> {
         let mut data = data();
-        Normalizer::fit(kind, &data).apply(&mut data).unwrap();
+        Normalizer::fit(&data, kind).apply(&mut data).unwrap();
         data.features
     }
 
@@ -398,7 +398,7 @@ mod tests {
         extreme.features[3] = f32::MIN;
         extreme.features[4] = f32::MIN_POSITIVE;
         for kind in KINDS {
-            let normalizer = Normalizer::fit(kind, &extreme);
+            let normalizer = Normalizer::fit(&extreme, kind);
             assert_eq!(normalizer.kind(), kind);
             let text = serde_json::to_string(&normalizer).unwrap();
             assert_eq!(serde_json::from_str::<Normalizer>(&text).unwrap(), normalizer);
@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn a_normalizer_that_no_fit_produces_is_refused() {
         for kind in KINDS {
-            Normalizer::fit(kind, &data()).check().unwrap();
+            Normalizer::fit(&data(), kind).check().unwrap();
         }
         let error = |map: &str| {
             let text = format!(r#"{{"features": 2, "map": {map}}}"#);
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn a_single_value_is_the_value_in_a_row_and_never_falls() {
         for kind in KINDS {
-            let normalizer = Normalizer::fit(kind, &data());
+            let normalizer = Normalizer::fit(&data(), kind);
             let mut row = [3.5, -0.5, 7.5];
             let alone = [0, 1, 2].map(|feature| normalizer.value(feature, row[feature]));
             normalizer.apply_query(&mut row).unwrap();
@@ -452,7 +452,7 @@ mod tests {
     #[test]
     fn another_number_of_features_is_an_error() {
         let mut other = RankingDataset::from_groups(vec![0.0; 4], 2, vec![0.0; 2], &[2]).unwrap();
-        let error = Normalizer::fit(NormalizerKind::ZScore, &data()).apply(&mut other).unwrap_err();
+        let error = Normalizer::fit(&data(), NormalizerKind::ZScore).apply(&mut other).unwrap_err();
         assert_eq!(error.to_string(), "found 2 features, expected 3");
     }
 
@@ -461,7 +461,7 @@ mod tests {
         let empty = RankingDataset { feature_count: 3, offsets: vec![0], ..RankingDataset::default() };
         for kind in KINDS {
             let mut applied = data();
-            Normalizer::fit(kind, &empty).apply(&mut applied).unwrap();
+            Normalizer::fit(&empty, kind).apply(&mut applied).unwrap();
             assert!(applied.features.iter().all(|value| value.is_finite()), "{kind:?}");
         }
     }

@@ -65,7 +65,7 @@ impl Fit {
 /// # Errors
 /// [`ExperimentError`] of the data, the learner or the measures.
 pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
-    let normalizer = Normalizer::fit(config.normalizer, &split.train);
+    let normalizer = Normalizer::fit(&split.train, config.normalizer);
     let normalized = |data: &RankingDataset| -> Result<RankingDataset, DataError> {
         let mut data = data.clone();
         normalizer.apply(&mut data)?;

@@ -192,7 +192,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Looks at a folder and changes nothing. `further` are files beside those of runs.
-    pub(crate) fn of(folder: &Path, further: &[Entry]) -> io::Result<Self> {
+    pub(crate) fn read(folder: &Path, further: &[Entry]) -> io::Result<Self> {
         let mut found = Self::default();
         let entries: Vec<Entry> = RUN_FILES.iter().chain(further).cloned().collect();
         let known = |name: &str| entries.iter().any(|entry| entry.name == name);
@@ -406,7 +406,7 @@ mod tests {
     }
 
     fn is_owned(files: &[(&str, &str)]) -> bool {
-        Contents::of(folder(files).path(), &[]).unwrap().is_owned()
+        Contents::read(folder(files).path(), &[]).unwrap().is_owned()
     }
 
     fn recognized(name: &str, text: &str) -> bool {
@@ -438,10 +438,10 @@ mod tests {
     #[test]
     fn every_file_of_a_run_without_a_mark_is_recognized() {
         let unmarked = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unmarked");
-        let train = Contents::of(&unmarked.join("train"), &[]).unwrap();
+        let train = Contents::read(&unmarked.join("train"), &[]).unwrap();
         assert_eq!((train.ours.len(), train.theirs.len(), train.foreign.len()), (RUN_FILES.len(), 0, 0), "{train:?}");
         assert!(train.is_owned() && train.keeps(RunKind::Train) && !train.keeps(RunKind::CrossValidation));
-        let cv = Contents::of(&unmarked.join("cv"), &[]).unwrap();
+        let cv = Contents::read(&unmarked.join("cv"), &[]).unwrap();
         assert_eq!((cv.ours.len(), cv.jobs.len(), cv.theirs.len(), cv.foreign.len()), (4, 3, 0, 0), "{cv:?}");
         assert!(cv.is_owned() && cv.keeps(RunKind::CrossValidation) && !cv.keeps(RunKind::Train));
     }
@@ -522,7 +522,8 @@ mod tests {
 
     #[test]
     fn what_is_in_the_way_is_named() {
-        let told = |files: &[(&str, &str)]| Contents::of(folder(files).path(), &[]).unwrap().check_for(RunKind::Train);
+        let told =
+            |files: &[(&str, &str)]| Contents::read(folder(files).path(), &[]).unwrap().check_for(RunKind::Train);
         let advice = "which burn-rank did not write there; choose a new or empty folder with --out";
         assert_eq!(told(&[("b", "")]), Err(format!("holds `b`, {advice}")));
         assert_eq!(
@@ -533,6 +534,6 @@ mod tests {
         let words = "`README.md` is not as burn-rank wrote it; move it elsewhere, or choose another folder with --out";
         assert_eq!(told(&ours), Err(words.to_string()));
         // `cv` writes no card.
-        assert_eq!(Contents::of(folder(&ours).path(), &[]).unwrap().check_for(RunKind::CrossValidation), Ok(()));
+        assert_eq!(Contents::read(folder(&ours).path(), &[]).unwrap().check_for(RunKind::CrossValidation), Ok(()));
     }
 }

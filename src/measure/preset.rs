@@ -167,7 +167,7 @@ macro_rules! written_fields {
         }
 
         impl Fields {
-            fn of(convention: &Convention) -> Self {
+            fn from_convention(convention: &Convention) -> Self {
                 // A preset with changed fields must not pass for the preset.
                 let changed = Convention::preset(&convention.name).is_ok();
                 Self {
@@ -219,7 +219,7 @@ impl Serialize for Convention {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match Convention::preset(&self.name) {
             Ok(preset) if preset == *self => serializer.serialize_str(&self.name),
-            _ => Fields::of(self).serialize(serializer),
+            _ => Fields::from_convention(self).serialize(serializer),
         }
     }
 }

@@ -55,7 +55,7 @@ impl Ink {
     }
 
     /// Returns the ink of a set of queries by the name of the set.
-    pub fn of_set(set: &str) -> Self {
+    pub fn from_set(set: &str) -> Self {
         match set {
             "train" => Ink::Train,
             "validation" => Ink::Validation,

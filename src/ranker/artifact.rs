@@ -189,7 +189,7 @@ impl Ranker {
     /// Returns the bytes of the file; the same ranker gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let saved = Saved { normalizer: self.normalizer.clone(), about: self.metadata.clone() };
-        file::encode(&Parts::of(&self.model), crate::json::to_value(saved).expect("plain values"))
+        file::encode(&Parts::from_model(&self.model), crate::json::to_value(saved).expect("plain values"))
     }
 
     /// Writes the file atomically: under a temporary name, then synced and renamed.
@@ -265,7 +265,7 @@ mod tests {
             seed: u64::MAX,
             versions: Versions::current(),
         };
-        Ranker::new(Normalizer::fit(NormalizerKind::ZScore, &data()), model, metadata).unwrap()
+        Ranker::new(Normalizer::fit(&data(), NormalizerKind::ZScore), model, metadata).unwrap()
     }
 
     fn models() -> Vec<Model> {
@@ -334,12 +334,12 @@ mod tests {
     fn parts_that_do_not_fit_are_refused() {
         let other = SynthConfig { queries: 1, features: 7, ..Default::default() }.generate().unwrap();
         let whole = ranker(models().remove(0));
-        let normalizer = Normalizer::fit(NormalizerKind::None, &other);
+        let normalizer = Normalizer::fit(&other, NormalizerKind::None);
         let error = Ranker::new(normalizer, whole.model.clone(), whole.metadata.clone()).unwrap_err();
         assert_eq!(error.to_string(), "the normaliser has 7 features, the model 5");
 
         let error = |change: fn(&mut Parts)| {
-            let mut parts = Parts::of(&whole.model);
+            let mut parts = Parts::from_model(&whole.model);
             change(&mut parts);
             parts.build(&Device::flex()).unwrap_err().to_string()
         };
@@ -366,7 +366,7 @@ mod tests {
         let trees = Parts {
             kind: "trees".into(),
             config: crate::json::json!({ "features": 5 }),
-            arrays: Parts::of(&models()[4]).arrays,
+            arrays: Parts::from_model(&models()[4]).arrays,
         };
         let mut broken = trees.clone();
         let Values::U32(feature) = &mut broken.arrays[1].values else { panic!("features are integers") };
@@ -422,7 +422,7 @@ mod tests {
         let saved = Saved { normalizer: whole.normalizer.clone(), about: whole.metadata.clone() };
         let mut saved = crate::json::to_value(saved).unwrap();
         saved["normaliser"]["map"]["z_score"]["mean"].as_array_mut().unwrap().pop();
-        let bytes = file::encode(&Parts::of(&whole.model), saved);
+        let bytes = file::encode(&Parts::from_model(&whole.model), saved);
         let error = Ranker::from_bytes(&bytes, Path::new("made"), &Device::flex()).unwrap_err().to_string();
         assert_eq!(error, "made: metadata: normaliser.mean = 4 values: expected one for each of 5 features");
     }

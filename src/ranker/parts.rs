@@ -1,6 +1,6 @@
 //! `Parts`: a model taken apart into a kind, a JSON configuration and named arrays, as they are saved.
 //!
-//! A new kind of model adds one arm to [`Parts::of`] and one to [`Parts::build`]; the file format does not change.
+//! A new kind of model adds one arm to [`Parts::from_model`] and one to [`Parts::build`]; the file format does not change.
 
 use crate::json::{Value, json};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
@@ -103,7 +103,7 @@ pub enum PartsError {
 
 impl Parts {
     /// Takes a model apart. A scorer is saved with the configuration that it was built from.
-    pub fn of(model: &Model) -> Self {
+    pub fn from_model(model: &Model) -> Self {
         match model {
             Model::Scorer(scorer) => {
                 let mut collector = Collector::default();

@@ -29,9 +29,9 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let set = &first.set;
     let name = format!("{selection} ({})", convention.name);
     let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
-    let svg = Bars::histogram(&label, &sorted, Ink::of_set(set), &[mean]).svg();
+    let svg = Bars::histogram(&label, &sorted, Ink::from_set(set), &[mean]).svg();
     let legend = [
-        (Ink::of_set(set), format!("{set} queries")),
+        (Ink::from_set(set), format!("{set} queries")),
         (Ink::Mark, format!("mean over queries, {}", number::measure(Some(mean)))),
     ];
     let plot = figure(format!("{set} queries by {name}"), svg, &legend);

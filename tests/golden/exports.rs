@@ -80,12 +80,12 @@ fn ranker(normalizer: NormalizerKind, model: Model) -> Ranker {
         seed: 1,
         versions: Versions::current(),
     };
-    Ranker::new(Normalizer::fit(normalizer, &train()), model, metadata).unwrap()
+    Ranker::new(Normalizer::fit(&train(), normalizer), model, metadata).unwrap()
 }
 
 /// Makes a scorer with weights that depend on no seed, and running statistics other than 0 and 1.
 fn scorer(config: &ScorerConfig) -> Scorer {
-    let mut parts = Parts::of(&Model::Scorer(config.init(FEATURES, 1, &Device::flex()).unwrap()));
+    let mut parts = Parts::from_model(&Model::Scorer(config.init(FEATURES, 1, &Device::flex()).unwrap()));
     for (number, array) in parts.arrays.iter_mut().enumerate() {
         let is_variance = array.name.ends_with("variance");
         let Values::F32(values) = &mut array.values else { panic!("{} is not of floats", array.name) };
@@ -109,7 +109,7 @@ fn mlp(hidden: &[usize], activation: Activation, norm: NormKind) -> Scorer {
 fn trees(normalizer: NormalizerKind) -> Ranker {
     let normalized = {
         let mut data = train();
-        Normalizer::fit(normalizer, &data).apply(&mut data).unwrap();
+        Normalizer::fit(&data, normalizer).apply(&mut data).unwrap();
         data
     };
     // Thresholds are values of documents, so that the side of a tie shows.

@@ -42,7 +42,7 @@ fn lines(
         let values = evaluator.query(&TrecQuery { run: &run, qrels: &qrels }).unwrap();
         summary.add(&values);
         if each {
-            lines += &TrecReport::of_query(measures, query, values).to_string();
+            lines += &TrecReport::new(measures, query, values).to_string();
         }
     }
     lines + &summary.report("STANDARD").to_string()
@@ -101,7 +101,7 @@ fn all_measures_by_query_are_the_same() {
 #[test]
 fn parameters_of_measures_are_read_as_trec_eval_reads_them() {
     let asked = "iprec_at_recall..10,.20,.25,.75,.50 P.5,7,3 recall.20,2000 Rprec_mult.5.0,0.2,0.35 ndcg_cut.10,20,23 success.2,5,20";
-    let measures: Vec<TrecMeasure> = asked.split(' ').flat_map(|name| TrecMeasure::read(name).unwrap()).collect();
+    let measures: Vec<TrecMeasure> = asked.split(' ').flat_map(|name| TrecMeasure::parse(name).unwrap()).collect();
     let found = output("qrels.test", "results.test", &measures, TrecOptions::default(), true, false);
     let others = ["11pt_avg_.25,.5,.75", "ndcg_1=3,2=9,4=4.5", "utility_2,-1,0,0"].map(String::from);
     assert_eq!(compare(&found, "out.test.meas_params"), (76, BTreeSet::from(others)));

@@ -64,7 +64,7 @@ fn a_function_given_to_a_run_sees_the_execution_of_the_caller() {
             thread::sleep(std::time::Duration::from_micros(50));
             Ok::<_, DataError>((Execution::current(), thread::current().id() == caller))
         };
-        read_run_from(Input::reader("run", std::io::Cursor::new(text.clone())), of_query).unwrap().queries
+        read_run_from(Input::from_reader("run", std::io::Cursor::new(text.clone())), of_query).unwrap().queries
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
     let seen = pool.install(|| execution.scope(seen));
@@ -81,14 +81,14 @@ fn several_readers_are_read_as_files_are() {
         fs::write(&path, text).unwrap();
         path
     };
-    let reader = |text: &str| Input::reader("standard input", std::io::Cursor::new(text.to_owned()));
+    let reader = |text: &str| Input::from_reader("standard input", std::io::Cursor::new(text.to_owned()));
     let (first, second) = ("1 qid:1 1:0.5\n0 qid:1 2:1\n", "2 qid:2 1:3\n");
     let options = ReadOptions::default();
     let expected = letor::read(&[file("a", first), file("-", second)], &options).unwrap();
     for _ in 0..2 {
         // Any number of readers may be given, with files among them.
         assert_eq!(letor::read_from([reader(first), reader(second)], &options).unwrap(), expected);
-        let mixed = [Input::file(folder.path().join("a")), reader(second)];
+        let mixed = [Input::from_path(folder.path().join("a")), reader(second)];
         assert_eq!(letor::read_from(mixed, &options).unwrap(), expected);
     }
     let message =
@@ -112,7 +112,7 @@ fn several_readers_are_read_as_files_are() {
         let of_query = |_: &str, query: &burn_rank::measure::trec_eval::TrecQuery| Ok::<_, DataError>(query.run.len());
         read_judged_from(input, &judgments, false, of_query).unwrap()
     };
-    assert_eq!(sizes(reader(run)), sizes(Input::file(path)));
+    assert_eq!(sizes(reader(run)), sizes(Input::from_path(path)));
     let message = Qrels::read_from(reader("1 0 a x\n")).unwrap_err().to_string();
     assert_eq!(message, "standard input:1:7: found `x`, expected an integer relevance");
 }

@@ -122,10 +122,10 @@ impl CompareArgs {
         let measures = input::measures(&self.measures, MEASURES)?;
         let folders = self.files.iter().filter(|path| path.is_dir()).count();
         match (&self.qrels, self.files.as_slice()) {
-            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::of_reports(self, runs),
-            (Some(qrels), runs @ [_, _, ..]) => Systems::of_runs(self, runs, qrels, &measures),
+            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
+            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels, &measures),
             (Some(_), _) => Err(Failure::input("expected two runs or more with --qrels FILE")),
-            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::of_scores(self, scored, data, &measures),
+            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data, &measures),
             (None, files) => Err(Failure::input(format!(
                 "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of finished \
                  runs or more; found {} in all",

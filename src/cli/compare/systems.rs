@@ -21,7 +21,7 @@ pub(super) struct Systems {
 
 impl Systems {
     /// Measures saved rankers and files of scores on one LETOR file.
-    pub(super) fn of_scores(
+    pub(super) fn from_scores(
         args: &CompareArgs,
         systems: &[PathBuf],
         data: &Path,
@@ -49,7 +49,7 @@ impl Systems {
     }
 
     /// Measures TREC runs with the same judgements.
-    pub(super) fn of_runs(
+    pub(super) fn from_runs(
         args: &CompareArgs,
         runs: &[PathBuf],
         qrels: &Path,

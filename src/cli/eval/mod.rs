@@ -112,10 +112,10 @@ enum Input<'a> {
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         self.execution.scope(|| match self.input()? {
-            Input::Ranker { model, data } => letor::of_ranker(&self, model, data, out),
-            Input::Scores { scores, data } => letor::of_scores(&self, scores, data, out),
-            Input::Run { run, qrels } if self.format == Format::Trec => trec::of_run(&self, run, qrels, out),
-            Input::Run { run, qrels } => run::of_run(&self, run, qrels, out),
+            Input::Ranker { model, data } => letor::evaluate_ranker(&self, model, data, out),
+            Input::Scores { scores, data } => letor::evaluate_scores(&self, scores, data, out),
+            Input::Run { run, qrels } if self.format == Format::Trec => trec::evaluate_run(&self, run, qrels, out),
+            Input::Run { run, qrels } => run::evaluate_run(&self, run, qrels, out),
         })
     }
 

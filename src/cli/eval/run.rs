@@ -9,7 +9,7 @@ use crate::cli::judged::Judgments;
 use crate::cli::{Failure, input};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 
-pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let measures = input::measures(&args.measures, MEASURES)?;
     let judgments = Judgments::read(qrels, &args.judging)?;
     if args.compare_conventions {

@@ -14,14 +14,14 @@ use crate::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecRep
 /// One query: its measures, and whether it has no relevant document.
 type Values = (Vec<f64>, bool);
 
-pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(convention) = args.convention.as_deref().filter(|name| *name != "trec_eval") {
         return Err(Failure::input(format!(
             "--convention {convention}: expected `trec_eval`, which --format trec prints a run in"
         )));
     }
     let asked = if args.measures.is_empty() { "official".to_string() } else { args.measures.join(",") };
-    let measures = TrecMeasure::read_list(&asked)?;
+    let measures = TrecMeasure::parse_list(&asked)?;
     let options = TrecOptions { relevance_level: args.judging.level, depth: args.judging.depth() };
     let evaluator = TrecEvaluator::new(&measures, options)?;
     let judgments = Judgments::read(qrels, &args.judging)?;
@@ -43,7 +43,7 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
         });
         about.add_to(&mut object);
         if args.per_query {
-            let row = |(query, (values, _)): &(String, Values)| json!({"query": query, "measures": TrecReport::of_query(&measures, query, values.clone())});
+            let row = |(query, (values, _)): &(String, Values)| json!({"query": query, "measures": TrecReport::new(&measures, query, values.clone())});
             object["per_query"] = judged.queries.iter().map(row).collect();
         }
         writeln!(out, "{object}")?;
@@ -51,7 +51,7 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     }
     if args.per_query {
         for (query, (values, _)) in &judged.queries {
-            write!(out, "{}", TrecReport::of_query(&measures, query, values.clone()))?;
+            write!(out, "{}", TrecReport::new(&measures, query, values.clone()))?;
         }
     }
     write!(out, "{}", summary.report(&judged.tag))?;

@@ -144,7 +144,7 @@ impl ReadOptions {
 /// # Errors
 /// The first fault in file order, with path, line and column; see [`DataError`].
 pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, DataError> {
-    read_from(paths.iter().map(Input::file), options)
+    read_from(paths.iter().map(Input::from_path), options)
 }
 
 /// Reads files and readers as one dataset, in the order given. A reader has no `FILE.query` beside it: its lines need

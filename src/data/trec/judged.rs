@@ -34,7 +34,7 @@ where
     T: Send,
     E: From<DataError> + Send,
 {
-    read_judged_from(Input::file(run), qrels, complete, of_query)
+    read_judged_from(Input::from_path(run), qrels, complete, of_query)
 }
 
 /// As [`read_judged`], for a run from a file or a reader.

@@ -30,7 +30,7 @@ impl Qrels {
     /// The first fault with path, line and column: a missing field, a relevance that is not an integer, a document
     /// judged twice for a query, a file without judgements.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        Self::read_from(Input::file(path))
+        Self::read_from(Input::from_path(path))
     }
 
     /// Reads judgements from a file or a reader.

@@ -33,7 +33,7 @@ pub fn cross_validate(
         let found = format!("{} points", points.len());
         return Err(Refusal::new("grid", found, "a validation set to select on").into());
     }
-    let data: Vec<_> = splits.iter().map(Sets::of).collect();
+    let data: Vec<_> = splits.iter().map(Sets::from_split).collect();
     let jobs = Jobs { splits: &splits, data: &data, points: &points, configs: &configs, seeds: &seeds };
     let results = jobs.run(options)?;
     let (finished, all) = (results.len(), jobs.count());

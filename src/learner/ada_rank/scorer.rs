@@ -144,7 +144,7 @@ impl WeakRankers for ScorerRankers<'_> {
             return Err(LearnerError::Solver { learner: NAME, reason });
         }
         let scale = if deviation > 0.0 { deviation.recip() } else { 1.0 };
-        Ok(Some(ScorerRanker { parts: Parts::of(&model), scale }))
+        Ok(Some(ScorerRanker { parts: Parts::from_model(&model), scale }))
     }
 
     fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {

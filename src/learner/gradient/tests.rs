@@ -35,7 +35,7 @@ fn data() -> (RankingDataset, RankingDataset) {
         ..SynthConfig::default()
     };
     let mut all = config.generate().unwrap();
-    Normalizer::fit(NormalizerKind::ZScore, &all).apply(&mut all).unwrap();
+    Normalizer::fit(&all, NormalizerKind::ZScore).apply(&mut all).unwrap();
     (all.select(&(0..40).collect::<Vec<_>>()), all.select(&(40..60).collect::<Vec<_>>()))
 }
 
@@ -73,7 +73,7 @@ fn stateful() -> Gradient {
 
 /// The mean selection measure of the scores of a model.
 fn measure(context: &FitContext, data: &RankingDataset, scores: &[f32]) -> f64 {
-    mean(&Judge::of_selection(context).unwrap().values_of_model(data, scores).unwrap()).unwrap()
+    mean(&Judge::from_context(context).unwrap().values_of_model(data, scores).unwrap()).unwrap()
 }
 
 #[test]

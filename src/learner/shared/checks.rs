@@ -83,7 +83,7 @@ pub(crate) fn trainable(
         ));
     }
     let (set, data) = validation.map_or(("training", train), |data| ("validation", data));
-    let judge = Judge::of_selection(context)?;
+    let judge = Judge::from_context(context)?;
     let (measure, convention) = (judge.measure(), &context.selection.convention.name);
     match worst_and_best(&judge, data)? {
         None => refuse(format!(

@@ -28,7 +28,7 @@ impl Attempt {
     ///
     /// # Errors
     /// The solver failed, and there is no round to keep.
-    pub(crate) fn of(
+    pub(crate) fn new(
         learner: &'static str,
         cost: f64,
         solved: Result<Solved, String>,
@@ -95,7 +95,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
         let cost = self.costs[history.rounds().len()];
         let solved = (self.solve)(cost, &state.last);
-        let solved = match Attempt::of(self.learner, cost, solved, history, self.context)? {
+        let solved = match Attempt::new(self.learner, cost, solved, history, self.context)? {
             Attempt::Solved(solved) => solved,
             Attempt::Interrupted(half) => {
                 if history.best_round() == 0 {

@@ -127,7 +127,7 @@ fn kernel_components_and_networks_learn_what_a_line_cannot() {
         let context = testing::context(None);
         let fitted = learner.fit(&data, None, &context).unwrap();
         let scores: Vec<f64> = fitted.model.predict(&data, &context.device).into_iter().map(f64::from).collect();
-        assert_eq!(Judge::of_selection(&context).unwrap().mean(&data, &scores).unwrap(), Some(1.0), "{scorer:?}");
+        assert_eq!(Judge::from_context(&context).unwrap().mean(&data, &scores).unwrap(), Some(1.0), "{scorer:?}");
         testing::assert_reproducible(&learner, &data, &data, 2);
     }
 }

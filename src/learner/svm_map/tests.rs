@@ -30,7 +30,7 @@ fn two_documents_have_the_analytic_solution() {
 fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
     let data = testing::random(3, 12, 3, 4);
     let risk = ApRisk::new(&data).unwrap();
-    let judge = Judge::of_selection(&testing::context(None)).unwrap();
+    let judge = Judge::from_context(&testing::context(None)).unwrap();
     let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
     for at in points {
         let here = risk.at(&at);

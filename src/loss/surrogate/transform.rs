@@ -257,7 +257,7 @@ mod tests {
         let labels = LABELS.map(|y| y as f32);
         let exact = |measure: Measure| {
             let ranking = Ranking { scores: &scores, labels: &labels, ids: None };
-            measure.query(&convention, &ranking).unwrap().unwrap()
+            measure.query(&ranking, &convention).unwrap().unwrap()
         };
         let pairs = [
             (surrogate(Ndcg::new(), Exact), exact(Measure::Ndcg(None))),

@@ -343,7 +343,7 @@ mod tests {
         let of_convention = |depth| {
             let documents = query.documents(depth).unwrap();
             [Measure::Ndcg(None), Measure::Ap(None), Measure::Recall(None)]
-                .map(|measure| measure.query(&convention, &documents.ranking()).unwrap().unwrap())
+                .map(|measure| measure.query(&documents.ranking(), &convention).unwrap().unwrap())
         };
         let own = [TrecMeasure::Ndcg, TrecMeasure::Map, TrecMeasure::SetRecall];
         for depth in [None, Some(2), Some(3)] {

@@ -32,7 +32,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let arrays = trees.arrays();
     let mut blocks = Vec::with_capacity(trees.trees());
     for &root in &arrays.roots {
-        blocks.push(Tree::of(arrays, root, normalizer)?.block(blocks.len()));
+        blocks.push(Tree::from_arrays(arrays, root, normalizer)?.block(blocks.len()));
     }
     if blocks.is_empty() {
         // LightGBM requires a tree; this one adds 0.
@@ -65,7 +65,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(arrays: &TreeArrays, root: u32, normalizer: &Normalizer) -> Result<Self, ExportError> {
+    fn from_arrays(arrays: &TreeArrays, root: u32, normalizer: &Normalizer) -> Result<Self, ExportError> {
         let mut tree = Self::default();
         // Nodes to place, with the split and the side that they belong to.
         let mut waiting = vec![(root as usize, None)];
@@ -234,7 +234,7 @@ mod tests {
         let data = data();
         let columns = |feature: usize| data.features.iter().copied().skip(feature).step_by(3);
         for kind in KINDS {
-            let normalizer = Normalizer::fit(kind, &data);
+            let normalizer = Normalizer::fit(&data, kind);
             for feature in 0..3 {
                 for threshold in [-3.0, -0.5, 0.0, 0.3, 0.75, 1.0, 4.0] {
                     let raw = raw_threshold(&normalizer, feature, threshold);

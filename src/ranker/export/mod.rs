@@ -36,7 +36,7 @@ impl ExportFormat {
     ///
     /// # Errors
     /// [`ExportError::Extension`] for another name.
-    pub fn of(path: &Path, model: &Model) -> Result<Self, ExportError> {
+    pub fn from_path(path: &Path, model: &Model) -> Result<Self, ExportError> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match (extension.as_deref(), model) {
             (Some("onnx"), _) => Ok(Self::Onnx),
@@ -153,7 +153,7 @@ pub(super) mod testing {
             seed: 1,
             versions: Versions::current(),
         };
-        Ranker::new(Normalizer::fit(kind, data), model, metadata).unwrap()
+        Ranker::new(Normalizer::fit(data, kind), model, metadata).unwrap()
     }
 
     /// Creates a multi-layer perceptron.
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn names_choose_formats() {
-        let of = |name: &str, model: &Model| ExportFormat::of(Path::new(name), model);
+        let of = |name: &str, model: &Model| ExportFormat::from_path(Path::new(name), model);
         let trees = Model::Trees(crate::ranker::TreeEnsemble::new(2));
         assert_eq!(of("a/b.onnx", &testing::mlp(2)), Ok(ExportFormat::Onnx));
         assert_eq!(of("b.ONNX", &trees), Ok(ExportFormat::Onnx));
