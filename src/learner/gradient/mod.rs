@@ -41,8 +41,6 @@ pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};
 pub use schedule::ScheduleConfig;
 
-pub use crate::metric::{RankingInput, RankingMetric, RankingOutput};
-
 use config::NAME;
 
 use super::entry::{self, LearnerEntry};
