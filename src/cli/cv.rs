@@ -21,7 +21,7 @@ use crate::learner::StopReason;
 pub struct CvArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Folder of the results: a new or empty one, or that of an earlier run; nothing is kept without
+    /// Folder of the results: a new or empty one, or that of an earlier run; without it, nothing is kept
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]

@@ -116,13 +116,14 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
-/// Refuses to overwrite a file that the command reads or that must be kept; `what` describes that file in the message.
+/// Refuses to overwrite a file that the command reads or that must be kept; `what` completes the message, "this one
+/// is read".
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
     // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
     let Some(file) = whole(out) else { return Ok(()) };
     match others.iter().find(|other| whole(other.as_ref()).is_some_and(|other| other == file)) {
-        Some(_) => Err(Failure::input(format!("{flag} {}: expected another file than this, {what}", out.display()))),
+        Some(_) => Err(Failure::input(format!("{flag} {}: expected a different file: this one {what}", out.display()))),
         None => Ok(()),
     }
 }

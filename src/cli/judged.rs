@@ -14,7 +14,7 @@ use crate::measure::{Convention, Evaluator, MeasureError, QueryValues};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of TREC runs")]
 pub struct JudgingArgs {
-    /// Count every query of the qrels, those that the run misses as 0 (trec_eval's -c)
+    /// Count every query of the qrels, with 0 for those that the run lacks (trec_eval's -c)
     #[arg(long, requires = "qrels")]
     pub complete: bool,
     /// Lowest relevance of a relevant document; the gains of NDCG ignore it

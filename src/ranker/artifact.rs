@@ -53,7 +53,7 @@ pub enum RankerError {
         source: PartsError,
     },
     /// Parts of a ranker that do not fit together.
-    #[error("the {what} has {found} features, the model {expected}")]
+    #[error("the {what} has {found} features, but the model has {expected}")]
     Mismatch {
         /// Name of the part.
         what: &'static str,
@@ -65,7 +65,7 @@ pub enum RankerError {
     /// Data with features that the model does not know.
     #[error(
         "the data have feature {found}, the ranker was trained on features 1 to {expected}: \
-         use data of the same feature set, or train a ranker on these"
+         use data with the same features, or train a ranker on these data"
     )]
     Features {
         /// Largest feature of the data.
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the data have feature 7, the ranker was trained on features 1 to 5: \
-             use data of the same feature set, or train a ranker on these"
+             use data with the same features, or train a ranker on these data"
         );
     }
 
@@ -336,7 +336,7 @@ mod tests {
         let whole = ranker(models().remove(0));
         let normalizer = Normalizer::fit(&other, NormalizerKind::None);
         let error = Ranker::new(normalizer, whole.model.clone(), whole.metadata.clone()).unwrap_err();
-        assert_eq!(error.to_string(), "the normaliser has 7 features, the model 5");
+        assert_eq!(error.to_string(), "the normaliser has 7 features, but the model has 5");
 
         let error = |change: fn(&mut Parts)| {
             let mut parts = Parts::from_model(&whole.model);
@@ -362,7 +362,7 @@ mod tests {
         );
         assert!(error(|parts| parts.config["features"] = 0.into()).contains("scorer.features = 0"));
         let huge = error(|parts| parts.config["features"] = u64::MAX.into());
-        assert_eq!(huge, format!("model configuration: it announces {} values, the file has 6", usize::MAX));
+        assert_eq!(huge, format!("model configuration: it announces {} values, but the file has 6", usize::MAX));
         let trees = Parts {
             kind: "trees".into(),
             config: crate::json::json!({ "features": 5 }),

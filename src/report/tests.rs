@@ -285,7 +285,7 @@ fn the_page_of_a_cross_validation_is_complete() {
         "<td><mark>0.4800</mark></td><td>0.4800</td><td>1</td>",
         "fold 2: ndcg@10 (letor)",
         "Seed 1, the first of 2.",
-        "One dot a fold.",
+        "One dot per fold.",
         "fold 1, 3",
     ] {
         assert!(page.contains(part), "{part}");

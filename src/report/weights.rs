@@ -34,7 +34,7 @@ pub(super) fn weights(rankers: &[(String, &[f32])], normalizer: &str) -> Html {
         let cells = rankers.iter().map(|(_, weights)| number::figure(f64::from(weights[feature])));
         table.row((feature + 1).to_string(), cells);
     }
-    let several = if rankers.len() > 1 { " One dot a fold." } else { "" };
+    let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
     let normalized = match normalizer {
         "none" => "as they are in the data".to_string(),
         normalizer => format!("normalised by {normalizer}"),

@@ -23,7 +23,7 @@ const MEASURES: &str = "ndcg@10,map";
 const READING: &str = "\
 Inputs:
   compare A B [C...] DATA        saved rankers (.safetensors, or the folder of a
-                                 `train` run) and files of one score a line
+                                 `train` run) and files of one score per line
                                  (LightGBM and XGBoost write such files) on one
                                  LETOR file
   compare A B [C...] --qrels Q   TREC runs
@@ -36,7 +36,8 @@ How to read the tables:
   The first table has the mean of every system. Then, for each measure and pair,
   `B - A` is the mean difference over queries: above 0, B is better.
   low, high     bootstrap interval of the difference (95% unless --confidence):
-                how large it may be; one that holds 0 decides nothing
+                how large it may be; an interval that contains 0 decides
+                nothing
   t             p-value of the paired t-test: the chance of a difference as
                 large if both systems were equal
   random        the same by Fisher's randomisation test, which assumes no
@@ -71,7 +72,7 @@ pub struct CompareArgs {
     /// Measures, comma-separated [default: ndcg@10,map; of folders, all that they have in common]
     #[arg(short, long = "measures", value_name = "MEASURES")]
     measures: Vec<String>,
-    /// The value of every system for every query too
+    /// Also print the value of every system for every query
     #[arg(short = 'q', long)]
     per_query: bool,
     /// Samples of the randomisation test and of the bootstrap

@@ -137,7 +137,7 @@ mod tests {
             ("1 0 a x", ":1:7: found `x`, expected an integer relevance"),
             (
                 "1 0 a 1\n# b\n1 0 a 1",
-                ":3:5: found document `a` of query `1` again, expected each document once (it is on line 1)",
+                ":3:5: found document `a` of query `1` again, expected each document once (it is first on line 1)",
             ),
             ("1 0 a\n", ":1:6: found the end of the line, expected `query iteration document relevance`"),
             ("\n", "found no document, expected lines `query iteration document relevance`"),

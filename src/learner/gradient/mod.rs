@@ -49,7 +49,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
     summary: "gradient descent of any scorer on any loss",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of information retrieval \
-            measures, Algorithm 1, as one query a step",
+            measures, Algorithm 1, as one query per step",
     takes_loss: true,
     takes_scorer: true,
     round_name: "epoch",

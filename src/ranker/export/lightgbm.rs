@@ -26,7 +26,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     };
     let normalizer = ranker.normalizer();
     if normalizer.kind() == NormalizerKind::QueryMinMax {
-        let expected = "a normaliser of each document alone";
+        let expected = "a normaliser that takes each document alone";
         return Err(ExportError::normalizer(normalizer.kind(), ExportFormat::LightGbm, expected));
     }
     let arrays = trees.arrays();
@@ -254,7 +254,7 @@ mod tests {
         let error = |ranker: Ranker| encode(&ranker).unwrap_err().to_string();
         assert_eq!(
             error(ranker(NormalizerKind::QueryMinMax, Model::Trees(trees()), &data())),
-            "LightGBM text cannot hold the normaliser `query_min_max`: expected a normaliser of each document alone"
+            "LightGBM text cannot hold the normaliser `query_min_max`: expected a normaliser that takes each document alone"
         );
         assert_eq!(
             error(ranker(NormalizerKind::None, mlp(3), &data())),
