@@ -13,7 +13,9 @@
 //!
 //! Cost: O(n), times S. A query whose labels are all equal has loss 0.
 
-use burn::config::Config;
+use std::fmt;
+
+use burn::config::{Config, config_to_json};
 use burn::module::Module;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -58,6 +60,12 @@ pub struct SoftmaxCrossEntropyConfig {
 }
 
 impl Config for SoftmaxCrossEntropyConfig {}
+
+impl fmt::Display for SoftmaxCrossEntropyConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str(&config_to_json(self))
+    }
+}
 
 impl Default for SoftmaxCrossEntropyConfig {
     fn default() -> Self {
@@ -183,6 +191,12 @@ mod tests {
         assert!((halved - expected / 2.0).abs() < 1e-12, "{halved}");
         let cooled = value(SoftmaxCrossEntropyConfig::new().with_temperature(0.5), &[0.0, 0.5], &[2.0, 0.0]);
         assert!((cooled - expected).abs() < 1e-12, "{cooled}");
+    }
+
+    #[test]
+    fn the_key_of_normalize_is_as_before() {
+        let entry = (ENTRY.defaults)();
+        assert!(entry.contains_key("normalise") && !entry.contains_key("normalize"));
     }
 
     #[test]
