@@ -5,7 +5,7 @@ use std::hint::black_box;
 use burn::tensor::Device;
 use burn_rank::data::letor::{ReadOptions, read};
 use burn_rank::data::{
-    BatchPlanner, BatchPlannerConfig, Normaliser, NormaliserKind, RankingBatch, RankingDataset, SynthConfig,
+    BatchPlanner, BatchPlannerConfig, Normalizer, NormalizerKind, RankingBatch, RankingDataset, SynthConfig,
 };
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -48,9 +48,9 @@ fn batches(criterion: &mut Criterion) {
             }
         });
     });
-    for kind in [NormaliserKind::QueryMinMax, NormaliserKind::ZScore, NormaliserKind::Quantile] {
-        let normaliser = Normaliser::fit(kind, &data);
-        let apply = |mut data: RankingDataset| normaliser.apply(&mut data).map(|()| data);
+    for kind in [NormalizerKind::QueryMinMax, NormalizerKind::ZScore, NormalizerKind::Quantile] {
+        let normalizer = Normalizer::fit(&data, kind);
+        let apply = |mut data: RankingDataset| normalizer.apply(&mut data).map(|()| data);
         group.bench_function(format!("normalise/{kind:?}"), |bencher| {
             bencher.iter_batched(|| data.clone(), apply, BatchSize::LargeInput);
         });

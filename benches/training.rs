@@ -15,7 +15,7 @@ use burn::train::renderer::{
     EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
 };
 use burn::train::{ExecutionStrategy, Learner, SupervisedTraining};
-use burn_rank::data::{Normaliser, NormaliserKind, RankingDataset, SynthConfig};
+use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use burn_rank::learner::gradient::{Gradient, GradientConfig, RankingBatcher, RankingModel};
 use burn_rank::learner::{FitContext, Interrupt, NoProgress, RankingLearner, Selection};
 use burn_rank::loss::LossSpec;
@@ -32,7 +32,7 @@ const LOSS: &str = "list_net";
 fn data() -> (RankingDataset, RankingDataset) {
     let config = SynthConfig { queries: 84, features: 45, median_length: 137.0, max_length: 320, ..Default::default() };
     let mut all = config.generate().expect("a valid configuration");
-    Normaliser::fit(NormaliserKind::ZScore, &all).apply(&mut all).expect("its own data");
+    Normalizer::fit(&all, NormalizerKind::ZScore).apply(&mut all).expect("its own data");
     (all.select(&(0..63).collect::<Vec<_>>()), all.select(&(63..84).collect::<Vec<_>>()))
 }
 

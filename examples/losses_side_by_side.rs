@@ -15,7 +15,7 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::Device;
 use burn_rank::data::letor::{ReadOptions, read};
 use burn_rank::data::{
-    BatchPlanner, BatchPlannerConfig, Normaliser, NormaliserKind, RankingBatch, RankingDataset, SynthConfig, folds,
+    BatchPlanner, BatchPlannerConfig, Normalizer, NormalizerKind, RankingBatch, RankingDataset, SynthConfig, folds,
 };
 use burn_rank::loss::{LossSpec, RankingLoss, Reduction, registry};
 use burn_rank::measure::{Convention, Evaluation, Measure, evaluate};
@@ -121,7 +121,7 @@ fn read_folds(folder: &Path) -> Result<Vec<Parts>, Failure> {
     let read = |paths: &[PathBuf]| read(paths, &ReadOptions::default());
     let parts = folds::discover(folder)?
         .into_iter()
-        .map(|fold| normalised([read(&fold.train)?, read(&fold.validation)?, read(&fold.test)?]));
+        .map(|fold| normalized([read(&fold.train)?, read(&fold.validation)?, read(&fold.test)?]));
     parts.collect()
 }
 
@@ -131,15 +131,15 @@ fn generated_folds() -> Result<Vec<Parts>, Failure> {
     let data = config.generate()?;
     let parts = folds::split(&data, 5, SEED)?
         .into_iter()
-        .map(|fold| normalised([data.select(&fold.train), data.select(&fold.validation), data.select(&fold.test)]));
+        .map(|fold| normalized([data.select(&fold.train), data.select(&fold.validation), data.select(&fold.test)]));
     parts.collect()
 }
 
 /// Normalises features to mean 0 and standard deviation 1 over the training documents.
-fn normalised(mut parts: Parts) -> Result<Parts, Failure> {
-    let normaliser = Normaliser::fit(NormaliserKind::ZScore, &parts[0]);
+fn normalized(mut parts: Parts) -> Result<Parts, Failure> {
+    let normalizer = Normalizer::fit(&parts[0], NormalizerKind::ZScore);
     for part in &mut parts {
-        normaliser.apply(part)?;
+        normalizer.apply(part)?;
     }
     Ok(parts)
 }

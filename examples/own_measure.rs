@@ -12,7 +12,7 @@ use burn::data::dataloader::Progress;
 use burn::tensor::{Device, Tensor};
 use burn::train::InferenceStep;
 use burn::train::metric::{Adaptor, Metric, MetricMetadata};
-use burn_rank::data::{Normaliser, NormaliserKind, RankingBatch, SynthConfig};
+use burn_rank::data::{Normalizer, NormalizerKind, RankingBatch, SynthConfig};
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig, RankingModel, TrainingBatch};
 use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         SynthConfig { queries: 150, features: 20, median_length: 20.0, max_length: 60, ..SynthConfig::default() };
     let mut data = config.generate()?;
     let queries: Vec<usize> = (0..data.queries()).collect();
-    Normaliser::fit(NormaliserKind::ZScore, &data.select(&queries[..90])).apply(&mut data)?;
+    Normalizer::fit(&data.select(&queries[..90]), NormalizerKind::ZScore).apply(&mut data)?;
     let [train, validation, test] = [&queries[..90], &queries[90..120], &queries[120..]].map(|part| data.select(part));
 
     let definition = PatientGain { persistence: 0.8 };

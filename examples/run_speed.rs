@@ -89,7 +89,11 @@ fn measure(run: &Path, qrels: &Path) -> Result<(), Failure> {
     }
     let (lines, map) = found;
     println!("{lines} lines of judged queries, map {map:.4}");
-    println!("{best:.2} s, {:.2} million lines a second, {} threads", lines / best / 1e6, rayon::current_num_threads());
+    println!(
+        "{best:.2} s, {:.2} million lines per second, {} threads",
+        lines / best / 1e6,
+        rayon::current_num_threads()
+    );
     if let Some(bytes) = memory {
         println!("{} MiB held at most, of a run of {} MiB", bytes >> 20, run.metadata()?.len() >> 20);
     }

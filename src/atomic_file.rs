@@ -14,7 +14,7 @@ const PARTIAL: &str = ".partial";
 ///
 /// # Errors
 /// Any error of `fill` or of the file system; a file that was there before is then untouched.
-pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")),
@@ -31,7 +31,7 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
 ///
 /// # Errors
 /// Any error of the file system.
-pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
@@ -177,7 +177,7 @@ mod tests {
 
     #[cfg(feature = "experiment")]
     #[test]
-    fn unfinished_files_are_recognised_by_their_names() {
+    fn unfinished_files_are_recognized_by_their_names() {
         assert_eq!(unfinished("report.json.12.partial"), Some("report.json"));
         for other in ["report.json.partial", "report.json.x1.partial", ".12.partial", "a.12.partial.gz", "a..partial"] {
             assert_eq!(unfinished(other), None, "{other}");

@@ -43,7 +43,6 @@
 //! | [`data`] | readers, datasets, folds, normalisers, padded batches |
 //! | [`metric`] | measures of tensors; burn-train metrics with the feature `train` |
 //! | [`measure`] | exact measures and their conventions |
-//! | `plot` | plots as inline SVG (feature `report`) |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
@@ -52,7 +51,8 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-pub mod atomic_file;
+#[cfg(feature = "ranker")]
+mod atomic_file;
 pub mod data;
 pub mod device;
 mod execution;
@@ -66,7 +66,7 @@ pub mod prelude;
 pub mod refusal;
 pub mod scorer;
 pub mod seed;
-pub mod text;
+mod text;
 
 #[cfg(feature = "cli")]
 #[cfg_attr(docsrs, doc(cfg(feature = "cli")))]
@@ -83,8 +83,7 @@ pub mod learner;
 #[cfg(feature = "experiment")]
 mod memory;
 #[cfg(feature = "report")]
-#[cfg_attr(docsrs, doc(cfg(feature = "report")))]
-pub mod plot;
+mod plot;
 #[cfg(feature = "ranker")]
 #[cfg_attr(docsrs, doc(cfg(feature = "ranker")))]
 pub mod ranker;

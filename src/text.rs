@@ -30,7 +30,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// The known name nearest to `found`, if any is near enough to be meant; first of all one with two letters exchanged.
-pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let found = found.to_lowercase();
     let similarity = |name: &str| {
         let name = name.to_lowercase();
@@ -52,12 +52,13 @@ fn sorted(name: &str) -> Vec<char> {
 }
 
 /// `"; did you mean `x`?"`, or nothing.
-pub fn did_you_mean(nearest: &Option<String>) -> String {
+pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 /// `text` where markup is read: in an element of HTML or SVG, or in a quoted attribute.
-pub fn escape_markup(text: &str) -> String {
+#[cfg(feature = "report")]
+pub(crate) fn escape_markup(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -15,7 +15,7 @@ fuzz_target!(|text: &str| {
     let Ok(document) = Document::parse(path, text.to_owned(), &overrides) else { return };
     let Ok(config) = ExperimentConfig::from_document(&document) else { return };
     let _ = points(&config.grid);
-    let Ok(resolved) = resolved_toml(&config, &document) else { return };
+    let Ok(resolved) = resolved_toml(&document, &config) else { return };
     let document = Document::parse(path, resolved, &[]).expect("a resolved configuration is TOML");
     let again = ExperimentConfig::from_document(&document).expect("a resolved configuration is one");
     // Equal paths can be written in several ways.

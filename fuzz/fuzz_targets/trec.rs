@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(run.queries.iter().all(|documents| *documents > 0));
     } else if let Ok(qrels) = Qrels::read(&path) {
         for query in &qrels.queries {
-            assert!(!qrels.judgements(query).is_empty());
+            assert!(!qrels.judgments(query).is_empty());
         }
     }
 });

@@ -57,12 +57,12 @@ pub enum OpPath {
 
 /// Approximate number of bytes that the automatic differentiation of a tensor definition keeps per pair of documents:
 /// 13 numbers, as measured with `approx_ndcg`.
-const BYTES_A_PAIR: u64 = 4 * 13;
+const BYTES_PER_PAIR: u64 = 4 * 13;
 
 impl OpPath {
     /// Returns whether there is memory for lists of a shape; logs a warning if there is not.
     fn fits(self, shape: Shape, loss: &str) -> bool {
-        let needed = BYTES_A_PAIR * shape.batch as u64 * (shape.documents as u64).saturating_pow(2);
+        let needed = BYTES_PER_PAIR * shape.batch as u64 * (shape.documents as u64).saturating_pow(2);
         match (self, available()) {
             (OpPath::Tensor, Some(available)) if needed > available => {
                 let [needed, available] = [needed, available].map(|bytes| bytes >> 30);

@@ -31,7 +31,7 @@ pub struct BenchArgs {
     /// Bursts of runs (epochs of training) of which the median counts
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
     repeats: u32,
-    /// One JSON object a line
+    /// One JSON object per line
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 enum BenchCommand {
-    /// Documents a second of a training epoch on generated data, linear and 256,128,64
+    /// Documents per second of a training epoch on generated data, linear and 256,128,64
     Train {
         /// Loss, by name
         #[arg(long, default_value = "approx_ndcg")]
@@ -48,7 +48,7 @@ enum BenchCommand {
         /// Number of queries
         #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
         queries: u32,
-        /// Queries of a batch
+        /// Queries per batch
         #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
         batch: u32,
     },

@@ -15,16 +15,16 @@ use crate::ranker::ExportFormat;
 pub struct ConvertArgs {
     /// A saved ranker, or the folder of a `train` run
     model: PathBuf,
-    /// File to write, in place of one of this name. NAME.onnx: linear and multi-layer rankers with any normaliser, raw features in. NAME.txt: RankLib
-    /// text of a linear ranker, LightGBM text of a sum of trees
+    /// File to write; an existing file is replaced. NAME.onnx: linear and multi-layer rankers with any normaliser, raw
+    /// features in. NAME.txt: RankLib text of a linear ranker, LightGBM text of a sum of trees
     out: PathBuf,
 }
 
 impl ConvertArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        input::not_over("convert", &self.out, &[input::ranker_file(&self.model)], "which is the ranker")?;
+        input::not_over("convert", &self.out, &[input::ranker_file(&self.model)], "is the ranker")?;
         let ranker = input::ranker(&self.model, &Device::flex())?;
-        let format = ExportFormat::of(&self.out, ranker.model())?;
+        let format = ExportFormat::from_path(&self.out, ranker.model())?;
         let bytes = ranker.export(format).context(self.model.display())?;
         let place = self.out.display();
         atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;

@@ -21,7 +21,7 @@ use crate::learner::StopReason;
 pub struct CvArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Folder of the results: a new or empty one, or that of an earlier run; nothing is kept without
+    /// Folder of the results: a new or empty one, or that of an earlier run; without it, nothing is kept
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ impl CvArgs {
     fn cross_validate(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
         let open = |path: &PathBuf| {
-            let resolved = resolved_toml(config, document)?;
+            let resolved = resolved_toml(document, config)?;
             Ok::<_, Failure>(OutputFolder::open(path, RunKind::CrossValidation, &resolved, self.folder.claim())?)
         };
         let folder = self.out.as_ref().map(open).transpose()?;

@@ -13,7 +13,7 @@ use crate::op::Instructions;
 /// Arguments of `devices`.
 #[derive(Debug, Args)]
 pub struct DevicesArgs {
-    /// One JSON object a line
+    /// One JSON object per line
     #[arg(long)]
     json: bool,
 }

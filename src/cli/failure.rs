@@ -194,7 +194,7 @@ mod tests {
     fn a_failure_keeps_its_causes_and_prints_each_once() {
         let job =
             ExperimentError::Job { label: "fold 1".into(), source: Box::new(ExperimentError::Output(full_disk())) };
-        let Failure::Work(error) = Failure::from(job) else { panic!("a full disk is no bad input") };
+        let Failure::Work(error) = Failure::from(job) else { panic!("a full disk is not bad input") };
         assert_eq!(one_line(&error), "fold 1: runs/a: cannot write: no storage space");
         let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
         assert_eq!(causes, ["fold 1", "runs/a: cannot write: no storage space", "no storage space"]);

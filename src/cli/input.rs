@@ -24,12 +24,12 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     // The command owns the process, and this is the only place that reads its standard input.
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if !is_standard_stream(path) {
-        return Ok(Input::file(path));
+        return Ok(Input::from_path(path));
     }
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(Failure::input("standard input: found `-` twice, expected it once"));
     }
-    Ok(Input::reader("standard input", io::stdin()))
+    Ok(Input::from_reader("standard input", io::stdin()))
 }
 
 /// Opens the device called `name`. If a missing driver panics, its message appears only in the error.
@@ -77,7 +77,7 @@ impl ReadArgs {
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
-        name.parse().map_err(|error: MeasureError| match TrecMeasure::read(name) {
+        name.parse().map_err(|error: MeasureError| match TrecMeasure::parse(name) {
             Ok(_) => Failure::input(format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec")),
             Err(_) => Failure::input(error),
         })
@@ -116,13 +116,14 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
-/// Refuses to overwrite a file that the command reads or that must be kept; `what` describes that file in the message.
+/// Refuses to overwrite a file that the command reads or that must be kept; `what` completes the message, "this one
+/// is read".
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
     // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
     let Some(file) = whole(out) else { return Ok(()) };
     match others.iter().find(|other| whole(other.as_ref()).is_some_and(|other| other == file)) {
-        Some(_) => Err(Failure::input(format!("{flag} {}: expected another file than this, {what}", out.display()))),
+        Some(_) => Err(Failure::input(format!("{flag} {}: expected a different file: this one {what}", out.display()))),
         None => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ use crate::measure::{Convention, Evaluator, MeasureError, QueryValues};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of TREC runs")]
 pub struct JudgingArgs {
-    /// Count every query of the qrels, those that the run misses as 0 (trec_eval's -c)
+    /// Count every query of the qrels, with 0 for those that the run lacks (trec_eval's -c)
     #[arg(long, requires = "qrels")]
     pub complete: bool,
     /// Lowest relevance of a relevant document; the gains of NDCG ignore it
@@ -33,13 +33,13 @@ impl JudgingArgs {
 }
 
 /// A file of judgements, and the options for judging runs by it.
-pub struct Judgements<'a> {
+pub struct Judgments<'a> {
     path: &'a Path,
     pub qrels: Qrels,
     args: &'a JudgingArgs,
 }
 
-impl<'a> Judgements<'a> {
+impl<'a> Judgments<'a> {
     /// Reads the file.
     pub fn read(path: &'a Path, args: &'a JudgingArgs) -> Result<Self, Failure> {
         Ok(Self { path, qrels: Qrels::read_from(input::text(path)?)?, args })

@@ -27,7 +27,7 @@ pub struct LossArgs {
     /// Instead of reading lists: how the loss is evaluated in lists of N documents, with its measured errors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File of JSON objects {"scores": [..], "labels": [..]}, one a line; `-` is standard input. The value of a list
+    /// File of JSON objects {"scores": [..], "labels": [..]}, one per line; `-` is standard input. The value of a list
     /// with nothing to learn, which counts in no mean, is `null`
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -113,7 +113,7 @@ fn explain_line(
     match (list.scores.len(), list.labels.len()) {
         (0, _) => return Err(refuse("found no scores, expected one or more".to_string())),
         (scores, labels) if scores != labels => {
-            return Err(refuse(format!("found {labels} labels, expected {scores}, one a score")));
+            return Err(refuse(format!("found {labels} labels, expected {scores}, one per score")));
         }
         _ => {}
     }

@@ -67,7 +67,7 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Value, loss and gradient of a loss for lists given as JSON lines
     Loss(loss::LossArgs),
-    /// What a paper proves of its surrogate, computed on a ranking and checked
+    /// What a paper proves about its surrogate, computed on a ranking and checked
     Study(study::StudyArgs),
     /// Generated LETOR text in the shape of MSLR-WEB
     Synth(synth::SynthArgs),

@@ -27,7 +27,7 @@ pub struct ModelsArgs {
     /// Measures and conventions
     #[arg(long)]
     measures: bool,
-    /// One JSON object a line
+    /// One JSON object per line
     #[arg(long, global = true)]
     json: bool,
 }

@@ -21,10 +21,10 @@ pub struct PredictArgs {
     /// LETOR files; `-` is standard input
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// File to write, in place of one of this name; standard output when absent or `-`
+    /// File to write; an existing file is replaced. Standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
-    /// Write a TREC run with this tag instead of one score a line; documents are named by their identifiers, or
+    /// Write a TREC run with this tag instead of one score per line; documents are named by their identifiers, or
     /// numbered in a query where these are absent, have blanks or come twice
     #[arg(long, value_name = "TAG")]
     run_id: Option<String>,
@@ -53,13 +53,16 @@ impl PredictArgs {
         let mut read = self.data.clone();
         read.push(input::ranker_file(&self.model));
         if let Some(out) = file {
-            input::not_over("--out", out, &read, "which is read")?;
+            input::not_over("--out", out, &read, "is read")?;
             read.push(out.clone());
         }
         if let Some(qrels) = &self.qrels {
-            input::not_over("--qrels", qrels, &read, "which is read, or that of --out")?;
+            input::not_over("--qrels", qrels, &read, "is read, or is that of --out")?;
             if Some(qrels) == file {
-                return Err(Failure::input(format!("--qrels {}: expected another file than --out", qrels.display())));
+                return Err(Failure::input(format!(
+                    "--qrels {}: expected a different file from that of --out",
+                    qrels.display()
+                )));
             }
         }
         let device = input::device(&self.device)?;

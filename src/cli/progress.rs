@@ -117,7 +117,7 @@ pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
         if shared.requested() {
             std::process::exit(130);
         }
-        eprintln!("stopping after this round; once more to stop at once");
+        eprintln!("stopping after this round; press Ctrl-C again to stop at once");
         shared.request();
     })
     .map_err(|error| Failure::Work(error.into()))?;

@@ -18,7 +18,7 @@ use crate::text::is_standard_stream;
 pub struct ReportArgs {
     /// Folder of a finished train or cv run
     run: PathBuf,
-    /// The page, in place of a file of this name [default: report.html in the folder]; `-` is standard output
+    /// The page; an existing file is replaced [default: report.html in the folder]; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -33,7 +33,7 @@ impl ReportArgs {
             Some(path) => {
                 let of_run = RUN_FILES.iter().filter(|entry| entry.name != PAGE).map(|entry| &*entry.name);
                 let of_run: Vec<PathBuf> = of_run.map(|name| self.run.join(name)).collect();
-                input::not_over("--out", &path, &of_run, "which is a file of the run")?;
+                input::not_over("--out", &path, &of_run, "is a file of the run")?;
                 let written = atomic_file::write(&path, page.as_bytes());
                 (path, written)
             }

@@ -23,17 +23,17 @@ Inputs:
   study NAME                     on generated queries
   study NAME MODEL DATA...       on the ranking of a saved ranker, or of the folder
                                  of a `train` run
-  study NAME --scores FILE DATA...  on one score a line
+  study NAME --scores FILE DATA...  on one score per line
 
   Scores are float32, as rankers give them; those of a file are rounded.
   Queries without a relevant or without an irrelevant document are left out.
-  Theorems say nothing of queries with equal scores: these count in the means
-  and have no bound.
+  Theorems say nothing about queries with equal scores: these count in the
+  means and have no bound.
 
 How to read it:
   A table has the figures by the values of the parameter (--over), then each
   claim of the paper with what was found. `holds` and `fails` are about these
-  queries alone, `open` says that they decide nothing; the exit code is 0.";
+  queries alone, `open` means that they decide nothing; the exit code is 0.";
 
 /// Arguments of `study`.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub struct StudyArgs {
     /// MODEL and DATA files; only DATA files with --scores; none for generated queries
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
-    /// One score a line, in the order of the documents of DATA
+    /// One score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", requires = "files")]
     scores: Option<PathBuf>,
     /// Values of the parameter, ascending, separated by commas

@@ -33,7 +33,7 @@ pub struct SynthArgs {
     /// Deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
-    /// File to write, in place of one of this name; standard output when absent or `-`
+    /// File to write; an existing file is replaced. Standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for

@@ -45,7 +45,7 @@ impl TrainArgs {
     fn train(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
         let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
-        let resolved = resolved_toml(config, document)?;
+        let resolved = resolved_toml(document, config)?;
         // The folder is checked before the data are read, which may take long. It is made only afterwards, so that data
         // that cannot be read leave nothing behind.
         OutputFolder::check(&path, RunKind::Train, &resolved, self.folder.claim())?;

@@ -34,7 +34,7 @@ impl RankingBatch {
     /// # Panics
     /// If an index is not below [`RankingDataset::queries`].
     pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
-        let padding = Padding::of_queries(dataset, queries);
+        let padding = Padding::from_queries(dataset, queries);
         let features = padding.gather_features(&dataset.features, dataset.feature_count);
         Self {
             features: Tensor::from_data(features, device),
@@ -86,6 +86,20 @@ impl BatchPlannerConfig {
     pub fn in_order(max_cells: usize) -> Self {
         Self { max_cells, shuffle: false, ..Self::default() }
     }
+
+    /// Checks the sizes.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a size of 0.
+    pub fn check(&self) -> Result<(), Refusal> {
+        if self.max_cells == 0 {
+            return Err(Refusal::new("max_cells", 0, "at least 1"));
+        }
+        if self.queries == Some(0) {
+            return Err(Refusal::new("queries", 0, "at least 1"));
+        }
+        Ok(())
+    }
 }
 
 /// Plans the batches of each epoch, from the list lengths alone.
@@ -104,12 +118,7 @@ impl BatchPlanner {
     /// # Errors
     /// [`DataError::Refused`] for a size of 0.
     pub fn new(dataset: &RankingDataset, config: &BatchPlannerConfig, seed: u64) -> Result<Self, DataError> {
-        if config.max_cells == 0 {
-            return Err(Refusal::new("max_cells", 0, "at least 1").into());
-        }
-        if config.queries == Some(0) {
-            return Err(Refusal::new("queries", 0, "at least 1").into());
-        }
+        config.check()?;
         let keep = |q: &usize| match config.keep {
             Keep::All => true,
             Keep::Relevant => dataset.has_relevant(*q),

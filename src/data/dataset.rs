@@ -73,7 +73,7 @@ impl RankingDataset {
             return Err(inconsistent("range of the offsets", found, format!("0 to {documents}, the documents")));
         }
         if let Some(pair) = self.offsets.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return Err(inconsistent("an offset", pair[1], format!("more than {}, the one before it", pair[0])));
+            return Err(inconsistent("an offset", pair[1], format!("more than {}, the previous one", pair[0])));
         }
         if self.query_ids.len() != self.queries() {
             return Err(inconsistent("number of query identifiers", self.query_ids.len(), self.queries()));

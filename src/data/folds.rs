@@ -68,7 +68,7 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     }
     let found = match names.as_slice() {
         [] => "an empty folder".to_owned(),
-        [first, ..] => format!("{} entries such as `{first}`", names.len()),
+        [first, ..] => format!("entries such as `{first}` ({} in all)", names.len()),
     };
     let expected = "folders Fold1, Fold2, ..., or parts S1.txt, S2.txt, ..., or train.txt, vali.txt and test.txt";
     Err(DataError::Folds { path: folder.to_path_buf(), found, expected: expected.to_owned() })
@@ -242,7 +242,7 @@ mod tests {
             (vec!["Fold1/train.txt", "Fold1/vali.txt", "Fold1/test.txt", "Fold3/train.txt"], "`Fold3` but no Fold2"),
             (vec!["S1.txt", "S2.txt", "S4.txt"], "`S4.txt` but no S3"),
             (vec!["S1.txt", "S2.txt"], "found 2 parts"),
-            (vec!["notes.md"], "1 entries such as `notes.md`"),
+            (vec!["notes.md"], "entries such as `notes.md` (1 in all)"),
             (vec![], "found an empty folder"),
             (vec!["train.txt"], "no vali.txt"),
         ] {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// ```no_run
 /// use burn_rank::data::{Input, letor};
 ///
-/// let data = letor::read_from([Input::reader("standard input", std::io::stdin())], &letor::ReadOptions::default())?;
+/// let data = letor::read_from([Input::from_reader("standard input", std::io::stdin())], &letor::ReadOptions::default())?;
 /// # Ok::<(), burn_rank::data::DataError>(())
 /// ```
 pub struct Input {
@@ -22,12 +22,12 @@ pub struct Input {
 
 impl Input {
     /// Takes the file at `path`, whatever its name (`-` is a file of that name). It is opened when it is read.
-    pub fn file(path: impl Into<PathBuf>) -> Self {
+    pub fn from_path(path: impl Into<PathBuf>) -> Self {
         Self { name: path.into(), reader: None }
     }
 
     /// Takes the text of `reader`, which messages call `name`.
-    pub fn reader(name: impl Into<PathBuf>, reader: impl Read + Send + 'static) -> Self {
+    pub fn from_reader(name: impl Into<PathBuf>, reader: impl Read + Send + 'static) -> Self {
         Self { name: name.into(), reader: Some(Box::new(reader)) }
     }
 
@@ -49,7 +49,7 @@ impl Input {
 
 impl fmt::Debug for Input {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let kind = if self.is_file() { "Input::file" } else { "Input::reader" };
+        let kind = if self.is_file() { "Input::from_path" } else { "Input::from_reader" };
         formatter.debug_tuple(kind).field(&self.name).finish()
     }
 }

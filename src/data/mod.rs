@@ -1,7 +1,7 @@
 //! Ranking data: readers, datasets, folds, normalisers, padded batches.
 //!
 //! [`letor::read`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds folds or cuts
-//! a dataset into them, a [`Normaliser`] is fitted on training data, and a [`BatchPlanner`] chooses the queries of each
+//! a dataset into them, a [`Normalizer`] is fitted on training data, and a [`BatchPlanner`] chooses the queries of each
 //! [`RankingBatch`]. [`trec`] reads and writes runs and judgements. Files are read by path; the functions whose names
 //! end in `_from` read any other [`Input`].
 
@@ -11,7 +11,7 @@ pub(crate) mod error;
 pub mod folds;
 mod input;
 pub mod letor;
-mod normaliser;
+mod normalizer;
 pub(crate) mod padding;
 mod statistics;
 mod synth;
@@ -23,8 +23,8 @@ pub use error::DataError;
 pub use folds::Fold;
 pub use input::Input;
 #[cfg(feature = "export")]
-pub(crate) use normaliser::FeatureMap;
-pub use normaliser::{Normaliser, NormaliserKind};
+pub(crate) use normalizer::FeatureMap;
+pub use normalizer::{Normalizer, NormalizerKind};
 pub use statistics::Statistics;
 pub use synth::SynthConfig;
 #[cfg(feature = "report")]

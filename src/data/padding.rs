@@ -29,7 +29,7 @@ impl Padding {
     ///
     /// # Panics
     /// If an index is not below [`RankingDataset::queries`].
-    pub(crate) fn of_queries(dataset: &RankingDataset, queries: &[usize]) -> Self {
+    pub(crate) fn from_queries(dataset: &RankingDataset, queries: &[usize]) -> Self {
         Self::new(queries.iter().map(|&query| dataset.range(query)).collect())
     }
 

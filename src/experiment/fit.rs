@@ -8,7 +8,7 @@ use burn::tensor::{DType, Device};
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
 use super::splits::Split;
-use crate::data::{DataError, Normaliser, RankingDataset};
+use crate::data::{DataError, Normalizer, RankingDataset};
 use crate::learner::{FitContext, Interrupt, LearnerError, Progress, Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Evaluation, evaluate};
@@ -65,14 +65,14 @@ impl Fit {
 /// # Errors
 /// [`ExperimentError`] of the data, the learner or the measures.
 pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
-    let normaliser = Normaliser::fit(config.normaliser, &split.train);
-    let normalised = |data: &RankingDataset| -> Result<RankingDataset, DataError> {
+    let normalizer = Normalizer::fit(&split.train, config.normalizer);
+    let normalized = |data: &RankingDataset| -> Result<RankingDataset, DataError> {
         let mut data = data.clone();
-        normaliser.apply(&mut data)?;
+        normalizer.apply(&mut data)?;
         Ok(data)
     };
-    let train = normalised(&split.train)?;
-    let validation = split.validation.as_ref().map(normalised).transpose()?;
+    let train = normalized(&split.train)?;
+    let validation = split.validation.as_ref().map(normalized).transpose()?;
     let context = FitContext {
         device: options.device.clone(),
         seed,
@@ -85,7 +85,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
     };
     let convention = config.measure.convention.clone();
     let measures = config.measures();
-    let test = split.test.as_ref().map(normalised).transpose()?;
+    let test = split.test.as_ref().map(normalized).transpose()?;
     let sets = [("train", Some(&train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
     let sets: Vec<(&'static str, &RankingDataset)> =
         sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
@@ -111,7 +111,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
         seed,
         versions: Versions::current(),
     };
-    let ranker = Ranker::new(normaliser, fitted.model, metadata)?;
+    let ranker = Ranker::new(normalizer, fitted.model, metadata)?;
     Ok(Fit {
         ranker,
         history: fitted.history,

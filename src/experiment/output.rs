@@ -215,7 +215,7 @@ impl Purpose<'_> {
             Purpose::Run { .. } => &[],
             Purpose::Files(files) => files,
         };
-        let contents = Contents::of(path, further)
+        let contents = Contents::read(path, further)
             .map_err(|source| OutputError::Unwritable { path: path.to_path_buf(), source })?;
         let checked = match self {
             Purpose::Run { kind, .. } => contents.check_for(*kind),

@@ -51,7 +51,7 @@ pub(crate) const LOCK: &str = ".lock";
 pub(crate) struct Entry {
     pub(crate) name: Cow<'static, str>,
     /// Whether a file is in the form of ours, for folders and files that no mark tells of.
-    pub(crate) recognise: fn(&Path) -> bool,
+    pub(crate) recognize: fn(&Path) -> bool,
     /// Whether the mark knows it by its content: not what is written often, nor what another command makes again.
     pub(crate) recorded: bool,
 }
@@ -59,13 +59,13 @@ pub(crate) struct Entry {
 impl Entry {
     /// A file that the mark knows.
     #[cfg(feature = "cli")]
-    pub(crate) fn recorded(name: impl Into<Cow<'static, str>>, recognise: fn(&Path) -> bool) -> Self {
-        Self { name: name.into(), recognise, recorded: true }
+    pub(crate) fn recorded(name: impl Into<Cow<'static, str>>, recognize: fn(&Path) -> bool) -> Self {
+        Self { name: name.into(), recognize, recorded: true }
     }
 }
 
-const fn entry(name: &'static str, recognise: fn(&Path) -> bool, recorded: bool) -> Entry {
-    Entry { name: Cow::Borrowed(name), recognise, recorded }
+const fn entry(name: &'static str, recognize: fn(&Path) -> bool, recorded: bool) -> Entry {
+    Entry { name: Cow::Borrowed(name), recognize, recorded }
 }
 
 /// The files of runs beside jobs, in the order of their removal: a folder without a report is unfinished.
@@ -165,7 +165,7 @@ pub(crate) fn standing(entry: &Entry, folder: &Path, mark: Option<&Mark>) -> Opt
         return Some(Err(if kind.is_symlink() { NotOurs::Link } else { NotOurs::NotAFile }));
     }
     let known = mark.filter(|_| entry.recorded).and_then(|mark| mark.knows(&entry.name, &path));
-    let ours = known.unwrap_or_else(|| (entry.recognise)(&path));
+    let ours = known.unwrap_or_else(|| (entry.recognize)(&path));
     Some(if ours { Ok(()) } else { Err(NotOurs::Content) })
 }
 
@@ -192,7 +192,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Looks at a folder and changes nothing. `further` are files beside those of runs.
-    pub(crate) fn of(folder: &Path, further: &[Entry]) -> io::Result<Self> {
+    pub(crate) fn read(folder: &Path, further: &[Entry]) -> io::Result<Self> {
         let mut found = Self::default();
         let entries: Vec<Entry> = RUN_FILES.iter().chain(further).cloned().collect();
         let known = |name: &str| entries.iter().any(|entry| entry.name == name);
@@ -406,10 +406,10 @@ mod tests {
     }
 
     fn is_owned(files: &[(&str, &str)]) -> bool {
-        Contents::of(folder(files).path(), &[]).unwrap().is_owned()
+        Contents::read(folder(files).path(), &[]).unwrap().is_owned()
     }
 
-    fn recognised(name: &str, text: &str) -> bool {
+    fn recognized(name: &str, text: &str) -> bool {
         let folder = folder(&[(name, text)]);
         let entry = RUN_FILES.iter().chain(&JOB_FILES).find(|entry| entry.name == name).unwrap();
         standing(entry, folder.path(), None) == Some(Ok(()))
@@ -417,12 +417,12 @@ mod tests {
 
     #[test]
     fn a_resolved_configuration_is_one_to_the_letter() {
-        assert!(recognised(CONFIG, RESOLVED));
+        assert!(recognized(CONFIG, RESOLVED));
         // Of an earlier version, which did not know a key.
         let earlier = RESOLVED.lines().filter(|line| !line.starts_with("max_line_bytes"));
         let earlier: String = earlier.map(|line| format!("{line}\n")).collect();
         assert_ne!(earlier, RESOLVED);
-        assert!(recognised(CONFIG, &earlier));
+        assert!(recognized(CONFIG, &earlier));
         for changed in [
             format!("# mine\n{RESOLVED}"),
             format!("{RESOLVED}# mine\n"),
@@ -431,17 +431,17 @@ mod tests {
             RESOLVED.replace("[learner]", "[learner]\nepoch = 3"),
             String::new(),
         ] {
-            assert!(!recognised(CONFIG, &changed), "{changed}");
+            assert!(!recognized(CONFIG, &changed), "{changed}");
         }
     }
 
     #[test]
-    fn every_file_of_a_run_without_a_mark_is_recognised() {
+    fn every_file_of_a_run_without_a_mark_is_recognized() {
         let unmarked = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unmarked");
-        let train = Contents::of(&unmarked.join("train"), &[]).unwrap();
+        let train = Contents::read(&unmarked.join("train"), &[]).unwrap();
         assert_eq!((train.ours.len(), train.theirs.len(), train.foreign.len()), (RUN_FILES.len(), 0, 0), "{train:?}");
         assert!(train.is_owned() && train.keeps(RunKind::Train) && !train.keeps(RunKind::CrossValidation));
-        let cv = Contents::of(&unmarked.join("cv"), &[]).unwrap();
+        let cv = Contents::read(&unmarked.join("cv"), &[]).unwrap();
         assert_eq!((cv.ours.len(), cv.jobs.len(), cv.theirs.len(), cv.foreign.len()), (4, 3, 0, 0), "{cv:?}");
         assert!(cv.is_owned() && cv.keeps(RunKind::CrossValidation) && !cv.keeps(RunKind::Train));
     }
@@ -473,7 +473,7 @@ mod tests {
             ),
         ] {
             for text in texts {
-                assert!(!recognised(name, text), "{name}: {text}");
+                assert!(!recognized(name, text), "{name}: {text}");
             }
         }
     }
@@ -522,7 +522,8 @@ mod tests {
 
     #[test]
     fn what_is_in_the_way_is_named() {
-        let told = |files: &[(&str, &str)]| Contents::of(folder(files).path(), &[]).unwrap().check_for(RunKind::Train);
+        let told =
+            |files: &[(&str, &str)]| Contents::read(folder(files).path(), &[]).unwrap().check_for(RunKind::Train);
         let advice = "which burn-rank did not write there; choose a new or empty folder with --out";
         assert_eq!(told(&[("b", "")]), Err(format!("holds `b`, {advice}")));
         assert_eq!(
@@ -533,6 +534,6 @@ mod tests {
         let words = "`README.md` is not as burn-rank wrote it; move it elsewhere, or choose another folder with --out";
         assert_eq!(told(&ours), Err(words.to_string()));
         // `cv` writes no card.
-        assert_eq!(Contents::of(folder(&ours).path(), &[]).unwrap().check_for(RunKind::CrossValidation), Ok(()));
+        assert_eq!(Contents::read(folder(&ours).path(), &[]).unwrap().check_for(RunKind::CrossValidation), Ok(()));
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Items {
 }
 
 impl Items {
-    pub(super) fn of(items: Vec<Value>) -> Self {
+    pub(super) fn new(items: Vec<Value>) -> Self {
         Self { rest: items.into_iter(), next: 0 }
     }
 
@@ -59,7 +59,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    pub(super) fn of(fields: Map) -> Self {
+    pub(super) fn new(fields: Map) -> Self {
         Self { rest: fields.into_iter(), field: None }
     }
 }

@@ -62,11 +62,11 @@ impl<'de> Deserializer<'de> for Value {
             Value::Number(number) => visit_number(&number, visitor),
             Value::String(text) => visitor.visit_string(text),
             Value::Array(items) => {
-                let mut items = Items::of(items);
+                let mut items = Items::new(items);
                 let value = visitor.visit_seq(&mut items)?;
                 items.end().map(|()| value)
             }
-            Value::Object(fields) => visitor.visit_map(Entries::of(fields)),
+            Value::Object(fields) => visitor.visit_map(Entries::new(fields)),
         }
     }
 
@@ -130,7 +130,7 @@ impl<'de> Deserializer<'de> for Value {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         match self {
-            Value::Object(fields) => visitor.visit_map(Entries::of(fields)),
+            Value::Object(fields) => visitor.visit_map(Entries::new(fields)),
             other => Err(other.refused("a table")),
         }
     }
@@ -149,7 +149,7 @@ impl<'de> Deserializer<'de> for Value {
                 if let Some(at) = fields.get_index_of(KIND) {
                     fields.move_index(at, 0);
                 }
-                let decoded = visitor.visit_map(Entries::of(fields));
+                let decoded = visitor.visit_map(Entries::new(fields));
                 // A variant is looked up after its name was read.
                 decoded.map_err(|refusal| match refusal.unknown_name() {
                     Some(_) if refusal.key.is_empty() => refusal.under(KIND),

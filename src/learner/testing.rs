@@ -122,7 +122,7 @@ pub(crate) fn assert_reproducible(
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fitted = pool.install(|| learner.fit(train, Some(validation), context)).unwrap();
         let scores: Vec<u32> = fitted.model.predict(train, &context.device).into_iter().map(f32::to_bits).collect();
-        let model = (Parts::of(&fitted.model), scores);
+        let model = (Parts::from_model(&fitted.model), scores);
         (fitted, model)
     };
     let (whole, model) = fit(1, &context(None));

@@ -52,7 +52,7 @@ pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DT
         None => vec![0.0; shape[1]],
     };
     let measure = match loss.orientation() {
-        Orientation::NormalisedMeasure => 1.0 - value,
+        Orientation::NormalizedMeasure => 1.0 - value,
         Orientation::Measure => -value,
         Orientation::Loss => value,
     };

@@ -79,7 +79,7 @@ impl Lists {
     /// scores before they take differences need this, since an offset that all scores share would set the size of the
     /// rounding errors. Subtracting a score further from 0 would round the others at its size. Neither the differences
     /// nor the gradient change.
-    pub fn centred(&self) -> Tensor<2> {
+    pub fn centered(&self) -> Tensor<2> {
         let scores = self.scores.clone().detach();
         let nearest = scores.clone().abs().mask_fill(self.padded.clone(), f32::MAX).argmin(1);
         (self.scores.clone() - scores.gather(1, nearest)).mask_fill(self.padded.clone(), 0.0)
@@ -232,13 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn centring_removes_a_common_offset() {
+    fn centering_removes_a_common_offset() {
         let device = Device::flex();
         let scores = [[1e4, 1e4 + 1.0, 1e4 + 0.25], [1e4, 1e-3, -2e-3], [-3.0, -5.0, 7.0]];
         let mask = [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]];
         let scores = Tensor::<2>::from_floats(scores, &device);
         let mask = Tensor::<2>::from_floats(mask, &device).greater_elem(0.5);
-        let found = values(Lists::new(scores.clone(), scores, mask).centred());
+        let found = values(Lists::new(scores.clone(), scores, mask).centered());
         assert_eq!(found[..3], [0.0, 1.0, 0.25]);
         // Subtracting 1e4 would lose the difference between the other two.
         assert!((found[1 + 3] - found[2 + 3] - 3e-3).abs() < 1e-9, "{found:?}");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_with_equal_labels_or_relevances_are_recognised() {
+    fn queries_with_equal_labels_or_relevances_are_recognized() {
         assert_eq!(values(lists().has_two_labels().float()), [1.0, 0.0]);
         // Labels 2 0 1 and 1 1.
         let by_gain = |table: &[f64]| values(lists().has_two_gains(&Gain::Table(table.to_vec())).float());

@@ -19,7 +19,7 @@ use crate::op::shape::{assert_same, difference};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orientation {
     /// The value is a normalised measure in `[0, 1]`: `loss = 1 - value`.
-    NormalisedMeasure,
+    NormalizedMeasure,
     /// The value is a measure without a fixed upper end: `loss = -value`.
     Measure,
     /// A loss to minimise: `value = loss`.

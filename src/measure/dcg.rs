@@ -81,7 +81,7 @@ mod tests {
         let all_zero = |empty, gain| {
             let convention = Convention { empty, gain, ..Convention::default() };
             let query = crate::measure::Ranking { scores: &[1.0, 0.0], labels: &[0.0, 0.0], ids: None };
-            Measure::Ndcg(None).query(&convention, &query).unwrap()
+            Measure::Ndcg(None).query(&query, &convention).unwrap()
         };
         assert_eq!(all_zero(EmptyQuery::Exclude, Gain::Exp2), None);
         assert_eq!(all_zero(EmptyQuery::Exclude, Gain::Exp2Raw), None);

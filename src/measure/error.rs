@@ -85,7 +85,9 @@ pub enum MeasureError {
         expected: usize,
     },
     /// Offsets that do not cut the documents into queries.
-    #[error("query offsets {found}: expected them to start at 0, never to fall, and to end at {documents} documents")]
+    #[error(
+        "query offsets {found}: expected offsets that start at 0, never fall and end at {documents}, the number of documents"
+    )]
     Offsets {
         /// Description of the fault.
         found: String,
@@ -93,7 +95,7 @@ pub enum MeasureError {
         documents: usize,
     },
     /// A convention that orders equal scores by document identifier, for documents without identifiers.
-    #[error("convention `{convention}` orders equal scores by document identifier, and the documents have none")]
+    #[error("convention `{convention}` orders equal scores by document identifier, but the documents have none")]
     NoDocumentIds {
         /// Name of the convention.
         convention: String,

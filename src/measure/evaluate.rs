@@ -15,7 +15,7 @@ use super::ranking::{Ranking, Workspace};
 use super::{Measure, value};
 
 /// Number of queries that one task ranks with one workspace.
-const QUERIES_A_TASK: usize = 32;
+const QUERIES_PER_TASK: usize = 32;
 /// Number of ranks whose discounts are computed beforehand.
 const REMEMBERED_RANKS: usize = 2048;
 
@@ -207,13 +207,13 @@ impl Evaluator {
     fn values(&self, rankings: &Rankings) -> Result<(Vec<Option<f64>>, usize), MeasureError> {
         rankings.check()?;
         let queries = rankings.queries();
-        let tasks: Vec<_> = (0..queries.div_ceil(QUERIES_A_TASK))
+        let tasks: Vec<_> = (0..queries.div_ceil(QUERIES_PER_TASK))
             .into_par_iter()
             .map_init(Workspace::default, |workspace, task| {
-                let first = task * QUERIES_A_TASK;
-                let mut values = Vec::with_capacity(QUERIES_A_TASK * self.measures.len());
+                let first = task * QUERIES_PER_TASK;
+                let mut values = Vec::with_capacity(QUERIES_PER_TASK * self.measures.len());
                 let mut empty = 0;
-                for query in first..(first + QUERIES_A_TASK).min(queries) {
+                for query in first..(first + QUERIES_PER_TASK).min(queries) {
                     let ranking = rankings.ranking(query);
                     empty += usize::from(self.append(&ranking, query + 1, workspace, &mut values)?);
                 }
@@ -288,7 +288,7 @@ impl Measure {
     ///
     /// # Errors
     /// Those of [`Evaluator::new`] and [`Evaluator::query`].
-    pub fn query(&self, convention: &Convention, ranking: &Ranking) -> Result<Option<f64>, MeasureError> {
+    pub fn query(&self, ranking: &Ranking, convention: &Convention) -> Result<Option<f64>, MeasureError> {
         self.check()?;
         convention.check()?;
         let discounts = Discounts::new(&convention.discount, 0);
@@ -304,7 +304,7 @@ impl Measure {
     ///
     /// # Errors
     /// Those of [`Evaluator::new`] and [`Evaluator::evaluate`].
-    pub fn mean(&self, convention: &Convention, rankings: &Rankings) -> Result<f64, MeasureError> {
+    pub fn mean(&self, rankings: &Rankings, convention: &Convention) -> Result<f64, MeasureError> {
         let evaluator = Evaluator::new(&[*self], convention)?;
         evaluator.mean_of(self, &evaluator.first_measure(rankings)?)
     }
@@ -342,10 +342,10 @@ mod tests {
             let found = evaluate(&rankings, &all_measures(), &convention).unwrap();
             for (m, (measure, mean)) in found.means.iter().enumerate() {
                 for query in 0..rankings.queries() {
-                    let alone = measure.query(&convention, &rankings.ranking(query)).unwrap();
+                    let alone = measure.query(&rankings.ranking(query), &convention).unwrap();
                     assert_eq!(found.per_query[m][query], alone, "{measure} of query {query}");
                 }
-                assert_eq!(measure.mean(&convention, &rankings).unwrap(), *mean);
+                assert_eq!(measure.mean(&rankings, &convention).unwrap(), *mean);
             }
             let evaluator = Evaluator::new(&all_measures(), &convention).unwrap();
             let queries: Vec<QueryValues> =
@@ -391,7 +391,7 @@ mod tests {
     fn a_constant_scorer_has_the_value_of_a_random_order() {
         let labels: Vec<f32> = (0..1000).map(|document| [0.0, 0.0, 2.0, 0.0, 1.0][document % 5]).collect();
         let ranking = Ranking { scores: &[0.7; 1000], labels: &labels, ids: None };
-        let value = |measure: Measure| measure.query(&Convention::default(), &ranking).unwrap().unwrap();
+        let value = |measure: Measure| measure.query(&ranking, &Convention::default()).unwrap().unwrap();
         let discount =
             |ranks: std::ops::RangeInclusive<usize>| ranks.map(|r| 1.0 / (1.0 + r as f64).log2()).sum::<f64>();
         let ideal = 3.0 * discount(1..=200) + discount(201..=400);

@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_label_above_the_maximum_grade_is_refused() {
         let query = Ranking { scores: &[0.0], labels: &[5.0], ids: None };
-        let message = Measure::Err(None).query(&Convention::default(), &query).unwrap_err().to_string();
+        let message = Measure::Err(None).query(&query, &Convention::default()).unwrap_err().to_string();
         assert!(message.contains("label 5") && message.contains("maximum_grade"), "{message}");
     }
 

@@ -64,7 +64,7 @@ impl Gain {
     pub(crate) fn check(&self) -> Result<(), MeasureError> {
         match self {
             Gain::Table(table) if table.is_empty() => {
-                Err(MeasureError::convention("gain.table", "no entry", "one gain a label"))
+                Err(MeasureError::convention("gain.table", "no entry", "one gain per label"))
             }
             Gain::Table(table) => match table.iter().find(|gain| !(gain.is_finite() && **gain >= 0.0)) {
                 Some(gain) => Err(MeasureError::convention("gain.table", gain, "finite gains, 0 or above")),

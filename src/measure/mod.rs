@@ -36,7 +36,7 @@
 //! };
 //! let mut table = String::new();
 //! for preset in Convention::PRESETS {
-//!     let ndcg = Measure::Ndcg(Some(3)).mean(&preset.convention(), &rankings)?;
+//!     let ndcg = Measure::Ndcg(Some(3)).mean(&rankings, &preset.convention())?;
 //!     table += &format!("{} {ndcg:.4}\n", preset.name);
 //! }
 //! assert_eq!(

@@ -274,7 +274,7 @@ mod tests {
         let ranking = Ranking { scores: &[1.0, 0.0], labels: &[0.0, 0.0], ids: None };
         let value = |empty| {
             let convention = Convention { empty, ties: Ties::FileOrder, ..Convention::default() };
-            own_ndcg(3).query(&convention, &ranking).unwrap()
+            own_ndcg(3).query(&ranking, &convention).unwrap()
         };
         assert_eq!(value(EmptyQuery::Exclude), None);
         assert_eq!(value(EmptyQuery::Value(1.0)), Some(1.0));
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn names_and_labels_are_checked() {
         let ranking = Ranking { scores: &[1.0, 0.0], labels: &[0.0, 5.0], ids: None };
-        let refused = |measure: Measure| measure.query(&Convention::default(), &ranking).unwrap_err().to_string();
+        let refused = |measure: Measure| measure.query(&ranking, &Convention::default()).unwrap_err().to_string();
         assert_eq!(refused(Measure::own(OwnAp)), "document 2 of query 1 has the label 5: expected up to 4");
         let taken = refused(Measure::own(OwnNdcg { name: "NDCG@10".into(), k: 10 }));
         assert_eq!(taken, "measure `NDCG@10`: expected a name of its own, which no measure of this crate has");

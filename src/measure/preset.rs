@@ -38,7 +38,7 @@ impl Convention {
     pub const PRESETS: &'static [Preset] = &[
         Preset {
             name: "standard",
-            description: "gain 2^y - 1, discount 1/log2(1+r), expectation over tied orders, queries without relevant document excluded and counted",
+            description: "gain 2^y - 1, discount 1/log2(1+r), expectation over tied orders, queries without a relevant document excluded and counted",
             change: |_| {},
         },
         Preset {
@@ -51,7 +51,7 @@ impl Convention {
         },
         Preset {
             name: "trec_eval",
-            description: "trec_eval 10: gain y; ties by descending document id; judgements below 0 not relevant; empty queries 0",
+            description: "trec_eval 10: gain y; ties broken by descending document id; judgements below 0 not relevant; empty queries 0",
             change: |c| {
                 c.gain = Gain::Linear;
                 c.ties = Ties::DocumentIdDescending;
@@ -61,7 +61,7 @@ impl Convention {
         },
         Preset {
             name: "sklearn",
-            description: "scikit-learn: gain y; tied orders averaged, but AP takes a group of equal scores at once; tau-b as in SciPy; empty queries 0",
+            description: "scikit-learn: gain y; tied orders averaged, but AP retrieves all documents with equal scores at once; tau-b as in SciPy; empty queries 0",
             change: |c| {
                 c.gain = Gain::Linear;
                 c.empty = EmptyQuery::Value(0.0);
@@ -71,7 +71,7 @@ impl Convention {
         },
         Preset {
             name: "lightgbm",
-            description: "LightGBM: ties in file order; AP@k divides by min(k, relevant); empty queries 1 where a measure is 0/0, as NDCG and AP",
+            description: "LightGBM: ties in file order; AP@k divides by min(k, relevant); empty queries 1 where a measure is 0/0, such as NDCG and AP",
             change: |c| {
                 file_order_one(c);
                 c.average_precision_denominator = AveragePrecisionDenominator::CutoffOrRelevant;
@@ -79,7 +79,7 @@ impl Convention {
         },
         Preset {
             name: "xgboost",
-            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant), P@k by the documents retrieved; empty queries 1 where a measure is 0/0, as NDCG and AP",
+            description: "XGBoost: ties in file order; AP@k divides by min(k, relevant), P@k by the documents retrieved; empty queries 1 where a measure is 0/0, such as NDCG and AP",
             change: |c| {
                 file_order_one(c);
                 c.precision_denominator = PrecisionDenominator::Retrieved;
@@ -88,7 +88,7 @@ impl Convention {
         },
         Preset {
             name: "rax",
-            description: "google/rax: ties in file order; P@k divides by the documents retrieved; score -inf is not retrieved; empty queries 0",
+            description: "google/rax: ties in file order; P@k divides by the documents retrieved; a score of -inf means not retrieved; empty queries 0",
             change: |c| {
                 file_order_zero(c);
                 c.precision_denominator = PrecisionDenominator::Retrieved;
@@ -167,7 +167,7 @@ macro_rules! written_fields {
         }
 
         impl Fields {
-            fn of(convention: &Convention) -> Self {
+            fn from_convention(convention: &Convention) -> Self {
                 // A preset with changed fields must not pass for the preset.
                 let changed = Convention::preset(&convention.name).is_ok();
                 Self {
@@ -187,7 +187,7 @@ macro_rules! written_fields {
                 if convention != base {
                     convention.name = self.name.unwrap_or_else(|| "custom".to_string());
                     if Convention::preset(&convention.name).is_ok() {
-                        let expected = "a name that no preset has, since the convention differs from it";
+                        let expected = "a name that no preset has, since the convention differs from that preset";
                         return Err(MeasureError::convention("name", &convention.name, expected));
                     }
                 }
@@ -219,7 +219,7 @@ impl Serialize for Convention {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match Convention::preset(&self.name) {
             Ok(preset) if preset == *self => serializer.serialize_str(&self.name),
-            _ => Fields::of(self).serialize(serializer),
+            _ => Fields::from_convention(self).serialize(serializer),
         }
     }
 }

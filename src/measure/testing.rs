@@ -5,7 +5,7 @@ use super::{Convention, Measure, Ranking, Ties};
 /// Computes the measure of one query that is not empty.
 pub(super) fn value(measure: Measure, convention: &Convention, scores: &[f32], labels: &[f32]) -> f64 {
     let ranking = Ranking { scores, labels, ids: None };
-    measure.query(convention, &ranking).unwrap().expect("the query is not empty")
+    measure.query(&ranking, convention).unwrap().expect("the query is not empty")
 }
 
 #[track_caller]

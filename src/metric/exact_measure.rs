@@ -70,7 +70,7 @@ impl<M: PositionMeasure> ListMeasure for ExactMeasure<M> {
     }
 
     fn in_unit_interval(&self) -> bool {
-        self.value.is_normalised()
+        self.value.is_normalized()
     }
 
     fn expected_label(&self, label: f64) -> Option<String> {

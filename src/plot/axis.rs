@@ -121,18 +121,18 @@ pub(super) const DATA: u32 = 2;
 
 /// Returns a stroke `width` pixels wide.
 pub(super) fn stroke(ink: Ink, width: u32) -> ShapeStyle {
-    ShapeStyle { color: ink.colour().into(), filled: false, stroke_width: px(width) }
+    ShapeStyle { color: ink.color().into(), filled: false, stroke_width: px(width) }
 }
 
 /// Returns a fill.
 pub(super) fn fill(ink: Ink) -> ShapeStyle {
-    ShapeStyle { color: ink.colour().into(), filled: true, stroke_width: 0 }
+    ShapeStyle { color: ink.color().into(), filled: true, stroke_width: 0 }
 }
 
 /// Returns the style of text on axes.
 fn text() -> TextStyle<'static> {
     // plotters writes the size divided by 1.24.
-    ("sans-serif", f64::from(px(FONT)) * 1.24).into_font().color(&Ink::Text.colour())
+    ("sans-serif", f64::from(px(FONT)) * 1.24).into_font().color(&Ink::Text.color())
 }
 
 pub(super) type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;

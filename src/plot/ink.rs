@@ -55,7 +55,7 @@ impl Ink {
     }
 
     /// Returns the ink of a set of queries by the name of the set.
-    pub fn of_set(set: &str) -> Self {
+    pub fn from_set(set: &str) -> Self {
         match set {
             "train" => Ink::Train,
             "validation" => Ink::Validation,
@@ -64,7 +64,7 @@ impl Ink {
     }
 
     /// Returns the colour that stands for this ink.
-    pub(super) fn colour(self) -> RGBColor {
+    pub(super) fn color(self) -> RGBColor {
         RGBColor(0, 0, 1 + self as u8)
     }
 }
@@ -73,7 +73,7 @@ impl Ink {
 pub(super) fn to_classes(shapes: &str) -> String {
     let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
     Ink::ALL.iter().fold(plain, |shapes, ink| {
-        let RGBColor(r, g, b) = ink.colour();
+        let RGBColor(r, g, b) = ink.color();
         let stroke = format!("stroke=\"#{r:02X}{g:02X}{b:02X}\"");
         let fill = format!("fill=\"#{r:02X}{g:02X}{b:02X}\"");
         let (stroked, filled) = (format!("class=\"stroke-{}\"", ink.name()), format!("class=\"fill-{}\"", ink.name()));

@@ -88,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn a_plot_has_classes_for_colours_and_no_size_of_its_own() {
+    fn a_plot_has_classes_for_colors_and_no_size_of_its_own() {
         for svg in plots() {
             assert!(svg.starts_with("<svg class=\"plot\" viewBox=\"0 0 4800 "), "{svg}");
             assert!(svg.trim_end().ends_with("</svg>"), "{svg}");
-            for colour in ["=\"#", "width=\"4800\"", "xmlns", "font-family"] {
-                assert!(!svg.contains(colour), "{colour}: {svg}");
+            for color in ["=\"#", "width=\"4800\"", "xmlns", "font-family"] {
+                assert!(!svg.contains(color), "{color}: {svg}");
             }
         }
         assert!(plots()[0].contains("aria-label=\"&lt;&amp;&quot;&gt;\""));

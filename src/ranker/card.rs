@@ -34,7 +34,7 @@ impl Ranker {
         row("property", "value".into());
         row("---", "---".into());
         row("features", self.model().features().to_string());
-        row("normaliser", format!("`{}`", word(&self.normaliser().kind())));
+        row("normaliser", format!("`{}`", word(&self.normalizer().kind())));
         row("convention of the measures", format!("`{}`", metadata.convention.name));
         for (measure, value) in &metadata.measures {
             row(measure, format!("{value:.4}"));

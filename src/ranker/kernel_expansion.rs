@@ -9,9 +9,7 @@ use rayon::prelude::*;
 #[non_exhaustive]
 pub enum KernelError {
     /// Landmarks whose values do not make rows of features.
-    #[error(
-        "kernel expansion: {values} values of landmarks, expected {coefficients} coefficients x {features} features"
-    )]
+    #[error("kernel expansion: {values} landmark values, expected {coefficients} coefficients x {features} features")]
     Shape {
         /// Number of values of all landmarks.
         values: usize,
@@ -110,7 +108,7 @@ mod tests {
     #[test]
     fn arrays_that_do_not_fit_are_refused() {
         let error = KernelExpansion::new(2, vec![0.0; 3], vec![1.0; 2], 1.0).unwrap_err();
-        assert_eq!(error.to_string(), "kernel expansion: 3 values of landmarks, expected 2 coefficients x 2 features");
+        assert_eq!(error.to_string(), "kernel expansion: 3 landmark values, expected 2 coefficients x 2 features");
         assert_eq!(KernelExpansion::new(1, vec![0.0], vec![1.0], 0.0), Err(KernelError::Gamma(0.0)));
     }
 }

@@ -4,7 +4,7 @@
 //! readable from Python's `safetensors`, and everything else as JSON in the header, protected by a checksum.
 //! With the feature `export`, `Ranker::export` writes it for other systems: ONNX, RankLib, LightGBM.
 
-mod artefact;
+mod artifact;
 mod card;
 #[cfg(feature = "export")]
 mod export;
@@ -14,7 +14,7 @@ mod model;
 mod parts;
 mod tree_ensemble;
 
-pub use artefact::{Metadata, Ranker, RankerError, Versions};
+pub use artifact::{Metadata, Ranker, RankerError, Versions};
 #[cfg(feature = "experiment")]
 pub(crate) use card::is_card;
 #[cfg(feature = "export")]

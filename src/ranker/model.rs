@@ -145,7 +145,7 @@ fn list_chunks(data: &RankingDataset) -> Vec<Padding> {
         let (rows, width) = (chunk.len() + 1, length(chunk[0]));
         rows * width <= CELLS && rows * width * width <= PAIRS
     };
-    groups(queries, has_room).iter().map(|chunk| Padding::of_queries(data, chunk)).collect()
+    groups(queries, has_room).iter().map(|chunk| Padding::from_queries(data, chunk)).collect()
 }
 
 #[cfg(test)]

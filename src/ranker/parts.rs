@@ -1,6 +1,6 @@
 //! `Parts`: a model taken apart into a kind, a JSON configuration and named arrays, as they are saved.
 //!
-//! A new kind of model adds one arm to [`Parts::of`] and one to [`Parts::build`]; the file format does not change.
+//! A new kind of model adds one arm to [`Parts::from_model`] and one to [`Parts::build`]; the file format does not change.
 
 use crate::json::{Value, json};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
@@ -103,7 +103,7 @@ pub enum PartsError {
 
 impl Parts {
     /// Takes a model apart. A scorer is saved with the configuration that it was built from.
-    pub fn of(model: &Model) -> Self {
+    pub fn from_model(model: &Model) -> Self {
         match model {
             Model::Scorer(scorer) => {
                 let mut collector = Collector::default();
@@ -211,7 +211,7 @@ fn build_scorer(
         crate::json::from_value(config.clone()).map_err(|error| PartsError::Config(error.to_string()))?;
     let (announced, present) = (config.parameters(features), arrays.0.iter().map(|array| array.values.len()).sum());
     if announced > usize::saturating_add(present, SPARE) {
-        return Err(PartsError::Config(format!("it announces {announced} values, the file has {present}")));
+        return Err(PartsError::Config(format!("it announces {announced} values, but the file has {present}")));
     }
     let scorer = config.init(features, 0, device).map_err(|error| PartsError::Config(error.to_string()))?;
     let mut loader = Loader { path: path.into_iter().collect(), arrays, error: None };
@@ -231,7 +231,10 @@ impl Arrays {
         for array in &arrays {
             let places = array.shape.iter().try_fold(1usize, |places, &length| places.checked_mul(length));
             if places != Some(array.values.len()) {
-                return Err(mismatch(array, &format!("a shape of its {} values", array.values.len())));
+                return Err(mismatch(
+                    array,
+                    &format!("a shape with {} places, one for each value", array.values.len()),
+                ));
             }
         }
         Ok(Self(arrays))
@@ -356,7 +359,7 @@ mod tests {
             };
             let error = parts.build(&Device::flex()).unwrap_err().to_string();
             assert!(error.starts_with("array `Linear.linear.weight` is F32 ["), "{error}");
-            assert!(error.ends_with("expected a shape of its 2 values"), "{error}");
+            assert!(error.ends_with("expected a shape with 2 places, one for each value"), "{error}");
         }
     }
 }

@@ -17,13 +17,13 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.weights.as_deref()?)))
         .collect();
     let sets: Vec<_> = numbers().zip(report.details.iter().map(|details| &details.data)).collect();
-    let normaliser = report.config["normaliser"].as_str().unwrap_or("none");
+    let normalizer = report.config["normaliser"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
         grid(report),
         learning_curves(report),
         queries::distribution(&per_query, report.selection, &result.convention),
-        weights::weights(&found, normaliser),
+        weights::weights(&found, normalizer),
         data::of_folds(&sets),
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),
@@ -141,7 +141,7 @@ fn grid(report: &CrossValidationReport) -> Html {
         table.row(element("code", point.as_str()), cells);
     }
     let what = note(format!(
-        "{} ({}) on validation queries, mean over seeds. Each fold selects its own point, marked, without a look at its \
+        "{} ({}) on validation queries, mean over seeds. Each fold selects its own point, marked, without looking at its \
          test queries.",
         report.selection, report.result.convention.name
     ));
@@ -176,6 +176,6 @@ fn learning_curves(report: &CrossValidationReport) -> Html {
         [first, _, ..] => format!(" Seed {first}, the first of {}.", result.seeds.len()),
         _ => String::new(),
     };
-    let what = note(format!("One fit a fold, at the grid point that the fold selected.{seeds}"));
+    let what = note(format!("One fit per fold, at the grid point that the fold selected.{seeds}"));
     section("curves", "Learning curves", figures(plots).then(what))
 }

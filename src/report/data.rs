@@ -13,7 +13,7 @@ pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
     for (name, set) in data.iter() {
         count_row(&mut table, name, set);
     }
-    let groups: Vec<Histograms> = data.iter().map(|(name, set)| Histograms::of(name, [set].into_iter())).collect();
+    let groups: Vec<Histograms> = data.iter().map(|(name, set)| Histograms::new(name, [set].into_iter())).collect();
     section("data", "Data", table.html().then(histograms(&groups)))
 }
 
@@ -26,7 +26,7 @@ pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
         }
     }
     let tests = folds.iter().filter_map(|(_, data)| data.test.as_ref());
-    let groups = [Histograms::of("test queries of all folds", tests)];
+    let groups = [Histograms::new("test queries of all folds", tests)];
     section("data", "Data", table.html().then(histograms(&groups)))
 }
 
@@ -72,7 +72,7 @@ struct Histograms {
 }
 
 impl Histograms {
-    fn of<'a>(name: &str, sets: impl Iterator<Item = &'a DataReport>) -> Self {
+    fn new<'a>(name: &str, sets: impl Iterator<Item = &'a DataReport>) -> Self {
         let (mut labels, mut lengths) = (BTreeMap::new(), BTreeMap::new());
         for set in sets {
             for (label, count) in &set.statistics.labels {
@@ -82,7 +82,7 @@ impl Histograms {
                 *lengths.entry(*length).or_default() += count;
             }
         }
-        Self { name: name.to_string(), ink: Ink::of_set(name), labels, lengths }
+        Self { name: name.to_string(), ink: Ink::from_set(name), labels, lengths }
     }
 }
 

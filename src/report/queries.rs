@@ -29,9 +29,9 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     let set = &first.set;
     let name = format!("{selection} ({})", convention.name);
     let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
-    let svg = Bars::histogram(&label, &sorted, Ink::of_set(set), &[mean]).svg();
+    let svg = Bars::histogram(&label, &sorted, Ink::from_set(set), &[mean]).svg();
     let legend = [
-        (Ink::of_set(set), format!("{set} queries")),
+        (Ink::from_set(set), format!("{set} queries")),
         (Ink::Mark, format!("mean over queries, {}", number::measure(Some(mean)))),
     ];
     let plot = figure(format!("{set} queries by {name}"), svg, &legend);
@@ -75,7 +75,7 @@ mod tests {
     use super::quantile;
 
     #[test]
-    fn quantiles_lie_between_neighbours() {
+    fn quantiles_lie_between_neighbors() {
         assert_eq!([0.0, 0.25, 0.5, 1.0].map(|share| quantile(&[1.0, 2.0, 4.0], share)), [1.0, 1.5, 2.0, 4.0]);
         assert_eq!(quantile(&[0.3], 0.75), 0.3);
     }

@@ -12,7 +12,7 @@ pub(super) fn frame(report: &StudyReport) -> Frame {
     let facts = vec![
         Fact::new("claims that hold", number::count(held), format!("of {}", findings.claims.len())),
         Fact::new("queries", number::count(report.queries), number::counted(report.documents, "document")),
-        Fact::new("with equal scores", number::count(report.tied_queries), "of which the theorems say nothing"),
+        Fact::new("with equal scores", number::count(report.tied_queries), "about which the theorems say nothing"),
     ];
     let about = crate::json::json!({"description": format!("Shows {} ({}). On {}.", report.summary, report.paper, report.subject)});
     let versions = note(format!("burn-rank {}, burn {}.", report.versions.burn_rank, report.versions.burn));

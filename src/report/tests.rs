@@ -235,7 +235,7 @@ fn names_are_escaped() {
 }
 
 #[test]
-fn every_colour_of_a_plot_is_in_the_style() {
+fn every_color_of_a_plot_is_in_the_style() {
     let pages = pages();
     let classes: Vec<&str> = pages
         .iter()
@@ -285,7 +285,7 @@ fn the_page_of_a_cross_validation_is_complete() {
         "<td><mark>0.4800</mark></td><td>0.4800</td><td>1</td>",
         "fold 2: ndcg@10 (letor)",
         "Seed 1, the first of 2.",
-        "One dot a fold.",
+        "One dot per fold.",
         "fold 1, 3",
     ] {
         assert!(page.contains(part), "{part}");

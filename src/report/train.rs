@@ -12,12 +12,12 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
     let curves =
         Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
     let weights = report.fit.weights.as_deref().map(|found| [("weight".to_string(), found)]);
-    let normaliser = report.config["normaliser"].as_str().unwrap_or("none");
+    let normalizer = report.config["normaliser"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
         section("curves", "Learning curves", curves.of(&report.fit)),
         queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
-        weights.map(|found| weights::weights(&found, normaliser)).unwrap_or_default(),
+        weights.map(|found| weights::weights(&found, normalizer)).unwrap_or_default(),
         data::of_split(&report.data),
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),

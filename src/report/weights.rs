@@ -8,7 +8,7 @@ use crate::plot::{Dot, Ink, Row, Rows};
 const DRAWN: usize = 20;
 
 /// Builds the section on the weights of one or more rankers of the same features; empty if there are none.
-pub(super) fn weights(rankers: &[(String, &[f32])], normaliser: &str) -> Html {
+pub(super) fn weights(rankers: &[(String, &[f32])], normalizer: &str) -> Html {
     let features = rankers.iter().map(|(_, weights)| weights.len()).min().unwrap_or(0);
     if features == 0 {
         return Html::default();
@@ -34,12 +34,12 @@ pub(super) fn weights(rankers: &[(String, &[f32])], normaliser: &str) -> Html {
         let cells = rankers.iter().map(|(_, weights)| number::figure(f64::from(weights[feature])));
         table.row((feature + 1).to_string(), cells);
     }
-    let several = if rankers.len() > 1 { " One dot a fold." } else { "" };
-    let normalised = match normaliser {
+    let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
+    let normalized = match normalizer {
         "none" => "as they are in the data".to_string(),
-        normaliser => format!("normalised by {normaliser}"),
+        normalizer => format!("normalised by {normalizer}"),
     };
     let what =
-        note(format!("Features are numbered as in the data, from 1; weights apply to features {normalised}.{several}"));
+        note(format!("Features are numbered as in the data, from 1; weights apply to features {normalized}.{several}"));
     section("weights", "Feature weights", figures([plot, table.html()]).then(what))
 }

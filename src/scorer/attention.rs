@@ -62,7 +62,11 @@ struct Block {
 }
 
 impl AttentionScorerConfig {
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// [`Refusal`] with the key of the first parameter out of its range.
+    pub fn check(&self) -> Result<(), Refusal> {
         for (name, value) in
             [("width", self.width), ("heads", self.heads), ("blocks", self.blocks), ("feed_forward", self.feed_forward)]
         {

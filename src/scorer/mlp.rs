@@ -45,7 +45,11 @@ pub struct MlpScorer {
 }
 
 impl MlpScorerConfig {
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// [`Refusal`] with the key of the first parameter out of its range.
+    pub fn check(&self) -> Result<(), Refusal> {
         if let Some(layer) = self.hidden.iter().position(|&neurons| neurons == 0) {
             return Err(refusal(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
         }

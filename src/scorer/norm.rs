@@ -57,15 +57,15 @@ impl MaskedBatchNorm {
             let count = weight.clone().sum();
             let divisor = count.clone().clamp_min(1.0).unsqueeze_dim::<2>(1);
             let mean = (x.clone() * weight.clone()).sum_dim(0) / divisor.clone();
-            let centred = (x.clone() - mean.clone()) * weight;
-            let variance = centred.square().sum_dim(0) / divisor;
+            let centered = (x.clone() - mean.clone()) * weight;
+            let variance = centered.square().sum_dim(0) / divisor;
             self.observe(mean.clone().detach(), variance.clone().detach(), count.detach());
             (mean, variance)
         } else {
             (self.mean.value_sync().unsqueeze(), self.variance.value_sync().unsqueeze())
         };
-        let normalised = (x - mean) / (variance + EPSILON).sqrt();
-        normalised * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()
+        let normalized = (x - mean) / (variance + EPSILON).sqrt();
+        normalized * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()
     }
 
     /// Returns factor and offset (`gamma`, `beta`), running mean and running variance, one value per neuron.

@@ -56,8 +56,8 @@ fn padding_never_leaks_into_scores_statistics_or_gradients() {
             let trained = scorer.forward_training(features.clone(), mask.clone(), 11);
             let loss = trained.clone().mask_fill(mask.clone().bool_not(), 0.0).square().sum();
             let grads = burn::optim::GradientsParams::from_grads(loss.backward(), &scorer);
-            let optimised: Scorer = burn::optim::SgdConfig::new().init().step(0.1, scorer, grads);
-            (documents_only(trained), documents_only(optimised.forward(features, mask)))
+            let optimized: Scorer = burn::optim::SgdConfig::new().init().step(0.1, scorer, grads);
+            (documents_only(trained), documents_only(optimized.forward(features, mask)))
         };
         let clean = run(0.0);
         for garbage in [f32::NAN, 1e30, f32::INFINITY] {

@@ -90,6 +90,6 @@ impl ScoredQuery {
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
         let (scores, labels) = (narrow(&self.scores), narrow(&self.labels));
         let ranking = Ranking { scores: &scores, labels: &labels, ids: None };
-        Ok(measure.query(convention, &ranking)?.expect("a query with a relevant document"))
+        Ok(measure.query(&ranking, convention)?.expect("a query with a relevant document"))
     }
 }

@@ -340,7 +340,7 @@ fn bad_lists_of_a_loss_are_refused() {
     contains(&bench.refused(&["loss", "approx_ndcg", "lists"]), &["lists:1", "label -1"]);
     for (list, expected) in [
         ("{\"scores\": [], \"labels\": []}", "lists:1: found no scores, expected one or more"),
-        ("{\"scores\": [1], \"labels\": []}", "lists:1: found 0 labels, expected 1, one a score"),
+        ("{\"scores\": [1], \"labels\": []}", "lists:1: found 0 labels, expected 1, one per score"),
         ("{\"scores\": [1], \"labels\": [0], \"lables\": [1]}", "unknown field `lables`"),
         ("{\"scores\": 1, \"labels\": [0]}", "found 1, expected a list"),
     ] {

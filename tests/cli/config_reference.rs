@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use burn_rank::data::NormaliserKind;
+use burn_rank::data::NormalizerKind;
 use burn_rank::data::letor::{Groups, Missing, ReadOptions};
 use burn_rank::device::BACKENDS;
 use burn_rank::experiment::{
@@ -208,7 +208,7 @@ fn every_key_of_the_gradient_learners_tables_is_listed() {
 }
 
 #[test]
-fn every_key_of_every_scorer_and_every_normaliser_is_listed() {
+fn every_key_of_every_scorer_and_every_normalizer_is_listed() {
     let page = page();
     let scorers = section(&page, "## `[scorer]`");
     let kind = &table(scorers, &KEYS)[0];
@@ -219,9 +219,9 @@ fn every_key_of_every_scorer_and_every_normaliser_is_listed() {
         defaults.as_object_mut().unwrap().remove("kind");
         assert_keys(&page, &format!("### `{kind}`"), &keys_of_kind::<ScorerConfig>(&kind), &defaults);
     }
-    let normalisers = table(section(&page, "## `normaliser`"), &["kind", "value of a feature"]);
-    let listed: Names = normalisers.iter().map(|row| code(row[0])[0].trim_matches('"').to_string()).collect();
-    assert_eq!(listed, values::<NormaliserKind>());
+    let normalizers = table(section(&page, "## `normaliser`"), &["kind", "value of a feature"]);
+    let listed: Names = normalizers.iter().map(|row| code(row[0])[0].trim_matches('"').to_string()).collect();
+    assert_eq!(listed, values::<NormalizerKind>());
 }
 
 #[test]
@@ -270,9 +270,9 @@ fn the_temperatures_are_those_that_the_page_names() {
 fn every_key_of_the_other_sections_is_listed() {
     let page = page();
     let least = Document::parse(Path::new("a.toml"), blocks(&page)[1].to_string(), &[]).unwrap();
-    let ExperimentConfig { description, seed, device, normaliser, .. } =
+    let ExperimentConfig { description, seed, device, normalizer, .. } =
         ExperimentConfig::from_document(&least).unwrap();
-    let top = json!({"description": description, "seed": seed, "device": device, "normaliser": normaliser});
+    let top = json!({"description": description, "seed": seed, "device": device, "normaliser": normalizer});
     for (heading, keys, defaults) in [
         ("## Top level", keys::<ExperimentConfig>(), top),
         ("## `[data]`", keys::<DataConfig>(), json!(DataConfig::default())),

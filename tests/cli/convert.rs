@@ -5,10 +5,10 @@ use std::fs;
 use super::{Bench, SMALL, files};
 
 /// Makes a folder with a trained ranker in `run/ranker.safetensors`.
-fn trained(scorer: &str, learner: &str, normaliser: &str) -> Bench {
+fn trained(scorer: &str, learner: &str, normalizer: &str) -> Bench {
     let bench = Bench::default();
     let data = SMALL.split("[scorer]").next().unwrap();
-    bench.write("run.toml", &format!("normaliser = \"{normaliser}\"\n{data}\n{scorer}\n{learner}"));
+    bench.write("run.toml", &format!("normaliser = \"{normalizer}\"\n{data}\n{scorer}\n{learner}"));
     bench.output(&["train", "run.toml", "--out", "run"]);
     bench
 }

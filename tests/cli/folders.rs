@@ -230,7 +230,7 @@ fn folders_of_the_version_without_marks_are_continued() {
 
 /// Finished and interrupted runs of a version that made no mark, alone and beside the user's files.
 #[test]
-fn runs_without_a_mark_are_recognised_and_continued() {
+fn runs_without_a_mark_are_recognized_and_continued() {
     let bench = bench();
     bench.output(&["train", "train.toml", "--out", "run"]);
     bench.output(&["cv", "cv.toml", "--out", "cv"]);
@@ -453,7 +453,7 @@ fn the_current_folder_is_treated_like_any_other() {
 }
 
 #[test]
-fn a_mark_is_recognised_by_its_content_not_its_name() {
+fn a_mark_is_recognized_by_its_content_not_its_name() {
     let bench = bench();
     fs::create_dir(bench.path("mine")).unwrap();
     for text in ["", "{}", "{\"made_by\": \"me\", \"format\": 1, \"about\": \"\", \"wrote\": {}}"] {
@@ -558,7 +558,7 @@ fn the_page_of_a_run_does_not_replace_a_users_file() {
     bench.output(&["report", "run", "--out", "run/report.html"]);
     for name in ["report.json", "run.json", "config.toml", "README.md", "ranker.safetensors", "state.json"] {
         let path = format!("run/{name}");
-        let words = format!("--out {path}: expected another file than this, which is a file of the run");
+        let words = format!("--out {path}: expected a different file: this one is a file of the run");
         refused(&bench, &["report", "run", "--out", &path], &[&words]);
     }
     #[cfg(unix)]
@@ -575,19 +575,19 @@ fn an_output_does_not_replace_its_own_input() {
     bench.output(&["train", "train.toml", "--out", "run"]);
     bench.output(&["synth", "--queries", "4", "--features", "10", "--out", "data.txt"]);
     fs::copy(bench.path("run/ranker.safetensors"), bench.path("ranker.txt")).unwrap();
-    let another = "expected another file than this";
+    let different = "expected a different file: this one";
     for (model, out) in [("run", "data.txt"), ("run", "./data.txt"), ("run", "run/ranker.safetensors")] {
-        refused(&bench, &["predict", model, "data.txt", "--out", out], &["--out", out, another, "which is read"]);
+        refused(&bench, &["predict", model, "data.txt", "--out", out], &["--out", out, different, "is read"]);
         let args = ["predict", model, "data.txt", "--run-id", "a", "--qrels", out];
-        refused(&bench, &[&args[..], &["--out", "scores"]].concat(), &["--qrels", out, another]);
+        refused(&bench, &[&args[..], &["--out", "scores"]].concat(), &["--qrels", out, different]);
     }
     let same = ["predict", "run", "data.txt", "--run-id", "a", "--out", "new", "--qrels", "new"];
-    refused(&bench, &same, &["--qrels new: expected another file than --out"]);
-    refused(&bench, &["convert", "ranker.txt", "ranker.txt"], &["ranker.txt", another, "which is the ranker"]);
+    refused(&bench, &same, &["--qrels new: expected a different file from that of --out"]);
+    refused(&bench, &["convert", "ranker.txt", "ranker.txt"], &["ranker.txt", different, "is the ranker"]);
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(bench.path("data.txt"), bench.path("link")).unwrap();
-        refused(&bench, &["predict", "run", "data.txt", "--out", "link"], &["--out link", another]);
+        refused(&bench, &["predict", "run", "data.txt", "--out", "link"], &["--out link", different]);
     }
     // Any other file of that name is replaced, as before.
     bench.write("scores", "old");

@@ -50,7 +50,7 @@ fn the_json_holds_what_the_page_shows() {
     assert_eq!((cv["command"].as_str(), details.len(), cv["points"].as_array().unwrap().len()), (Some("cv"), 3, 2));
     let tested: usize = details.iter().map(|fold| fold["per_query"]["queries"].as_array().unwrap().len()).sum();
     assert_eq!(tested, 20, "every query is tested once");
-    assert_eq!(details[0]["fits"].as_array().unwrap().len(), 2, "one a seed");
+    assert_eq!(details[0]["fits"].as_array().unwrap().len(), 2, "one per seed");
     for (fold, details) in cv["folds"].as_array().unwrap().iter().zip(details) {
         let points: Vec<f64> = details["points"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).collect();
         assert_eq!(fold["validation"].as_f64().unwrap(), points.iter().copied().fold(f64::MIN, f64::max));

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use burn::tensor::Device;
-use burn_rank::data::{Normaliser, NormaliserKind, RankingDataset};
+use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
 use burn_rank::measure::Convention;
 use burn_rank::ranker::{ExportFormat, Metadata, Model, Node, Parts, Ranker, TreeEnsemble, Values, Versions};
 use burn_rank::scorer::{Activation, LinearScorerConfig, MlpScorerConfig, NormKind, Scorer, ScorerConfig};
@@ -20,12 +20,12 @@ use sha2::{Digest, Sha256};
 const FEATURES: usize = 6;
 const LENGTHS: [usize; 4] = [7, 1, 12, 3];
 
-const NORMALISERS: [NormaliserKind; 5] = [
-    NormaliserKind::None,
-    NormaliserKind::QueryMinMax,
-    NormaliserKind::ZScore,
-    NormaliserKind::Log1p,
-    NormaliserKind::Quantile,
+const NORMALIZERS: [NormalizerKind; 5] = [
+    NormalizerKind::None,
+    NormalizerKind::QueryMinMax,
+    NormalizerKind::ZScore,
+    NormalizerKind::Log1p,
+    NormalizerKind::Quantile,
 ];
 
 const ACTIVATIONS: [Activation; 7] = [
@@ -70,7 +70,7 @@ fn queries() -> RankingDataset {
     data(0, &LENGTHS)
 }
 
-fn ranker(normaliser: NormaliserKind, model: Model) -> Ranker {
+fn ranker(normalizer: NormalizerKind, model: Model) -> Ranker {
     let metadata = Metadata {
         feature_names: None,
         config: burn_rank::json::Value::Object(Default::default()),
@@ -80,12 +80,12 @@ fn ranker(normaliser: NormaliserKind, model: Model) -> Ranker {
         seed: 1,
         versions: Versions::current(),
     };
-    Ranker::new(Normaliser::fit(normaliser, &train()), model, metadata).unwrap()
+    Ranker::new(Normalizer::fit(&train(), normalizer), model, metadata).unwrap()
 }
 
 /// Makes a scorer with weights that depend on no seed, and running statistics other than 0 and 1.
 fn scorer(config: &ScorerConfig) -> Scorer {
-    let mut parts = Parts::of(&Model::Scorer(config.init(FEATURES, 1, &Device::flex()).unwrap()));
+    let mut parts = Parts::from_model(&Model::Scorer(config.init(FEATURES, 1, &Device::flex()).unwrap()));
     for (number, array) in parts.arrays.iter_mut().enumerate() {
         let is_variance = array.name.ends_with("variance");
         let Values::F32(values) = &mut array.values else { panic!("{} is not of floats", array.name) };
@@ -106,14 +106,14 @@ fn mlp(hidden: &[usize], activation: Activation, norm: NormKind) -> Scorer {
     scorer(&ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), activation, dropout: 0.1, norm }))
 }
 
-fn trees(normaliser: NormaliserKind) -> Ranker {
-    let normalised = {
+fn trees(normalizer: NormalizerKind) -> Ranker {
+    let normalized = {
         let mut data = train();
-        Normaliser::fit(normaliser, &data).apply(&mut data).unwrap();
+        Normalizer::fit(&data, normalizer).apply(&mut data).unwrap();
         data
     };
     // Thresholds are values of documents, so that the side of a tie shows.
-    let threshold = |document: usize, feature: u32| normalised.row(document)[feature as usize];
+    let threshold = |document: usize, feature: u32| normalized.row(document)[feature as usize];
     let mut ensemble = TreeEnsemble::new(FEATURES);
     for tree in 0..5usize {
         let features = [tree as u32, 5 - tree as u32, (tree as u32 + 3) % 6];
@@ -128,31 +128,31 @@ fn trees(normaliser: NormaliserKind) -> Ranker {
         ensemble.push(&nodes).unwrap();
     }
     ensemble.push(&[Node::Leaf { value: 0.1 }]).unwrap();
-    ranker(normaliser, Model::Trees(ensemble))
+    ranker(normalizer, Model::Trees(ensemble))
 }
 
 fn cases() -> Vec<(String, Ranker, ExportFormat)> {
     let mut cases = Vec::new();
-    let mut onnx = |name: String, normaliser, model| cases.push((name, ranker(normaliser, model), ExportFormat::Onnx));
-    for (number, normaliser) in NORMALISERS.into_iter().enumerate() {
-        onnx(format!("linear-{normaliser:?}"), normaliser, Model::Scorer(linear(number % 2 == 0)));
+    let mut onnx = |name: String, normalizer, model| cases.push((name, ranker(normalizer, model), ExportFormat::Onnx));
+    for (number, normalizer) in NORMALIZERS.into_iter().enumerate() {
+        onnx(format!("linear-{normalizer:?}"), normalizer, Model::Scorer(linear(number % 2 == 0)));
         for norm in [NormKind::None, NormKind::Layer, NormKind::Batch] {
             let model = Model::Scorer(mlp(&[8, 5], Activation::Gelu, norm));
-            onnx(format!("mlp-{normaliser:?}-{norm:?}"), normaliser, model);
+            onnx(format!("mlp-{normalizer:?}-{norm:?}"), normalizer, model);
         }
     }
     for activation in ACTIVATIONS {
         for norm in [NormKind::None, NormKind::Layer, NormKind::Batch] {
             let model = Model::Scorer(mlp(&[6], activation, norm));
-            onnx(format!("mlp-{activation:?}-{norm:?}"), NormaliserKind::ZScore, model);
+            onnx(format!("mlp-{activation:?}-{norm:?}"), NormalizerKind::ZScore, model);
         }
     }
     let shallow = mlp(&[], Activation::Relu, NormKind::None);
-    onnx("mlp-no-hidden-layer".into(), NormaliserKind::Log1p, Model::Scorer(shallow.clone()));
+    onnx("mlp-no-hidden-layer".into(), NormalizerKind::Log1p, Model::Scorer(shallow.clone()));
     let members = vec![(0.5, mlp(&[4], Activation::Tanh, NormKind::Batch)), (-0.25, linear(true)), (2.0, shallow)];
-    onnx("ensemble".into(), NormaliserKind::Quantile, Model::Ensemble(members));
-    for normaliser in NORMALISERS.into_iter().filter(|kind| *kind != NormaliserKind::QueryMinMax) {
-        cases.push((format!("trees-{normaliser:?}"), trees(normaliser), ExportFormat::LightGbm));
+    onnx("ensemble".into(), NormalizerKind::Quantile, Model::Ensemble(members));
+    for normalizer in NORMALIZERS.into_iter().filter(|kind| *kind != NormalizerKind::QueryMinMax) {
+        cases.push((format!("trees-{normalizer:?}"), trees(normalizer), ExportFormat::LightGbm));
     }
     cases
 }

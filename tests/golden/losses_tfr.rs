@@ -130,8 +130,8 @@ fn losses_agree() {
                 (sums.values, lists.map(|list| flat(list).iter().sum()).collect())
             }
             "compute_per_list" => {
-                let normalised = lists.losses("softmax_cross_entropy", json!({"normalise": true}));
-                (if target == "SoftmaxLoss" { normalised } else { sums.values }, flat(&case["expected"]))
+                let normalized = lists.losses("softmax_cross_entropy", json!({"normalise": true}));
+                (if target == "SoftmaxLoss" { normalized } else { sums.values }, flat(&case["expected"]))
             }
             other => panic!("{name}: unknown method {other}"),
         };

@@ -59,7 +59,7 @@ pub fn lists(inputs: &Value) -> Vec<List> {
 /// Computes the measure of a list that the convention does not exclude.
 pub fn value(measure: Measure, convention: &Convention, (scores, labels): &List) -> f64 {
     let ranking = Ranking { scores, labels, ids: None };
-    measure.query(convention, &ranking).unwrap().expect("the convention excludes no query")
+    measure.query(&ranking, convention).unwrap().expect("the convention excludes no query")
 }
 
 #[track_caller]

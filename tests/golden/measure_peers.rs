@@ -105,7 +105,7 @@ fn pairs(case: &Value) -> Option<Vec<(f64, f64)>> {
         ("cvangysel/pytrec_eval", "trec_eval ndcg") => {
             let ((scores, labels), ids) = joined(&inputs["run"], &inputs["qrels"]);
             let ranking = Ranking { scores: &scores, labels: &labels, ids: Some(&ids) };
-            let found = Measure::Ndcg(None).query(&Convention::preset("trec_eval").unwrap(), &ranking);
+            let found = Measure::Ndcg(None).query(&ranking, &Convention::preset("trec_eval").unwrap());
             Some(vec![(found.unwrap().unwrap(), number(&case["expected"]))])
         }
         _ => None,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use burn_rank::measure::trec_eval::{
-    Judgement, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
+    Judgment, RunDocument, TrecEvaluator, TrecMeasure, TrecOptions, TrecQuery, TrecReport, TrecSummary,
 };
 
 use crate::common::{expected_text, lines_within};
@@ -37,12 +37,12 @@ fn lines(
     for (query, judged) in qrels.iter().filter(|(query, _)| complete || run.contains_key(*query)) {
         let retrieved = run.get(query).into_iter().flatten();
         let run: Vec<RunDocument> = retrieved.map(|(id, score)| RunDocument { id, score: *score }).collect();
-        let qrels: Vec<Judgement> =
-            judged.iter().map(|(id, relevance)| Judgement { id, relevance: *relevance }).collect();
+        let qrels: Vec<Judgment> =
+            judged.iter().map(|(id, relevance)| Judgment { id, relevance: *relevance }).collect();
         let values = evaluator.query(&TrecQuery { run: &run, qrels: &qrels }).unwrap();
         summary.add(&values);
         if each {
-            lines += &TrecReport::of_query(measures, query, values).to_string();
+            lines += &TrecReport::new(measures, query, values).to_string();
         }
     }
     lines + &summary.report("STANDARD").to_string()
@@ -101,7 +101,7 @@ fn all_measures_by_query_are_the_same() {
 #[test]
 fn parameters_of_measures_are_read_as_trec_eval_reads_them() {
     let asked = "iprec_at_recall..10,.20,.25,.75,.50 P.5,7,3 recall.20,2000 Rprec_mult.5.0,0.2,0.35 ndcg_cut.10,20,23 success.2,5,20";
-    let measures: Vec<TrecMeasure> = asked.split(' ').flat_map(|name| TrecMeasure::read(name).unwrap()).collect();
+    let measures: Vec<TrecMeasure> = asked.split(' ').flat_map(|name| TrecMeasure::parse(name).unwrap()).collect();
     let found = output("qrels.test", "results.test", &measures, TrecOptions::default(), true, false);
     let others = ["11pt_avg_.25,.5,.75", "ndcg_1=3,2=9,4=4.5", "utility_2,-1,0,0"].map(String::from);
     assert_eq!(compare(&found, "out.test.meas_params"), (76, BTreeSet::from(others)));

@@ -6,18 +6,18 @@ use burn_rank::data::trec::{Qrels, RunQuery, read_run};
 use crate::common::expected;
 
 #[test]
-fn trec_eval_judgements_and_runs() {
+fn trec_eval_judgments_and_runs() {
     let folder = expected("trec_eval");
     let qrels = Qrels::read(&folder.join("qrels.test")).unwrap();
     // Comments fill whole lines; the `#` in one document's name does not begin a comment.
     let commented = Qrels::read(&folder.join("qrels.test.with-comments")).unwrap();
     for query in &qrels.queries {
-        let mut judgements: Vec<(String, i32)> =
-            commented.judgements(query).iter().map(|found| (found.id.replace('#', ""), found.relevance)).collect();
-        judgements.sort_unstable();
+        let mut judgments: Vec<(String, i32)> =
+            commented.judgments(query).iter().map(|found| (found.id.replace('#', ""), found.relevance)).collect();
+        judgments.sort_unstable();
         let plain: Vec<(String, i32)> =
-            qrels.judgements(query).iter().map(|found| (found.id.to_owned(), found.relevance)).collect();
-        assert!(judgements == plain, "query {query}");
+            qrels.judgments(query).iter().map(|found| (found.id.to_owned(), found.relevance)).collect();
+        assert!(judgments == plain, "query {query}");
     }
     assert_eq!(commented.relevance("301", "CR#93E-1860"), Some(0));
     let text = std::fs::read_to_string(folder.join("qrels.test")).unwrap();

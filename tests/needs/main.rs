@@ -91,7 +91,7 @@ fn main() -> ExitCode {
     if conclusion.num_ignored > 0 && !arguments.list {
         let asked = conclusion.num_passed + conclusion.num_failed + conclusion.num_ignored;
         eprintln!(
-            "skipped: {} of {asked} tests, for want of what is named beside each; CONTRIBUTING.md says how to have it\n",
+            "skipped: {} of {asked} tests, for want of what is named beside each; CONTRIBUTING.md says how to get it\n",
             conclusion.num_ignored
         );
     }

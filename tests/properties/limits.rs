@@ -41,7 +41,7 @@ fn exact(measure: Measure, scores: &[f64], labels: &[f64]) -> f64 {
     let scores: Vec<f32> = scores.iter().map(|s| *s as f32).collect();
     let labels: Vec<f32> = labels.iter().map(|y| *y as f32).collect();
     let ranking = Ranking { scores: &scores, labels: &labels, ids: None };
-    measure.query(&Convention::preset("standard").unwrap(), &ranking).unwrap().unwrap()
+    measure.query(&ranking, &Convention::preset("standard").unwrap()).unwrap().unwrap()
 }
 
 fn erf(x: f64) -> f64 {

@@ -16,7 +16,7 @@ fn lists() -> impl Strategy<Value = Vec<(f32, f32)>> {
 
 fn value(measure: Measure, convention: &Convention, list: &[(f32, f32)]) -> Option<f64> {
     let (scores, labels): (Vec<f32>, Vec<f32>) = list.iter().copied().unzip();
-    measure.query(convention, &Ranking { scores: &scores, labels: &labels, ids: None }).unwrap()
+    measure.query(&Ranking { scores: &scores, labels: &labels, ids: None }, convention).unwrap()
 }
 
 fn close(a: Option<f64>, b: Option<f64>) -> bool {
@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn swapping_neighbours_into_the_right_order_lowers_no_measure(
+    fn swapping_neighbors_into_the_right_order_lowers_no_measure(
         labels in prop::collection::vec((0u8..5).prop_map(f32::from), 2..12),
         at in 0usize..11,
     ) {

@@ -143,7 +143,7 @@ fn fit(learner: &dyn RankingLearner) -> Fitted {
 /// The arrays of two models, every figure of every round, and what was selected.
 #[track_caller]
 fn assert_same(found: &Fitted, expected: &Fitted, what: &str) {
-    assert_eq!(ranker::Parts::of(&found.model), ranker::Parts::of(&expected.model), "{what}: weights");
+    assert_eq!(ranker::Parts::from_model(&found.model), ranker::Parts::from_model(&expected.model), "{what}: weights");
     assert_eq!(found.history, expected.history, "{what}: rounds");
     assert_eq!((found.best_round, found.stop), (expected.best_round, expected.stop), "{what}: end");
 }

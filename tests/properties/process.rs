@@ -64,7 +64,7 @@ fn a_function_given_to_a_run_sees_the_execution_of_the_caller() {
             thread::sleep(std::time::Duration::from_micros(50));
             Ok::<_, DataError>((Execution::current(), thread::current().id() == caller))
         };
-        read_run_from(Input::reader("run", std::io::Cursor::new(text.clone())), of_query).unwrap().queries
+        read_run_from(Input::from_reader("run", std::io::Cursor::new(text.clone())), of_query).unwrap().queries
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
     let seen = pool.install(|| execution.scope(seen));
@@ -81,14 +81,14 @@ fn several_readers_are_read_as_files_are() {
         fs::write(&path, text).unwrap();
         path
     };
-    let reader = |text: &str| Input::reader("standard input", std::io::Cursor::new(text.to_owned()));
+    let reader = |text: &str| Input::from_reader("standard input", std::io::Cursor::new(text.to_owned()));
     let (first, second) = ("1 qid:1 1:0.5\n0 qid:1 2:1\n", "2 qid:2 1:3\n");
     let options = ReadOptions::default();
     let expected = letor::read(&[file("a", first), file("-", second)], &options).unwrap();
     for _ in 0..2 {
         // Any number of readers may be given, with files among them.
         assert_eq!(letor::read_from([reader(first), reader(second)], &options).unwrap(), expected);
-        let mixed = [Input::file(folder.path().join("a")), reader(second)];
+        let mixed = [Input::from_path(folder.path().join("a")), reader(second)];
         assert_eq!(letor::read_from(mixed, &options).unwrap(), expected);
     }
     let message =
@@ -100,19 +100,19 @@ fn several_readers_are_read_as_files_are() {
     let message_without = message("1 1:3\n", &options);
     assert_eq!(message_without, "standard input:1:1: found no `qid:ID`, expected `qid:ID` on every line");
     let sizes = ReadOptions { groups: letor::Groups::QueryFile, ..ReadOptions::default() };
-    assert!(message("1 1:3\n", &sizes).ends_with("no file of group sizes stands beside standard input"));
+    assert!(message("1 1:3\n", &sizes).ends_with("there is no file of group sizes beside standard input"));
 
     let qrels = "1 0 a 1\n2 0 a 0\n";
-    let judgements = Qrels::read_from(reader(qrels)).unwrap();
-    assert_eq!(judgements, Qrels::read(&file("qrels", qrels)).unwrap());
+    let judgments = Qrels::read_from(reader(qrels)).unwrap();
+    assert_eq!(judgments, Qrels::read(&file("qrels", qrels)).unwrap());
     // A query that appears again later means that a file is read again, but a reader is held whole.
     let run = "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 1 t\n";
     let path = file("run", run);
     let sizes = |input| {
         let of_query = |_: &str, query: &burn_rank::measure::trec_eval::TrecQuery| Ok::<_, DataError>(query.run.len());
-        read_judged_from(input, &judgements, false, of_query).unwrap()
+        read_judged_from(input, &judgments, false, of_query).unwrap()
     };
-    assert_eq!(sizes(reader(run)), sizes(Input::file(path)));
+    assert_eq!(sizes(reader(run)), sizes(Input::from_path(path)));
     let message = Qrels::read_from(reader("1 0 a x\n")).unwrap_err().to_string();
     assert_eq!(message, "standard input:1:7: found `x`, expected an integer relevance");
 }
@@ -177,7 +177,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
     // Loops over numbers alone, which call nothing that depends on the execution.
     let arithmetic = [
         "data/letor/mod.rs",
-        "data/normaliser.rs",
+        "data/normalizer.rs",
         "data/padding.rs",
         "data/statistics.rs",
         "data/synth/mod.rs",
@@ -186,7 +186,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "loss/gumbel.rs",
         "measure/evaluate.rs",
         "measure/significance/bootstrap.rs",
-        "measure/significance/randomisation.rs",
+        "measure/significance/randomization.rs",
         "measure/significance/tukey.rs",
         "ranker/kernel_expansion.rs",
         "ranker/tree_ensemble.rs",

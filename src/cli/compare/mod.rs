@@ -23,7 +23,7 @@ const MEASURES: &str = "ndcg@10,map";
 const READING: &str = "\
 Inputs:
   compare A B [C...] DATA        saved rankers (.safetensors, or the folder of a
-                                 `train` run) and files of one score a line
+                                 `train` run) and files of one score per line
                                  (LightGBM and XGBoost write such files) on one
                                  LETOR file
   compare A B [C...] --qrels Q   TREC runs
@@ -36,7 +36,8 @@ How to read the tables:
   The first table has the mean of every system. Then, for each measure and pair,
   `B - A` is the mean difference over queries: above 0, B is better.
   low, high     bootstrap interval of the difference (95% unless --confidence):
-                how large it may be; one that holds 0 decides nothing
+                how large it may be; an interval that contains 0 decides
+                nothing
   t             p-value of the paired t-test: the chance of a difference as
                 large if both systems were equal
   random        the same by Fisher's randomisation test, which assumes no
@@ -71,7 +72,7 @@ pub struct CompareArgs {
     /// Measures, comma-separated [default: ndcg@10,map; of folders, all that they have in common]
     #[arg(short, long = "measures", value_name = "MEASURES")]
     measures: Vec<String>,
-    /// The value of every system for every query too
+    /// Also print the value of every system for every query
     #[arg(short = 'q', long)]
     per_query: bool,
     /// Samples of the randomisation test and of the bootstrap
@@ -122,10 +123,10 @@ impl CompareArgs {
         let measures = input::measures(&self.measures, MEASURES)?;
         let folders = self.files.iter().filter(|path| path.is_dir()).count();
         match (&self.qrels, self.files.as_slice()) {
-            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::of_reports(self, runs),
-            (Some(qrels), runs @ [_, _, ..]) => Systems::of_runs(self, runs, qrels, &measures),
+            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
+            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels, &measures),
             (Some(_), _) => Err(Failure::input("expected two runs or more with --qrels FILE")),
-            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::of_scores(self, scored, data, &measures),
+            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data, &measures),
             (None, files) => Err(Failure::input(format!(
                 "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of finished \
                  runs or more; found {} in all",

@@ -79,7 +79,7 @@ fn pair_table(measure: &str, pairs: &[SystemPair]) -> Table {
             format!("{:+.4}", of.bootstrap.low),
             format!("{:+.4}", of.bootstrap.high),
             p_value(of.t_test.p_value),
-            p_value(of.randomisation.p_value),
+            p_value(of.randomization.p_value),
         ];
         let of_tukey = tukey(pair.tukey.map_or(String::new(), |tukey| p_value(tukey.p_value)));
         let effect = [format!("{:+.2}", of.cohen_d), format!("{}/{}/{}", of.wins, of.ties, of.losses)];

@@ -28,7 +28,7 @@ struct Finished {
 }
 
 impl Finished {
-    fn of(report: Report) -> Self {
+    fn from_report(report: Report) -> Self {
         let tested = |data: Sets<DataReport>, per_query: PerQuery| {
             let data = data.iter().find(|(name, _)| *name == per_query.set).map_or(&data.train, |(_, data)| data);
             Tested { data: data.clone(), per_query }
@@ -97,9 +97,9 @@ impl Finished {
 
 impl Systems {
     /// Reads finished runs, which must have been tested on the same queries in the same convention.
-    pub(super) fn of_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
+    pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
-        let read = |folder: &PathBuf| Ok(Finished::of(read_report(folder)?));
+        let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
         let finished = folders.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
         let asked = args.convention.as_deref().map(input::convention).transpose()?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CompareArgs;
-use crate::cli::judged::Judgements;
+use crate::cli::judged::Judgments;
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
 use crate::data::trec::JudgedRun;
@@ -21,7 +21,7 @@ pub(super) struct Systems {
 
 impl Systems {
     /// Measures saved rankers and files of scores on one LETOR file.
-    pub(super) fn of_scores(
+    pub(super) fn from_scores(
         args: &CompareArgs,
         systems: &[PathBuf],
         data: &Path,
@@ -49,16 +49,16 @@ impl Systems {
     }
 
     /// Measures TREC runs with the same judgements.
-    pub(super) fn of_runs(
+    pub(super) fn from_runs(
         args: &CompareArgs,
         runs: &[PathBuf],
         qrels: &Path,
         measures: &[Measure],
     ) -> Result<Self, Failure> {
-        let judgements = Judgements::read(qrels, &args.judging)?;
-        let convention = judgements.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
+        let judgments = Judgments::read(qrels, &args.judging)?;
+        let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
         let evaluator = Evaluator::new(measures, &convention)?;
-        let judged = runs.iter().map(|run| judgements.measure(run, &evaluator)).collect::<Result<Vec<_>, _>>()?;
+        let judged = runs.iter().map(|run| judgments.measure(run, &evaluator)).collect::<Result<Vec<_>, _>>()?;
         for (path, run) in runs.iter().zip(&judged) {
             same_queries((&runs[0], &judged[0]), (path, run))?;
         }

@@ -10,13 +10,23 @@ use crate::cli::{Failure, input};
 use crate::data::RankingDataset;
 use crate::measure::{Convention, evaluate};
 
-pub(super) fn of_ranker(args: &EvalArgs, model: &Path, data: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn evaluate_ranker(
+    args: &EvalArgs,
+    model: &Path,
+    data: &[PathBuf],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let device = input::device(&args.device)?;
     let data = args.reading.read(data, None)?;
     show(args, &Scored::by_ranker(model, &data, &device)?, &data, out)
 }
 
-pub(super) fn of_scores(args: &EvalArgs, scores: &Path, data: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn evaluate_scores(
+    args: &EvalArgs,
+    scores: &Path,
+    data: &[PathBuf],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let data = args.reading.read(data, None)?;
     show(args, &Scored::from_file(scores, &data)?, &data, out)
 }

@@ -23,7 +23,7 @@ const READING: &str = "\
 Inputs:
   eval MODEL DATA...           a saved ranker, or the folder of a `train` run,
                                on LETOR text
-  eval --scores FILE DATA...   one score a line, in the order of the documents
+  eval --scores FILE DATA...   one score per line, in the order of the documents
                                (LightGBM and XGBoost write such files)
   eval --qrels Q --run R       a TREC run; qrels `query iteration document
                                relevance`, run `query Q0 document rank score
@@ -47,7 +47,7 @@ The same as trec_eval:
   trec_eval -q -c -l 2 -M 100 -m map -m P.5,10 Q R
   burn-rank eval --qrels Q --run R --format trec \\
       -q --complete -l 2 -M 100 -m map -m P.5,10
-  prints the same lines as trec_eval 10.0; -m official is the default, and
+  This prints the same lines as trec_eval 10.0; the default is -m official, and
   -m all_trec is all of trec_eval's measures but infAP, binG, G, ndcg_rel, Rndcg
   and relstring. Without --format trec, the same values have our names.";
 
@@ -58,7 +58,7 @@ pub struct EvalArgs {
     /// MODEL and DATA files; only DATA files with --scores; none with --run
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
-    /// One score a line, in the order of the documents of DATA
+    /// One score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     scores: Option<PathBuf>,
     /// TREC run, with --qrels
@@ -73,7 +73,7 @@ pub struct EvalArgs {
     /// Measures, comma-separated [default: ndcg@1,ndcg@5,ndcg@10,map,mrr; official for a run in --format trec]
     #[arg(short, long = "measures", value_name = "MEASURES")]
     measures: Vec<String>,
-    /// A line for each query too
+    /// Also print a line for each query
     #[arg(short = 'q', long)]
     per_query: bool,
     /// The same ranking under every convention
@@ -112,10 +112,10 @@ enum Input<'a> {
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         self.execution.scope(|| match self.input()? {
-            Input::Ranker { model, data } => letor::of_ranker(&self, model, data, out),
-            Input::Scores { scores, data } => letor::of_scores(&self, scores, data, out),
-            Input::Run { run, qrels } if self.format == Format::Trec => trec::of_run(&self, run, qrels, out),
-            Input::Run { run, qrels } => run::of_run(&self, run, qrels, out),
+            Input::Ranker { model, data } => letor::evaluate_ranker(&self, model, data, out),
+            Input::Scores { scores, data } => letor::evaluate_scores(&self, scores, data, out),
+            Input::Run { run, qrels } if self.format == Format::Trec => trec::evaluate_run(&self, run, qrels, out),
+            Input::Run { run, qrels } => run::evaluate_run(&self, run, qrels, out),
         })
     }
 

@@ -5,23 +5,23 @@ use std::path::Path;
 
 use super::print::{AboutRun, Shown, conventions};
 use super::{EvalArgs, MEASURES};
-use crate::cli::judged::Judgements;
+use crate::cli::judged::Judgments;
 use crate::cli::{Failure, input};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 
-pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let measures = input::measures(&args.measures, MEASURES)?;
-    let judgements = Judgements::read(qrels, &args.judging)?;
+    let judgments = Judgments::read(qrels, &args.judging)?;
     if args.compare_conventions {
-        let (rows, about) = under_every_convention(&judgements, run, &measures, args)?;
+        let (rows, about) = under_every_convention(&judgments, run, &measures, args)?;
         if !args.json {
             about.write(out)?;
         }
         return conventions(&measures, rows.into_iter(), args.json, out);
     }
-    let convention = judgements.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
+    let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
     let evaluator = Evaluator::new(&measures, &convention)?;
-    let judged = judgements.measure(run, &evaluator)?;
+    let judged = judgments.measure(run, &evaluator)?;
     let (queries, values): (Vec<&str>, Vec<&QueryValues>) =
         judged.queries.iter().map(|(query, values)| (query.as_str(), values)).unzip();
     let evaluation = evaluator.summary(&values)?;
@@ -34,18 +34,18 @@ type Row = (&'static str, Result<Evaluation, String>);
 
 /// Evaluates a run under every preset in one reading; a preset that does not apply gets the reason instead.
 fn under_every_convention(
-    judgements: &Judgements,
+    judgments: &Judgments,
     run: &Path,
     measures: &[Measure],
     args: &EvalArgs,
 ) -> Result<(Vec<Row>, AboutRun), Failure> {
-    let evaluator = |name| Ok(Evaluator::new(measures, &judgements.convention(name)?)?);
+    let evaluator = |name| Ok(Evaluator::new(measures, &judgments.convention(name)?)?);
     let names: Vec<&'static str> = Convention::PRESETS.iter().map(|preset| preset.name).collect();
     let evaluators = names.iter().map(|name| evaluator(name)).collect::<Result<Vec<_>, Failure>>()?;
-    let judged = judgements.each(run, |name, query| {
+    let judged = judgments.each(run, |name, query| {
         let documents = query.documents(args.judging.depth())?;
         let under = |evaluator: &Evaluator| {
-            evaluator.query(&documents.ranking()).map_err(|error| judgements.place(name, &documents, &error))
+            evaluator.query(&documents.ranking()).map_err(|error| judgments.place(name, &documents, &error))
         };
         Ok(evaluators.iter().map(under).collect::<Vec<_>>())
     })?;

@@ -8,25 +8,25 @@ use crate::json::json;
 use super::EvalArgs;
 use super::print::{AboutRun, note_empty};
 use crate::cli::Failure;
-use crate::cli::judged::Judgements;
+use crate::cli::judged::Judgments;
 use crate::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
 
 /// One query: its measures, and whether it has no relevant document.
 type Values = (Vec<f64>, bool);
 
-pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(convention) = args.convention.as_deref().filter(|name| *name != "trec_eval") {
         return Err(Failure::input(format!(
             "--convention {convention}: expected `trec_eval`, which --format trec prints a run in"
         )));
     }
     let asked = if args.measures.is_empty() { "official".to_string() } else { args.measures.join(",") };
-    let measures = TrecMeasure::read_list(&asked)?;
+    let measures = TrecMeasure::parse_list(&asked)?;
     let options = TrecOptions { relevance_level: args.judging.level, depth: args.judging.depth() };
     let evaluator = TrecEvaluator::new(&measures, options)?;
-    let judgements = Judgements::read(qrels, &args.judging)?;
-    let judged = judgements.each(run, |_, query| {
-        let empty = query.qrels.iter().all(|judgement| judgement.relevance < options.relevance_level);
+    let judgments = Judgments::read(qrels, &args.judging)?;
+    let judged = judgments.each(run, |_, query| {
+        let empty = query.qrels.iter().all(|judgment| judgment.relevance < options.relevance_level);
         Ok::<Values, Failure>((evaluator.query(query)?, empty))
     })?;
 
@@ -38,12 +38,12 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     let about = AboutRun::new(&judged, args.judging.complete);
     if args.json {
         let mut object = json!({
-            "convention": judgements.convention("trec_eval")?, "queries": summary.queries(), "empty_queries": empty,
+            "convention": judgments.convention("trec_eval")?, "queries": summary.queries(), "empty_queries": empty,
             "measures": summary.report(&judged.tag),
         });
         about.add_to(&mut object);
         if args.per_query {
-            let row = |(query, (values, _)): &(String, Values)| json!({"query": query, "measures": TrecReport::of_query(&measures, query, values.clone())});
+            let row = |(query, (values, _)): &(String, Values)| json!({"query": query, "measures": TrecReport::new(&measures, query, values.clone())});
             object["per_query"] = judged.queries.iter().map(row).collect();
         }
         writeln!(out, "{object}")?;
@@ -51,7 +51,7 @@ pub(super) fn of_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Wr
     }
     if args.per_query {
         for (query, (values, _)) in &judged.queries {
-            write!(out, "{}", TrecReport::of_query(&measures, query, values.clone()))?;
+            write!(out, "{}", TrecReport::new(&measures, query, values.clone()))?;
         }
     }
     write!(out, "{}", summary.report(&judged.tag))?;

@@ -144,7 +144,7 @@ impl ReadOptions {
 /// # Errors
 /// The first fault in file order, with path, line and column; see [`DataError`].
 pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, DataError> {
-    read_from(paths.iter().map(Input::file), options)
+    read_from(paths.iter().map(Input::from_path), options)
 }
 
 /// Reads files and readers as one dataset, in the order given. A reader has no `FILE.query` beside it: its lines need
@@ -213,7 +213,7 @@ impl<'a> Assembly<'a> {
     fn read_input(&mut self, input: Input) -> Result<(), DataError> {
         let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
         if !is_file && self.options.groups == Groups::QueryFile {
-            let expected = format!("`auto` or `qid`: no file of group sizes stands beside {}", path.display());
+            let expected = format!("`auto` or `qid`: there is no file of group sizes beside {}", path.display());
             return Err(Refusal::new("groups", "query-file", expected).into());
         }
         self.files.push(path.clone());

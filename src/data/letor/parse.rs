@@ -216,7 +216,7 @@ impl Parser<'_> {
             return Err(self.fault(start, "a feature index from 1"));
         }
         if index <= last {
-            return Err(self.fault(start, &format!("a feature index above {last}, the one before it")));
+            return Err(self.fault(start, &format!("a feature index above {last}, the previous one")));
         }
         if index > self.rules.largest_index {
             let option = if self.rules.index_is_expected { "features" } else { "max_feature_index" };

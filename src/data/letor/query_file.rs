@@ -33,7 +33,7 @@ pub(super) fn read(data: &Path, documents: usize) -> Result<Vec<usize>, DataErro
     // A valid file has at most one group per document, and few bytes per group.
     let most = 64 * (documents as u64 + 1);
     let mut text = Vec::new();
-    open(Input::file(&path))?.0.take(most + 1).read_to_end(&mut text).map_err(DataError::io(&path))?;
+    open(Input::from_path(&path))?.0.take(most + 1).read_to_end(&mut text).map_err(DataError::io(&path))?;
     let mut sizes = Vec::new();
     let mut sum = 0u64;
     for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {

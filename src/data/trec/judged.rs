@@ -34,7 +34,7 @@ where
     T: Send,
     E: From<DataError> + Send,
 {
-    read_judged_from(Input::file(run), qrels, complete, of_query)
+    read_judged_from(Input::from_path(run), qrels, complete, of_query)
 }
 
 /// As [`read_judged`], for a run from a file or a reader.
@@ -53,7 +53,7 @@ where
 {
     let judge = |query: RunQuery| {
         let Some(place) = qrels.place(query.query) else { return Ok(None) };
-        let judged = TrecQuery { run: &query.documents, qrels: &qrels.judgements(query.query) };
+        let judged = TrecQuery { run: &query.documents, qrels: &qrels.judgments(query.query) };
         of_query(query.query, &judged).map(|value| Some((place, value)))
     };
     let run = read_run_from(run, judge)?;
@@ -71,7 +71,7 @@ where
                 if !complete {
                     continue;
                 }
-                of_query(query, &TrecQuery { run: &[], qrels: &qrels.judgements(query) })?
+                of_query(query, &TrecQuery { run: &[], qrels: &qrels.judgments(query) })?
             }
         };
         judged.queries.push((query.clone(), value));
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_are_those_of_both_files_or_of_all_judgements() {
+    fn queries_are_those_of_both_files_or_of_all_judgments() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);

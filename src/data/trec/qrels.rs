@@ -6,7 +6,7 @@ use std::path::Path;
 use super::line::{DataLines, Line};
 use crate::data::letor::{ReadOptions, Source};
 use crate::data::{DataError, Input};
-use crate::measure::trec_eval::Judgement;
+use crate::measure::trec_eval::Judgment;
 
 const EXPECTED: &str = "`query iteration document relevance`";
 
@@ -16,7 +16,7 @@ pub struct Qrels {
     /// Queries in the order of the file.
     pub queries: Vec<String>,
     /// The documents of each query with their relevance, ascending by identifier (bytes).
-    judgements: Vec<Vec<(String, i32)>>,
+    judgments: Vec<Vec<(String, i32)>>,
     places: HashMap<String, usize>,
 }
 
@@ -30,7 +30,7 @@ impl Qrels {
     /// The first fault with path, line and column: a missing field, a relevance that is not an integer, a document
     /// judged twice for a query, a file without judgements.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        Self::read_from(Input::file(path))
+        Self::read_from(Input::from_path(path))
     }
 
     /// Reads judgements from a file or a reader.
@@ -50,11 +50,11 @@ impl Qrels {
             }
             let mut lines = DataLines::new(path, &block, before);
             for line in lines.by_ref() {
-                let (query, judgement) = judgement(&line)?;
+                let (query, judgment) = judgment(&line)?;
                 let place = qrels.place_or_new(query, &mut seen);
-                let value = (judgement.relevance, line.number);
-                if let Some((_, first)) = seen[place].insert(judgement.id.to_owned(), value) {
-                    return Err(line.repeated(query, judgement.id, first));
+                let value = (judgment.relevance, line.number);
+                if let Some((_, first)) = seen[place].insert(judgment.id.to_owned(), value) {
+                    return Err(line.repeated(query, judgment.id, first));
                 }
             }
             before = lines.number();
@@ -67,19 +67,19 @@ impl Qrels {
             documents.sort_unstable();
             documents
         };
-        qrels.judgements = seen.into_iter().map(sorted).collect();
+        qrels.judgments = seen.into_iter().map(sorted).collect();
         Ok(qrels)
     }
 
     /// Returns the judged documents of a query, ascending by identifier; none for an unknown query.
-    pub fn judgements(&self, query: &str) -> Vec<Judgement<'_>> {
-        let documents = self.place(query).map_or(&[][..], |place| &self.judgements[place]);
-        documents.iter().map(|(id, relevance)| Judgement { id, relevance: *relevance }).collect()
+    pub fn judgments(&self, query: &str) -> Vec<Judgment<'_>> {
+        let documents = self.place(query).map_or(&[][..], |place| &self.judgments[place]);
+        documents.iter().map(|(id, relevance)| Judgment { id, relevance: *relevance }).collect()
     }
 
     /// Returns the relevance of a document; `None` if it is not judged.
     pub fn relevance(&self, query: &str, document: &str) -> Option<i32> {
-        let documents = &self.judgements[self.place(query)?];
+        let documents = &self.judgments[self.place(query)?];
         let place = documents.binary_search_by(|(id, _)| id.as_str().cmp(document)).ok()?;
         Some(documents[place].1)
     }
@@ -101,10 +101,10 @@ impl Qrels {
 }
 
 /// Parses the query and the judgement of a line.
-fn judgement<'a>(line: &Line<'a>) -> Result<(&'a str, Judgement<'a>), DataError> {
+fn judgment<'a>(line: &Line<'a>) -> Result<(&'a str, Judgment<'a>), DataError> {
     let [query, _, document, relevance] = line.fields(EXPECTED)?;
     match line.text(relevance)?.parse() {
-        Ok(relevance) => Ok((line.text(query)?, Judgement { id: line.text(document)?, relevance })),
+        Ok(relevance) => Ok((line.text(query)?, Judgment { id: line.text(document)?, relevance })),
         Err(_) => Err(line.fault(relevance, "an integer relevance")),
     }
 }
@@ -121,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn judgements_are_found_by_name() {
+    fn judgments_are_found_by_name() {
         let qrels = read("# comment\n301 0 B 1\n\n302\t0\tA\t-2\r\n301 0 A 0\n").unwrap();
         assert_eq!(qrels.queries, ["301", "302"]);
-        let expected = [Judgement { id: "A", relevance: 0 }, Judgement { id: "B", relevance: 1 }];
-        assert_eq!(qrels.judgements("301"), expected);
-        assert!(qrels.judgements("303").is_empty());
+        let expected = [Judgment { id: "A", relevance: 0 }, Judgment { id: "B", relevance: 1 }];
+        assert_eq!(qrels.judgments("301"), expected);
+        assert!(qrels.judgments("303").is_empty());
         assert_eq!(qrels.relevance("302", "A"), Some(-2));
         assert_eq!((qrels.relevance("302", "B"), qrels.relevance("303", "A")), (None, None));
     }
@@ -137,7 +137,7 @@ mod tests {
             ("1 0 a x", ":1:7: found `x`, expected an integer relevance"),
             (
                 "1 0 a 1\n# b\n1 0 a 1",
-                ":3:5: found document `a` of query `1` again, expected each document once (it is on line 1)",
+                ":3:5: found document `a` of query `1` again, expected each document once (it is first on line 1)",
             ),
             ("1 0 a\n", ":1:6: found the end of the line, expected `query iteration document relevance`"),
             ("\n", "found no document, expected lines `query iteration document relevance`"),

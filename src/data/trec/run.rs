@@ -14,7 +14,7 @@ use crate::measure::trec_eval::RunDocument;
 const EXPECTED: &str = "`query Q0 document rank score tag`";
 
 /// Number of bytes of text that each thread is given at a time.
-const BYTES_A_THREAD: usize = 1 << 20;
+const BYTES_PER_THREAD: usize = 1 << 20;
 
 /// One query of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ where
     T: Send,
     E: From<DataError> + Send,
 {
-    read_run_from(Input::file(path), of_query)
+    read_run_from(Input::from_path(path), of_query)
 }
 
 /// Passes every query of a run, from a file or a reader, to `of_query`, as [`read_run`] does. The text of a reader is
@@ -63,10 +63,10 @@ where
     T: Send,
     E: From<DataError> + Send,
 {
-    let some_queries = Extent::Bytes(BYTES_A_THREAD * rayon::current_num_threads());
+    let some_queries = Extent::Bytes(BYTES_PER_THREAD * rayon::current_num_threads());
     let path = input.name().to_path_buf();
     let is_plain = input.is_file() && path.is_file();
-    let streamed = if is_plain { read(Input::file(&path), some_queries, &of_query)? } else { None };
+    let streamed = if is_plain { read(Input::from_path(&path), some_queries, &of_query)? } else { None };
     let run = match streamed {
         Some(run) => run,
         None => read(input, Extent::Everything, &of_query)?.expect("a run that is held whole is in any order"),

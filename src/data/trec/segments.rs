@@ -158,7 +158,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         std::fs::write(&path, text).unwrap();
-        let mut cutter = Cutter::open(Input::file(&path)).unwrap();
+        let mut cutter = Cutter::open(Input::from_path(&path)).unwrap();
         let (mut batch, mut queries) = (Batch::default(), Vec::new());
         loop {
             match cutter.fill(&mut batch, extent).unwrap() {

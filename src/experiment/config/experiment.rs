@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::document::{ConfigError, Document};
 use super::grid;
 use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
-use crate::data::NormaliserKind;
+use crate::data::NormalizerKind;
 use crate::json::{Map, Value, json};
 use crate::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
 use crate::loss::{LossError, LossSpec};
@@ -39,8 +39,8 @@ pub struct ExperimentConfig {
     /// Where the queries come from.
     pub data: DataConfig,
     /// What is done to features; fitted on training data.
-    #[serde(default)]
-    pub normaliser: NormaliserKind,
+    #[serde(default, rename = "normaliser")]
+    pub normalizer: NormalizerKind,
     /// What turns features into scores, for learners that take a scorer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scorer: Option<ScorerConfig>,

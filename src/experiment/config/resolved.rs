@@ -11,7 +11,7 @@ use crate::json::Value;
 ///
 /// # Errors
 /// [`ConfigError`] when a value has no TOML form.
-pub fn resolved_toml(config: &ExperimentConfig, document: &Document) -> Result<String, ConfigError> {
+pub fn resolved_toml(document: &Document, config: &ExperimentConfig) -> Result<String, ConfigError> {
     let mut config = config.clone();
     for (_, path) in config.data.paths_mut() {
         if let Ok(absolute) = std::path::absolute(&path) {
@@ -29,7 +29,7 @@ pub(in crate::experiment) fn is_resolved(path: &Path) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     let resolved = || {
         let document = Document::parse(path, text.clone(), &[])?;
-        resolved_toml(&ExperimentConfig::from_document(&document)?, &document)
+        resolved_toml(&document, &ExperimentConfig::from_document(&document)?)
     };
     let Ok(resolved) = resolved() else { return false };
     let mut lines = resolved.lines();

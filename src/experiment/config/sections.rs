@@ -128,7 +128,7 @@ impl SyntheticConfig {
     ///
     /// # Errors
     /// [`Refusal`] of the first one.
-    pub(in crate::experiment) fn check(&self) -> Result<(), Refusal> {
+    pub fn check(&self) -> Result<(), Refusal> {
         let refuse = |key, found, expected: String| Err(Refusal::new(key, found, expected).under("data.synthetic"));
         if self.train_queries == 0 {
             return refuse("train_queries", 0, "at least 1".to_string());

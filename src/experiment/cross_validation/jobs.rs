@@ -163,7 +163,7 @@ impl Job<'_> {
         )?;
         let result = JobResult {
             selection: fitted.selection(),
-            fit: FitReport::of(&fitted, self.seed),
+            fit: FitReport::new(&fitted, self.seed),
             test: fitted.evaluations.get("test").map(|test| test.per_query.clone()).unwrap_or_default(),
         };
         if let Some((output, name)) = &folder

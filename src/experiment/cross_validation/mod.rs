@@ -13,7 +13,7 @@ use super::error::ExperimentError;
 use super::record::{CrossValidationReport, Sets};
 use crate::refusal::Refusal;
 use jobs::Jobs;
-use summary::summarise;
+use summary::summarize;
 
 /// Runs the cross-validation of a configuration.
 ///
@@ -33,14 +33,14 @@ pub fn cross_validate(
         let found = format!("{} points", points.len());
         return Err(Refusal::new("grid", found, "a validation set to select on").into());
     }
-    let data: Vec<_> = splits.iter().map(Sets::of).collect();
+    let data: Vec<_> = splits.iter().map(Sets::from_split).collect();
     let jobs = Jobs { splits: &splits, data: &data, points: &points, configs: &configs, seeds: &seeds };
     let results = jobs.run(options)?;
     let (finished, all) = (results.len(), jobs.count());
     if finished < all {
         return Err(ExperimentError::Interrupted { finished, all });
     }
-    summarise(config, &jobs, &results)
+    summarize(config, &jobs, &results)
 }
 
 /// The configuration at a point of the grid.

@@ -14,7 +14,7 @@ use crate::measure::mean_of;
 use crate::ranker::Versions;
 
 /// The table and its details from the results of all jobs.
-pub(super) fn summarise(
+pub(super) fn summarize(
     config: &ExperimentConfig,
     jobs: &Jobs,
     results: &[JobResult],

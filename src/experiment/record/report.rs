@@ -155,28 +155,28 @@ pub struct PerQuery {
 impl TrainReport {
     /// The report of one fit.
     pub fn new(config: &ExperimentConfig, split: &Split, fit: &Fit) -> Self {
-        let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::of);
+        let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::from_evaluation);
         Self {
             name: config.name.clone(),
             config: config.resolved(),
             convention: fit.ranker.metadata().convention.clone(),
             selection: config.measure.select,
             fold: split.fold,
-            data: Sets::of(split),
+            data: Sets::from_split(split),
             measures: Sets {
                 train: measures("train").expect("the training queries are always measured"),
                 validation: measures("validation"),
                 test: measures("test"),
             },
-            fit: FitReport::of(fit, config.seed),
-            per_query: PerQuery::of(split, fit),
+            fit: FitReport::new(fit, config.seed),
+            per_query: PerQuery::new(split, fit),
             versions: Versions::current(),
         }
     }
 }
 
 impl FitReport {
-    pub(in crate::experiment) fn of(fit: &Fit, seed: u64) -> Self {
+    pub(in crate::experiment) fn new(fit: &Fit, seed: u64) -> Self {
         Self {
             seed,
             rounds: fit.history.len(),
@@ -190,11 +190,11 @@ impl FitReport {
 }
 
 impl Sets<DataReport> {
-    pub(in crate::experiment) fn of(split: &Split) -> Self {
+    pub(in crate::experiment) fn from_split(split: &Split) -> Self {
         Self {
-            train: DataReport::of(&split.train),
-            validation: split.validation.as_ref().map(DataReport::of),
-            test: split.test.as_ref().map(DataReport::of),
+            train: DataReport::from_dataset(&split.train),
+            validation: split.validation.as_ref().map(DataReport::from_dataset),
+            test: split.test.as_ref().map(DataReport::from_dataset),
         }
     }
 }
@@ -209,13 +209,13 @@ impl<T> Sets<T> {
 }
 
 impl DataReport {
-    fn of(data: &RankingDataset) -> Self {
+    fn from_dataset(data: &RankingDataset) -> Self {
         Self { statistics: data.statistics(), hash: data.data_hash() }
     }
 }
 
 impl SetMeasures {
-    fn of(evaluation: &Evaluation) -> Self {
+    fn from_evaluation(evaluation: &Evaluation) -> Self {
         let means = evaluation.means.iter();
         let errors = evaluation.means.iter().zip(&evaluation.per_query);
         let error = |values: &[Option<f64>]| standard_error(&values.iter().copied().flatten().collect::<Vec<_>>());
@@ -230,7 +230,7 @@ impl SetMeasures {
 
 impl PerQuery {
     /// Of the last set that there is.
-    fn of(split: &Split, fit: &Fit) -> Self {
+    fn new(split: &Split, fit: &Fit) -> Self {
         let sets = [("test", split.test.as_ref()), ("validation", split.validation.as_ref())];
         let other = sets.into_iter().find_map(|(name, set)| Some((name, set?)));
         let (set, data) = other.unwrap_or(("train", &split.train));

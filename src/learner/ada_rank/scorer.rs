@@ -100,7 +100,7 @@ impl<'a> ScorerRankers<'a> {
         let device = self.device.clone().autodiff();
         let seed = seed_for(self.seed, "ada_rank scorer", round as u64);
         let mut scorer = self.scorer.init(self.train.feature_count, seed, &device)?;
-        let mut optimiser = AdamConfig::new().init();
+        let mut optimizer = AdamConfig::new().init();
         for epoch in 0..self.config.epochs as u64 {
             for (step, queries) in self.batcher.epoch(epoch).into_iter().enumerate() {
                 let batch = RankingBatch::assemble(self.train, &queries, &device);
@@ -111,7 +111,7 @@ impl<'a> ScorerRankers<'a> {
                 let loss = self.loss.forward_weighted(scores, batch.labels, batch.mask, weights, Reduction::Sum);
                 let gradients = (loss / queries.len() as f64).backward();
                 let gradients = GradientsParams::from_grads(gradients, &scorer);
-                scorer = optimiser.step(self.config.learning_rate, scorer, gradients);
+                scorer = optimizer.step(self.config.learning_rate, scorer, gradients);
             }
         }
         Ok(scorer.valid())
@@ -144,7 +144,7 @@ impl WeakRankers for ScorerRankers<'_> {
             return Err(LearnerError::Solver { learner: NAME, reason });
         }
         let scale = if deviation > 0.0 { deviation.recip() } else { 1.0 };
-        Ok(Some(ScorerRanker { parts: Parts::of(&model), scale }))
+        Ok(Some(ScorerRanker { parts: Parts::from_model(&model), scale }))
     }
 
     fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {

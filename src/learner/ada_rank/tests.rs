@@ -142,7 +142,7 @@ fn linear_scorers_add_up_to_one_linear_scorer() {
         let fitted = learner.fit(&data, None, &testing::context(None)).unwrap();
         let (weights, _) = testing::linear_weights(&fitted.model);
         assert!(weights.iter().all(|weight| weight.is_finite() && *weight != 0.0));
-        let judge = Judge::of_selection(&testing::context(None)).unwrap();
+        let judge = Judge::from_context(&testing::context(None)).unwrap();
         let scores: Vec<f64> =
             fitted.model.predict(&data, &testing::context(None).device).into_iter().map(f64::from).collect();
         // The returned model ranks as the combination that was measured in its round.

@@ -196,7 +196,7 @@ impl Iterative for Boosting<'_> {
         if history.rounds().is_empty() && stop == StopReason::Converged {
             let reason = format!(
                 "no tree of {} leaves with {} documents or more lowers {}: lower learner.min_documents or \
-                 learner.min_gain, or take another loss",
+                 learner.min_gain, or choose another loss",
                 self.config.leaves, self.config.min_documents, self.loss_name
             );
             return Err(LearnerError::Data { learner: NAME, reason });

@@ -15,8 +15,8 @@ pub(super) const NAME: &str = "gradient";
 
 /// Configuration of [`Gradient`]. Every key has a default.
 ///
-/// Algorithm 1 of approximation-framework (one query a step, 200 epochs, eta 0.01, the best of the epochs on
-/// validation) is [`GradientConfig::one_query_a_step`].
+/// Algorithm 1 of approximation-framework (one query per step, 200 epochs, eta 0.01, the best of the epochs on
+/// validation) is [`GradientConfig::one_query_per_step`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientConfig {
@@ -62,8 +62,8 @@ impl Default for GradientConfig {
 }
 
 impl GradientConfig {
-    /// Algorithm 1 of approximation-framework: plain gradient descent, one query a step, T = 200, eta = 0.01.
-    pub fn one_query_a_step() -> Self {
+    /// Algorithm 1 of approximation-framework: plain gradient descent, one query per step, T = 200, eta = 0.01.
+    pub fn one_query_per_step() -> Self {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
     }
 }

@@ -150,7 +150,7 @@ impl Dashboard {
 }
 
 fn broken(reason: String) -> LearnerError {
-    LearnerError::Solver { learner: NAME, reason: format!("the dashboard broke: {reason}") }
+    LearnerError::Solver { learner: NAME, reason: format!("the dashboard failed: {reason}") }
 }
 
 /// A loader for a strategy that loads nothing.

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_is_recognised_by_its_first_line() {
+    fn a_log_is_recognized_by_its_first_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOG_FILE);
         let mut log = MetricsLog::open(Some(folder.path()), &[]).unwrap();

@@ -1,7 +1,7 @@
 //! Gradient training: any scorer, any loss, any optimiser and schedule of burn.
 //!
 //! It trains on mini-batches of queries, with annealing of the loss's temperature, early stopping and selection of the
-//! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_a_step`].
+//! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_per_step`].
 //! An epoch costs one forward and backward pass over the training data and one forward pass over the validation data.
 //!
 //! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its
@@ -41,8 +41,6 @@ pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};
 pub use schedule::ScheduleConfig;
 
-pub use crate::metric::{RankingInput, RankingMetric, RankingOutput};
-
 use config::NAME;
 
 use super::entry::{self, LearnerEntry};
@@ -51,7 +49,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     name: NAME,
     summary: "gradient descent of any scorer on any loss",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of information retrieval \
-            measures, Algorithm 1, as one query a step",
+            measures, Algorithm 1, as one query per step",
     takes_loss: true,
     takes_scorer: true,
     round_name: "epoch",

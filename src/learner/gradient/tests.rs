@@ -14,7 +14,7 @@ use super::config::{Gradient, GradientConfig};
 use super::dashboard::{Dashboard, Shown};
 use super::log;
 use super::session::Session;
-use crate::data::{Normaliser, NormaliserKind, RankingDataset, SynthConfig};
+use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
@@ -35,7 +35,7 @@ fn data() -> (RankingDataset, RankingDataset) {
         ..SynthConfig::default()
     };
     let mut all = config.generate().unwrap();
-    Normaliser::fit(NormaliserKind::ZScore, &all).apply(&mut all).unwrap();
+    Normalizer::fit(&all, NormalizerKind::ZScore).apply(&mut all).unwrap();
     (all.select(&(0..40).collect::<Vec<_>>()), all.select(&(40..60).collect::<Vec<_>>()))
 }
 
@@ -73,7 +73,7 @@ fn stateful() -> Gradient {
 
 /// The mean selection measure of the scores of a model.
 fn measure(context: &FitContext, data: &RankingDataset, scores: &[f32]) -> f64 {
-    mean(&Judge::of_selection(context).unwrap().values_of_model(data, scores).unwrap()).unwrap()
+    mean(&Judge::from_context(context).unwrap().values_of_model(data, scores).unwrap()).unwrap()
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn every_scorer_beats_a_random_order() {
 }
 
 #[test]
-fn every_optimiser_and_schedule_lowers_the_loss() {
+fn every_optimizer_and_schedule_lowers_the_loss() {
     let (train, _) = data();
     let constant = json!({"kind": "constant"});
     for (optimizer, rate, schedule) in [
@@ -244,8 +244,8 @@ fn annealing_sets_the_parameter_of_each_epoch() {
 }
 
 #[test]
-fn one_query_a_step_is_algorithm_1() {
-    let config = GradientConfig::one_query_a_step();
+fn one_query_per_step_is_algorithm_1() {
+    let config = GradientConfig::one_query_per_step();
     assert_eq!((config.epochs, config.learning_rate), (200, 0.01));
     let (train, validation) = data();
     let config = GradientConfig { epochs: 2, ..config };

@@ -84,7 +84,9 @@ pub enum PermutationError {
         documents: usize,
     },
     /// An imperfect permutation that is not worse than a perfect one.
-    #[error("measure of an imperfect permutation is {found}, expected a number below {perfect}, the perfect one's")]
+    #[error(
+        "the measure of an imperfect permutation is {found}: expected a number below {perfect}, the measure of the perfect ones"
+    )]
     NotImperfect {
         /// The measure of the imperfect permutation.
         found: f64,
@@ -481,7 +483,7 @@ mod tests {
         let refused = sets.insert_imperfect(vec![0, 2, 1], 1.0).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "measure of an imperfect permutation is 1, expected a number below 1, the perfect one's"
+            "the measure of an imperfect permutation is 1: expected a number below 1, the measure of the perfect ones"
         );
     }
 }

@@ -88,8 +88,8 @@ impl<B: Bound> Iterative for Alternation<'_, B> {
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
         let cost = self.learner.costs[state.cost];
         let from = state.path.last().unwrap_or(&self.start);
-        let solved = self.bound.minimise(&self.sets, cost, from);
-        let solved = match Attempt::of(NAME, cost, solved, history, self.context)? {
+        let solved = self.bound.minimize(&self.sets, cost, from);
+        let solved = match Attempt::new(NAME, cost, solved, history, self.context)? {
             Attempt::Solved(solved) => solved,
             Attempt::Interrupted(half) => {
                 state.best.get_or_insert(half);

@@ -61,13 +61,13 @@ impl Bound for LinearBound<'_> {
         self.queries.resize_with(sets.queries.len(), Features::default);
     }
 
-    fn minimise(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String> {
+    fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String> {
         let data = self.data;
         let extend = |(features, query): (&mut Features, &Query)| features.extend(data, query);
         self.queries.par_iter_mut().zip(&sets.queries).for_each(Execution::current().bind(extend));
         let risk = |weights: &[f64]| self.risk(sets, weights);
         let PermuRankConfig { tolerance, max_steps, .. } = *self.config;
-        CuttingPlanes::new(cost).minimise(start, &risk, tolerance, max_steps, &self.context.interrupt)
+        CuttingPlanes::new(cost).minimize(start, &risk, tolerance, max_steps, &self.context.interrupt)
     }
 
     fn scores(&self, weights: &[f64], data: &RankingDataset) -> Vec<f64> {

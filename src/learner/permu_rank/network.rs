@@ -20,7 +20,7 @@ const SECOND_MOMENT: f64 = 0.999;
 pub(super) struct NetworkBound<'a> {
     network: FlatScorer,
     /// `w_0`: the parameters it was initialised with.
-    centre: Vec<f64>,
+    center: Vec<f64>,
     /// One batch for each query of the dataset, on the training device.
     batches: Vec<RankingBatch>,
     config: &'a PermuRankConfig,
@@ -36,14 +36,14 @@ impl<'a> NetworkBound<'a> {
         let network = FlatScorer::new(scorer, &context.device);
         let training = context.device.clone().autodiff();
         let batches = (0..data.queries()).map(|query| RankingBatch::assemble(data, &[query], &training)).collect();
-        Self { centre: network.parameters(), network, batches, config }
+        Self { center: network.parameters(), network, batches, config }
     }
 
     /// The objective and its gradient.
     fn objective(&self, sets: &WorkingSets, cost: f64, parameters: &[f64]) -> (f64, Vec<f64>) {
         let loss = self.config.loss();
         let mut away = parameters.to_vec();
-        add_scaled(&mut away, -1.0, &self.centre);
+        add_scaled(&mut away, -1.0, &self.center);
         let mut value = 0.0;
         let mut gradient = vec![0.0; parameters.len()];
         let scorer = self.network.training_scorer(parameters);
@@ -62,12 +62,12 @@ impl<'a> NetworkBound<'a> {
 
 impl Bound for NetworkBound<'_> {
     fn start(&self) -> Vec<f64> {
-        self.centre.clone()
+        self.center.clone()
     }
 
     fn begin(&mut self, _: &WorkingSets) {}
 
-    fn minimise(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String> {
+    fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String> {
         let mut parameters = start.to_vec();
         let mut first = vec![0.0; parameters.len()];
         let mut second = vec![0.0; parameters.len()];

@@ -14,7 +14,7 @@ pub(super) trait Bound {
     fn begin(&mut self, sets: &WorkingSets);
 
     /// Minimises the bound from `start`.
-    fn minimise(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
+    fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
 
     /// The score of every document.
     fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64>;

@@ -114,7 +114,7 @@ pub(super) fn target<'a>(
     let value = move |order: &[u32]| {
         let mut scores = vec![0.0; order.len()];
         order.iter().enumerate().for_each(|(place, &document)| scores[document as usize] = -(place as f32));
-        measure.query(&convention, &Ranking { scores: &scores, labels, ids: None })
+        measure.query(&Ranking { scores: &scores, labels, ids: None }, &convention)
     };
     // Either every order of a query is measurable, or none is.
     let in_file_order: Vec<u32> = (0..labels.len() as u32).collect();

@@ -142,7 +142,7 @@ impl Iterative for Boosting<'_> {
 
     fn conclude(&mut self, stop: StopReason, history: &History, _: &Vec<Stump>) -> Result<StopReason, LearnerError> {
         if history.rounds().is_empty() && stop == StopReason::Converged {
-            let reason = "no threshold of a feature orders more pairs right than wrong".to_string();
+            let reason = "no threshold on any feature orders more pairs correctly than incorrectly".to_string();
             return Err(LearnerError::Data { learner: NAME, reason });
         }
         Ok(stop)

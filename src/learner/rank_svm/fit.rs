@@ -25,7 +25,7 @@ impl RankingLearner for RankSvm {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let risk = PairRisk::new(train, self.config.weighting);
         cost_path::fit(rounds, &self.config, &self.costs, |cost, start| match self.config.loss {
-            RankSvmLoss::Hinge => CuttingPlanes::new(cost).minimise(
+            RankSvmLoss::Hinge => CuttingPlanes::new(cost).minimize(
                 start,
                 &|weights| risk.hinge(weights),
                 self.config.tolerance,
@@ -34,7 +34,7 @@ impl RankingLearner for RankSvm {
             ),
             RankSvmLoss::SquaredHinge => {
                 let limits = (self.config.tolerance, self.config.max_steps);
-                Ok(newton::minimise(&risk, cost, start, limits, &context.interrupt))
+                Ok(newton::minimize(&risk, cost, start, limits, &context.interrupt))
             }
         })
     }

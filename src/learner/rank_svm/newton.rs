@@ -20,7 +20,7 @@ struct Iterate {
 }
 
 /// Minimises from `start` until the duality gap is below `limits.0` times the objective, or for `limits.1` steps.
-pub(super) fn minimise(
+pub(super) fn minimize(
     risk: &PairRisk,
     cost: f64,
     start: &[f64],

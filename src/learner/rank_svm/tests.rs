@@ -37,9 +37,9 @@ fn the_duality_gap_bounds_the_distance_to_the_optimum() {
     let risk = PairRisk::new(&data, PairWeighting::Query);
     let (zeros, forever) = ([0.0; 3], Interrupt::default());
     let hinge = |tolerance, most| {
-        CuttingPlanes::new(20.0).minimise(&zeros, &|weights| risk.hinge(weights), tolerance, most, &forever).unwrap()
+        CuttingPlanes::new(20.0).minimize(&zeros, &|weights| risk.hinge(weights), tolerance, most, &forever).unwrap()
     };
-    let squared = |tolerance, most| newton::minimise(&risk, 20.0, &zeros, (tolerance, most), &forever);
+    let squared = |tolerance, most| newton::minimize(&risk, 20.0, &zeros, (tolerance, most), &forever);
     for (exact, rough) in [(hinge(1e-9, 500), hinge(1e-9, 3)), (squared(1e-9, 100), squared(1e-9, 1))] {
         assert!(exact.converged && exact.gap.unwrap() <= 1e-9 * exact.objective);
         assert!(!rough.converged && rough.objective > exact.objective);

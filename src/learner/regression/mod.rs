@@ -17,8 +17,6 @@ mod fit;
 #[cfg(test)]
 mod tests;
 
-pub use super::shared::gains::{balanced_weights, gains};
-pub use super::solver::normal_equations::{LinearSolution, NormalEquations};
 pub use config::{Regression, RegressionConfig};
 
 use config::NAME;

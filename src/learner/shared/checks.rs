@@ -75,7 +75,7 @@ pub(crate) fn trainable(
     }
     if !constant.is_empty() {
         context.progress.warn(&format!(
-            "{learner}: constant in the training data, so that nothing is learned of them: {} of {} features (number {}); \
+            "{learner}: {} of {} features (number {}) are constant in the training data, so nothing is learned about them; \
              leave them out if they vary elsewhere",
             constant.len(),
             train.feature_count,
@@ -83,18 +83,18 @@ pub(crate) fn trainable(
         ));
     }
     let (set, data) = validation.map_or(("training", train), |data| ("validation", data));
-    let judge = Judge::of_selection(context)?;
+    let judge = Judge::from_context(context)?;
     let (measure, convention) = (judge.measure(), &context.selection.convention.name);
     match worst_and_best(&judge, data)? {
         None => refuse(format!(
-            "{measure} selects, and has no mean on the {set} data: convention `{convention}` leaves out every query, none of \
-             which has a relevant document"
+            "the selection measure {measure} has no mean on the {set} data: convention `{convention}` leaves out every query, \
+             since none has a relevant document"
         )),
         Some((worst, best)) => {
             if worst == best {
                 context.progress.warn(&format!(
-                    "{learner}: {measure} selects, and is {best} on the {set} data whatever the order: the first round is kept; \
-                     check the labels, or set measure.select"
+                    "{learner}: the selection measure {measure} is {best} on the {set} data whatever the order, so the first round \
+                     is kept; check the labels, or set measure.select"
                 ));
             }
             Ok(())
@@ -242,11 +242,11 @@ mod tests {
         let mut context = testing::context(None);
         context.selection.convention = crate::measure::Convention::default();
         let error = trainable("test", &train, Some(&with_labels([0.0, 0.0])), &context).unwrap_err().to_string();
-        assert!(error.starts_with("test: map selects, and has no mean on the validation data"), "{error}");
+        assert!(error.starts_with("test: the selection measure map has no mean on the validation data"), "{error}");
         let warnings = Warnings::default();
         context.progress = &warnings;
         trainable("test", &train, Some(&with_labels([1.0, 2.0])), &context).unwrap();
-        assert!(warnings.text().contains("map selects, and is 1 on the validation data whatever the order"));
+        assert!(warnings.text().contains("the selection measure map is 1 on the validation data whatever the order"));
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Attempt {
     ///
     /// # Errors
     /// The solver failed, and there is no round to keep.
-    pub(crate) fn of(
+    pub(crate) fn new(
         learner: &'static str,
         cost: f64,
         solved: Result<Solved, String>,
@@ -43,7 +43,7 @@ impl Attempt {
                 Ok(Self::Solved(solved))
             }
             Err(reason) => {
-                let reason = format!("c = {cost}: {reason}; take a smaller learner.c, or scale the features");
+                let reason = format!("c = {cost}: {reason}; lower learner.c, or scale the features");
                 if history.best_round() == 0 {
                     return Err(LearnerError::Solver { learner, reason });
                 }
@@ -57,8 +57,8 @@ impl Attempt {
 /// Warning about a solution that did not converge.
 fn complaint(solved: &Solved, learner: &str, cost: f64) -> String {
     let advice = match &solved.failure {
-        Some(failure) => format!("{failure}: take a smaller learner.c, or scale the features"),
-        None => "raise learner.max_steps, or take a smaller learner.c or a larger learner.tolerance".to_owned(),
+        Some(failure) => format!("{failure}: lower learner.c, or scale the features"),
+        None => "raise learner.max_steps or learner.tolerance, or lower learner.c".to_owned(),
     };
     format!(
         "{learner}: c = {cost}: duality gap {:.3e} at objective {:.6e} is not within learner.tolerance: {advice}",
@@ -95,7 +95,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
         let cost = self.costs[history.rounds().len()];
         let solved = (self.solve)(cost, &state.last);
-        let solved = match Attempt::of(self.learner, cost, solved, history, self.context)? {
+        let solved = match Attempt::new(self.learner, cost, solved, history, self.context)? {
             Attempt::Solved(solved) => solved,
             Attempt::Interrupted(half) => {
                 if history.best_round() == 0 {

@@ -58,7 +58,7 @@ struct Batch {
 
 impl Batch {
     fn new(data: &RankingDataset, queries: &[usize], dtype: DType, device: &Device) -> Self {
-        let padding = Padding::of_queries(data, queries);
+        let padding = Padding::from_queries(data, queries);
         let labels = Tensor::from_data(padding.gather(&data.labels), (device, dtype));
         Self { labels, mask: padding.mask(device), padding }
     }

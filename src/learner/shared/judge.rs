@@ -18,7 +18,7 @@ impl Judge {
     }
 
     /// The measure that selects among rounds.
-    pub(crate) fn of_selection(context: &FitContext) -> Result<Self, LearnerError> {
+    pub(crate) fn from_context(context: &FitContext) -> Result<Self, LearnerError> {
         Self::new(&context.selection)
     }
 
@@ -68,12 +68,12 @@ mod tests {
     fn values_follow_the_convention() {
         let data = dataset(1, &[&[(0.0, &[0.0]), (1.0, &[0.0])], &[(0.0, &[0.0])]]);
         let mut context = context(None);
-        let judge = Judge::of_selection(&context).unwrap();
+        let judge = Judge::from_context(&context).unwrap();
         let scores = [2.0, 1.0, 0.0];
         assert_eq!(judge.counted(&data, &scores).unwrap(), [0.5, 0.0]);
         assert_eq!(judge.mean(&data, &scores).unwrap(), Some(0.25));
         context.selection.convention = crate::measure::Convention::default();
-        let judge = Judge::of_selection(&context).unwrap();
+        let judge = Judge::from_context(&context).unwrap();
         assert_eq!(judge.counted(&data, &scores).unwrap(), [0.5]);
         assert_eq!(judge.mean(&data, &scores).unwrap(), Some(0.5));
         let empty = dataset(1, &[&[(0.0, &[0.0])]]);

@@ -188,7 +188,7 @@ impl<'a> Rounds<'a> {
         context: &'a FitContext<'a>,
     ) -> Result<Self, LearnerError> {
         checks::trainable(learner, train, validation, context)?;
-        let judge = Judge::of_selection(context)?;
+        let judge = Judge::from_context(context)?;
         Ok(Self { learner, train, validation, context, judge, surrogate: None, most: None, patience: None })
     }
 
@@ -204,7 +204,7 @@ impl<'a> Rounds<'a> {
 
     /// Reports the value of a loss beside the measure that it stands for, from [`Made::losses`].
     pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self, LearnerError> {
-        Ok(Self { surrogate: SurrogateValue::of(loss, self.train)?, ..self })
+        Ok(Self { surrogate: SurrogateValue::new(loss, self.train)?, ..self })
     }
 
     /// Runs a learner from its first round, or from where its state was saved, to its end.

@@ -22,12 +22,12 @@ impl SurrogateValue {
     ///
     /// # Errors
     /// Labels outside the domain of the loss.
-    pub(crate) fn of(loss: &dyn RankingLoss, train: &RankingDataset) -> Result<Option<Self>, LossError> {
+    pub(crate) fn new(loss: &dyn RankingLoss, train: &RankingDataset) -> Result<Option<Self>, LossError> {
         let mut learnable = vec![true; train.queries()];
         for query in loss.degenerate_queries(&train.labels, &train.offsets)? {
             learnable[query] = false;
         }
-        let comparable = loss.orientation() == Orientation::NormalisedMeasure && learnable.contains(&true);
+        let comparable = loss.orientation() == Orientation::NormalizedMeasure && learnable.contains(&true);
         Ok(comparable.then_some(Self { learnable }))
     }
 
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn queries_with_nothing_to_learn_do_not_raise_the_value() {
         let data = dataset(1, &[&[(0.0, &[0.0]), (1.0, &[1.0])], &[(1.0, &[0.0])], &[(0.0, &[0.0]), (2.0, &[1.0])]]);
-        let value = |name: &str| SurrogateValue::of(&*LossSpec::new(name).build().unwrap(), &data).unwrap();
+        let value = |name: &str| SurrogateValue::new(&*LossSpec::new(name).build().unwrap(), &data).unwrap();
         let approx_ndcg = value("approx_ndcg").unwrap();
         assert_eq!(approx_ndcg.figure(0.5), ("surrogate".to_string(), 0.75));
         // A convention may count the second query as 1.

@@ -55,16 +55,16 @@ impl Evaluation {
 
 /// The penalised objective for argmin. It remembers the last point, since argmin asks for value and gradient
 /// separately.
-struct Penalised<'a> {
+struct Penalized<'a> {
     objective: &'a dyn Objective,
     loss: &'a dyn RankingLoss,
     lambda: f64,
-    centre: &'a [f64],
+    center: &'a [f64],
     last: RefCell<Option<Evaluation>>,
     evaluations: RefCell<usize>,
 }
 
-impl Penalised<'_> {
+impl Penalized<'_> {
     fn at<T>(&self, weights: &[f64], read: impl Fn(&Evaluation) -> T) -> T {
         let mut last = self.last.borrow_mut();
         match &*last {
@@ -73,7 +73,7 @@ impl Penalised<'_> {
                 *self.evaluations.borrow_mut() += 1;
                 let (value, mut gradient) = self.objective.value_and_gradient(weights, self.loss);
                 let mut away = weights.to_vec();
-                add_scaled(&mut away, -1.0, self.centre);
+                add_scaled(&mut away, -1.0, self.center);
                 add_scaled(&mut gradient, 2.0 * self.lambda, &away);
                 let value = value + self.lambda * dot(&away, &away);
                 let slope = dot(&gradient, &gradient).sqrt();
@@ -90,7 +90,7 @@ impl Penalised<'_> {
     }
 }
 
-impl CostFunction for &Penalised<'_> {
+impl CostFunction for &Penalized<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -99,7 +99,7 @@ impl CostFunction for &Penalised<'_> {
     }
 }
 
-impl Gradient for &Penalised<'_> {
+impl Gradient for &Penalized<'_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
@@ -111,22 +111,22 @@ impl Gradient for &Penalised<'_> {
 type Weights = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 type Search = MoreThuenteLineSearch<Vec<f64>, Vec<f64>, f64>;
 
-/// Minimises `lambda ||w - centre||^2 + objective(w)` from `start`.
+/// Minimises `lambda ||w - center||^2 + objective(w)` from `start`.
 ///
 /// # Errors
 /// [`LearnerError::Solver`] where the objective or its gradient is not finite at the start.
-pub(super) fn minimise(
+pub(super) fn minimize(
     objective: &dyn Objective,
     loss: &dyn RankingLoss,
     lambda: f64,
-    centre: &[f64],
+    center: &[f64],
     start: &[f64],
     optimizer: Optimizer,
     limits: Limits,
 ) -> Result<Descent, LearnerError> {
-    let penalised =
-        Penalised { objective, loss, lambda, centre, last: RefCell::new(None), evaluations: RefCell::new(0) };
-    let (value, slope) = penalised.at(start, |evaluation| (evaluation.value, evaluation.slope));
+    let penalized =
+        Penalized { objective, loss, lambda, center, last: RefCell::new(None), evaluations: RefCell::new(0) };
+    let (value, slope) = penalized.at(start, |evaluation| (evaluation.value, evaluation.slope));
     if !(value.is_finite() && slope.is_finite()) {
         let reason = format!(
             "the descent on `{}` starts at the value {value:.3e} with a gradient of length {slope:.3e}: \
@@ -140,12 +140,12 @@ pub(super) fn minimise(
         Optimizer::ConjugateGradient => {
             let turns = start.len().max(2) as u64;
             let solver = |search| NonlinearConjugateGradient::new(search, PolakRibierePlus::new()).restart_iters(turns);
-            run(solver, &penalised, first, limits)
+            run(solver, &penalized, first, limits)
         }
-        Optimizer::Lbfgs => run(|search| LBFGS::new(search, MEMORY), &penalised, first, limits),
+        Optimizer::Lbfgs => run(|search| LBFGS::new(search, MEMORY), &penalized, first, limits),
     };
-    let gradient_norm = penalised.at(&weights, |evaluation| evaluation.slope);
-    let evaluations = *penalised.evaluations.borrow();
+    let gradient_norm = penalized.at(&weights, |evaluation| evaluation.slope);
+    let evaluations = *penalized.evaluations.borrow();
     Ok(Descent { weights, objectives, gradient_norm, evaluations, cut_short })
 }
 
@@ -154,19 +154,19 @@ pub(super) fn minimise(
 /// which sets out along the gradient. If that fails too, the descent ends at the best point.
 fn run<'a, S>(
     solver: impl Fn(Search) -> S,
-    penalised: &'a Penalised<'a>,
+    penalized: &'a Penalized<'a>,
     first: (Vec<f64>, f64),
     limits: Limits,
 ) -> (Vec<f64>, Vec<f64>, bool)
 where
-    S: Solver<&'a Penalised<'a>, Weights>,
+    S: Solver<&'a Penalized<'a>, Weights>,
 {
     let (mut best, value) = first;
     let mut objectives = vec![value];
     while objectives.len() <= limits.steps {
         // A line search that fails does not give the problem back, so each solver has its own.
-        let mut problem = Problem::new(penalised);
-        let mut solver = solver(search(penalised, &best));
+        let mut problem = Problem::new(penalized);
+        let mut solver = solver(search(penalized, &best));
         let Ok((mut state, _)) = solver.init(&mut problem, Weights::new().param(best.clone())) else { break };
         let before = objectives.len();
         while objectives.len() <= limits.steps {
@@ -194,8 +194,8 @@ where
 
 /// A line search whose first trial step is a tenth of the length of the weights, since they set the scale of the
 /// scores.
-fn search(penalised: &Penalised, weights: &[f64]) -> Search {
-    let slope = penalised.at(weights, |evaluation| evaluation.slope);
+fn search(penalized: &Penalized, weights: &[f64]) -> Search {
+    let slope = penalized.at(weights, |evaluation| evaluation.slope);
     let length = if slope > 0.0 { 0.1 * dot(weights, weights).sqrt().max(1e-3) / slope } else { 1.0 };
     let mut search = Search::new();
     search.initial_step_length(length).expect("a length above 0");

@@ -61,7 +61,7 @@ impl SmoothRank {
 struct Annealing<'a> {
     learner: &'a SmoothRank,
     objective: &'a dyn Objective,
-    centre: &'a [f64],
+    center: &'a [f64],
     context: &'a FitContext<'a>,
     /// The weights of the last round, and whether it ended because it ran out of steps.
     weights: Vec<f64>,
@@ -79,19 +79,19 @@ impl Iterative for Annealing<'_> {
     type State = State;
 
     fn initial(&self) -> State {
-        State { weights: self.centre.to_vec(), best: self.centre.to_vec(), best_cut_short: false }
+        State { weights: self.center.to_vec(), best: self.center.to_vec(), best_cut_short: false }
     }
 
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
         let (round, sigmas) = (history.rounds().len(), &self.learner.sigmas);
         let (lambda, sigma) = (self.lambda(round), sigmas[round % sigmas.len()]);
-        let start = if round % sigmas.len() == 0 { self.centre } else { &state.weights };
+        let start = if round % sigmas.len() == 0 { self.center } else { &state.weights };
         let (optimizer, limits) = (self.learner.config.optimizer, self.learner.limits());
         let loss = self.learner.surrogate(sigma)?;
         let Descent { weights, objectives, gradient_norm, evaluations, cut_short } =
-            descent::minimise(self.objective, &*loss, lambda, self.centre, start, optimizer, limits)?;
+            descent::minimize(self.objective, &*loss, lambda, self.center, start, optimizer, limits)?;
         let value = objectives[objectives.len() - 1];
-        let away: f64 = weights.iter().zip(self.centre).map(|(weight, at)| (weight - at).powi(2)).sum();
+        let away: f64 = weights.iter().zip(self.center).map(|(weight, at)| (weight - at).powi(2)).sum();
         (self.weights, self.cut_short) = (weights, cut_short);
         let figures = [
             ("lambda", lambda),
@@ -147,17 +147,17 @@ impl RankingLearner for SmoothRank {
         let rounds = Rounds::new(NAME, train, validation, context)?;
         let surrogate = self.surrogate(self.config.first_sigma)?;
         checks::learnable(NAME, &*surrogate, train, context)?;
-        let anneal = |objective: &dyn Objective, centre: &[f64]| {
+        let anneal = |objective: &dyn Objective, center: &[f64]| {
             let rounds = rounds.most(self.lambdas.len() * self.sigmas.len()).beside_measure(&*surrogate)?;
             let (weights, cut_short) = (Vec::new(), false);
-            let mut annealing = Annealing { learner: self, objective, centre, context, weights, cut_short };
+            let mut annealing = Annealing { learner: self, objective, center, context, weights, cut_short };
             rounds.drive(&(&self.config, &self.loss, &self.scorer), &mut annealing)
         };
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, train, validation, context)?;
             let gain = start_gain(&*self.loss.build()?);
-            let centre = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
-            return anneal(&objective, &centre);
+            let center = objective.regression(gain, self.config.start_lambda, self.config.optimizer, self.limits())?;
+            return anneal(&objective, &center);
         }
         let objective = match self.config.kernel_components {
             None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, &context.device)?,

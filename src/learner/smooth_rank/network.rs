@@ -56,7 +56,7 @@ impl<'a> NetworkObjective<'a> {
         let loss = MseGainConfig::new().with_gain(gain).init()?;
         let initial = self.network.parameters();
         let limits = Limits { steps: REGRESSION_STEPS * limits.steps, ..limits };
-        Ok(descent::minimise(self, &loss, lambda, &initial, &initial, optimizer, limits)?.weights)
+        Ok(descent::minimize(self, &loss, lambda, &initial, &initial, optimizer, limits)?.weights)
     }
 }
 

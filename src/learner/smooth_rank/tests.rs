@@ -66,7 +66,7 @@ fn the_objective_never_rises_within_a_sigma() {
         for sigma in [4.0, 0.25] {
             let loss = learner.surrogate(sigma).unwrap();
             let start = [0.1, 0.4, -0.2];
-            let descent = descent::minimise(&objective, &*loss, 0.01, &[0.0; 3], &start, optimizer, limits).unwrap();
+            let descent = descent::minimize(&objective, &*loss, 0.01, &[0.0; 3], &start, optimizer, limits).unwrap();
             assert!(descent.objectives.len() > 3, "{optimizer:?} makes steps: {:?}", descent.objectives);
             assert!(descent.objectives.is_sorted_by(|before, after| after <= before), "{:?}", descent.objectives);
         }
@@ -127,7 +127,7 @@ fn kernel_components_and_networks_learn_what_a_line_cannot() {
         let context = testing::context(None);
         let fitted = learner.fit(&data, None, &context).unwrap();
         let scores: Vec<f64> = fitted.model.predict(&data, &context.device).into_iter().map(f64::from).collect();
-        assert_eq!(Judge::of_selection(&context).unwrap().mean(&data, &scores).unwrap(), Some(1.0), "{scorer:?}");
+        assert_eq!(Judge::from_context(&context).unwrap().mean(&data, &scores).unwrap(), Some(1.0), "{scorer:?}");
         testing::assert_reproducible(&learner, &data, &data, 2);
     }
 }
@@ -181,10 +181,10 @@ fn a_line_search_ends_at_nan() {
     let loss = default_loss().build().unwrap();
     let limits = Limits { steps: 20, tolerance: 0.0 };
     for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
-        let descent = descent::minimise(&Bowl, &*loss, 1e-9, &[0.0], &[1.0], optimizer, limits).unwrap();
+        let descent = descent::minimize(&Bowl, &*loss, 1e-9, &[0.0], &[1.0], optimizer, limits).unwrap();
         assert!(descent.weights[0] >= 0.5 && descent.objectives.iter().all(|value| value.is_finite()), "{optimizer:?}");
         assert!(!descent.cut_short, "{optimizer:?}");
-        assert!(descent::minimise(&Bowl, &*loss, 1e-9, &[0.0], &[0.1], optimizer, limits).is_err());
+        assert!(descent::minimize(&Bowl, &*loss, 1e-9, &[0.0], &[0.1], optimizer, limits).is_err());
     }
 }
 
@@ -196,28 +196,28 @@ fn a_descent_ends_where_no_step_along_the_gradient_descends() {
     for seed in 0..6 {
         let data = testing::random(8, 8, 4, seed);
         let objective = objective(&data);
-        let centre = [0.1, 0.1, -0.1, 0.1];
-        let penalised = |weights: &[f64]| {
-            let away: f64 = weights.iter().zip(&centre).map(|(weight, at)| (weight - at).powi(2)).sum();
+        let center = [0.1, 0.1, -0.1, 0.1];
+        let penalized = |weights: &[f64]| {
+            let away: f64 = weights.iter().zip(&center).map(|(weight, at)| (weight - at).powi(2)).sum();
             objective.value_and_gradient(weights, &*loss).0 + lambda * away
         };
         for optimizer in [Optimizer::ConjugateGradient, Optimizer::Lbfgs] {
             let limits = Limits { steps: 400, tolerance: 0.0 };
-            let descent = descent::minimise(&objective, &*loss, lambda, &centre, &centre, optimizer, limits).unwrap();
+            let descent = descent::minimize(&objective, &*loss, lambda, &center, &center, optimizer, limits).unwrap();
             if descent.cut_short {
                 continue;
             }
             ended += 1;
             let (_, mut gradient) = objective.value_and_gradient(&descent.weights, &*loss);
-            for ((slope, weight), at) in gradient.iter_mut().zip(&descent.weights).zip(&centre) {
+            for ((slope, weight), at) in gradient.iter_mut().zip(&descent.weights).zip(&center) {
                 *slope += 2.0 * lambda * (weight - at);
             }
-            let lowest = penalised(&descent.weights);
+            let lowest = penalized(&descent.weights);
             for exponent in 1..10 {
                 let step = 10f64.powi(-exponent) / descent.gradient_norm.max(1e-12);
                 let moved: Vec<f64> =
                     descent.weights.iter().zip(&gradient).map(|(w, slope)| w - step * slope).collect();
-                let below = lowest - penalised(&moved);
+                let below = lowest - penalized(&moved);
                 assert!(below <= 1e-7 * lowest.abs(), "{optimizer:?}, seed {seed}: {below:e} lower, at 1e-{exponent}");
             }
         }

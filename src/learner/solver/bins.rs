@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_floats_are_still_separated() {
+    fn neighboring_floats_are_still_separated() {
         let low = 1.0f32;
         let high = f32::from_bits(low.to_bits() + 1);
         assert_eq!(cut(&[low, high], 2), [low]);

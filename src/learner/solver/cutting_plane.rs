@@ -112,7 +112,7 @@ impl CuttingPlanes {
 
     /// Does rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done, a
     /// stop is asked for, or the solver fails. A failure is an error in the first round only.
-    pub(crate) fn minimise(
+    pub(crate) fn minimize(
         mut self,
         start: &[f64],
         risk: &impl Fn(&[f64]) -> Risk,

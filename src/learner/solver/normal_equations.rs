@@ -54,11 +54,11 @@ impl NormalEquations {
             // One more column holds the targets.
             let rows = DMatrix::from_fn(documents.len(), features + 1, |row, feature| {
                 let d = documents[row];
-                let centred = match data.row(d).get(feature) {
+                let centered = match data.row(d).get(feature) {
                     Some(&x) => f64::from(x) - means[feature],
                     None => targets[d] - target_mean,
                 };
-                (weights[d] / total).sqrt() * centred
+                (weights[d] / total).sqrt() * centered
             });
             rows.tr_mul(&rows)
         };

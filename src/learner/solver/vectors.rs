@@ -7,7 +7,7 @@ use crate::op::Execution;
 
 /// Number of queries that one task adds up. It is fixed, so that sums have the same order whatever the number of
 /// threads.
-const QUERIES_A_TASK: usize = 16;
+const QUERIES_PER_TASK: usize = 16;
 
 /// `a . b`, in eight interleaved sums that the compiler can keep in vector registers.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -34,7 +34,7 @@ pub(crate) fn add_scaled(target: &mut [f64], factor: f64, row: &[f64]) {
 pub(crate) fn weighted_features(data: &RankingDataset, coefficients: &[f64]) -> Vec<f64> {
     let part = |first: usize| {
         let mut sum = vec![0.0; data.feature_count];
-        let last = (first + QUERIES_A_TASK).min(data.queries());
+        let last = (first + QUERIES_PER_TASK).min(data.queries());
         let documents = data.offsets[first]..data.offsets[last];
         for (document, &factor) in documents.clone().zip(&coefficients[documents]) {
             if factor != 0.0 {
@@ -43,7 +43,7 @@ pub(crate) fn weighted_features(data: &RankingDataset, coefficients: &[f64]) -> 
         }
         sum
     };
-    let starts: Vec<usize> = (0..data.queries()).step_by(QUERIES_A_TASK).collect();
+    let starts: Vec<usize> = (0..data.queries()).step_by(QUERIES_PER_TASK).collect();
     let parts: Vec<Vec<f64>> = starts.into_par_iter().map(Execution::current().bind(part)).collect();
     let mut total = vec![0.0; data.feature_count];
     parts.iter().for_each(|part| add_scaled(&mut total, 1.0, part));

@@ -25,7 +25,7 @@ impl RankingLearner for SvmMap {
         let risk = ApRisk::new(train)?;
         let SvmMapConfig { tolerance, max_steps, .. } = &self.config;
         cost_path::fit(rounds, &self.config, &self.costs, |cost, start| {
-            CuttingPlanes::new(cost).minimise(
+            CuttingPlanes::new(cost).minimize(
                 start,
                 &|weights| risk.at(weights),
                 *tolerance,

@@ -35,7 +35,7 @@ impl<'a> ApRisk<'a> {
             return Err(LearnerError::Data {
                 learner: NAME,
                 reason: "no training query has both relevant (label 1 or more) and irrelevant (label 0) documents, so \
-                         average precision cannot be learned: check the labels, or take another learner"
+                         average precision cannot be learned: check the labels, or choose another learner"
                     .into(),
             });
         }

@@ -30,7 +30,7 @@ fn two_documents_have_the_analytic_solution() {
 fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
     let data = testing::random(3, 12, 3, 4);
     let risk = ApRisk::new(&data).unwrap();
-    let judge = Judge::of_selection(&testing::context(None)).unwrap();
+    let judge = Judge::from_context(&testing::context(None)).unwrap();
     let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
     for at in points {
         let here = risk.at(&at);
@@ -48,11 +48,11 @@ fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
 fn the_duality_gap_is_reached() {
     let data = testing::random(5, 20, 4, 9);
     let risk = ApRisk::new(&data).unwrap();
-    let minimise = |most| {
+    let minimize = |most| {
         let planes = CuttingPlanes::new(50.0);
-        planes.minimise(&[0.0; 4], &|weights| risk.at(weights), 1e-8, most, &Interrupt::default()).unwrap()
+        planes.minimize(&[0.0; 4], &|weights| risk.at(weights), 1e-8, most, &Interrupt::default()).unwrap()
     };
-    let (exact, rough) = (minimise(500), minimise(2));
+    let (exact, rough) = (minimize(500), minimize(2));
     assert!(exact.converged && exact.gap.unwrap() <= 1e-8 * exact.objective);
     assert!(rough.objective - exact.objective <= rough.gap.unwrap());
 }

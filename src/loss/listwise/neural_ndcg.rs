@@ -90,7 +90,7 @@ impl RankingLoss for NeuralNdcg {
     }
 
     fn orientation(&self) -> Orientation {
-        Orientation::NormalisedMeasure
+        Orientation::NormalizedMeasure
     }
 
     fn gain(&self) -> Option<&Gain> {
@@ -142,7 +142,7 @@ pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
         (differences(&lists.scores).abs() * lists.mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
     let slope: Tensor<2> = ranks(lists) * -2.0 + documents + 1.0;
     // An offset that all scores share adds the same to every logit of a row.
-    let scores = lists.centred().unsqueeze_dim::<3>(1);
+    let scores = lists.centered().unsqueeze_dim::<3>(1);
     let logits = (slope.unsqueeze_dim::<3>(2) * scores - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
     // Finite, so that a row of padding only is not 0 / 0.

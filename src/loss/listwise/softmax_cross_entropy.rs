@@ -13,9 +13,12 @@
 //!
 //! Cost: O(n), times S. A query whose labels are all equal has loss 0.
 
-use burn::config::Config;
+use std::fmt;
+
+use burn::config::{Config, config_to_json};
 use burn::module::Module;
 use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
 
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
@@ -40,33 +43,74 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`SoftmaxCrossEntropy`].
-#[derive(Config, Debug)]
+// Written out where other losses derive `Config`, which cannot give the field `normalize` its key `normalise`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SoftmaxCrossEntropyConfig {
-    /// Divide the labels by their sum.
-    #[config(default = false)]
-    pub normalise: bool,
+    /// Divide the labels by their sum. The key is `normalise`.
+    #[serde(rename = "normalise")]
+    pub normalize: bool,
     /// Draws of Gumbel noise; 0 for none.
-    #[config(default = 0)]
     pub gumbel_samples: usize,
     /// Divisor of the (perturbed) scores, above 0.
-    #[config(default = 1.0)]
     pub temperature: f64,
     /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
-    #[config(default = 0)]
     pub seed: u64,
     /// Give each row of a batch noise of its own, as the gradient learner does; otherwise all rows have the same.
-    #[config(default = false)]
     pub noise_by_row: bool,
 }
 
+impl Config for SoftmaxCrossEntropyConfig {}
+
+impl fmt::Display for SoftmaxCrossEntropyConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str(&config_to_json(self))
+    }
+}
+
+impl Default for SoftmaxCrossEntropyConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl SoftmaxCrossEntropyConfig {
+    /// Creates the configuration without noise: labels as they are, temperature 1.
+    pub fn new() -> Self {
+        Self { normalize: false, gumbel_samples: 0, temperature: 1.0, seed: 0, noise_by_row: false }
+    }
+
+    /// Sets whether the labels are divided by their sum.
+    pub fn with_normalize(self, normalize: bool) -> Self {
+        Self { normalize, ..self }
+    }
+
+    /// Sets the number of draws of noise.
+    pub fn with_gumbel_samples(self, gumbel_samples: usize) -> Self {
+        Self { gumbel_samples, ..self }
+    }
+
+    /// Sets the divisor of the scores.
+    pub fn with_temperature(self, temperature: f64) -> Self {
+        Self { temperature, ..self }
+    }
+
+    /// Sets the seed of the noise.
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Sets whether each row has noise of its own.
+    pub fn with_noise_by_row(self, noise_by_row: bool) -> Self {
+        Self { noise_by_row, ..self }
+    }
+
     /// Checks the parameters.
     ///
     /// # Errors
     /// `temperature` not finite or not above 0.
     pub fn init(&self) -> Result<SoftmaxCrossEntropy, LossError> {
         Ok(SoftmaxCrossEntropy {
-            normalise: self.normalise,
+            normalize: self.normalize,
             gumbel_samples: self.gumbel_samples,
             temperature: error::positive(NAME, "temperature", self.temperature)?,
             seed: self.seed,
@@ -81,7 +125,7 @@ impl SoftmaxCrossEntropyConfig {
 #[doc(alias = "XE-NDCG")]
 #[derive(Module, Debug)]
 pub struct SoftmaxCrossEntropy {
-    normalise: bool,
+    normalize: bool,
     gumbel_samples: usize,
     temperature: f64,
     seed: u64,
@@ -114,15 +158,15 @@ impl RankingLoss for SoftmaxCrossEntropy {
             sum_documents(lists.labels.clone() * lists.log_softmax(scores * self.temperature.recip())).neg()
         };
         let loss = match self.gumbel_samples {
-            0 => cross_entropy(lists.centred()),
+            0 => cross_entropy(lists.centered()),
             samples => {
                 let perturb = if self.noise_by_row { perturbed_by_row } else { perturbed };
-                let draw = |sample| cross_entropy(perturb(lists.centred(), self.seed, sample));
+                let draw = |sample| cross_entropy(perturb(lists.centered(), self.seed, sample));
                 let first = draw(0);
                 (1..samples).map(draw).fold(first, |sum, loss| sum + loss) * (samples as f64).recip()
             }
         };
-        if self.normalise { loss / one_in_place_of_zero(sum_documents(lists.labels.clone())) } else { loss }
+        if self.normalize { loss / one_in_place_of_zero(sum_documents(lists.labels.clone())) } else { loss }
     }
 }
 
@@ -143,10 +187,16 @@ mod tests {
         let expected = 2.0 * (1.0 + 1f64.exp()).ln();
         let found = value(SoftmaxCrossEntropyConfig::new(), &[0.0, 1.0], &[2.0, 0.0]);
         assert!((found - expected).abs() < 1e-12, "{found}");
-        let halved = value(SoftmaxCrossEntropyConfig::new().with_normalise(true), &[0.0, 1.0], &[2.0, 0.0]);
+        let halved = value(SoftmaxCrossEntropyConfig::new().with_normalize(true), &[0.0, 1.0], &[2.0, 0.0]);
         assert!((halved - expected / 2.0).abs() < 1e-12, "{halved}");
         let cooled = value(SoftmaxCrossEntropyConfig::new().with_temperature(0.5), &[0.0, 0.5], &[2.0, 0.0]);
         assert!((cooled - expected).abs() < 1e-12, "{cooled}");
+    }
+
+    #[test]
+    fn the_key_of_normalize_is_as_before() {
+        let entry = (ENTRY.defaults)();
+        assert!(entry.contains_key("normalise") && !entry.contains_key("normalize"));
     }
 
     #[test]

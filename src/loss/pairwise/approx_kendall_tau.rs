@@ -79,7 +79,7 @@ impl RankingLoss for ApproxKendallTau {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         // tanh(t / 2) = 1 - 2 sigmoid(-t)
-        let misplaced = sum_over_pairs(lists, lists.centred() * self.alpha, PairLoss::SoftZeroOne, true);
+        let misplaced = sum_over_pairs(lists, lists.centered() * self.alpha, PairLoss::SoftZeroOne, true);
         misplaced * 2.0 - 1.0
     }
 }

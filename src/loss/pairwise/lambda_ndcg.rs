@@ -90,7 +90,7 @@ impl RankingLoss for LambdaNdcg {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let weight = lambda_weight(lists, &self.gain, self.k, 1.0, 0.0);
-        let (scores, labels, mask) = (lists.centred() * self.sigma, lists.labels.clone(), lists.mask.clone());
+        let (scores, labels, mask) = (lists.centered() * self.sigma, lists.labels.clone(), lists.mask.clone());
         sum_documents(pair_loss(scores, labels, mask, &weight, PairLoss::Logistic))
     }
 }

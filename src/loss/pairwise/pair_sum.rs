@@ -39,7 +39,7 @@ impl RankingLoss for PairSum {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let scores = match self.scale {
-            Some(scale) => lists.centred() * scale,
+            Some(scale) => lists.centered() * scale,
             None => lists.scores.clone(),
         };
         sum_over_pairs(lists, scores, self.loss, self.mean)

@@ -45,9 +45,9 @@ pub trait PositionMeasure: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns `NormalisedMeasure`, the default, for a measure that is normalised to [0, 1].
+    /// Returns `NormalizedMeasure`, the default, for a measure that is normalised to [0, 1].
     fn orientation(&self) -> Orientation {
-        Orientation::NormalisedMeasure
+        Orientation::NormalizedMeasure
     }
 
     /// Gain whose domain the labels must be in; `None` if any finite label is allowed.

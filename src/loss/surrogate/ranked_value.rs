@@ -39,8 +39,8 @@ impl<M: PositionMeasure> RankedValue<M> {
     }
 
     /// Whether the values lie in `[0, 1]`.
-    pub(crate) fn is_normalised(&self) -> bool {
-        self.measure.orientation() == Orientation::NormalisedMeasure
+    pub(crate) fn is_normalized(&self) -> bool {
+        self.measure.orientation() == Orientation::NormalizedMeasure
     }
 
     /// What a label must be where `label` is not it.

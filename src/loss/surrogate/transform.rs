@@ -161,7 +161,7 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let values = self.values(lists);
         match self.measure.orientation() {
-            Orientation::NormalisedMeasure => values.neg() + 1.0,
+            Orientation::NormalizedMeasure => values.neg() + 1.0,
             Orientation::Measure => values.neg(),
             Orientation::Loss => values,
         }
@@ -257,7 +257,7 @@ mod tests {
         let labels = LABELS.map(|y| y as f32);
         let exact = |measure: Measure| {
             let ranking = Ranking { scores: &scores, labels: &labels, ids: None };
-            measure.query(&convention, &ranking).unwrap().unwrap()
+            measure.query(&ranking, &convention).unwrap().unwrap()
         };
         let pairs = [
             (surrogate(Ndcg::new(), Exact), exact(Measure::Ndcg(None))),

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{ComparisonConfig, RESAMPLES_A_TASK, SignificanceError};
+use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError};
 use crate::seed::seed_for;
 
 /// A bootstrap interval.
@@ -32,11 +32,11 @@ pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Boots
     if queries == 0 {
         return Err(SignificanceError::TooFew { what: "queries", found: 0, expected: 1 });
     }
-    let mut means: Vec<f64> = (0..config.resamples.div_ceil(RESAMPLES_A_TASK))
+    let mut means: Vec<f64> = (0..config.resamples.div_ceil(RESAMPLES_PER_TASK))
         .into_par_iter()
         .flat_map_iter(|task| {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "bootstrap", task as u64));
-            let samples = RESAMPLES_A_TASK.min(config.resamples - task * RESAMPLES_A_TASK);
+            let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
             (0..samples).map(move |_| {
                 (0..queries).map(|_| differences[random.random_range(0..queries)]).sum::<f64>() / queries as f64
             })

@@ -6,7 +6,7 @@
 //! one seed.
 
 mod bootstrap;
-mod randomisation;
+mod randomization;
 mod studentized_range;
 mod systems;
 mod t_test;
@@ -15,7 +15,7 @@ mod tukey;
 use serde::{Deserialize, Serialize};
 
 pub use bootstrap::{Bootstrap, bootstrap};
-pub use randomisation::{Randomisation, randomisation};
+pub use randomization::{Randomization, randomization};
 pub use studentized_range::studentized_range_survival;
 pub use systems::{SystemPair, compare_all};
 pub use t_test::{TTest, t_test};
@@ -25,7 +25,7 @@ use super::mean_of;
 
 /// Number of resamples that one task draws from its own generator; fixed, so that the number of threads changes
 /// nothing.
-const RESAMPLES_A_TASK: usize = 1000;
+const RESAMPLES_PER_TASK: usize = 1000;
 
 /// Reason that systems could not be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -131,7 +131,8 @@ pub struct Comparison {
     /// Paired t-test.
     pub t_test: TTest,
     /// Fisher's randomisation test.
-    pub randomisation: Randomisation,
+    #[serde(rename = "randomisation")]
+    pub randomization: Randomization,
     /// Bootstrap interval of the mean difference.
     pub bootstrap: Bootstrap,
 }
@@ -169,7 +170,7 @@ pub fn compare(
         ties: count(|d| *d == 0.0),
         losses: count(|d| *d < 0.0),
         t_test,
-        randomisation: randomisation(&differences, config)?,
+        randomization: randomization(&differences, config)?,
         bootstrap: bootstrap(&differences, config)?,
     })
 }
@@ -214,7 +215,7 @@ mod tests {
         let values = [Some(0.5), Some(0.25), Some(0.75)];
         let comparison = compare(&values, &values, &ComparisonConfig::default()).unwrap();
         assert_eq!(comparison.cohen_d, 0.0);
-        assert_eq!((comparison.t_test.p_value, comparison.randomisation.p_value), (1.0, 1.0));
+        assert_eq!((comparison.t_test.p_value, comparison.randomization.p_value), (1.0, 1.0));
         assert_eq!((comparison.bootstrap.low, comparison.bootstrap.high), (0.0, 0.0));
     }
 

@@ -167,8 +167,8 @@ impl TrecMeasure {
     /// precision at two cut-offs.
     ///
     /// # Errors
-    /// The error of [`TrecMeasure::read`] for the first name that it refuses.
-    pub fn read_list(names: &str) -> Result<Vec<Self>, MeasureError> {
+    /// The error of [`TrecMeasure::parse`] for the first name that it refuses.
+    pub fn parse_list(names: &str) -> Result<Vec<Self>, MeasureError> {
         let is_parameter = |item: &str| {
             let name = item.split('.').next().unwrap_or(item);
             item.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
@@ -181,7 +181,7 @@ impl TrecMeasure {
                 _ => asked.push(item.trim().to_string()),
             }
         }
-        let measures = asked.iter().map(|name| Self::read(name)).collect::<Result<Vec<_>, _>>()?;
+        let measures = asked.iter().map(|name| Self::parse(name)).collect::<Result<Vec<_>, _>>()?;
         Ok(measures.concat())
     }
 
@@ -191,7 +191,7 @@ impl TrecMeasure {
     /// # Errors
     /// [`MeasureError::UnknownMeasure`] for a name that no measure of trec_eval has, with all names and the nearest;
     /// [`MeasureError::MeasureParameter`] for a parameter out of its range, or given to a measure that takes none.
-    pub fn read(found: &str) -> Result<Vec<Self>, MeasureError> {
+    pub fn parse(found: &str) -> Result<Vec<Self>, MeasureError> {
         match found {
             "official" => return Ok(Self::official()),
             "all_trec" => return Ok(Self::all_trec()),
@@ -203,7 +203,7 @@ impl TrecMeasure {
         };
         let names = || NAMED.iter().map(|named| named.name).chain(["official", "all_trec"]);
         let Some(named) = NAMED.iter().find(|named| named.name == name) else {
-            let elsewhere = found.parse().ok().and_then(Self::of);
+            let elsewhere = found.parse().ok().and_then(Self::from_measure);
             return elsewhere.map(|measure| vec![measure]).ok_or_else(|| MeasureError::UnknownMeasure {
                 found: found.to_string(),
                 known: names().collect::<Vec<_>>().join(", "),
@@ -221,7 +221,7 @@ impl TrecMeasure {
     }
 
     /// Returns trec_eval's counterpart of a measure in trec_eval's convention; `None` if it has none.
-    fn of(measure: Measure) -> Option<Self> {
+    fn from_measure(measure: Measure) -> Option<Self> {
         Some(match measure {
             Measure::Ndcg(k) => k.map_or(TrecMeasure::Ndcg, TrecMeasure::NdcgCut),
             Measure::Ap(k) => k.map_or(TrecMeasure::Map, TrecMeasure::MapCut),
@@ -280,27 +280,27 @@ mod tests {
 
     #[test]
     fn names_are_read_as_trec_eval_reads_them() {
-        assert_eq!(TrecMeasure::read("P.10,5").unwrap(), [TrecMeasure::P(5), TrecMeasure::P(10)]);
-        assert_eq!(TrecMeasure::read("success").unwrap().len(), 3);
-        assert_eq!(TrecMeasure::read("map").unwrap(), [TrecMeasure::Map]);
-        assert_eq!(TrecMeasure::read("official").unwrap(), TrecMeasure::official());
-        assert_eq!(TrecMeasure::read("iprec_at_recall.0.5").unwrap()[0].to_string(), "iprec_at_recall_0.50");
-        assert_eq!(TrecMeasure::read("Rprec_mult..25").unwrap(), [TrecMeasure::RprecMult(0.25)]);
+        assert_eq!(TrecMeasure::parse("P.10,5").unwrap(), [TrecMeasure::P(5), TrecMeasure::P(10)]);
+        assert_eq!(TrecMeasure::parse("success").unwrap().len(), 3);
+        assert_eq!(TrecMeasure::parse("map").unwrap(), [TrecMeasure::Map]);
+        assert_eq!(TrecMeasure::parse("official").unwrap(), TrecMeasure::official());
+        assert_eq!(TrecMeasure::parse("iprec_at_recall.0.5").unwrap()[0].to_string(), "iprec_at_recall_0.50");
+        assert_eq!(TrecMeasure::parse("Rprec_mult..25").unwrap(), [TrecMeasure::RprecMult(0.25)]);
     }
 
     #[test]
     fn lists_of_names_keep_their_parameters() {
         use TrecMeasure::*;
-        let read = |names| TrecMeasure::read_list(names).unwrap();
+        let read = |names| TrecMeasure::parse_list(names).unwrap();
         assert_eq!(read("map, P.10,5,recall.20"), [Map, P(5), P(10), Recall(20)]);
         assert_eq!(read("ndcg_cut.10,20,23.4"), [NdcgCut(10), NdcgCut(20), NdcgCut(23)]);
         assert_eq!(read("map,11pt_avg,P.5"), [Map, ElevenPointAverage, P(5)]);
-        let message = TrecMeasure::read_list("utility.2,-1,0,0").unwrap_err().to_string();
+        let message = TrecMeasure::parse_list("utility.2,-1,0,0").unwrap_err().to_string();
         assert!(message.starts_with("measure `utility.2,-1,0,0`: expected `utility`"), "{message}");
         assert_eq!(read("iprec_at_recall..10,.20,bpref"), [IprecAtRecall(0.1), IprecAtRecall(0.2), Bpref]);
         assert_eq!(read("ndcg@10,mrr,rbp@p=0.9,wta"), [NdcgCut(10), RecipRank, Rbp, Success(1)]);
         for wrong in ["err@10", "mrr@10", "map,5", "", "map,,bpref"] {
-            assert!(TrecMeasure::read_list(wrong).unwrap_err().to_string().contains("unknown measure"), "{wrong}");
+            assert!(TrecMeasure::parse_list(wrong).unwrap_err().to_string().contains("unknown measure"), "{wrong}");
         }
     }
 
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn errors_for_wrong_names_say_what_is_expected() {
-        let message = |found| TrecMeasure::read(found).unwrap_err().to_string();
+        let message = |found| TrecMeasure::parse(found).unwrap_err().to_string();
         assert!(message("ndcg_cutt.10").contains("did you mean `ndcg_cut`?"));
         assert!(message("map.5").contains("takes no parameter"));
         assert!(message("P.0").contains("parameters in its range"));

@@ -19,7 +19,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 pub use measure::TrecMeasure;
-pub use query::{Judgement, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
+pub use query::{Judgment, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
 
 /// Lowest value in a geometric mean.
 const GEOMETRIC_FLOOR: f64 = 1e-5;
@@ -87,7 +87,7 @@ impl TrecSummary {
 
 impl<'a> TrecReport<'a> {
     /// Creates the lines of one query (`-q`).
-    pub fn of_query(measures: &'a [TrecMeasure], query: &'a str, values: Vec<f64>) -> Self {
+    pub fn new(measures: &'a [TrecMeasure], query: &'a str, values: Vec<f64>) -> Self {
         Self { measures, query, values, run_id: None, queries: 1 }
     }
 }
@@ -170,7 +170,7 @@ mod tests {
         let lines = summary.report("A").to_string();
         let expected = "runid                 \tall\tA\nnum_q                 \tall\t1\nnum_ret               \tall\t3\nmap                   \tall\t0.2500\ngm_map                \tall\t0.2500\n";
         assert_eq!(lines, expected);
-        let of_query = TrecReport::of_query(&MEASURES, "301", vec![0.0, 1.0, 3.0, 0.25, 0.25]).to_string();
+        let of_query = TrecReport::new(&MEASURES, "301", vec![0.0, 1.0, 3.0, 0.25, 0.25]).to_string();
         assert_eq!(of_query, "num_ret               \t301\t3\nmap                   \t301\t0.2500\n");
         let json = serde_json::to_string(&summary.report("A")).unwrap();
         assert!(json.starts_with(r#"{"runid":"A","num_q":1,"num_ret":3,"map":0.25,"gm_map":0.25"#), "{json}");

@@ -24,7 +24,7 @@ pub struct RunDocument<'a> {
 
 /// A judged document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Judgement<'a> {
+pub struct Judgment<'a> {
     /// Its identifier.
     pub id: &'a str,
     /// Its relevance level; below 0 it counts as not judged.
@@ -37,7 +37,7 @@ pub struct TrecQuery<'a> {
     /// Retrieved documents; empty for a query that is missing from the run (`-c`).
     pub run: &'a [RunDocument<'a>],
     /// Judged documents.
-    pub qrels: &'a [Judgement<'a>],
+    pub qrels: &'a [Judgment<'a>],
 }
 
 /// The documents of one query, retrieved or judged, in a form that every convention takes.
@@ -84,7 +84,7 @@ impl<'a> TrecQuery<'a> {
     /// # Errors
     /// The error of [`TrecQuery::order`].
     pub fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
-        let mut judgements = self.judgements();
+        let mut judgments = self.judgments();
         let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
         let mut add = |id: &str, score: f32, relevance: i32| {
             documents.scores.push(score);
@@ -94,11 +94,11 @@ impl<'a> TrecQuery<'a> {
         let mut retrieved = self.order(depth)?;
         retrieved.sort_unstable();
         for RunDocument { id, score } in retrieved.into_iter().map(|at| self.run[at]) {
-            add(id, score, judgements.remove(id).unwrap_or(0));
+            add(id, score, judgments.remove(id).unwrap_or(0));
         }
         // In the order of the judgements, not of a hash map.
-        for Judgement { id, .. } in self.qrels {
-            if let Some(relevance) = judgements.remove(id) {
+        for Judgment { id, .. } in self.qrels {
+            if let Some(relevance) = judgments.remove(id) {
                 add(id, f32::NEG_INFINITY, relevance);
             }
         }
@@ -106,8 +106,8 @@ impl<'a> TrecQuery<'a> {
     }
 
     /// Collects the judgements by document. If a document has several, the last one counts.
-    fn judgements(&self) -> HashMap<&'a str, i32> {
-        self.qrels.iter().map(|judgement| (judgement.id, judgement.relevance)).collect()
+    fn judgments(&self) -> HashMap<&'a str, i32> {
+        self.qrels.iter().map(|judgment| (judgment.id, judgment.relevance)).collect()
     }
 }
 
@@ -167,17 +167,17 @@ impl TrecEvaluator {
     /// # Errors
     /// The error of [`TrecQuery::order`].
     pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
-        let mut judgements = query.judgements();
+        let mut judgments = query.judgments();
         let level = self.options.relevance_level;
-        let irrelevant = judgements.values().filter(|&&relevance| (0..level).contains(&relevance)).count();
+        let irrelevant = judgments.values().filter(|&&relevance| (0..level).contains(&relevance)).count();
         let ranked = query.order(self.options.depth)?;
         let relevance: Vec<Option<i32>> =
-            ranked.into_iter().map(|at| judgements.remove(query.run[at].id).filter(|r| *r >= 0)).collect();
+            ranked.into_iter().map(|at| judgments.remove(query.run[at].id).filter(|r| *r >= 0)).collect();
         let label = |relevance: &i32| f64::from((*relevance).max(0));
         let mut workspace = Workspace::default();
         let list = workspace.in_order(
             relevance.iter().map(|judged| judged.as_ref().map_or(0.0, label)),
-            judgements.values().map(label),
+            judgments.values().map(label),
             &self.convention,
             &self.discounts,
         );
@@ -296,11 +296,11 @@ mod tests {
         RunDocument { id: "c", score: 1.0 },
         RunDocument { id: "d", score: 0.5 },
     ];
-    const QRELS: [Judgement; 4] = [
-        Judgement { id: "a", relevance: 1 },
-        Judgement { id: "b", relevance: 0 },
-        Judgement { id: "d", relevance: 2 },
-        Judgement { id: "e", relevance: 1 },
+    const QRELS: [Judgment; 4] = [
+        Judgment { id: "a", relevance: 1 },
+        Judgment { id: "b", relevance: 0 },
+        Judgment { id: "d", relevance: 2 },
+        Judgment { id: "e", relevance: 1 },
     ];
 
     fn values(measures: &[TrecMeasure], options: TrecOptions) -> Vec<f64> {
@@ -343,7 +343,7 @@ mod tests {
         let of_convention = |depth| {
             let documents = query.documents(depth).unwrap();
             [Measure::Ndcg(None), Measure::Ap(None), Measure::Recall(None)]
-                .map(|measure| measure.query(&convention, &documents.ranking()).unwrap().unwrap())
+                .map(|measure| measure.query(&documents.ranking(), &convention).unwrap().unwrap())
         };
         let own = [TrecMeasure::Ndcg, TrecMeasure::Map, TrecMeasure::SetRecall];
         for depth in [None, Some(2), Some(3)] {

@@ -52,7 +52,7 @@ impl<T: Real> ByLabel<T> {
             PairWeight::Unit => out.fill(T::ONE),
             PairWeight::Document(u) => out.copy_from_slice(&u[rows]),
             PairWeight::Lambda { gain, discount, rank, absolute, .. } => {
-                let (g, d, absolute) = (gain[j], discount[j], T::of(*absolute));
+                let (g, d, absolute) = (gain[j], discount[j], T::from_f64(*absolute));
                 for ((out, &gain), &discount) in out.iter_mut().zip(&gain[rows.clone()]).zip(&discount[rows.clone()]) {
                     *out = (gain - g).abs() * (discount - d).abs() * absolute;
                 }
@@ -80,5 +80,8 @@ pub fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
 fn steps<T: Real>(ranks: &[T], gap: f64) -> Vec<T> {
     let largest = ranks.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
     let discount = |r: f64| 1.0 / (1.0 + r).log2();
-    (0..=largest as usize).map(|r| r.max(1) as f64).map(|r| T::of(gap * (discount(r) - discount(r + 1.0)))).collect()
+    (0..=largest as usize)
+        .map(|r| r.max(1) as f64)
+        .map(|r| T::from_f64(gap * (discount(r) - discount(r + 1.0))))
+        .collect()
 }

@@ -69,7 +69,7 @@ impl<T: Real> Term<T> for SquaredHinge<T> {
 
     #[inline(always)]
     fn slope<const FMA: bool>(self, t: T) -> T {
-        (self.margin - t).larger(T::ZERO) * T::of(-2.0)
+        (self.margin - t).larger(T::ZERO) * T::from_f64(-2.0)
     }
 }
 
@@ -79,13 +79,13 @@ struct Exponential;
 impl<T: Real> Term<T> for Exponential {
     #[inline(always)]
     fn value<const FMA: bool>(self, t: T) -> T {
-        let bound = T::of(-EXPONENTIAL_BOUND);
+        let bound = T::from_f64(-EXPONENTIAL_BOUND);
         (-t.larger(bound)).exponential::<FMA>() * (T::ONE + (bound - t).larger(T::ZERO))
     }
 
     #[inline(always)]
     fn slope<const FMA: bool>(self, t: T) -> T {
-        -(-t.larger(T::of(-EXPONENTIAL_BOUND))).exponential::<FMA>()
+        -(-t.larger(T::from_f64(-EXPONENTIAL_BOUND))).exponential::<FMA>()
     }
 }
 
@@ -216,11 +216,11 @@ macro_rules! with_term {
                 $call
             }
             PairLoss::Hinge { margin } => {
-                let $term = Hinge { margin: T::of(margin) };
+                let $term = Hinge { margin: T::from_f64(margin) };
                 $call
             }
             PairLoss::SquaredHinge { margin } => {
-                let $term = SquaredHinge { margin: T::of(margin) };
+                let $term = SquaredHinge { margin: T::from_f64(margin) };
                 $call
             }
             PairLoss::Exponential => {

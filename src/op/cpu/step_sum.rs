@@ -1,7 +1,7 @@
 //! Fused [`step_sum`](crate::op::step_sum()).
 //!
 //! The logistic step of a list whose scores span less than the exponent range takes one exponential a document:
-//! with `e_i = exp(alpha (x_i - centre))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
+//! with `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
 //! list, is computed from the difference of each pair. Long lists take [walks](super::step_walk).
 
 use std::marker::PhantomData;
@@ -52,7 +52,7 @@ impl Phi for Erf {
 
     #[inline(always)]
     fn slope<T: Real, const FMA: bool>(t: T) -> T {
-        (-t * t).exponential::<FMA>() * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI)
+        (-t * t).exponential::<FMA>() * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI)
     }
 }
 
@@ -61,12 +61,12 @@ struct Arctan;
 impl Phi for Arctan {
     #[inline(always)]
     fn value<T: Real, const FMA: bool>(t: T) -> T {
-        t.atan() * T::of(std::f64::consts::FRAC_1_PI) + T::HALF
+        t.atan() * T::from_f64(std::f64::consts::FRAC_1_PI) + T::HALF
     }
 
     #[inline(always)]
     fn slope<T: Real, const FMA: bool>(t: T) -> T {
-        T::of(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
+        T::from_f64(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
     }
 }
 
@@ -92,7 +92,7 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// `exp(alpha (x_i - centre))` of the first `rows`, if the members are narrow enough that no ratio or product of
+    /// `exp(alpha (x_i - center))` of the first `rows`, if the members are narrow enough that no ratio or product of
     /// two is lost. Rows after the members, which may be padding, have no say in it.
     fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
@@ -104,16 +104,16 @@ impl<'a, T: Real> List<'a, T> {
         if alpha * (high.to_f64() - low.to_f64()) >= T::RANGE.to_f64() {
             return None;
         }
-        let centre = 0.5 * (high.to_f64() + low.to_f64());
+        let center = 0.5 * (high.to_f64() + low.to_f64());
         let mut e = vec![T::ZERO; rows];
-        dispatch(target, Exponents { x: &self.x[..rows], alpha, centre, e: &mut e });
-        Some(Exponentials { e, centre, reach: 0.5 * T::RANGE.to_f64() / alpha })
+        dispatch(target, Exponents { x: &self.x[..rows], alpha, center, e: &mut e });
+        Some(Exponentials { e, center, reach: 0.5 * T::RANGE.to_f64() / alpha })
     }
 }
 
 struct Exponentials<T> {
     e: Vec<T>,
-    centre: f64,
+    center: f64,
     /// Distance from the centre up to which an exponential has a meaning.
     reach: f64,
 }
@@ -122,7 +122,7 @@ struct Exponentials<T> {
 struct Exponents<'a, T> {
     x: &'a [T],
     alpha: f64,
-    centre: f64,
+    center: f64,
     e: &'a mut [T],
 }
 
@@ -130,7 +130,7 @@ impl<T: Real> Kernel for Exponents<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         for (e, x) in self.e.iter_mut().zip(self.x) {
-            *e = T::of(((x.to_f64() - self.centre) * self.alpha).exponential::<FMA>());
+            *e = T::from_f64(((x.to_f64() - self.center) * self.alpha).exponential::<FMA>());
         }
     }
 }
@@ -233,7 +233,7 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
         if diverged(x, out) {
             return;
         }
-        let list = List::new(x, v, &[v], T::of(alpha));
+        let list = List::new(x, v, &[v], T::from_f64(alpha));
         let (members, rows) = (list.members, list.rows);
         if step == Step::Logistic && step_walk::pays(&[v]) {
             step_walk::value(target, &x[..rows], &v[..rows], alpha, &mut out[..rows]);
@@ -249,9 +249,9 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
             (None, Step::Arctan) => by_differences(target, &list, start, out, Arctan),
             (None, Step::Logistic | Step::Tanh) => by_differences(target, &list, start, out, Logistic),
         });
-        if let Some(Exponentials { centre, reach, .. }) = exponentials {
+        if let Some(Exponentials { center, reach, .. }) = exponentials {
             let after = x[members..rows].iter().zip(&mut out[members..rows]);
-            for (&row, out) in after.filter(|(row, _)| (row.to_f64() - centre).abs() > reach) {
+            for (&row, out) in after.filter(|(row, _)| (row.to_f64() - center).abs() > reach) {
                 dispatch(target, LogisticRow { x: &x[..members], v: &v[..members], row, alpha: list.alpha, out });
             }
         }
@@ -365,7 +365,7 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         if diverged(x, to_x) {
             return;
         }
-        let list = List::new(x, v, &[v, g], T::of(alpha));
+        let list = List::new(x, v, &[v, g], T::from_f64(alpha));
         if step == Step::Logistic && step_walk::pays(&[v, g]) {
             let members = ..list.members;
             return step_walk::gradient(target, &x[members], &v[members], &g[members], alpha, &mut to_x[members]);

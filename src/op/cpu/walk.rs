@@ -189,7 +189,7 @@ impl Sorted {
     /// Writes `values` in this order to their documents.
     pub fn scatter<T: Real>(&self, values: impl Iterator<Item = f64>, out: &mut [T]) {
         for (&i, value) in self.order.iter().zip(values) {
-            out[i as usize] = T::of(value);
+            out[i as usize] = T::from_f64(value);
         }
     }
 

@@ -115,7 +115,7 @@ fn gradients(
 /// See [`indicator_sum`](crate::op::indicator_sum()): the sums and the denominators of their softmax.
 pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
     run("indicator_sum", x, 5, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let (out, total) = (batch.per_document(), batch.per_document());
         values::launch(
             &batch.client,
@@ -144,7 +144,7 @@ pub fn indicator_sum_gradient(
     sigma: f64,
 ) -> Option<CubeTensor> {
     let [to_x] = run("gradient of indicator_sum", x, 7, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let to_x = batch.per_document();
         gradients::launch(
             &batch.client,

@@ -30,7 +30,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// The batch of `x`, `[lists, documents]`, neither 0.
-    pub fn of(x: &CubeTensor) -> Self {
+    pub fn from_tensor(x: &CubeTensor) -> Self {
         let [lists, documents] = x.shape().dims();
         Self { client: x.client.clone(), device: x.device.clone(), lists, documents }
     }
@@ -276,7 +276,7 @@ mod tests {
         for _ in 0..2 {
             let outcome = run("a kernel of too many units", &x, 3, || {
                 launches += 1;
-                let batch = Batch::of(&x);
+                let batch = Batch::from_tensor(&x);
                 let out = batch.per_document();
                 rank::launch(&batch, CubeDim::new_1d(1 << 20), &x, &x, &out);
                 [out]

@@ -332,7 +332,7 @@ pub fn pair_loss(
 ) -> Option<CubeTensor> {
     let weight = Weighting::new(weight, x);
     let [out] = run(&name(loss, weight.form), x, 8, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let out = batch.per_document();
         let [first, discount, rank] = weight.buffers;
         with_term!(loss, L => values::launch::<L>(
@@ -369,7 +369,7 @@ pub fn pair_loss_gradient(
 ) -> Option<CubeTensor> {
     let weight = Weighting::new(weight, x);
     let [to_x] = run(&format!("gradient of {}", name(loss, weight.form)), x, 9, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let to_x = batch.per_document();
         let [first, discount, rank] = weight.buffers;
         with_term!(loss, L => gradients::launch::<L>(

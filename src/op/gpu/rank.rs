@@ -42,7 +42,7 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
 /// See [`rank`](crate::op::rank()).
 pub fn rank(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     let [out] = run("rank", x, 3, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let out = batch.per_document();
         launch(&batch, batch.units(), x, mask, &out);
         [out]

@@ -171,7 +171,7 @@ pub fn rank_expectation(
         values
     };
     run(&format!("rank_expectation, {own} terms a unit"), x, 7, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let (out, products) = (batch.per_document(), batch.per_document_and(terms.len()));
         values::launch(
             &batch.client,
@@ -207,7 +207,7 @@ pub fn rank_expectation_gradient(
         return None;
     }
     let [to_x] = run(&format!("gradient of rank_expectation, {} terms", terms.len()), x, 7, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let to_x = batch.per_document();
         let rate = 0.5 / sigma;
         let slopes: Vec<f32> = terms.iter().map(|term| (term.coefficient * (term.base - 1.0)) as f32).collect();

@@ -150,7 +150,7 @@ fn scaled(alpha: f64, step: Step) -> f32 {
 /// See [`step_sum`](crate::op::step_sum()); `None` where the device has no kernel.
 pub fn step_sum(x: &CubeTensor, v: &CubeTensor, alpha: f64, step: Step) -> Option<CubeTensor> {
     let [out] = run(&format!("step_sum, {step:?}"), x, 3, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let out = batch.per_document();
         with_phi!(step, P => values::launch::<P>(
             &batch.client,
@@ -177,7 +177,7 @@ pub fn step_sum_gradient(
     step: Step,
 ) -> Option<CubeTensor> {
     let [to_x] = run(&format!("gradient of step_sum, {step:?}"), x, 4, || {
-        let batch = Batch::of(x);
+        let batch = Batch::from_tensor(x);
         let to_x = batch.per_document();
         with_phi!(step, P => gradients::launch::<P>(
             &batch.client,

@@ -6,14 +6,14 @@
 //! rounds them to single precision.
 //!
 //! The trees of a ranker split normalised features, LightGBM's split raw ones. A normaliser that takes each feature
-//! alone never falls as the feature grows, so `normalised(x) <= threshold` is the same as `x <= raw threshold`, where
+//! alone never falls as the feature grows, so `normalized(x) <= threshold` is the same as `x <= raw threshold`, where
 //! the raw threshold is the largest 32-bit float for which the former holds. Bisection over the floats finds it, so
 //! every 32-bit float goes the same way.
 
 use std::fmt::{Display, Write};
 
 use super::{ExportError, ExportFormat};
-use crate::data::{Normaliser, NormaliserKind};
+use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::{LEAF, Model, Ranker, TreeArrays};
 
 /// Decision type of a numerical split where NaN is missing and goes right.
@@ -24,15 +24,15 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         let expected = "a sum of trees";
         return Err(ExportError::model(ranker.model(), ExportFormat::LightGbm, expected));
     };
-    let normaliser = ranker.normaliser();
-    if normaliser.kind() == NormaliserKind::QueryMinMax {
-        let expected = "a normaliser of each document alone";
-        return Err(ExportError::normaliser(normaliser.kind(), ExportFormat::LightGbm, expected));
+    let normalizer = ranker.normalizer();
+    if normalizer.kind() == NormalizerKind::QueryMinMax {
+        let expected = "a normaliser that takes each document alone";
+        return Err(ExportError::normalizer(normalizer.kind(), ExportFormat::LightGbm, expected));
     }
     let arrays = trees.arrays();
     let mut blocks = Vec::with_capacity(trees.trees());
     for &root in &arrays.roots {
-        blocks.push(Tree::of(arrays, root, normaliser)?.block(blocks.len()));
+        blocks.push(Tree::from_arrays(arrays, root, normalizer)?.block(blocks.len()));
     }
     if blocks.is_empty() {
         // LightGBM requires a tree; this one adds 0.
@@ -65,7 +65,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(arrays: &TreeArrays, root: u32, normaliser: &Normaliser) -> Result<Self, ExportError> {
+    fn from_arrays(arrays: &TreeArrays, root: u32, normalizer: &Normalizer) -> Result<Self, ExportError> {
         let mut tree = Self::default();
         // Nodes to place, with the split and the side that they belong to.
         let mut waiting = vec![(root as usize, None)];
@@ -79,7 +79,7 @@ impl Tree {
             } else {
                 let split = tree.features.len();
                 tree.features.push(arrays.feature[node]);
-                tree.thresholds.push(raw_threshold(normaliser, arrays.feature[node] as usize, arrays.threshold[node]));
+                tree.thresholds.push(raw_threshold(normalizer, arrays.feature[node] as usize, arrays.threshold[node]));
                 tree.children.iter_mut().for_each(|children| children.push(0));
                 waiting.push((arrays.right[node] as usize, Some((split, 1))));
                 waiting.push((arrays.left[node] as usize, Some((split, 0))));
@@ -129,11 +129,11 @@ fn number_text(value: &f64) -> String {
 
 /// Returns the largest 32-bit float whose normalised value is at most `threshold`; the largest double if this holds for
 /// all of them, the smallest double if it holds for none.
-fn raw_threshold(normaliser: &Normaliser, feature: usize, threshold: f32) -> f64 {
-    if normaliser.kind() == NormaliserKind::None {
+fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: f32) -> f64 {
+    if normalizer.kind() == NormalizerKind::None {
         return threshold.into();
     }
-    let goes_left = |x: f32| normaliser.value(feature, x).is_some_and(|value| value <= threshold);
+    let goes_left = |x: f32| normalizer.value(feature, x).is_some_and(|value| value <= threshold);
     if !goes_left(f32::MIN) {
         return f64::MIN;
     }
@@ -169,8 +169,8 @@ mod tests {
     use crate::ranker::export::testing::{mlp, ranker};
     use crate::ranker::{Node, TreeEnsemble};
 
-    const KINDS: [NormaliserKind; 4] =
-        [NormaliserKind::None, NormaliserKind::ZScore, NormaliserKind::Log1p, NormaliserKind::Quantile];
+    const KINDS: [NormalizerKind; 4] =
+        [NormalizerKind::None, NormalizerKind::ZScore, NormalizerKind::Log1p, NormalizerKind::Quantile];
 
     fn data() -> RankingDataset {
         SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn the_numbers_of_a_tree_equal_those_worked_by_hand() {
         let text =
-            String::from_utf8(encode(&ranker(NormaliserKind::None, Model::Trees(trees()), &data())).unwrap()).unwrap();
+            String::from_utf8(encode(&ranker(NormalizerKind::None, Model::Trees(trees()), &data())).unwrap()).unwrap();
         for line in [
             "max_feature_idx=2",
             "feature_names=feature_1 feature_2 feature_3",
@@ -230,18 +230,18 @@ mod tests {
     }
 
     #[test]
-    fn every_float_goes_the_way_of_its_normalised_value() {
+    fn every_float_goes_the_way_of_its_normalized_value() {
         let data = data();
         let columns = |feature: usize| data.features.iter().copied().skip(feature).step_by(3);
         for kind in KINDS {
-            let normaliser = Normaliser::fit(kind, &data);
+            let normalizer = Normalizer::fit(&data, kind);
             for feature in 0..3 {
                 for threshold in [-3.0, -0.5, 0.0, 0.3, 0.75, 1.0, 4.0] {
-                    let raw = raw_threshold(&normaliser, feature, threshold);
+                    let raw = raw_threshold(&normalizer, feature, threshold);
                     let extremes =
                         [f32::MIN, f32::MAX, 0.0, raw as f32, (raw as f32).next_up(), (raw as f32).next_down()];
                     for x in columns(feature).chain(extremes).filter(|x| x.is_finite()) {
-                        let left = normaliser.value(feature, x).unwrap() <= threshold;
+                        let left = normalizer.value(feature, x).unwrap() <= threshold;
                         assert_eq!(f64::from(x) <= raw, left, "{kind:?} {feature} {threshold} {x}");
                     }
                 }
@@ -250,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn models_and_normalisers_that_the_format_cannot_hold_are_refused() {
+    fn models_and_normalizers_that_the_format_cannot_hold_are_refused() {
         let error = |ranker: Ranker| encode(&ranker).unwrap_err().to_string();
         assert_eq!(
-            error(ranker(NormaliserKind::QueryMinMax, Model::Trees(trees()), &data())),
-            "LightGBM text cannot hold the normaliser `query_min_max`: expected a normaliser of each document alone"
+            error(ranker(NormalizerKind::QueryMinMax, Model::Trees(trees()), &data())),
+            "LightGBM text cannot hold the normaliser `query_min_max`: expected a normaliser that takes each document alone"
         );
         assert_eq!(
-            error(ranker(NormaliserKind::None, mlp(3), &data())),
+            error(ranker(NormalizerKind::None, mlp(3), &data())),
             "LightGBM text cannot hold a multi-layer perceptron: expected a sum of trees"
         );
         // Both children of each split are the same node: written as a tree, the nodes would double at each level.
@@ -273,13 +273,13 @@ mod tests {
             arrays.right.push(child);
         }
         let shared = TreeEnsemble::from_arrays(3, arrays).unwrap();
-        let error = error(ranker(NormaliserKind::None, Model::Trees(shared), &data()));
+        let error = error(ranker(NormalizerKind::None, Model::Trees(shared), &data()));
         assert_eq!(error, "LightGBM text cannot hold trees that share a node");
     }
 
     #[test]
     fn an_ensemble_without_trees_is_written_as_a_tree_of_zero() {
-        let none = ranker(NormaliserKind::None, Model::Trees(TreeEnsemble::new(3)), &data());
+        let none = ranker(NormalizerKind::None, Model::Trees(TreeEnsemble::new(3)), &data());
         assert_eq!(none.predict(&data(), &Device::flex()).unwrap(), vec![0.0; data().documents()]);
         let text = String::from_utf8(encode(&none).unwrap()).unwrap();
         assert!(text.contains("num_leaves=1\n") && text.contains("leaf_value=0.0\n"), "{text}");

@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::{Model, Ranker};
-use crate::data::NormaliserKind;
+use crate::data::NormalizerKind;
 use crate::scorer::Scorer;
 
 /// A format of another system.
@@ -36,7 +36,7 @@ impl ExportFormat {
     ///
     /// # Errors
     /// [`ExportError::Extension`] for another name.
-    pub fn of(path: &Path, model: &Model) -> Result<Self, ExportError> {
+    pub fn from_path(path: &Path, model: &Model) -> Result<Self, ExportError> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match (extension.as_deref(), model) {
             (Some("onnx"), _) => Ok(Self::Onnx),
@@ -76,7 +76,7 @@ pub enum ExportError {
     },
     /// A normaliser that the format cannot hold.
     #[error("{format} cannot hold the normaliser `{found}`: expected {expected}")]
-    Normaliser {
+    Normalizer {
         /// The format.
         format: ExportFormat,
         /// Name of the normaliser.
@@ -102,15 +102,15 @@ impl ExportError {
         Self::Model { format, found, expected }
     }
 
-    fn normaliser(kind: NormaliserKind, format: ExportFormat, expected: &'static str) -> Self {
+    fn normalizer(kind: NormalizerKind, format: ExportFormat, expected: &'static str) -> Self {
         let found = match kind {
-            NormaliserKind::None => "none",
-            NormaliserKind::QueryMinMax => "query_min_max",
-            NormaliserKind::ZScore => "z_score",
-            NormaliserKind::Log1p => "log1p",
-            NormaliserKind::Quantile => "quantile",
+            NormalizerKind::None => "none",
+            NormalizerKind::QueryMinMax => "query_min_max",
+            NormalizerKind::ZScore => "z_score",
+            NormalizerKind::Log1p => "log1p",
+            NormalizerKind::Quantile => "quantile",
         };
-        Self::Normaliser { format, found, expected }
+        Self::Normalizer { format, found, expected }
     }
 }
 
@@ -137,13 +137,13 @@ pub(super) mod testing {
 
     use burn::tensor::Device;
 
-    use crate::data::{Normaliser, NormaliserKind, RankingDataset};
+    use crate::data::{Normalizer, NormalizerKind, RankingDataset};
     use crate::measure::Convention;
     use crate::ranker::{Metadata, Model, Ranker, Versions};
     use crate::scorer::{MlpScorerConfig, ScorerConfig};
 
     /// Creates a ranker from a model and a normaliser fitted to `data`.
-    pub fn ranker(kind: NormaliserKind, model: Model, data: &RankingDataset) -> Ranker {
+    pub fn ranker(kind: NormalizerKind, model: Model, data: &RankingDataset) -> Ranker {
         let metadata = Metadata {
             feature_names: None,
             config: crate::json::json!({}),
@@ -153,7 +153,7 @@ pub(super) mod testing {
             seed: 1,
             versions: Versions::current(),
         };
-        Ranker::new(Normaliser::fit(kind, data), model, metadata).unwrap()
+        Ranker::new(Normalizer::fit(data, kind), model, metadata).unwrap()
     }
 
     /// Creates a multi-layer perceptron.
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn names_choose_formats() {
-        let of = |name: &str, model: &Model| ExportFormat::of(Path::new(name), model);
+        let of = |name: &str, model: &Model| ExportFormat::from_path(Path::new(name), model);
         let trees = Model::Trees(crate::ranker::TreeEnsemble::new(2));
         assert_eq!(of("a/b.onnx", &testing::mlp(2)), Ok(ExportFormat::Onnx));
         assert_eq!(of("b.ONNX", &trees), Ok(ExportFormat::Onnx));
@@ -191,7 +191,7 @@ mod tests {
     fn a_model_that_has_no_graph_is_refused() {
         let attention = AttentionScorerConfig { width: 4, heads: 2, blocks: 1, feed_forward: 4, dropout: 0.0 };
         let attention = Model::Scorer(ScorerConfig::Attention(attention).init(4, 1, &Device::flex()).unwrap());
-        let ranker = testing::ranker(NormaliserKind::None, attention, &data());
+        let ranker = testing::ranker(NormalizerKind::None, attention, &data());
         assert_eq!(
             ranker.export(ExportFormat::Onnx).unwrap_err().to_string(),
             "ONNX cannot hold a self-attention ranker: expected linear and mlp scorers, and sums of them"

@@ -18,7 +18,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let (weights, bias) = scorer.weights();
     let mut weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
     let mut bias = f64::from(bias);
-    match ranker.normaliser().map() {
+    match ranker.normalizer().map() {
         FeatureMap::None => {}
         FeatureMap::ZScore { mean, scale } => {
             for ((weight, mean), scale) in weights.iter_mut().zip(mean).zip(scale) {
@@ -28,7 +28,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         }
         _ => {
             let expected = "`none` or `z_score`; ONNX holds every normaliser";
-            return Err(ExportError::normaliser(ranker.normaliser().kind(), ExportFormat::RankLib, expected));
+            return Err(ExportError::normalizer(ranker.normalizer().kind(), ExportFormat::RankLib, expected));
         }
     }
     let mut text = "## Linear Regression\n## Written by burn-rank; takes raw features\n".to_string();
@@ -46,7 +46,7 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::data::{NormaliserKind, RankingDataset};
+    use crate::data::{NormalizerKind, RankingDataset};
     use crate::ranker::export::testing::{mlp, ranker};
     use crate::scorer::LinearScorer;
 
@@ -62,17 +62,17 @@ mod tests {
     #[test]
     fn folded_weights_equal_those_worked_by_hand() {
         let text = |kind| String::from_utf8(encode(&ranker(kind, linear(), &data())).unwrap()).unwrap();
-        let raw = text(NormaliserKind::None);
+        let raw = text(NormalizerKind::None);
         assert!(raw.starts_with("## Linear Regression\n"), "{raw}");
         assert_eq!(raw.lines().last().unwrap(), "0:0.25 1:0.5 2:-2.0");
         // 0.25 - 0.5 x 2 + 0.2 x 10
-        assert_eq!(text(NormaliserKind::ZScore).lines().last().unwrap(), "0:1.25 1:0.5 2:-0.2");
+        assert_eq!(text(NormalizerKind::ZScore).lines().last().unwrap(), "0:1.25 1:0.5 2:-0.2");
     }
 
     #[test]
     fn folded_weights_score_as_the_ranker() {
         let data = data();
-        let ranker = ranker(NormaliserKind::ZScore, linear(), &data);
+        let ranker = ranker(NormalizerKind::ZScore, linear(), &data);
         let text = String::from_utf8(encode(&ranker).unwrap()).unwrap();
         let weights: Vec<f64> = text
             .lines()
@@ -88,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn models_and_normalisers_that_do_not_fold_are_refused() {
+    fn models_and_normalizers_that_do_not_fold_are_refused() {
         let error = |kind, model| encode(&ranker(kind, model, &data())).unwrap_err().to_string();
         assert_eq!(
-            error(NormaliserKind::Log1p, linear()),
+            error(NormalizerKind::Log1p, linear()),
             "RankLib text cannot hold the normaliser `log1p`: expected `none` or `z_score`; ONNX holds every normaliser"
         );
         assert_eq!(
-            error(NormaliserKind::None, mlp(2)),
+            error(NormalizerKind::None, mlp(2)),
             "RankLib text cannot hold a multi-layer perceptron: expected a linear ranker; ONNX holds multi-layer perceptrons"
         );
     }

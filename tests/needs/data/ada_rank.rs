@@ -29,7 +29,7 @@ fn test_map(config: &AdaRankConfig) -> Vec<f64> {
         };
         let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
         let scores = fitted.model.predict(&test, &context.device);
-        Measure::Ap(None).mean(&convention, &test.rankings(&scores)).unwrap()
+        Measure::Ap(None).mean(&test.rankings(&scores), &convention).unwrap()
     };
     folds.iter().map(of_fold).collect()
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::data::{Fold, Normaliser, NormaliserKind, RankingDataset, folds};
+use burn_rank::data::{Fold, Normalizer, NormalizerKind, RankingDataset, folds};
 
 use super::shared;
 
@@ -41,7 +41,7 @@ pub fn letor_3_ohsumed() {
     assert!(data.check_integer_labels(1).is_err());
     // The collection is normalised as `query_min_max` does, and rounded to six places.
     let published = data.features.clone();
-    Normaliser::fit(NormaliserKind::QueryMinMax, &data).apply(&mut data).unwrap();
+    Normalizer::fit(&data, NormalizerKind::QueryMinMax).apply(&mut data).unwrap();
     let differences = published.iter().zip(&data.features).map(|(published, ours)| (published - ours).abs());
     assert!(differences.fold(0.0, f32::max) < 2e-6);
 }

@@ -7,7 +7,7 @@
 
 mod graph;
 mod messages;
-mod normaliser;
+mod normalizer;
 mod scorer;
 
 use super::{ExportError, ExportFormat};
@@ -17,7 +17,7 @@ use graph::{GraphBuilder, Value};
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let mut graph = GraphBuilder::default();
-    let x = normaliser::normalised(&mut graph, ranker.normaliser());
+    let x = normalizer::normalized(&mut graph, ranker.normalizer());
     let scores = match ranker.model() {
         Model::Scorer(scorer) => scores(&mut graph, "", scorer, &x),
         Model::Ensemble(members) => ensemble(&mut graph, members, &x),

@@ -29,7 +29,7 @@ pub(super) fn mlp_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &MlpSco
     for (number, (layer, norm)) in scorer.hidden().enumerate() {
         x = linear_layer(graph, &format!("{prefix}hidden.{number}"), layer, &x);
         if let Some(norm) = norm {
-            x = normalisation(graph, &format!("{prefix}norms.{number}"), norm, &x);
+            x = normalization(graph, &format!("{prefix}norms.{number}"), norm, &x);
         }
         x = activation(graph, scorer.config().activation, x);
     }
@@ -47,7 +47,7 @@ fn linear_layer(graph: &mut GraphBuilder, name: &str, layer: &Linear, x: &Value)
     }
 }
 
-fn normalisation(graph: &mut GraphBuilder, name: &str, norm: &Norm, x: &Value) -> Value {
+fn normalization(graph: &mut GraphBuilder, name: &str, norm: &Norm, x: &Value) -> Value {
     let epsilon = Attribute::float("epsilon", EPSILON as f32);
     match norm {
         Norm::Layer(layer) => {

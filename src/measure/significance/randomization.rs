@@ -11,12 +11,12 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{ComparisonConfig, RESAMPLES_A_TASK, SignificanceError};
+use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError};
 use crate::seed::seed_for;
 
 /// Result of a randomisation test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Randomisation {
+pub struct Randomization {
     /// Two-sided p-value.
     pub p_value: f64,
     /// Whether all assignments were enumerated.
@@ -29,7 +29,7 @@ pub struct Randomisation {
 ///
 /// # Errors
 /// Those of [`ComparisonConfig::check`].
-pub fn randomisation(differences: &[f64], config: &ComparisonConfig) -> Result<Randomisation, SignificanceError> {
+pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<Randomization, SignificanceError> {
     config.check()?;
     // A difference of 0 gives the same sum with either sign.
     let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).filter(|d| *d > 0.0).collect();
@@ -42,22 +42,22 @@ pub fn randomisation(differences: &[f64], config: &ComparisonConfig) -> Result<R
             let signed = sizes.iter().enumerate().map(|(at, d)| if signs >> at & 1 == 1 { -d } else { *d });
             signed.sum::<f64>().abs() >= as_far
         });
-        return Ok(Randomisation {
+        return Ok(Randomization {
             p_value: hits.count() as f64 / assignments as f64,
             exact: true,
             samples: assignments,
         });
     }
-    let hits: usize = (0..config.resamples.div_ceil(RESAMPLES_A_TASK))
+    let hits: usize = (0..config.resamples.div_ceil(RESAMPLES_PER_TASK))
         .into_par_iter()
         .map(|task| {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "randomisation", task as u64));
-            let samples = RESAMPLES_A_TASK.min(config.resamples - task * RESAMPLES_A_TASK);
+            let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
             (0..samples).filter(|_| random_sum(&sizes, &mut random).abs() >= as_far).count()
         })
         .sum();
     let p_value = (hits + 1) as f64 / (config.resamples + 1) as f64;
-    Ok(Randomisation { p_value, exact: false, samples: config.resamples })
+    Ok(Randomization { p_value, exact: false, samples: config.resamples })
 }
 
 /// Sums the differences with random signs.
@@ -76,27 +76,27 @@ mod tests {
     #[test]
     fn few_queries_are_enumerated() {
         // Of the 8 sums of +-1 +-2 +-3, two are 0.
-        let test = randomisation(&[1.0, -2.0, 3.0, 0.0], &ComparisonConfig::default()).unwrap();
-        assert_eq!(test, Randomisation { p_value: 6.0 / 8.0, exact: true, samples: 8 });
-        let test = randomisation(&[-1.0, 2.0, 3.0], &ComparisonConfig::default()).unwrap();
+        let test = randomization(&[1.0, -2.0, 3.0, 0.0], &ComparisonConfig::default()).unwrap();
+        assert_eq!(test, Randomization { p_value: 6.0 / 8.0, exact: true, samples: 8 });
+        let test = randomization(&[-1.0, 2.0, 3.0], &ComparisonConfig::default()).unwrap();
         assert_eq!(test.p_value, 4.0 / 8.0);
-        let test = randomisation(&[1.0, 2.0, 3.0], &ComparisonConfig::default()).unwrap();
+        let test = randomization(&[1.0, 2.0, 3.0], &ComparisonConfig::default()).unwrap();
         assert_eq!(test.p_value, 2.0 / 8.0);
     }
 
     #[test]
     fn samples_approach_the_enumeration_and_depend_on_the_seed_alone() {
         let differences: Vec<f64> = (0..15).map(|at| f64::from(at * 7 % 11) - 3.0).collect();
-        let exact = randomisation(&differences, &ComparisonConfig::default()).unwrap();
+        let exact = randomization(&differences, &ComparisonConfig::default()).unwrap();
         let config = ComparisonConfig { resamples: 5_000, ..ComparisonConfig::default() };
-        let sampled = randomisation(&differences, &config).unwrap();
+        let sampled = randomization(&differences, &config).unwrap();
         assert!(exact.exact && !sampled.exact);
         // Four standard errors of a share of 5,000.
         let error = (exact.p_value * (1.0 - exact.p_value) / 5_000.0).sqrt();
         assert!((sampled.p_value - exact.p_value).abs() < 4.0 * error, "{sampled:?} {exact:?}");
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert_eq!(one_thread.install(|| randomisation(&differences, &config).unwrap()), sampled);
+        assert_eq!(one_thread.install(|| randomization(&differences, &config).unwrap()), sampled);
         let other = ComparisonConfig { seed: 1, ..config };
-        assert_ne!(randomisation(&differences, &other).unwrap(), sampled);
+        assert_ne!(randomization(&differences, &other).unwrap(), sampled);
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{self, FORMAT, FileError};
 use super::{Model, Parts, PartsError};
 use crate::atomic_file;
-use crate::data::{DataError, Normaliser, RankingDataset};
+use crate::data::{DataError, Normalizer, RankingDataset};
 use crate::measure::Convention;
 
 /// Version of burn that this crate is built on.
@@ -53,7 +53,7 @@ pub enum RankerError {
         source: PartsError,
     },
     /// Parts of a ranker that do not fit together.
-    #[error("the {what} has {found} features, the model {expected}")]
+    #[error("the {what} has {found} features, but the model has {expected}")]
     Mismatch {
         /// Name of the part.
         what: &'static str,
@@ -65,7 +65,7 @@ pub enum RankerError {
     /// Data with features that the model does not know.
     #[error(
         "the data have feature {found}, the ranker was trained on features 1 to {expected}: \
-         use data of the same feature set, or train a ranker on these"
+         use data with the same features, or train a ranker on these data"
     )]
     Features {
         /// Largest feature of the data.
@@ -122,7 +122,7 @@ pub struct Metadata {
 /// Saved as one safetensors file with a checksum; see the [module](super).
 #[derive(Debug, Clone)]
 pub struct Ranker {
-    normaliser: Normaliser,
+    normalizer: Normalizer,
     model: Model,
     metadata: Metadata,
 }
@@ -131,7 +131,8 @@ pub struct Ranker {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
-    normaliser: Normaliser,
+    #[serde(rename = "normaliser")]
+    normalizer: Normalizer,
     about: Metadata,
 }
 
@@ -141,15 +142,15 @@ impl Ranker {
     /// # Errors
     /// [`RankerError::Mismatch`] if the normaliser or the feature names are for another number of features than the
     /// model's.
-    pub fn new(normaliser: Normaliser, model: Model, metadata: Metadata) -> Result<Self, RankerError> {
+    pub fn new(normalizer: Normalizer, model: Model, metadata: Metadata) -> Result<Self, RankerError> {
         let expected = model.features();
         let names = metadata.feature_names.as_ref().map_or(expected, Vec::len);
-        for (what, found) in [("normaliser", normaliser.features()), ("list of feature names", names)] {
+        for (what, found) in [("normaliser", normalizer.features()), ("list of feature names", names)] {
             if found != expected {
                 return Err(RankerError::Mismatch { what, found, expected });
             }
         }
-        Ok(Self { normaliser, model, metadata })
+        Ok(Self { normalizer, model, metadata })
     }
 
     /// Returns the model, which takes normalised features.
@@ -158,8 +159,8 @@ impl Ranker {
     }
 
     /// Returns the normaliser, fitted to the training data.
-    pub fn normaliser(&self) -> &Normaliser {
-        &self.normaliser
+    pub fn normalizer(&self) -> &Normalizer {
+        &self.normalizer
     }
 
     /// Returns the metadata.
@@ -180,15 +181,15 @@ impl Ranker {
         if found > expected {
             return Err(RankerError::Features { found, expected });
         }
-        let mut normalised = if found == expected { data.clone() } else { widened(data, expected) };
-        self.normaliser.apply(&mut normalised)?;
-        Ok(self.model.predict(&normalised, device))
+        let mut normalized = if found == expected { data.clone() } else { widened(data, expected) };
+        self.normalizer.apply(&mut normalized)?;
+        Ok(self.model.predict(&normalized, device))
     }
 
     /// Returns the bytes of the file; the same ranker gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let saved = Saved { normaliser: self.normaliser.clone(), about: self.metadata.clone() };
-        file::encode(&Parts::of(&self.model), crate::json::to_value(saved).expect("plain values"))
+        let saved = Saved { normalizer: self.normalizer.clone(), about: self.metadata.clone() };
+        file::encode(&Parts::from_model(&self.model), crate::json::to_value(saved).expect("plain values"))
     }
 
     /// Writes the file atomically: under a temporary name, then synced and renamed.
@@ -216,11 +217,11 @@ impl Ranker {
     pub fn from_bytes(bytes: &[u8], path: &Path, device: &Device) -> Result<Self, RankerError> {
         let (parts, saved) = file::decode(bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
         let metadata = |reason: String| RankerError::Metadata { path: path.into(), reason };
-        let Saved { normaliser, about } =
+        let Saved { normalizer, about } =
             crate::json::from_value(saved).map_err(|error| metadata(error.to_string()))?;
-        normaliser.check().map_err(|error| metadata(error.to_string()))?;
+        normalizer.check().map_err(|error| metadata(error.to_string()))?;
         let model = parts.build(device).map_err(|source| RankerError::Model { path: path.into(), source })?;
-        Self::new(normaliser, model, about).map_err(|error| metadata(error.to_string()))
+        Self::new(normalizer, model, about).map_err(|error| metadata(error.to_string()))
     }
 }
 
@@ -245,7 +246,7 @@ fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{NormaliserKind, SynthConfig};
+    use crate::data::{NormalizerKind, SynthConfig};
     use crate::ranker::{LEAF, Node, TreeArrays, TreeEnsemble, Values};
     use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, MlpScorerConfig, NormKind, ScorerConfig};
 
@@ -264,7 +265,7 @@ mod tests {
             seed: u64::MAX,
             versions: Versions::current(),
         };
-        Ranker::new(Normaliser::fit(NormaliserKind::ZScore, &data()), model, metadata).unwrap()
+        Ranker::new(Normalizer::fit(&data(), NormalizerKind::ZScore), model, metadata).unwrap()
     }
 
     fn models() -> Vec<Model> {
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_data_are_normalised_and_narrow_data_are_filled_with_zeros() {
+    fn raw_data_are_normalized_and_narrow_data_are_filled_with_zeros() {
         let device = Device::flex();
         let ranker = ranker(models().remove(0));
         let mut zero_at_the_end = data();
@@ -313,9 +314,9 @@ mod tests {
         };
         let expected = ranker.predict(&zero_at_the_end, &device).unwrap();
         assert_eq!(ranker.predict(&narrow, &device).unwrap(), expected);
-        let mut normalised = zero_at_the_end;
-        ranker.normaliser().apply(&mut normalised).unwrap();
-        assert_eq!(ranker.model().predict(&normalised, &device), expected);
+        let mut normalized = zero_at_the_end;
+        ranker.normalizer().apply(&mut normalized).unwrap();
+        assert_eq!(ranker.model().predict(&normalized, &device), expected);
     }
 
     #[test]
@@ -325,7 +326,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the data have feature 7, the ranker was trained on features 1 to 5: \
-             use data of the same feature set, or train a ranker on these"
+             use data with the same features, or train a ranker on these data"
         );
     }
 
@@ -333,12 +334,12 @@ mod tests {
     fn parts_that_do_not_fit_are_refused() {
         let other = SynthConfig { queries: 1, features: 7, ..Default::default() }.generate().unwrap();
         let whole = ranker(models().remove(0));
-        let normaliser = Normaliser::fit(NormaliserKind::None, &other);
-        let error = Ranker::new(normaliser, whole.model.clone(), whole.metadata.clone()).unwrap_err();
-        assert_eq!(error.to_string(), "the normaliser has 7 features, the model 5");
+        let normalizer = Normalizer::fit(&other, NormalizerKind::None);
+        let error = Ranker::new(normalizer, whole.model.clone(), whole.metadata.clone()).unwrap_err();
+        assert_eq!(error.to_string(), "the normaliser has 7 features, but the model has 5");
 
         let error = |change: fn(&mut Parts)| {
-            let mut parts = Parts::of(&whole.model);
+            let mut parts = Parts::from_model(&whole.model);
             change(&mut parts);
             parts.build(&Device::flex()).unwrap_err().to_string()
         };
@@ -361,11 +362,11 @@ mod tests {
         );
         assert!(error(|parts| parts.config["features"] = 0.into()).contains("scorer.features = 0"));
         let huge = error(|parts| parts.config["features"] = u64::MAX.into());
-        assert_eq!(huge, format!("model configuration: it announces {} values, the file has 6", usize::MAX));
+        assert_eq!(huge, format!("model configuration: it announces {} values, but the file has 6", usize::MAX));
         let trees = Parts {
             kind: "trees".into(),
             config: crate::json::json!({ "features": 5 }),
-            arrays: Parts::of(&models()[4]).arrays,
+            arrays: Parts::from_model(&models()[4]).arrays,
         };
         let mut broken = trees.clone();
         let Values::U32(feature) = &mut broken.arrays[1].values else { panic!("features are integers") };
@@ -416,12 +417,12 @@ mod tests {
     }
 
     #[test]
-    fn a_normaliser_that_no_fit_produces_is_refused() {
+    fn a_normalizer_that_no_fit_produces_is_refused() {
         let whole = ranker(models().remove(0));
-        let saved = Saved { normaliser: whole.normaliser.clone(), about: whole.metadata.clone() };
+        let saved = Saved { normalizer: whole.normalizer.clone(), about: whole.metadata.clone() };
         let mut saved = crate::json::to_value(saved).unwrap();
         saved["normaliser"]["map"]["z_score"]["mean"].as_array_mut().unwrap().pop();
-        let bytes = file::encode(&Parts::of(&whole.model), saved);
+        let bytes = file::encode(&Parts::from_model(&whole.model), saved);
         let error = Ranker::from_bytes(&bytes, Path::new("made"), &Device::flex()).unwrap_err().to_string();
         assert_eq!(error, "made: metadata: normaliser.mean = 4 values: expected one for each of 5 features");
     }

@@ -2,26 +2,26 @@
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
-use crate::data::{FeatureMap, Normaliser};
+use crate::data::{FeatureMap, Normalizer};
 
 /// Adds the normalised features of the documents of one query to the graph.
 ///
 /// # Shapes
 /// - input and output: `[documents, features]`, 32-bit floats
-pub(super) fn normalised(graph: &mut GraphBuilder, normaliser: &Normaliser) -> Value {
+pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer) -> Value {
     let features = graph.input();
-    if matches!(normaliser.map(), FeatureMap::None) {
+    if matches!(normalizer.map(), FeatureMap::None) {
         return features;
     }
     let x = graph.as_double(&features);
-    let value = match normaliser.map() {
+    let value = match normalizer.map() {
         FeatureMap::None => x,
         FeatureMap::QueryMinMax => query_min_max(graph, &features, &x),
         FeatureMap::ZScore { mean, scale } => {
             let mean = graph.doubles("normaliser.mean", &[mean.len()], mean);
             let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
-            let centred = graph.node("Sub", &[&x, &mean]);
-            graph.node("Mul", &[&centred, &scale])
+            let centered = graph.node("Sub", &[&x, &mean]);
+            graph.node("Mul", &[&centered, &scale])
         }
         FeatureMap::Log1p { scale } => {
             let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);

@@ -21,7 +21,7 @@ use crate::refusal::Refusal;
 /// Kind of a normaliser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NormaliserKind {
+pub enum NormalizerKind {
     /// Features as they are.
     #[default]
     None,
@@ -38,7 +38,7 @@ pub enum NormaliserKind {
 /// A fitted normaliser.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Normaliser {
+pub struct Normalizer {
     features: usize,
     map: FeatureMap,
 }
@@ -70,29 +70,29 @@ const QUANTILES: usize = 257;
 /// Number of documents per task; fixed, so that sums do not depend on the number of threads.
 const DOCUMENTS: usize = 4096;
 
-impl Normaliser {
+impl Normalizer {
     /// Fits a normaliser to training data.
-    pub fn fit(kind: NormaliserKind, train: &RankingDataset) -> Self {
+    pub fn fit(train: &RankingDataset, kind: NormalizerKind) -> Self {
         let map = match kind {
-            NormaliserKind::None => FeatureMap::None,
-            NormaliserKind::QueryMinMax => FeatureMap::QueryMinMax,
-            NormaliserKind::ZScore => fit_z_score(train),
-            NormaliserKind::Log1p => {
+            NormalizerKind::None => FeatureMap::None,
+            NormalizerKind::QueryMinMax => FeatureMap::QueryMinMax,
+            NormalizerKind::ZScore => fit_z_score(train),
+            NormalizerKind::Log1p => {
                 FeatureMap::Log1p { scale: varies(train).map(|varies| f64::from(u8::from(varies))).collect() }
             }
-            NormaliserKind::Quantile => fit_quantiles(train),
+            NormalizerKind::Quantile => fit_quantiles(train),
         };
         Self { features: train.feature_count, map }
     }
 
     /// Returns the kind that was fitted.
-    pub fn kind(&self) -> NormaliserKind {
+    pub fn kind(&self) -> NormalizerKind {
         match self.map {
-            FeatureMap::None => NormaliserKind::None,
-            FeatureMap::QueryMinMax => NormaliserKind::QueryMinMax,
-            FeatureMap::ZScore { .. } => NormaliserKind::ZScore,
-            FeatureMap::Log1p { .. } => NormaliserKind::Log1p,
-            FeatureMap::Quantile { .. } => NormaliserKind::Quantile,
+            FeatureMap::None => NormalizerKind::None,
+            FeatureMap::QueryMinMax => NormalizerKind::QueryMinMax,
+            FeatureMap::ZScore { .. } => NormalizerKind::ZScore,
+            FeatureMap::Log1p { .. } => NormalizerKind::Log1p,
+            FeatureMap::Quantile { .. } => NormalizerKind::Quantile,
         }
     }
 
@@ -339,12 +339,12 @@ fn share_below(x: f32, values: &[f32]) -> f32 {
 mod tests {
     use super::*;
 
-    const KINDS: [NormaliserKind; 5] = [
-        NormaliserKind::None,
-        NormaliserKind::QueryMinMax,
-        NormaliserKind::ZScore,
-        NormaliserKind::Log1p,
-        NormaliserKind::Quantile,
+    const KINDS: [NormalizerKind; 5] = [
+        NormalizerKind::None,
+        NormalizerKind::QueryMinMax,
+        NormalizerKind::ZScore,
+        NormalizerKind::Log1p,
+        NormalizerKind::Quantile,
     ];
 
     /// Creates two queries, of three and two documents; the third feature is constant.
@@ -353,29 +353,29 @@ mod tests {
         RankingDataset::from_groups(features, 3, vec![0.0, 1.0, 2.0, 0.0, 1.0], &[3, 2]).unwrap()
     }
 
-    fn normalised(kind: NormaliserKind) -> Vec<f32> {
+    fn normalized(kind: NormalizerKind) -> Vec<f32> {
         let mut data = data();
-        Normaliser::fit(kind, &data).apply(&mut data).unwrap();
+        Normalizer::fit(&data, kind).apply(&mut data).unwrap();
         data.features
     }
 
     #[test]
     fn worked_values() {
-        assert_eq!(normalised(NormaliserKind::None), data().features);
+        assert_eq!(normalized(NormalizerKind::None), data().features);
         assert_eq!(
-            normalised(NormaliserKind::QueryMinMax),
+            normalized(NormalizerKind::QueryMinMax),
             [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
         );
         // First feature: mean 4, deviation sqrt(8).
-        let z = normalised(NormaliserKind::ZScore);
+        let z = normalized(NormalizerKind::ZScore);
         for (document, expected) in [-3.0f64, -1.0, -2.0, 1.0, 5.0].iter().enumerate() {
             assert!((f64::from(z[3 * document]) - expected / 8f64.sqrt()).abs() < 1e-6);
             assert_eq!(z[3 * document + 2], 0.0);
         }
-        let log = normalised(NormaliserKind::Log1p);
+        let log = normalized(NormalizerKind::Log1p);
         assert_eq!((log[0], log[1], log[2]), (2f32.ln(), -(2f32.ln()), 0.0));
         // First feature: 1 2 3 5 9 are their own quantiles.
-        let quantile = normalised(NormaliserKind::Quantile);
+        let quantile = normalized(NormalizerKind::Quantile);
         for (document, place) in [0.0f32, 0.5, 0.25, 0.75, 1.0].iter().enumerate() {
             assert_eq!(quantile[3 * document], *place, "{quantile:?}");
             assert_eq!(quantile[3 * document + 2], 0.0);
@@ -398,27 +398,27 @@ mod tests {
         extreme.features[3] = f32::MIN;
         extreme.features[4] = f32::MIN_POSITIVE;
         for kind in KINDS {
-            let normaliser = Normaliser::fit(kind, &extreme);
-            assert_eq!(normaliser.kind(), kind);
-            let text = serde_json::to_string(&normaliser).unwrap();
-            assert_eq!(serde_json::from_str::<Normaliser>(&text).unwrap(), normaliser);
+            let normalizer = Normalizer::fit(&extreme, kind);
+            assert_eq!(normalizer.kind(), kind);
+            let text = serde_json::to_string(&normalizer).unwrap();
+            assert_eq!(serde_json::from_str::<Normalizer>(&text).unwrap(), normalizer);
             let mut applied = extreme.clone();
-            normaliser.apply(&mut applied).unwrap();
+            normalizer.apply(&mut applied).unwrap();
             assert!(applied.features.iter().all(|value| value.is_finite()), "{kind:?}");
             let mut query = extreme.query_features(1).to_vec();
-            normaliser.apply_query(&mut query).unwrap();
+            normalizer.apply_query(&mut query).unwrap();
             assert_eq!(query, applied.query_features(1), "{kind:?}");
         }
     }
 
     #[test]
-    fn a_normaliser_that_no_fit_produces_is_refused() {
+    fn a_normalizer_that_no_fit_produces_is_refused() {
         for kind in KINDS {
-            Normaliser::fit(kind, &data()).check().unwrap();
+            Normalizer::fit(&data(), kind).check().unwrap();
         }
         let error = |map: &str| {
             let text = format!(r#"{{"features": 2, "map": {map}}}"#);
-            serde_json::from_str::<Normaliser>(&text).unwrap().check().unwrap_err().to_string()
+            serde_json::from_str::<Normalizer>(&text).unwrap().check().unwrap_err().to_string()
         };
         assert_eq!(
             error(r#"{"z_score": {"mean": [0], "scale": [1, 1]}}"#),
@@ -436,15 +436,15 @@ mod tests {
     #[test]
     fn a_single_value_is_the_value_in_a_row_and_never_falls() {
         for kind in KINDS {
-            let normaliser = Normaliser::fit(kind, &data());
+            let normalizer = Normalizer::fit(&data(), kind);
             let mut row = [3.5, -0.5, 7.5];
-            let alone = [0, 1, 2].map(|feature| normaliser.value(feature, row[feature]));
-            normaliser.apply_query(&mut row).unwrap();
+            let alone = [0, 1, 2].map(|feature| normalizer.value(feature, row[feature]));
+            normalizer.apply_query(&mut row).unwrap();
             match kind {
-                NormaliserKind::QueryMinMax => assert_eq!(alone, [None; 3]),
+                NormalizerKind::QueryMinMax => assert_eq!(alone, [None; 3]),
                 _ => assert_eq!(alone, row.map(Some), "{kind:?}"),
             }
-            let values: Vec<Option<f32>> = (-100..100).map(|x| normaliser.value(0, x as f32 / 10.0)).collect();
+            let values: Vec<Option<f32>> = (-100..100).map(|x| normalizer.value(0, x as f32 / 10.0)).collect();
             assert!(values.is_sorted(), "{kind:?}");
         }
     }
@@ -452,7 +452,7 @@ mod tests {
     #[test]
     fn another_number_of_features_is_an_error() {
         let mut other = RankingDataset::from_groups(vec![0.0; 4], 2, vec![0.0; 2], &[2]).unwrap();
-        let error = Normaliser::fit(NormaliserKind::ZScore, &data()).apply(&mut other).unwrap_err();
+        let error = Normalizer::fit(&data(), NormalizerKind::ZScore).apply(&mut other).unwrap_err();
         assert_eq!(error.to_string(), "found 2 features, expected 3");
     }
 
@@ -461,7 +461,7 @@ mod tests {
         let empty = RankingDataset { feature_count: 3, offsets: vec![0], ..RankingDataset::default() };
         for kind in KINDS {
             let mut applied = data();
-            Normaliser::fit(kind, &empty).apply(&mut applied).unwrap();
+            Normalizer::fit(&empty, kind).apply(&mut applied).unwrap();
             assert!(applied.features.iter().all(|value| value.is_finite()), "{kind:?}");
         }
     }
