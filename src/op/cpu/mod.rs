@@ -10,6 +10,7 @@
 //! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
 //! those of the system's library.
 
+mod above_expectation;
 mod at_rank;
 // Calls code for instructions that were found at run time.
 #[allow(unsafe_code)]
@@ -32,6 +33,7 @@ mod step_sum;
 mod sum;
 mod tiles;
 
+pub use above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};
 pub use at_rank::at_rank;
 pub use elementwise::{exp2, log2_discount};
 pub use ideal_dcg::ideal_dcg;
@@ -39,7 +41,7 @@ pub use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_
 pub use log_softmax::{log_softmax, log_softmax_gradient};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use pair_weight::PairWeight;
-pub use parameters::{EXPONENTIAL_BOUND, ExponentialTerm, PairLoss, Step};
+pub use parameters::{Above, AboveExpectation, Comparison, EXPONENTIAL_BOUND, ExponentialTerm, PairLoss, Step};
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};
 pub use rank_recursion::{rank_recursion, rank_recursion_gradient};
