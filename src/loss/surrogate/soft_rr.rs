@@ -72,6 +72,7 @@ mod tests {
 
     use super::*;
     use crate::loss::{Explained, explain};
+    use crate::op::with_tensor_path;
 
     fn explained(model: RankModel, scores: &[f64], labels: &[f64]) -> Explained {
         let loss = SoftRrConfig::new().with_model(model).init().unwrap();
@@ -104,9 +105,11 @@ mod tests {
         for dtype in [DType::F32, DType::F64] {
             for model in [RankModel::Exact, RankModel::Independent] {
                 let loss = SoftRrConfig::new().with_model(model).init().unwrap();
-                let found = explain(&loss, &[0.0, 12.0, 0.5, 40.0], &[1.0, 1.0, 0.0, 0.0], dtype).unwrap();
-                assert!((found.value - 0.5).abs() < 1e-5, "{dtype:?}, {model:?}: {}", found.value);
-                assert!(found.grad.iter().all(|g| g.is_finite() && g.abs() < 1e-5), "{:?}", found.grad);
+                let explained = || explain(&loss, &[0.0, 12.0, 0.5, 40.0], &[1.0, 1.0, 0.0, 0.0], dtype).unwrap();
+                for found in [explained(), with_tensor_path(explained)] {
+                    assert!((found.value - 0.5).abs() < 1e-5, "{dtype:?}, {model:?}: {}", found.value);
+                    assert!(found.grad.iter().all(|g| g.is_finite() && g.abs() < 1e-5), "{:?}", found.grad);
+                }
             }
         }
     }

@@ -333,6 +333,10 @@ mod tests {
             "single"
         }
 
+        fn is_differentiable(&self) -> bool {
+            false
+        }
+
         fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
             let lists = lists.clone();
             Relaxed::Expectations(Box::new(move |f: &PositionFunction, _: Option<usize>| f.at(lists.ranks())))

@@ -138,7 +138,8 @@ fn gradients_are_differences() {
                     scores[i] += offset;
                     explained(loss.as_ref(), &scores).value
                 };
-                let expected = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+                // The loss is one minus the measure.
+                let expected = (at(-STEP) - at(STEP)) / (2.0 * STEP);
                 assert!((found - expected).abs() < 1e-7, "{name}, {model:?}, {i}: {found} {expected}");
             }
         }
