@@ -6,7 +6,7 @@
 //! | [`step_sum`] | `sum_j v_j phi(alpha (x_j - x_i))` |
 //! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))`, `pi_ji` the probability that `j` beats `i` |
 //! | [`rank_recursion`] | `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` in SoftRank |
-//! | [`above_expectation`] | expectation of a function of the rank of `i` and of what stands above `i` |
+//! | [`above_expectation`] | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank |
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
 //! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
@@ -20,8 +20,8 @@
 //! anything else panics with both shapes, before anything is computed.
 //!
 //! Some losses do their main work with the backend's own operations. `neural_ndcg`, `smooth_rr` in its general form and
-//! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) hold tensors over pairs, `[B, N, N]`,
-//! outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
+//! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) of positions and of soft indicators hold
+//! tensors over pairs, `[B, N, N]`, outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
 
 mod above_expectation;
 mod at_rank;

@@ -127,31 +127,41 @@ struct ExpectedRanks {
     lists: Lists,
 }
 
-/// What a sum in which two documents meet may be asked for although it is not defined.
-struct NotDefined {
-    cutoff: &'static str,
-    function: &'static str,
-    evaluation: &'static str,
-}
-
 impl ExpectedRanks {
-    /// `a_x E[f(R_x) A_x]`, with the documents above as `above` says.
+    /// `a_x E[f(R_x) A_x]`, where `A_x` is the sum or the product of `b` over the documents above, as `above` says.
+    ///
+    /// # Errors
+    /// What is not defined: the operation, and why.
     fn meeting(
         &self,
-        (a, f, b, k): (Tensor<2>, &PositionFunction, Tensor<2>, Option<usize>),
         above: Above,
-        not_defined: &NotDefined,
+        a: Tensor<2>,
+        f: &PositionFunction,
+        b: Tensor<2>,
+        k: Option<usize>,
     ) -> Result<Tensor<2>, &'static str> {
+        let (cutoff, function, evaluation) = match above {
+            Above::Sum => (
+                "sum_with_above with a cut-off",
+                "sum_with_above of a function that is not a completely monotone discount",
+                "sum_with_above by other means than exponentials",
+            ),
+            Above::Product => (
+                "sum_with_none_above with a cut-off",
+                "sum_with_none_above of a function that is not a completely monotone discount",
+                "sum_with_none_above by other means than exponentials",
+            ),
+        };
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
         let [_, n] = scores.dims();
-        let discount = self.expected.discount(f, k).ok_or(not_defined.function)?;
+        let discount = self.expected.discount(f, k).ok_or(function)?;
         if k.is_some() {
-            return Err(not_defined.cutoff);
+            return Err(cutoff);
         }
         if matches!(discount.evaluation, RankExpectationMethod::Recursion | RankExpectationMethod::Cutoff) {
-            return Err(not_defined.evaluation);
+            return Err(evaluation);
         }
-        let fit = discount.closest_fit(n, scores.dtype()).map_err(|_| not_defined.function)?;
+        let fit = discount.closest_fit(n, scores.dtype()).map_err(|_| function)?;
         let mixture = self.expected.model.mixture(self.expected.sigma, n);
         let expectation = AboveExpectation { mixture, terms: fit.terms.clone(), above };
         Ok(above_expectation(scores, a, b, mask, &expectation))
@@ -175,12 +185,7 @@ impl RankExpectations for ExpectedRanks {
         b: Tensor<2>,
         k: Option<usize>,
     ) -> Result<Tensor<2>, &'static str> {
-        let not_defined = NotDefined {
-            cutoff: "sum_with_above with a cut-off",
-            function: "sum_with_above of a function that is not a completely monotone discount",
-            evaluation: "sum_with_above by other means than exponentials",
-        };
-        self.meeting((a, f, b, k), Above::Sum, &not_defined)
+        self.meeting(Above::Sum, a, f, b, k)
     }
 
     fn with_none_above(
@@ -190,11 +195,6 @@ impl RankExpectations for ExpectedRanks {
         b: Tensor<2>,
         k: Option<usize>,
     ) -> Result<Tensor<2>, &'static str> {
-        let not_defined = NotDefined {
-            cutoff: "sum_with_none_above with a cut-off",
-            function: "sum_with_none_above of a function that is not a completely monotone discount",
-            evaluation: "sum_with_none_above by other means than exponentials",
-        };
-        self.meeting((a, f, b, k), Above::Product, &not_defined)
+        self.meeting(Above::Product, a, f, b, k)
     }
 }

@@ -15,7 +15,7 @@ pub enum RankModel {
     #[default]
     Independent,
     /// That of the noisy scores: given the noise of a document, others do beat it independently. Expectations are
-    /// averaged over that noise, at [`nodes`](Self::mixture) that grow with the logarithm of the number of documents.
+    /// averaged over that noise, at `12 + 8 ln n` values for `n` documents: an error below 1e-6 up to 5000.
     Exact,
 }
 
