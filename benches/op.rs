@@ -4,15 +4,16 @@
 use burn::tensor::{Device, Distribution, Tensor};
 use burn_rank::device;
 use burn_rank::op::{
-    ExponentialTerm, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
-    pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
+    Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step, above_expectation, at_rank, exp2,
+    ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+    with_tensor_path,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A primitive of scores, labels and mask.
 type Primitive = fn(Tensor<2>, Tensor<2>, Tensor<2>) -> Tensor<2>;
 
-const PRIMITIVES: [(&str, Primitive); 9] = [
+const PRIMITIVES: [(&str, Primitive); 10] = [
     ("step_sum", |x, _, mask| step_sum(x, mask, 10.0, Step::Logistic)),
     ("step_sum_erf", |x, _, mask| step_sum(x, mask, 10.0, Step::Erf)),
     ("indicator_sum", |x, labels, mask| indicator_sum(x, labels, mask, 0.5)),
@@ -21,6 +22,14 @@ const PRIMITIVES: [(&str, Primitive); 9] = [
         rank_expectation(x, mask, 1.0, &(1..=12).map(term).collect::<Vec<_>>())
     }),
     ("rank_recursion_10", |x, _, mask| rank_recursion(x, mask, 1.0, &[0.5; 10])),
+    ("above_expectation", |x, labels, mask| {
+        let term = |m: i32| ExponentialTerm { coefficient: 0.1, base: 0.99f64.powi(m * m) };
+        let mixture = vec![(1.0, Comparison::independent(1.0))];
+        let terms = (1..=12).map(term).collect();
+        let relevance = labels.greater_equal_elem(2.0).float();
+        let expectation = AboveExpectation { mixture, terms, above: Above::Product };
+        above_expectation(x, relevance.clone(), relevance, mask, &expectation)
+    }),
     ("pair_loss", |x, labels, mask| {
         let ranks = rank(x.clone(), mask.clone());
         let discount = (ranks.clone() + 1.0).log().recip();

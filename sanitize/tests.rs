@@ -56,8 +56,17 @@ impl<T: Real> Batch<T> {
         let (_, products) = rank_expectation(x, mask, n, 1.0, &terms);
         rank_expectation_gradient(x, mask, &products, g, n, 1.0, &terms);
         for discounts in [&[1.0, 0.5, 0.2][..n.min(3)], &vec![0.5; n.min(40)]] {
-            rank_recursion(x, mask, n, 1.0, discounts);
-            rank_recursion_gradient(x, mask, g, n, 1.0, discounts);
+            let comparison = Comparison::given(0.5, 1.0);
+            rank_recursion(x, mask, n, comparison, discounts);
+            rank_recursion_gradient(x, mask, g, n, comparison, discounts);
+        }
+        for above in [Above::Sum, Above::Product] {
+            let mixture = vec![(0.5, Comparison::independent(1.0)), (0.5, Comparison::given(0.5, 1.0))];
+            let expectation = AboveExpectation { mixture, terms: terms.to_vec(), above };
+            // The relevant documents are rows, and others are not.
+            let inputs = AboveInputs { x, a: labels, b: mask, mask, n };
+            above_expectation(inputs, &expectation);
+            above_expectation_gradient(inputs, g, &expectation);
         }
         let ranks = rank(x, mask, n);
         let table: Vec<f64> = (0..n).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect();

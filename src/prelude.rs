@@ -36,9 +36,9 @@ pub use crate::loss::{
     MseGain, MseGainConfig, NeuralNdcg, NeuralNdcgConfig, PairwiseExponential, PairwiseExponentialConfig,
     PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig, RankNet, RankNetConfig,
     SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
-    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftDcg,
-    SoftDcgConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyConfig,
+    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp,
+    SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision,
+    SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig,
 };
 pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, mask_from_padding};
 pub use crate::measure::{Convention, Gain, Measure};

@@ -35,9 +35,12 @@
 //! | `smooth_ndcg` | [`SmoothNdcg`] | `ndcg@k` | O(n^2) |
 //! | `smooth_precision` | [`SmoothPrecision`] | `precision@k` | O(n^2) |
 //! | `smooth_rr` | [`SmoothRr`] | `mrr` | O(n^2) |
+//! | `soft_ap` | [`SoftAp`] | `map` | O(M n^2), M = 14; O(Q M n^2) in the exact model, Q = 12 + 8 ln n |
 //! | `soft_dcg` | [`SoftDcg`] | `dcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
+//! | `soft_err` | [`SoftErr`] | `err` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
 //! | `soft_ndcg` | [`SoftNdcg`] | `ndcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
 //! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
+//! | `soft_rr` | [`SoftRr`] | `mrr` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
 //!
 //! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
@@ -101,12 +104,13 @@ pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
     ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Dcg, DiscountShape, Exact,
-    Expected, ExpectedDiscount, ExponentialFit, ExponentialFitError, Gumbel, Indicator, MeasureContext, Ndcg,
-    PositionFunction, PositionMeasure, Positions, PrecisionAt, ReciprocalRank, Relaxation, Relaxed, SigmoidRanks,
-    SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
-    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftDcg,
-    SoftDcgConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, Surrogate, exponential_fit,
-    is_completely_monotone,
+    Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel, Indicator,
+    MeasureContext, Ndcg, PositionFunction, PositionMeasure, Positions, PrecisionAt, RankExpectations, RankModel,
+    ReciprocalRank, Relaxation, Relaxed, SigmoidRanks, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank,
+    SmoothApRankConfig, SmoothDcg, SmoothDcgConfig, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision,
+    SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr,
+    SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, Surrogate,
+    exponential_fit, is_completely_monotone,
 };
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::OWN_LOSS;

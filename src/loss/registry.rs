@@ -36,9 +36,12 @@ pub static LOSSES: &[LossEntry] = &[
     surrogate::smooth_ndcg::ENTRY,
     surrogate::smooth_precision::ENTRY,
     surrogate::smooth_rr::ENTRY,
+    surrogate::soft_ap::ENTRY,
     surrogate::soft_dcg::ENTRY,
+    surrogate::soft_err::ENTRY,
     surrogate::soft_ndcg::ENTRY,
     surrogate::soft_precision::ENTRY,
+    surrogate::soft_rr::ENTRY,
     listwise::softmax_cross_entropy::ENTRY,
 ];
 

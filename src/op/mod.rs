@@ -6,6 +6,7 @@
 //! | [`step_sum`] | `sum_j v_j phi(alpha (x_j - x_i))` |
 //! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))`, `pi_ji` the probability that `j` beats `i` |
 //! | [`rank_recursion`] | `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` in SoftRank |
+//! | [`above_expectation`] | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank |
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
 //! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
@@ -19,9 +20,10 @@
 //! anything else panics with both shapes, before anything is computed.
 //!
 //! Some losses do their main work with the backend's own operations. `neural_ndcg`, `smooth_rr` in its general form and
-//! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) hold tensors over pairs, `[B, N, N]`,
-//! outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
+//! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) of positions and of soft indicators hold
+//! tensors over pairs, `[B, N, N]`, outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
 
+mod above_expectation;
 mod at_rank;
 mod backend;
 #[cfg_attr(not(any(feature = "flex", test)), allow(dead_code, unused_imports))]
@@ -48,8 +50,9 @@ mod step_sum;
 mod tests;
 
 pub use crate::execution::{Execution, Instructions, InstructionsError, PrimitivePath, with_tensor_path};
+pub use above_expectation::above_expectation;
 pub use at_rank::at_rank;
-pub use cpu::{ExponentialTerm, PairLoss, Step};
+pub use cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
 pub(crate) use differences::differences;
 pub use exp2::exp2;
 pub use ideal_dcg::ideal_dcg;
@@ -59,5 +62,6 @@ pub use log2_discount::log2_discount;
 pub use pair_loss::{PairWeight, pair_loss};
 pub use rank::rank;
 pub use rank_expectation::rank_expectation;
+pub(crate) use rank_recursion::compared_rank_recursion;
 pub use rank_recursion::rank_recursion;
 pub use step_sum::step_sum;

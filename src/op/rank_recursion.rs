@@ -3,7 +3,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert_same};
+use super::{backend::Pairwise, cpu::Comparison, definition, path::uses_tensor_path, shape::assert_same};
 
 /// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`,
 /// counted from 0: the number of successes in trials of the probabilities
@@ -19,6 +19,16 @@ use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert
 #[track_caller]
 pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f64]) -> Tensor<2> {
     assert_same("rank_recursion", ("x", &x), &[("mask", &mask)]);
+    compared_rank_recursion(x, mask, Comparison::independent(sigma), discounts)
+}
+
+/// The same under another comparison of documents.
+pub(crate) fn compared_rank_recursion(
+    x: Tensor<2>,
+    mask: Tensor<2>,
+    comparison: Comparison,
+    discounts: &[f64],
+) -> Tensor<2> {
     // No document has a rank of n or more.
     let ranks = discounts.len().min(x.dims()[1]);
     if ranks == 0 {
@@ -26,8 +36,8 @@ pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f6
     }
     let (x, mask, discounts) = (x.into_dispatch(), mask.into_dispatch(), discounts[..ranks].to_vec());
     Tensor::from_dispatch(if uses_tensor_path() {
-        definition::rank_recursion::value::<Dispatch>(x, mask, sigma, &discounts)
+        definition::rank_recursion::value::<Dispatch>(x, mask, comparison, &discounts)
     } else {
-        Dispatch::rank_recursion(x, mask, sigma, discounts)
+        Dispatch::rank_recursion(x, mask, comparison, discounts)
     })
 }

@@ -12,6 +12,10 @@ const X: [f32; 6] = [0.3, -0.2, 1.1, 0.4, 0.5, 0.0];
 const DISCOUNTS: [f64; 3] = [1.0, 0.5, 0.25];
 const TERMS: [ExponentialTerm; 1] = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
 
+fn above() -> AboveExpectation {
+    AboveExpectation { mixture: vec![(1.0, Comparison::given(0.3, 0.7))], terms: TERMS.to_vec(), above: Above::Sum }
+}
+
 /// Every definition, on a backend of which only burn's own operations are known: one that called a primitive
 /// through the extension would not compile here, and would panic inside [`with_tensor_path`] on such a backend.
 fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
@@ -22,7 +26,8 @@ fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
     vec![
         definition::step_sum::value::<B>(x(), labels(), 2.0, Step::Erf),
         definition::rank_expectation::value::<B>(x(), mask(), 0.7, &TERMS).0,
-        definition::rank_recursion::value::<B>(x(), mask(), 0.7, &DISCOUNTS),
+        definition::rank_recursion::value::<B>(x(), mask(), Comparison::independent(0.7), &DISCOUNTS),
+        definition::above_expectation::value::<B>(x(), mask(), labels(), mask(), &above()),
         definition::indicator_sum::value::<B>(x(), labels(), mask(), 0.7).0,
         definition::pair_loss::value::<B>(x(), labels(), mask(), weight, PairLoss::Logistic),
         definition::rank::value::<B>(x(), mask()),
@@ -44,6 +49,7 @@ fn definitions_call_definitions_only() {
             step_sum(x(), labels(), 2.0, Step::Erf),
             rank_expectation(x(), mask(), 0.7, &TERMS),
             rank_recursion(x(), mask(), 0.7, &DISCOUNTS),
+            above_expectation(x(), mask(), labels(), mask(), &above()),
             indicator_sum(x(), labels(), mask(), 0.7),
             pair_loss(x(), labels(), mask(), &weight, PairLoss::Logistic),
             rank(x(), mask()),

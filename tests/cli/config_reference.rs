@@ -20,7 +20,7 @@ use burn_rank::learner::rank_svm::{PairWeighting, RankSvmLoss};
 use burn_rank::learner::registry::LEARNERS;
 use burn_rank::learner::smooth_rank::Optimizer;
 use burn_rank::loss::registry::LOSSES;
-use burn_rank::loss::{DiscountShape, LambdaLossWeights, RankExpectationMethod};
+use burn_rank::loss::{DiscountShape, LambdaLossWeights, RankExpectationMethod, RankModel};
 use burn_rank::measure::{
     AveragePrecisionDenominator, AveragePrecisionTies, Convention, Discount, EmptyQuery, Gain, KendallTau, Measure,
     NegativeLabel, PrecisionDenominator, Ties,
@@ -303,6 +303,7 @@ fn every_value_is_named() {
         ("### Values of the parameters", values::<Step>()),
         ("### Values of the parameters", values::<DiscountShape>()),
         ("### Values of the parameters", values::<RankExpectationMethod>()),
+        ("### Values of the parameters", values::<RankModel>()),
         ("### Values of the parameters", values::<LambdaLossWeights>()),
         ("### `ada_rank`", values::<Directions>()),
         ("### `ada_rank`", values::<Emphasis>()),

@@ -60,9 +60,12 @@ holder! {
     smooth_ndcg: SmoothNdcg, SmoothNdcgConfig::new();
     smooth_precision: SmoothPrecision, SmoothPrecisionConfig::new();
     smooth_rr: SmoothRr, SmoothRrConfig::new();
+    soft_ap: SoftAp, SoftApConfig::new();
     soft_dcg: SoftDcg, SoftDcgConfig::new();
+    soft_err: SoftErr, SoftErrConfig::new();
     soft_ndcg: SoftNdcg, SoftNdcgConfig::new().with_k(Some(2)).with_sigma(0.5);
     soft_precision: SoftPrecision, SoftPrecisionConfig::new();
+    soft_rr: SoftRr, SoftRrConfig::new();
     softmax_cross_entropy: SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig::new();
 }
 

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        Execution, ExponentialTerm, Instructions, PairLoss, PairWeight, Step, at_rank, exp2, ideal_dcg, indicator_sum,
-        log_softmax, log2_discount, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
+        Above, AboveExpectation, Comparison, Execution, ExponentialTerm, Instructions, PairLoss, PairWeight, Step,
+        above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
+        rank_expectation, rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -189,7 +190,34 @@ fn rank_expectation_agrees_with_its_definition() {
     }
 }
 
-/// Returns whether a device has a kernel for [`rank_recursion`]; other devices compute its definition, rank by rank.
+/// What is averaged under `sigma`: over two trials, given and not.
+fn above(sigma: f64, above: Above) -> AboveExpectation {
+    let terms = [(0.3, 0.05), (0.2, 0.4), (0.25, 0.9), (0.3, 0.999)];
+    let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base }).into();
+    let comparisons = [Comparison::independent(sigma), Comparison::given(0.8, sigma), Comparison::given(-2.0, sigma)];
+    AboveExpectation { mixture: [0.5, 0.3, 0.2].into_iter().zip(comparisons).collect(), terms, above }
+}
+
+/// Chances of labels: 0 for some documents, and 1 for others.
+fn chances(labels: &Tensor<2>) -> Tensor<2> {
+    (labels.clone() - 1.0).clamp_min(0.0) * (1.0 / 3.0)
+}
+
+#[test]
+fn above_expectation_agrees_with_its_definition() {
+    for what in [Above::Sum, Above::Product] {
+        for sigma in [1e-2, 1.0, 30.0] {
+            let expectation = above(sigma, what);
+            let label = format!("{what:?}, sigma {sigma}");
+            check_on(fused_on_the_cpu, &label, "above_expectation", 150, 1e-6, |[x, _, labels, mask]| {
+                let b = chances(labels) * mask.clone();
+                above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation)
+            });
+        }
+    }
+}
+
+/// Returns whether a device has a kernel for the primitive; other devices compute its definition.
 fn fused_on_the_cpu(device: &str) -> bool {
     device == "flex"
 }
@@ -250,12 +278,16 @@ fn lists_of_2048_documents_agree() {
     let terms =
         [(0.3, 0.4), (0.4, 0.95), (0.3, 0.9999)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
     type Primitive<'a> = (&'static str, &'a dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>);
-    let primitives: [Primitive; 6] = [
+    let primitives: [Primitive; 7] = [
         ("step_sum", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 10.0, Step::Logistic)),
         ("step_sum, erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 10.0, Step::Erf)),
         ("indicator_sum", &|[x, v, _, mask]| indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5)),
         ("rank_expectation", &|[x, _, _, mask]| rank_expectation(x.clone(), mask.clone(), 1.0, &terms)),
         ("rank_recursion", &|[x, _, _, mask]| rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5, 0.4])),
+        ("above_expectation", &|[x, _, labels, mask]| {
+            let b = chances(labels) * mask.clone();
+            above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, Above::Product))
+        }),
         ("pair_loss", &|inputs| {
             let [x, _, labels, mask] = inputs;
             let weight = lambda(inputs, 1.0, 0.5);
@@ -266,7 +298,8 @@ fn lists_of_2048_documents_agree() {
     for case in &cases("long", 2048)[24..26] {
         for (what, primitive) in primitives {
             let reference = run(case, &Device::flex(), DType::F64, primitive);
-            let on: fn(&str) -> bool = if what == "rank_recursion" { fused_on_the_cpu } else { |_| true };
+            let on: fn(&str) -> bool =
+                if ["rank_recursion", "above_expectation"].contains(&what) { fused_on_the_cpu } else { |_| true };
             compare(on, what, case, 1e-6, &reference, primitive, &mut Errors::new());
         }
     }
@@ -369,7 +402,7 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         let [x, _, labels, mask] = inputs;
         pair_loss(x.clone(), labels.clone(), mask.clone(), weight, loss)
     };
-    let primitives: [Primitive; 13] = [
+    let primitives: [Primitive; 15] = [
         ("logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Logistic)),
         ("steep logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 300.0, Step::Logistic)),
         ("erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Erf)),
@@ -383,6 +416,12 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         ("fidelity", &|inputs| pairs(inputs, &PairWeight::Unit, PairLoss::Fidelity)),
         ("lambda", &|inputs| pairs(inputs, &lambda(inputs, 1.0, 0.5), PairLoss::Logistic)),
         ("rank_recursion", &|[x, _, _, mask]| rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5])),
+        ("sum above", &|[x, _, labels, mask]| {
+            above_expectation(x.clone(), mask.clone(), labels.clone(), mask.clone(), &above(1.0, Above::Sum))
+        }),
+        ("product above", &|[x, _, labels, mask]| {
+            above_expectation(x.clone(), mask.clone(), chances(labels), mask.clone(), &above(1.0, Above::Product))
+        }),
     ];
     // The first, one in the middle and the last document of 17 normal ones with padding; the bad document has the value
     // 0.
@@ -478,12 +517,16 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
         step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
         indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
         rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
-        pair_loss(x.clone(), labels, mask.clone(), &weight, PairLoss::Logistic),
+        pair_loss(x.clone(), labels.clone(), mask.clone(), &weight, PairLoss::Logistic),
     ];
     // On other devices their sums are the backend's own, whose order depends on the width of the batch.
     if present.name == "flex" {
         outputs.push(log_softmax(x.clone(), mask.clone()));
-        outputs.push(rank_recursion(x.clone(), mask, 1.0, &[1.0, 0.6, 0.5]));
+        outputs.push(rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5]));
+        for what in [Above::Sum, Above::Product] {
+            let b = chances(&labels) * mask.clone();
+            outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, what)));
+        }
     }
     let mut bits = Vec::new();
     for output in outputs {

@@ -6,8 +6,9 @@ use burn_rank::loss::{AnyRelaxation, Approximate, Gumbel, RankingLoss, Reduction
 use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
 use burn_rank::measure::Discount;
 use burn_rank::op::{
-    ExponentialTerm, PairLoss, PairWeight, Step, at_rank, ideal_dcg, indicator_sum, log_softmax, pair_loss, rank,
-    rank_expectation, rank_recursion, step_sum, with_tensor_path,
+    Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step, above_expectation, at_rank,
+    ideal_dcg, indicator_sum, log_softmax, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+    with_tensor_path,
 };
 
 use crate::loss_contract::{WRONG_SHAPES, panic_of};
@@ -18,7 +19,7 @@ const SHAPE: [usize; 2] = [2, 3];
 type Attempt = (&'static str, &'static str, &'static str, fn(&dyn Fn([usize; 2]) -> Tensor<2>, [usize; 2]));
 
 /// Name of the primitive, the input under test, the input that it must fit, and the call.
-const ATTEMPTS: [Attempt; 15] = [
+const ATTEMPTS: [Attempt; 18] = [
     ("step_sum", "v is", "x", |t, s| drop(step_sum(t(SHAPE), t(s), 1.0, Step::Logistic))),
     ("rank_expectation", "mask is", "x", |t, s| {
         drop(rank_expectation(t(SHAPE), t(s), 1.0, &[ExponentialTerm { coefficient: 1.0, base: 0.5 }]));
@@ -26,6 +27,9 @@ const ATTEMPTS: [Attempt; 15] = [
     ("rank_expectation", "mask is", "x", |t, s| drop(rank_expectation(t(SHAPE), t(s), 1.0, &[]))),
     ("rank_recursion", "mask is", "x", |t, s| drop(rank_recursion(t(SHAPE), t(s), 1.0, &[1.0, 0.5]))),
     ("rank_recursion", "mask is", "x", |t, s| drop(rank_recursion(t(SHAPE), t(s), 1.0, &[]))),
+    ("above_expectation", "a is", "x", |t, s| above([t(SHAPE), t(s), t(SHAPE), t(SHAPE)])),
+    ("above_expectation", "b is", "x", |t, s| above([t(SHAPE), t(SHAPE), t(s), t(SHAPE)])),
+    ("above_expectation", "mask is", "x", |t, s| above([t(SHAPE), t(SHAPE), t(SHAPE), t(s)])),
     ("indicator_sum", "a is", "x", |t, s| drop(indicator_sum(t(SHAPE), t(s), t(SHAPE), 1.0))),
     ("indicator_sum", "mask is", "x", |t, s| drop(indicator_sum(t(SHAPE), t(SHAPE), t(s), 1.0))),
     ("pair_loss", "labels are", "x", |t, s| {
@@ -43,6 +47,12 @@ const ATTEMPTS: [Attempt; 15] = [
     ("rank", "mask is", "x", |t, s| drop(rank(t(SHAPE), t(s)))),
     ("log_softmax", "mask is", "x", |t, s| drop(log_softmax(t(SHAPE), t(s)))),
 ];
+
+fn above([x, a, b, mask]: [Tensor<2>; 4]) {
+    let terms = vec![ExponentialTerm { coefficient: 1.0, base: 0.5 }];
+    let mixture = vec![(1.0, Comparison::independent(1.0))];
+    drop(above_expectation(x, a, b, mask, &AboveExpectation { mixture, terms, above: Above::Sum }));
+}
 
 fn lambda([x, gain, discount, rank]: [Tensor<2>; 4]) {
     let weight = PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 1.0 };

@@ -3,13 +3,13 @@
 //! | operation | positions `p` | soft indicators `h` (whole ranks: `h` is 0 or 1) | expectations |
 //! |---|---|---|---|
 //! | [`sum`](MeasureContext::sum) `sum_x a_x f(r_x) [r_x <= k]` | `f(p_x) sigmoid(beta (k + 1/2 - p_x))` | `sum_j f(j) sum_i a_i h_ij` | `sum_x a_x E[f(R_x)]` |
-//! | [`sum_with_above`](MeasureContext::sum_with_above) | `sigmoid(beta (p_x - p_y))` for "y above x" | running sums of `sum_i b_i h_ij` | not defined |
-//! | [`sum_with_no_relevant_above`](MeasureContext::sum_with_no_relevant_above) | the same, as a sum of logarithms | running products | not defined |
-//! | [`sum_with_none_above`](MeasureContext::sum_with_none_above) | the same | running products | not defined |
+//! | [`sum_with_above`](MeasureContext::sum_with_above) | `sigmoid(beta (p_x - p_y))` for "y above x" | running sums of `sum_i b_i h_ij` | `sum_x a_x E[f(R_x) (b_x + sum of b_y above)]` |
+//! | [`sum_with_no_relevant_above`](MeasureContext::sum_with_no_relevant_above) | the same, as a sum of logarithms | running products | that below, of the relevance |
+//! | [`sum_with_none_above`](MeasureContext::sum_with_none_above) | the same | running products | `sum_x a_x E[f(R_x) prod of (1 - b_y) above]` |
 //!
-//! Positions and ranks are computed once for a list, whatever operations the measure uses. Expectations know the
-//! distribution of each rank alone, not the joint distribution of two, so products of functions of two ranks are not
-//! defined for them.
+//! Positions and ranks are computed once for a list, whatever operations the measure uses. Expectations in which two
+//! documents meet are defined for completely monotone discounts without a cut-off (see
+//! [`Expected`](super::Expected)).
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -76,9 +76,9 @@ impl<'a> MeasureContext<'a> {
         sum_documents(match &self.relaxed {
             Relaxed::Positions(positions) => weigh(a, f, k, positions),
             Relaxed::Indicators(at_ranks) => at_ranks(a) * self.at_ranks(f, k),
-            Relaxed::Expectations(expectation) => {
+            Relaxed::Expectations(expectations) => {
                 self.expected.borrow_mut().push((f.clone(), k));
-                a * expectation(f, k)
+                a * expectations.of_rank(f, k)
             }
         })
     }
@@ -104,12 +104,14 @@ impl<'a> MeasureContext<'a> {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
                 sum_documents(a * self.at_ranks(f, k) * sum_at_or_above(self.ranks(), b))
             }
-            Relaxed::Expectations(_) => self.not_defined("sum_with_above", a),
+            Relaxed::Expectations(expectations) => {
+                self.expected_sum(f, k, a.clone(), expectations.with_above(a, f, b, k))
+            }
         }
     }
 
     /// `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off: `[B]`. It
-    /// takes O(n) memory with positions, O(n^2) with soft indicators.
+    /// takes O(n) memory with positions and expectations, O(n^2) with soft indicators.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -128,8 +130,8 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. It
-    /// takes O(n^2) memory. If `b` is the relevance, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above)
-    /// gives the same and needs less.
+    /// takes O(n^2) memory with positions and with soft indicators. If `b` is the relevance,
+    /// [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the same and needs less.
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places
@@ -156,7 +158,9 @@ impl<'a> MeasureContext<'a> {
                 let above = differences(&self.ranks()).lower_elem(0.0).float().cast(dtype);
                 sum_documents(a * self.at_ranks(f, k) * none_above(above, b))
             }
-            Relaxed::Expectations(_) => self.not_defined("sum_with_none_above", a),
+            Relaxed::Expectations(expectations) => {
+                self.expected_sum(f, k, a.clone(), expectations.with_none_above(a, f, b, k))
+            }
         }
     }
 
@@ -196,10 +200,24 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Records an operation that is not defined. The returned value has no meaning.
-    fn not_defined(&self, operation: &'static str, a: Tensor<2>) -> Tensor<1> {
-        self.undefined.set(self.undefined.get().or(Some(operation)));
-        sum_documents(a)
+    /// The sum of expectations, which are recorded, or else that they are not defined. The value has no meaning then.
+    fn expected_sum(
+        &self,
+        f: &PositionFunction,
+        k: Option<usize>,
+        a: Tensor<2>,
+        expectations: Result<Tensor<2>, &'static str>,
+    ) -> Tensor<1> {
+        sum_documents(expectations.map_or_else(
+            |operation| {
+                self.undefined.set(self.undefined.get().or(Some(operation)));
+                a
+            },
+            |expectations| {
+                self.expected.borrow_mut().push((f.clone(), k));
+                expectations
+            },
+        ))
     }
 }
 

@@ -1,14 +1,12 @@
-//! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, precision, average precision and
-//! reciprocal rank.
-//!
-//! The expected relaxation is defined for the first three only; see [`MeasureContext`] for the operations.
+//! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, precision, average precision,
+//! reciprocal rank and expected reciprocal rank. See [`MeasureContext`] for the operations.
 
 use burn::tensor::{Bool, Tensor};
 
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
-use crate::loss::error::{self, LossError};
+use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
 use crate::loss::lists::Lists;
 use crate::loss::ranking_loss::Orientation;
 use crate::measure::{Discount, Gain};
@@ -173,5 +171,63 @@ impl PositionMeasure for ReciprocalRank {
             return list.sum(list.relevance(), &Discount::Zipf.into(), None);
         }
         list.sum_with_no_relevant_above(list.relevance(), &Discount::Zipf.into(), None)
+    }
+}
+
+/// `sum_x g_x / r_x prod of (1 - g_y) over y above x`, where a reader stops at `x` with the chance
+/// `g_x = (2^{y_x} - 1) / 2^{maximum grade}`.
+#[doc(alias = "ERR")]
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectedReciprocalRank {
+    maximum_grade: u32,
+    /// The chance to stop at each label.
+    stops: Gain,
+}
+
+impl ExpectedReciprocalRank {
+    /// The measure of labels from 0 to `maximum_grade`, from 1 to 30.
+    pub fn new(maximum_grade: u32) -> Self {
+        let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(maximum_grade)).exp2();
+        // `check` refuses other grades, which have no table.
+        let labels = 0..=maximum_grade.min(LARGEST_GRADE);
+        Self { maximum_grade, stops: Gain::Table(labels.map(stop).collect()) }
+    }
+
+    /// Label of a perfect document.
+    pub fn maximum_grade(&self) -> u32 {
+        self.maximum_grade
+    }
+}
+
+/// The largest exponential label of a loss.
+const LARGEST_GRADE: u32 = MAX_EXPONENTIAL_LABEL as u32;
+
+impl Default for ExpectedReciprocalRank {
+    /// The measure of labels from 0 to 4.
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+impl PositionMeasure for ExpectedReciprocalRank {
+    fn name(&self) -> &'static str {
+        "expected_reciprocal_rank"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        if (1..=LARGEST_GRADE).contains(&self.maximum_grade) {
+            return Ok(());
+        }
+        let expected = format!("a whole number from 1 to {LARGEST_GRADE}");
+        Err(LossError::parameter(loss, "maximum_grade", self.maximum_grade, expected))
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.stops)
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        let stops = list.gains(&self.stops);
+        list.sum_with_none_above(stops.clone(), &Discount::Zipf.into(), stops, None)
     }
 }

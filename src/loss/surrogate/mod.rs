@@ -2,9 +2,9 @@
 //! [`PositionMeasure`], and each [`Relaxation`] makes a loss of it. The named surrogates of the papers are such pairs
 //! of measure and relaxation.
 //!
-//! Sums of a function of one position are defined for all relaxations of this crate. Sums in which two documents meet
-//! (average precision, reciprocal rank) are defined for all but the expected one; that combination is refused when the
-//! loss is built.
+//! Sums of a function of one position are defined for all relaxations of this crate. So are sums in which two documents
+//! meet (average precision, reciprocal ranks), but the expected relaxation defines them for completely monotone discounts
+//! without a cut-off alone; another combination is refused when the loss is built.
 //!
 //! Cost: that of the measure's operations, O(n^2) each (see [`MeasureContext`]), times the number of draws for a
 //! relaxation with noise.
@@ -27,9 +27,12 @@ pub(super) mod smooth_dcg;
 pub(super) mod smooth_ndcg;
 pub(super) mod smooth_precision;
 pub(super) mod smooth_rr;
+pub(super) mod soft_ap;
 pub(super) mod soft_dcg;
+pub(super) mod soft_err;
 pub(super) mod soft_ndcg;
 pub(super) mod soft_precision;
+pub(super) mod soft_rr;
 mod transform;
 
 pub use approx_ap::{ApproxAp, ApproxApConfig};
@@ -39,7 +42,7 @@ pub use approx_precision::{ApproxPrecision, ApproxPrecisionConfig};
 pub use approx_rr::{ApproxRr, ApproxRrConfig};
 pub use context::MeasureContext;
 pub use discount_shape::DiscountShape;
-pub use measures::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
+pub use measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, PrecisionAt, ReciprocalRank};
 pub use position_function::PositionFunction;
 pub use position_measure::PositionMeasure;
 pub(crate) use ranked_value::RankedValue;
@@ -47,7 +50,8 @@ pub use relaxation::expected::{
     ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
 };
 pub use relaxation::{
-    AnyRelaxation, Approximate, Exact, Expected, Gumbel, Indicator, Positions, Relaxation, Relaxed, SigmoidRanks,
+    AnyRelaxation, Approximate, Exact, Expected, Gumbel, Indicator, Positions, RankExpectations, RankModel, Relaxation,
+    Relaxed, SigmoidRanks,
 };
 pub use smooth_ap_indicator::{SmoothApIndicator, SmoothApIndicatorConfig};
 pub use smooth_ap_rank::{SmoothApRank, SmoothApRankConfig};
@@ -55,7 +59,10 @@ pub use smooth_dcg::{SmoothDcg, SmoothDcgConfig};
 pub use smooth_ndcg::{SmoothNdcg, SmoothNdcgConfig};
 pub use smooth_precision::{SmoothPrecision, SmoothPrecisionConfig};
 pub use smooth_rr::{SmoothRr, SmoothRrConfig};
+pub use soft_ap::{SoftAp, SoftApConfig};
 pub use soft_dcg::{SoftDcg, SoftDcgConfig};
+pub use soft_err::{SoftErr, SoftErrConfig};
 pub use soft_ndcg::{SoftNdcg, SoftNdcgConfig};
 pub use soft_precision::{SoftPrecision, SoftPrecisionConfig};
+pub use soft_rr::{SoftRr, SoftRrConfig};
 pub use transform::Surrogate;

@@ -9,7 +9,7 @@ use burn::config::Config;
 
 use super::discount_shape::DiscountShape;
 use super::measures::Dcg;
-use super::relaxation::Expected;
+use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
 use crate::loss::entry::{LossEntry, configure, parameters};
@@ -51,6 +51,9 @@ pub struct SoftDcgConfig {
     /// How expectations are computed.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
+    /// The distribution of ranks.
+    #[config(default = "RankModel::Independent")]
+    pub model: RankModel,
 }
 
 impl SoftDcgConfig {
@@ -61,7 +64,7 @@ impl SoftDcgConfig {
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftDcg, LossError> {
         let discount = self.discount.with_exponent(self.exponent);
-        let expected = Expected { sigma: self.sigma, evaluation: self.evaluation };
+        let expected = Expected { sigma: self.sigma, evaluation: self.evaluation, model: self.model };
         Surrogate::named(NAME, Dcg { gain: self.gain.clone(), discount, k: self.k }, expected)
     }
 }

@@ -12,7 +12,7 @@ use burn::config::Config;
 
 use super::discount_shape::DiscountShape;
 use super::measures::{Dcg, Ndcg};
-use super::relaxation::Expected;
+use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
 use crate::loss::entry::{LossEntry, configure, parameters};
@@ -54,6 +54,9 @@ pub struct SoftNdcgConfig {
     /// How expectations are computed.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
+    /// The distribution of ranks.
+    #[config(default = "RankModel::Independent")]
+    pub model: RankModel,
 }
 
 impl SoftNdcgConfig {
@@ -64,7 +67,7 @@ impl SoftNdcgConfig {
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftNdcg, LossError> {
         let discount = self.discount.with_exponent(self.exponent);
-        let expected = Expected { sigma: self.sigma, evaluation: self.evaluation };
+        let expected = Expected { sigma: self.sigma, evaluation: self.evaluation, model: self.model };
         let dcg = Dcg { gain: self.gain.clone(), discount, k: self.k };
         Surrogate::named(NAME, Ndcg { dcg }, expected)
     }

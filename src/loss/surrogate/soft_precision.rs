@@ -8,7 +8,7 @@
 use burn::config::Config;
 
 use super::measures::PrecisionAt;
-use super::relaxation::Expected;
+use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
 use crate::loss::entry::{LossEntry, configure, parameters};
@@ -38,6 +38,9 @@ pub struct SoftPrecisionConfig {
     /// Cut-off, 1 or more.
     #[config(default = 5)]
     pub k: usize,
+    /// The distribution of ranks.
+    #[config(default = "RankModel::Independent")]
+    pub model: RankModel,
 }
 
 impl SoftPrecisionConfig {
@@ -46,7 +49,7 @@ impl SoftPrecisionConfig {
     /// # Errors
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SoftPrecision, LossError> {
-        let expected = Expected { sigma: self.sigma, evaluation: RankExpectationMethod::Cutoff };
+        let expected = Expected { sigma: self.sigma, evaluation: RankExpectationMethod::Cutoff, model: self.model };
         Surrogate::named(NAME, PrecisionAt { k: self.k }, expected)
     }
 }

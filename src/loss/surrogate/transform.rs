@@ -174,9 +174,10 @@ mod tests {
 
     use super::*;
     use crate::loss::gumbel::perturbed;
+    use crate::loss::surrogate::relaxation::Relaxed;
     use crate::loss::{
-        AnyRelaxation, Approximate, AveragePrecision, Dcg, Exact, Expected, Gumbel, Indicator, Ndcg, PrecisionAt,
-        ReciprocalRank, SigmoidRanks,
+        AnyRelaxation, Approximate, AveragePrecision, Dcg, Exact, Expected, ExpectedReciprocalRank, Gumbel, Indicator,
+        Ndcg, PrecisionAt, RankModel, ReciprocalRank, SigmoidRanks,
     };
     use crate::loss::{Explained, LossSpec, RankExpectationMethod, explain};
     use crate::measure::{Convention, Discount, Measure, Ranking};
@@ -186,7 +187,8 @@ mod tests {
     const LABELS: [f64; 7] = [2.0, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0];
     const APPROXIMATE: Approximate = Approximate { alpha: 3.0, beta: 2.0, step: Step::Logistic };
     const INDICATOR: Indicator = Indicator { sigma: 0.5 };
-    const EXPECTED: Expected = Expected { sigma: 0.5, evaluation: RankExpectationMethod::Auto };
+    const EXPECTED: Expected =
+        Expected { sigma: 0.5, evaluation: RankExpectationMethod::Auto, model: RankModel::Independent };
 
     fn surrogate(measure: impl PositionMeasure + 'static, relaxation: impl Relaxation + 'static) -> Explained {
         explain(&Surrogate::new(measure, relaxation).unwrap(), &SCORES, &LABELS, DType::F64).unwrap()
@@ -248,6 +250,11 @@ mod tests {
         );
         assert_agree(&surrogate(ReciprocalRank::new(), APPROXIMATE), &registered("approx_rr", &both), "ApproxRR");
         assert_agree(&surrogate(ReciprocalRank::new(), INDICATOR), &registered("smooth_rr", &["sigma"]), "SmoothRR");
+        assert_agree(&surrogate(AveragePrecision, EXPECTED), &registered("soft_ap", &["sigma"]), "SoftAP");
+        let exact = EXPECTED.with_model(RankModel::Exact);
+        assert_agree(&surrogate(ReciprocalRank::new(), exact), &registered("soft_rr", &["sigma"]), "SoftRR");
+        let err = ExpectedReciprocalRank::default();
+        assert_agree(&surrogate(err, exact), &registered("soft_err", &["sigma"]), "SoftERR");
     }
 
     #[test]
@@ -266,6 +273,7 @@ mod tests {
             (surrogate(PrecisionAt { k: 3 }, Exact), exact(Measure::Precision(Some(3)))),
             (surrogate(AveragePrecision, Exact), exact(Measure::Ap(None))),
             (surrogate(ReciprocalRank::new(), Exact), exact(Measure::ReciprocalRank(None))),
+            (surrogate(ExpectedReciprocalRank::default(), Exact), exact(Measure::Err(None))),
         ];
         for (index, (found, expected)) in pairs.iter().enumerate() {
             assert!((found.value - expected).abs() < 1e-6, "measure {index}: {} {expected}", found.value);
@@ -273,13 +281,77 @@ mod tests {
         }
     }
 
+    /// Sums of a function of the position, in which two documents meet.
+    #[derive(Debug)]
+    struct Meeting {
+        f: PositionFunction,
+        k: Option<usize>,
+        sum: bool,
+    }
+
+    impl PositionMeasure for Meeting {
+        fn name(&self) -> &'static str {
+            "meeting"
+        }
+
+        fn value(&self, list: &MeasureContext) -> Tensor<1> {
+            let (a, b) = (list.relevance(), list.relevance());
+            if self.sum {
+                list.sum_with_above(a, &self.f, b, self.k)
+            } else {
+                list.sum_with_none_above(a, &self.f, b, self.k)
+            }
+        }
+    }
+
     #[test]
-    fn a_measure_of_two_positions_has_no_expectation() {
-        let refused = Surrogate::new(AveragePrecision, EXPECTED).unwrap_err();
-        let message = "average_precision uses sum_with_above, which the expected relaxation does not define: \
+    fn an_expectation_that_is_not_defined_is_refused() {
+        let refused = |f: PositionFunction, k, sum, relaxation| match Surrogate::new(Meeting { f, k, sum }, relaxation)
+        {
+            Err(LossError::Undefined { operation, .. }) => operation,
+            other => panic!("{other:?}"),
+        };
+        let zipf = || PositionFunction::from(Discount::Zipf);
+        let recursion = Expected { evaluation: RankExpectationMethod::Recursion, ..EXPECTED };
+        assert_eq!(refused(zipf(), Some(3), true, EXPECTED), "sum_with_above with a cut-off");
+        assert_eq!(refused(zipf(), Some(3), false, EXPECTED), "sum_with_none_above with a cut-off");
+        assert_eq!(refused(zipf(), None, true, recursion), "sum_with_above by other means than exponentials");
+        assert_eq!(refused(zipf(), None, false, recursion), "sum_with_none_above by other means than exponentials");
+        for f in [Discount::Letor.into(), PositionFunction::new(|position| position)] {
+            let of = "of a function that is not a completely monotone discount";
+            assert_eq!(refused(f.clone(), None, true, EXPECTED), format!("sum_with_above {of}"));
+            assert_eq!(refused(f, None, false, EXPECTED), format!("sum_with_none_above {of}"));
+        }
+    }
+
+    /// Knows the ranks of single documents alone.
+    #[derive(Debug)]
+    struct Single;
+
+    impl Relaxation for Single {
+        fn name(&self) -> &'static str {
+            "single"
+        }
+
+        fn is_differentiable(&self) -> bool {
+            false
+        }
+
+        fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+            let lists = lists.clone();
+            Relaxed::Expectations(Box::new(move |f: &PositionFunction, _: Option<usize>| f.at(lists.ranks())))
+        }
+    }
+
+    #[test]
+    fn a_function_gives_expectations_of_single_ranks() {
+        let found = surrogate(Dcg::new(), Single).value;
+        assert!((found - surrogate(Dcg::new(), Exact).value).abs() < 1e-12);
+        let refused = Surrogate::new(AveragePrecision, Single).unwrap_err();
+        let message = "average_precision uses sum_with_above, which the single relaxation does not define: \
                        expected another relaxation";
         assert_eq!(refused.to_string(), message);
-        let refused = Surrogate::new(ReciprocalRank::new(), EXPECTED).unwrap_err();
+        let refused = Surrogate::new(ReciprocalRank::new(), Single).unwrap_err();
         assert!(matches!(refused, LossError::Undefined { operation: "sum_with_none_above", .. }));
     }
 

@@ -12,7 +12,7 @@ use burn::backend::{
 };
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
-use crate::op::cpu::{ExponentialTerm, PairLoss, Step};
+use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
 use crate::op::definition::log2_discount;
 
 /// Registers `$operation` on the inputs `$input`, keeping `$state` for its backward pass.
@@ -65,13 +65,30 @@ impl<B: Pairwise> Backward<B, 1> for RankExpectation {
 struct RankRecursion;
 
 impl<B: Pairwise> Backward<B, 1> for RankRecursion {
-    type State = (FloatTensor<B>, FloatTensor<B>, f64, Vec<f64>);
+    type State = (FloatTensor<B>, FloatTensor<B>, Comparison, Vec<f64>);
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (x, mask, sigma, discounts) = ops.state;
+        let (x, mask, comparison, discounts) = ops.state;
         let gradient = grads.consume::<B>(&ops.node);
         if let [Some(node)] = ops.parents {
-            grads.register::<B>(node.id, B::rank_recursion_gradient(x, mask, gradient, sigma, discounts));
+            grads.register::<B>(node.id, B::rank_recursion_gradient(x, mask, gradient, comparison, discounts));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct AboveSum;
+
+impl<B: Pairwise> Backward<B, 1> for AboveSum {
+    /// Inputs `x, a, b, mask`, then what is averaged.
+    type State = ([FloatTensor<B>; 4], AboveExpectation);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let ([x, a, b, mask], expectation) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        if let [Some(node)] = ops.parents {
+            let gradient = B::above_expectation_gradient(x, a, b, mask, gradient, expectation);
+            grads.register::<B>(node.id, gradient);
         }
     }
 }
@@ -168,12 +185,25 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
     fn rank_recursion(
         x: FloatTensor<Self>,
         mask: FloatTensor<Self>,
-        sigma: f64,
+        comparison: Comparison,
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
         let (x_in, mask) = (x.primitive().clone(), Self::inner(mask));
-        let out = B::rank_recursion(x_in.clone(), mask.clone(), sigma, discounts.clone());
-        register!(RankRecursion, [x], (x_in, mask, sigma, discounts), out)
+        let out = B::rank_recursion(x_in.clone(), mask.clone(), comparison, discounts.clone());
+        register!(RankRecursion, [x], (x_in, mask, comparison, discounts), out)
+    }
+
+    fn above_expectation(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        let inputs = [x.primitive().clone(), Self::inner(a), Self::inner(b), Self::inner(mask)];
+        let [x_in, a, b, mask] = inputs.clone();
+        let out = B::above_expectation(x_in, a, b, mask, expectation.clone());
+        register!(AboveSum, [x], (inputs, expectation), out)
     }
 
     fn indicator_sum(

@@ -4,10 +4,12 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, tensor::FloatTensor}
 use burn::tensor::{DType, Element, TensorData};
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
-use crate::op::cpu::{self, ExponentialTerm, IndicatorInputs, PairLoss, Real, Step};
+use crate::op::cpu::{
+    self, AboveExpectation, AboveInputs, Comparison, ExponentialTerm, IndicatorInputs, PairLoss, Real, Step,
+};
 use crate::op::definition::{
-    at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank, rank_expectation,
-    rank_recursion, step_sum,
+    above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
+    rank_expectation, rank_recursion, step_sum,
 };
 
 /// A type whose values can be borrowed from a tensor.
@@ -115,28 +117,59 @@ impl Pairwise for Flex {
     fn rank_recursion(
         x: FloatTensor<Self>,
         mask: FloatTensor<Self>,
-        sigma: f64,
+        comparison: Comparison,
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
         let shape: [usize; 2] = x.shape().dims();
         by_type!(x, T => {
             values!(T; x, mask);
-            tensor(cpu::rank_recursion(x, mask, shape[1], sigma, &discounts), shape)
-        }, rank_recursion::value::<Self>(x, mask, sigma, &discounts))
+            tensor(cpu::rank_recursion(x, mask, shape[1], comparison, &discounts), shape)
+        }, rank_recursion::value::<Self>(x, mask, comparison, &discounts))
     }
 
     fn rank_recursion_gradient(
         x: FloatTensor<Self>,
         mask: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
-        sigma: f64,
+        comparison: Comparison,
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
         let shape: [usize; 2] = x.shape().dims();
         by_type!(x, T => {
             values!(T; x, mask, gradient);
-            tensor(cpu::rank_recursion_gradient(x, mask, gradient, shape[1], sigma, &discounts), shape)
-        }, rank_recursion::gradient::<Self>(x, mask, gradient, sigma, &discounts))
+            tensor(cpu::rank_recursion_gradient(x, mask, gradient, shape[1], comparison, &discounts), shape)
+        }, rank_recursion::gradient::<Self>(x, mask, gradient, comparison, &discounts))
+    }
+
+    fn above_expectation(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, a, b, mask);
+            let inputs = AboveInputs { x, a, b, mask, n: shape[1] };
+            tensor(cpu::above_expectation(inputs, &expectation), shape)
+        }, above_expectation::value::<Self>(x, a, b, mask, &expectation))
+    }
+
+    fn above_expectation_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, a, b, mask, gradient);
+            let inputs = AboveInputs { x, a, b, mask, n: shape[1] };
+            tensor(cpu::above_expectation_gradient(inputs, gradient, &expectation), shape)
+        }, above_expectation::gradient::<Self>(x, a, b, mask, gradient, &expectation))
     }
 
     fn indicator_sum(

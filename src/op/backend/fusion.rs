@@ -18,7 +18,7 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
 use crate::execution::Execution;
-use crate::op::cpu::{ExponentialTerm, PairLoss, PairWeight, Step};
+use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step};
 
 type Handles = HandleContainer<<FusionCubeRuntime as FusionRuntime>::FusionHandle>;
 
@@ -140,12 +140,12 @@ impl Pairwise for Cube {
     fn rank_recursion(
         x: FloatTensor<Self>,
         mask: FloatTensor<Self>,
-        sigma: f64,
+        comparison: Comparison,
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
         let shape = x.shape();
         let [out] = queue("rank_recursion", vec![x, mask], [shape], move |next| {
-            [CubeBackend::rank_recursion(next(), next(), sigma, discounts.clone())]
+            [CubeBackend::rank_recursion(next(), next(), comparison, discounts.clone())]
         });
         out
     }
@@ -154,12 +154,41 @@ impl Pairwise for Cube {
         x: FloatTensor<Self>,
         mask: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
-        sigma: f64,
+        comparison: Comparison,
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
         let shape = x.shape();
         let [to_x] = queue("rank_recursion_gradient", vec![x, mask, gradient], [shape], move |next| {
-            [CubeBackend::rank_recursion_gradient(next(), next(), next(), sigma, discounts.clone())]
+            [CubeBackend::rank_recursion_gradient(next(), next(), next(), comparison, discounts.clone())]
+        });
+        to_x
+    }
+
+    fn above_expectation(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        let shape = x.shape();
+        let [out] = queue("above_expectation", vec![x, a, b, mask], [shape], move |next| {
+            [CubeBackend::above_expectation(next(), next(), next(), next(), expectation.clone())]
+        });
+        out
+    }
+
+    fn above_expectation_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        let shape = x.shape();
+        let [to_x] = queue("above_expectation_gradient", vec![x, a, b, mask, gradient], [shape], move |next| {
+            [CubeBackend::above_expectation_gradient(next(), next(), next(), next(), next(), expectation.clone())]
         });
         to_x
     }

@@ -9,10 +9,10 @@
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 
 use super::pair_weight::Weight;
-use crate::op::cpu::{ExponentialTerm, PairLoss, Step};
+use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
 use crate::op::definition::{
-    array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
-    rank_expectation, rank_recursion, step_sum,
+    above_expectation, array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss,
+    rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// The primitives on one backend; a backend not listed here cannot be enabled by a feature of this
@@ -78,10 +78,10 @@ pub trait Pairwise: Backend {
     fn rank_recursion(
         x: FloatTensor<Self>,
         mask: FloatTensor<Self>,
-        sigma: f64,
+        comparison: Comparison,
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
-        rank_recursion::value::<Self>(x, mask, sigma, &discounts)
+        rank_recursion::value::<Self>(x, mask, comparison, &discounts)
     }
 
     /// Gradient of [`rank_recursion`](Self::rank_recursion) in `x`.
@@ -89,10 +89,33 @@ pub trait Pairwise: Backend {
         x: FloatTensor<Self>,
         mask: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
-        sigma: f64,
+        comparison: Comparison,
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
-        rank_recursion::gradient::<Self>(x, mask, gradient, sigma, &discounts)
+        rank_recursion::gradient::<Self>(x, mask, gradient, comparison, &discounts)
+    }
+
+    /// See [`above_expectation()`](crate::op::above_expectation()).
+    fn above_expectation(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        above_expectation::value::<Self>(x, a, b, mask, &expectation)
+    }
+
+    /// Gradient of [`above_expectation`](Self::above_expectation) in `x`.
+    fn above_expectation_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        above_expectation::gradient::<Self>(x, a, b, mask, gradient, &expectation)
     }
 
     /// See [`indicator_sum()`](crate::op::indicator_sum()); also the denominator of each softmax, without a gradient.

@@ -5,9 +5,12 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use super::Pairwise;
 use crate::op::definition::{
-    indicator_sum, log_softmax, log2_discount, pair_loss, rank_expectation, rank_recursion, step_sum,
+    above_expectation, indicator_sum, log_softmax, log2_discount, pair_loss, rank_expectation, rank_recursion, step_sum,
 };
-use crate::op::{self, Execution, ExponentialTerm, PairLoss, PairWeight, Step, cpu, with_tensor_path};
+use crate::op::{
+    self, Above, AboveExpectation, Comparison, Execution, ExponentialTerm, PairLoss, PairWeight, Step, cpu,
+    with_tensor_path,
+};
 
 const SHAPE: [usize; 2] = [2, 9];
 
@@ -157,16 +160,47 @@ fn gradients_of_rank_expectation() {
     );
 }
 
+/// Two scores with noise, and one whose noise is given.
+const COMPARISONS: [Comparison; 2] = [Comparison { rate: 0.7, shift: 0.0 }, Comparison { rate: 1.1, shift: -0.4 }];
+
 #[test]
 fn gradients_of_rank_recursion() {
     for discounts in [&[1.0, 0.7, 0.2][..], &[0.5], &[1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]] {
+        for comparison in COMPARISONS {
+            check(
+                &format!("rank_recursion, {} ranks, {comparison:?}", discounts.len()),
+                |x, _| {
+                    let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+                    op::compared_rank_recursion(x, mask, comparison, discounts)
+                },
+                |x, _, g| {
+                    vec![rank_recursion::gradient::<Dispatch>(x, mask().into_dispatch(), g, comparison, discounts)]
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn gradients_of_above_expectation() {
+    let terms = [(0.6, 0.3), (0.4, 0.95)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
+    let mixture = [0.7, 0.3].into_iter().zip(COMPARISONS).collect::<Vec<_>>();
+    for above in [Above::Sum, Above::Product] {
+        let expectation = AboveExpectation { mixture: mixture.clone(), terms: terms.to_vec(), above };
+        // From 0 to 1, both among them; every third document has no weight.
+        let b = || ((numbers(6) * 1.5).clamp(-1.0, 1.0) * 0.5 + 0.5) * mask();
+        let a = || numbers(7) * tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 != 1))).collect());
         check(
-            &format!("rank_recursion, {} ranks", discounts.len()),
+            &format!("{above:?}"),
             |x, _| {
-                let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
-                op::rank_recursion(x, mask, 0.7, discounts)
+                let on = |tensor: Tensor<2>| if x.device().is_autodiff() { tensor.autodiff() } else { tensor };
+                let (a, b, mask) = (on(a()), on(b()), on(mask()));
+                op::above_expectation(x, a, b, mask, &expectation)
             },
-            |x, _, g| vec![rank_recursion::gradient::<Dispatch>(x, mask().into_dispatch(), g, 0.7, discounts)],
+            |x, _, g| {
+                let [a, b, mask] = [a(), b(), mask()].map(Tensor::into_dispatch);
+                vec![above_expectation::gradient::<Dispatch>(x, a, b, mask, g, &expectation)]
+            },
         );
     }
 }

@@ -13,6 +13,7 @@
 //! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
 //! those of the system's library.
 
+mod above_expectation;
 mod at_rank;
 mod by_label;
 // Calls code for instructions that were found at run time.
@@ -39,6 +40,7 @@ mod sum;
 mod tiles;
 mod walk;
 
+pub use above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};
 pub use at_rank::at_rank;
 pub use elementwise::{exp2, log2_discount};
 pub use ideal_dcg::ideal_dcg;
@@ -46,7 +48,7 @@ pub use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_
 pub use log_softmax::{log_softmax, log_softmax_gradient};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use pair_weight::PairWeight;
-pub use parameters::{EXPONENTIAL_BOUND, ExponentialTerm, PairLoss, Step};
+pub use parameters::{Above, AboveExpectation, Comparison, EXPONENTIAL_BOUND, ExponentialTerm, PairLoss, Step};
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};
 pub use rank_recursion::{rank_recursion, rank_recursion_gradient};

@@ -26,6 +26,49 @@ pub struct ExponentialTerm {
     pub base: f64,
 }
 
+/// How a document with noise compares with the others: document `j` beats `i` with the chance
+/// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparison {
+    /// Steepness per unit of score, above 0.
+    pub rate: f64,
+    /// Head start of `i`: 0, or its own noise where that is given.
+    pub shift: f64,
+}
+
+impl Comparison {
+    /// Two scores with independent normal noise of standard deviation `sigma` each.
+    pub fn independent(sigma: f64) -> Self {
+        Self { rate: 0.5 / sigma, shift: 0.0 }
+    }
+
+    /// The noise of `i` is `noise` standard deviations, that of `j` is normal; both have standard deviation `sigma`.
+    pub fn given(noise: f64, sigma: f64) -> Self {
+        use std::f64::consts::FRAC_1_SQRT_2;
+        Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }
+    }
+}
+
+/// What the documents above a document contribute to an expectation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Above {
+    /// `b_i + sum of b_j over j above i`
+    Sum,
+    /// `prod of (1 - b_j) over j above i`
+    Product,
+}
+
+/// A function of a document's rank and of what stands above it, to be averaged over noisy scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AboveExpectation {
+    /// How documents compare, with weights that add up to 1.
+    pub mixture: Vec<(f64, Comparison)>,
+    /// The function of the rank, counted from 0, as a sum of exponentials.
+    pub terms: Vec<ExponentialTerm>,
+    /// What the documents above contribute.
+    pub above: Above,
+}
+
 /// The loss `l(t)` of one pair with score difference `t = x_i - x_j`, `i` the more relevant document.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,6 +8,7 @@ use super::{
     dispatch::{Kernel, dispatch, target},
     list::{diverged, documents, gather, scatter},
     parallel::for_each,
+    parameters::Comparison,
     real::Real,
     sum::sum,
     tiles::{BLOCK, TILE, reduce, stripes},
@@ -32,8 +33,8 @@ fn block(documents: usize) -> usize {
 struct Trials<'a, T> {
     x: &'a [T],
     start: usize,
-    /// `1 / (2 sigma)`
     rate: T,
+    shift: T,
 }
 
 /// The trial of one document against each row.
@@ -51,7 +52,7 @@ impl<T: Real> Trials<'_, T> {
         let rows = &self.x[self.start..self.start + trial.ahead.len()];
         let probabilities = trial.ahead.iter_mut().zip(trial.behind.iter_mut()).zip(trial.density.iter_mut());
         for (((ahead, behind), density), &row) in probabilities.zip(rows) {
-            (*ahead, *behind, *density) = beats::<T, FMA>((self.x[j] - row) * self.rate);
+            (*ahead, *behind, *density) = beats::<T, FMA>((self.x[j] - row) * self.rate - self.shift);
         }
         if let Some(own) = j.checked_sub(self.start).filter(|&own| own < rows.len()) {
             (trial.ahead[own], trial.behind[own], trial.density[own]) = (T::ZERO, T::ONE, T::ZERO);
@@ -115,9 +116,10 @@ impl<T: Real> Kernel for Expectation<'_, T> {
 }
 
 /// `sum_r D_r p_i(r)` for lists of `n` documents.
-pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, sigma: f64, discounts: &[f64]) -> Vec<T> {
+pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, comparison: Comparison, discounts: &[f64]) -> Vec<T> {
     let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
-    let (ranks, rate) = (discounts.len(), T::from_f64(0.5 / sigma));
+    let ranks = discounts.len();
+    let (rate, shift) = (T::from_f64(comparison.rate), T::from_f64(comparison.shift));
     let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
@@ -130,7 +132,7 @@ pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, sigma: f64, discou
         let tiles = if diverged { Vec::new() } else { expected.chunks_mut(rows).enumerate().collect() };
         for_each(tiles, x.len() * x.len() * ranks, |(tile, out)| {
             let mut p = vec![T::ZERO; ranks * out.len()];
-            let trials = Trials { x: &x, start: tile * rows, rate };
+            let trials = Trials { x: &x, start: tile * rows, rate, shift };
             dispatch(target, Expectation { trials, discounts: &discounts, p: &mut p, out });
         });
         scatter(out, &members, &expected);
@@ -265,13 +267,14 @@ pub fn rank_recursion_gradient<T: Real>(
     mask: &[T],
     g: &[T],
     n: usize,
-    sigma: f64,
+    comparison: Comparison,
     discounts: &[f64],
 ) -> Vec<T> {
     // Beyond the last rank the discount is 0.
     let next = discounts.iter().skip(1).chain(&[0.0]);
     let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::from_f64(next - here)).collect();
-    let (ranks, rate) = (rises.len(), T::from_f64(0.5 / sigma));
+    let ranks = rises.len();
+    let (rate, shift) = (T::from_f64(comparison.rate), T::from_f64(comparison.shift));
     let target = target();
     let mut to_x = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
@@ -291,7 +294,7 @@ pub fn rank_recursion_gradient<T: Real>(
             let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));
             for (tile, to_rows) in to_rows.chunks_mut(rows).enumerate() {
                 let start = stripe.start + tile * rows;
-                let trials = Trials { x: &x, start, rate };
+                let trials = Trials { x: &x, start, rate, shift };
                 let g = &g[start..start + to_rows.len()];
                 dispatch(target, Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
             }

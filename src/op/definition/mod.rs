@@ -4,6 +4,7 @@
 //! Definitions call definitions only, never the primitives of a backend, so that they run on a backend that knows
 //! nothing of this crate.
 
+pub mod above_expectation;
 pub mod array;
 pub mod at_rank;
 pub mod exp2;

@@ -3,6 +3,7 @@
 use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, rows::by_rows};
+use crate::op::cpu::Comparison;
 
 /// The distribution after one more trial, from `[batch, rows]` arrays for the ranks that can be reached by then.
 fn after_trial<B: Backend>(p: &[Array<B>], ahead: &Array<B>, behind: &Array<B>, ranks: usize) -> Vec<Array<B>> {
@@ -19,21 +20,37 @@ fn after_trial<B: Backend>(p: &[Array<B>], ahead: &Array<B>, behind: &Array<B>, 
 
 /// The trials of the rows `i` of a chunk: `pi_ji`, `1 - pi_ji`, which is 1 where there is no trial, and whether there is
 /// one: a document of the list that is not the row itself.
-fn trials<B: Backend>(x: &Array<B>, mask: &Array<B>, sigma: f64, rows: (usize, usize)) -> [Array<B>; 3] {
+pub fn trials<B: Backend>(
+    x: &Array<B>,
+    mask: &Array<B>,
+    comparison: Comparison,
+    rows: (usize, usize),
+) -> [Array<B>; 3] {
     let [_, documents] = x.dims();
     let itself = x.indices(documents).differences(rows).equals_zero();
     let trial = mask.columns() * (itself * -1.0 + 1.0);
     let beats = |t: Array<B>| (t.erf() + 1.0) * 0.5 * trial.clone();
-    let t = x.differences(rows) / (2.0 * sigma);
+    let t = x.differences(rows) * comparison.rate - comparison.shift;
     [beats(t.clone()), beats(-t) + (trial.clone() * -1.0 + 1.0), trial.clone()]
 }
 
+/// Derivative of `pi_ji` by `x_j`, for the rows `i` of a chunk.
+pub fn density<B: Backend>(x: &Array<B>, comparison: Comparison, rows: (usize, usize)) -> Array<B> {
+    let t = x.differences(rows) * comparison.rate - comparison.shift;
+    (-t.square()).exp() * (0.5 * std::f64::consts::FRAC_2_SQRT_PI * comparison.rate)
+}
+
 /// The tensor definition.
-pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>, sigma: f64, discounts: &[f64]) -> FloatTensor<B> {
+pub fn value<B: Backend>(
+    x: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    comparison: Comparison,
+    discounts: &[f64],
+) -> FloatTensor<B> {
     let (x, mask) = (Array::<B>(x), Array::<B>(mask));
     let [_, documents] = x.dims();
     let [out] = by_rows(&x, |rows| {
-        let [ahead, behind, _] = trials(&x, &mask, sigma, rows);
+        let [ahead, behind, _] = trials(&x, &mask, comparison, rows);
         let start = x.rows(rows) * 0.0 + 1.0;
         let p = (0..documents)
             .fold(vec![start], |p, j| after_trial(&p, &ahead.slice_last(j), &behind.slice_last(j), discounts.len()));
@@ -54,7 +71,7 @@ pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     mask: FloatTensor<B>,
     gradient: FloatTensor<B>,
-    sigma: f64,
+    comparison: Comparison,
     discounts: &[f64],
 ) -> FloatTensor<B> {
     let (x, mask) = (Array::<B>(x), Array::<B>(mask));
@@ -62,10 +79,9 @@ pub fn gradient<B: Backend>(
     let [_, documents] = x.dims();
     let ranks = discounts.len();
     let block = documents.isqrt().max(1);
-    let slope = 0.25 * std::f64::consts::FRAC_2_SQRT_PI / sigma;
     // Each chunk gives `[batch, documents, rows]`: what its rows send to every document.
     let [to_rows, to_all] = by_rows(&x, |rows| {
-        let [ahead, behind, trial] = trials(&x, &mask, sigma, rows);
+        let [ahead, behind, trial] = trials(&x, &mask, comparison, rows);
         let after = |p: &Vec<Array<B>>, j: usize| after_trial(p, &ahead.slice_last(j), &behind.slice_last(j), ranks);
         let mut starts = vec![vec![x.rows(rows) * 0.0 + 1.0]];
         for start in (0..documents).step_by(block) {
@@ -102,8 +118,7 @@ pub fn gradient<B: Backend>(
             }
         }
         flows.reverse();
-        let density = (-(x.differences(rows) / (2.0 * sigma)).square()).exp() * slope;
-        let flow = Array::stack_last(flows) * density * trial;
+        let flow = Array::stack_last(flows) * density(&x, comparison, rows) * trial;
         [flow.clone().sum(2), flow]
     });
     (to_all.sum(1) - to_rows).0

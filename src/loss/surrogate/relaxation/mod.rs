@@ -6,7 +6,7 @@
 //! | [`Approximate`] | approximation-framework, section 4 | `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))`; cut-offs and comparisons by sigmoids of steepness `beta` |
 //! | [`SigmoidRanks`] | smoothrank, equations 4, 5 and 9 | the same by the logistic step; comparisons by that step between scores |
 //! | [`Indicator`] | smoothrank, section 4 | `h_ij` in place of "document i is at rank j" |
-//! | [`Expected`] | softrank-directness, section III | the distribution of the rank over noisy scores |
+//! | [`Expected`] | softrank-directness, section III | ranks of noisy scores, and expectations over them |
 //! | [`Gumbel`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | approximate positions of scores with Gumbel noise, averaged over draws |
 //!
 //! A relaxation of your own implements [`Relaxation`] and returns one of the three forms of [`Relaxed`]. Every
@@ -24,8 +24,8 @@ mod sigmoid_ranks;
 pub use any::AnyRelaxation;
 pub use approximate::Approximate;
 pub use exact::Exact;
-pub use expected::Expected;
+pub use expected::{Expected, RankModel};
 pub use gumbel::Gumbel;
 pub use indicator::Indicator;
-pub use relaxed::{Positions, Relaxation, Relaxed};
+pub use relaxed::{Positions, RankExpectations, Relaxation, Relaxed};
 pub use sigmoid_ranks::SigmoidRanks;

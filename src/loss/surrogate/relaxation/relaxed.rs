@@ -127,13 +127,51 @@ pub enum Relaxed {
     /// Every rank has a soft document. The function takes one value for each document and returns the value found at
     /// the rank of each document, `[batch, documents]` to `[batch, documents]`.
     Indicators(Box<dyn Fn(Tensor<2>) -> Tensor<2>>),
-    /// The distribution of the rank of each document is known, but not the joint distribution of two ranks. The
-    /// function gives `E[f(R)]` within a cut-off, `[batch, documents]`.
-    Expectations(Box<Expectation>),
+    /// Ranks are random, and expectations stand in place of values.
+    Expectations(Box<dyn RankExpectations>),
 }
 
-/// `E[f(R)]` within a cut-off: `[batch, documents]`.
-pub type Expectation = dyn Fn(&PositionFunction, Option<usize>) -> Tensor<2>;
+/// Expectations over random ranks `R`. A function that gives the first of them is one, too: the others are not defined
+/// then.
+pub trait RankExpectations {
+    /// `E[f(R_x)]` within the cut-off `k`: `[batch, documents]`.
+    fn of_rank(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2>;
+
+    /// `a_x E[f(R_x) (b_x + sum of b_y over y above x)]` within the cut-off `k`: `[batch, documents]`.
+    ///
+    /// # Errors
+    /// What is not defined, as [`LossError::Undefined`] names it. Which lists they are must not matter. By default
+    /// nothing is defined.
+    fn with_above(
+        &self,
+        _a: Tensor<2>,
+        _f: &PositionFunction,
+        _b: Tensor<2>,
+        _k: Option<usize>,
+    ) -> Result<Tensor<2>, &'static str> {
+        Err("sum_with_above")
+    }
+
+    /// `a_x E[f(R_x) prod of (1 - b_y) over y above x]` within the cut-off `k`: `[batch, documents]`.
+    ///
+    /// # Errors
+    /// As of [`with_above`](Self::with_above).
+    fn with_none_above(
+        &self,
+        _a: Tensor<2>,
+        _f: &PositionFunction,
+        _b: Tensor<2>,
+        _k: Option<usize>,
+    ) -> Result<Tensor<2>, &'static str> {
+        Err("sum_with_none_above")
+    }
+}
+
+impl<F: Fn(&PositionFunction, Option<usize>) -> Tensor<2>> RankExpectations for F {
+    fn of_rank(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2> {
+        self(f, k)
+    }
+}
 
 /// Real positions, and how two documents are compared.
 #[derive(Debug, Clone)]

@@ -7,20 +7,26 @@
 //!
 //! | evaluation | of | time | memory |
 //! |---|---|---|---|
-//! | recursion | any discount | O(n^3) | that of [`rank_recursion`] |
-//! | cutoff | a discount that is 0 below rank k | O(k n^2) | that of [`rank_recursion`] |
+//! | recursion | any discount | O(n^3) | that of [`rank_recursion`](crate::op::rank_recursion()) |
+//! | cutoff | a discount that is 0 below rank k | O(k n^2) | that of [`rank_recursion`](crate::op::rank_recursion()) |
 //! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | that of [`rank_expectation`] |
+//!
+//! Trials that are not independent are so given the noise of `j` ([`RankModel::Exact`]). The same is then done at each of
+//! `Q` values of it, in `Q` times the time.
 
 use std::sync::Arc;
 
 use burn::tensor::{DType, Tensor};
 
 use super::exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
+use super::rank_model::RankModel;
 use crate::loss::approximation::{Approximation, RankExpectationMethod};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
 use crate::measure::Discount;
-use crate::op::{rank_expectation, rank_recursion};
+use crate::op::{
+    Above, AboveExpectation, Comparison, ExponentialTerm, above_expectation, compared_rank_recursion, rank_expectation,
+};
 
 /// A discount of the rank, to be averaged over the rank distribution.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +39,8 @@ pub struct ExpectedDiscount {
     pub sigma: f64,
     /// How the expectation is computed.
     pub evaluation: RankExpectationMethod,
+    /// The distribution of ranks.
+    pub model: RankModel,
 }
 
 impl ExpectedDiscount {
@@ -127,12 +135,44 @@ impl ExpectedDiscount {
         if evaluation == RankExpectationMethod::Exponentials
             && let Ok(fit) = self.fit(n, dtype)
         {
-            return rank_expectation(lists.scores.clone(), lists.mask.clone(), self.sigma, &fit.terms);
+            return self.by_exponentials(lists, fit.terms.clone());
         }
         let ranks = if evaluation == RankExpectationMethod::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
-        let discounts = discount_table(&self.discount, ranks, self.k);
-        rank_recursion(lists.scores.clone(), lists.mask.clone(), self.sigma, &discounts)
+        by_recursion(lists, &self.model.mixture(self.sigma, n), &discount_table(&self.discount, ranks, self.k))
     }
+
+    fn by_exponentials(&self, lists: &Lists, terms: Vec<ExponentialTerm>) -> Tensor<2> {
+        let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
+        if self.model == RankModel::Independent {
+            return rank_expectation(scores, mask, self.sigma, &terms);
+        }
+        let mixture = self.model.mixture(self.sigma, scores.dims()[1]);
+        let expectation = AboveExpectation { mixture, terms, above: Above::Product };
+        let nothing = mask.zeros_like();
+        above_expectation(scores, mask.clone(), nothing, mask, &expectation)
+    }
+
+    /// The closest sum of exponentials to the discount in lists of up to `n` documents: the [`fit`](Self::fit), or else
+    /// the one that it came closest with.
+    ///
+    /// # Errors
+    /// A discount that is not completely monotone.
+    pub(super) fn closest_fit(&self, n: usize, scores: DType) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
+        self.fit(n, scores).or_else(|error| match error {
+            ExponentialFitError::Tolerance { found, .. } => exponential_fit(&self.discount, n, found, scores),
+            other => Err(other),
+        })
+    }
+}
+
+/// `E[values[R_j]]` of every document, 0 beyond the last value: `[batch, documents]`.
+pub(super) fn by_recursion(lists: &Lists, mixture: &[(f64, Comparison)], values: &[f64]) -> Tensor<2> {
+    let (scores, mask) = (&lists.scores, &lists.mask);
+    let part = |&(weight, comparison): &(f64, Comparison)| {
+        let values: Vec<f64> = values.iter().map(|value| value * weight).collect();
+        compared_rank_recursion(scores.clone(), mask.clone(), comparison, &values)
+    };
+    mixture.iter().map(part).reduce(|sum, part| sum + part).unwrap_or_else(|| scores.zeros_like())
 }
 
 #[cfg(test)]
@@ -140,6 +180,7 @@ mod tests {
     use burn::tensor::{Bool, DType, Device, TensorData};
 
     use super::*;
+    use crate::op::rank_recursion;
 
     /// `p_j(r)` for the first `ranks` ranks, as expectations of discounts that count a single rank. Padded places hold
     /// 0.
@@ -167,7 +208,7 @@ mod tests {
     }
 
     fn expected(discount: Discount, k: Option<usize>, evaluation: RankExpectationMethod) -> ExpectedDiscount {
-        ExpectedDiscount { discount, k, sigma: 0.4, evaluation }
+        ExpectedDiscount { discount, k, sigma: 0.4, evaluation, model: RankModel::Independent }
     }
 
     /// Scores without structure in [-1, 1].

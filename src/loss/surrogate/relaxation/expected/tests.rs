@@ -1,0 +1,161 @@
+//! Expectations against enumerations of what may stand above each document.
+
+use burn::tensor::{DType, Device, Tensor};
+
+use super::*;
+use crate::loss::surrogate::{AveragePrecision, ExpectedReciprocalRank, Ndcg, PrecisionAt, ReciprocalRank};
+use crate::loss::{Explained, PositionMeasure, RankingLoss, Surrogate, explain};
+use crate::measure::{Discount, Gain};
+
+const SCORES: [f64; 6] = [0.9, 0.2, -0.4, 1.3, 0.1, -1.0];
+const LABELS: [f64; 6] = [2.0, 0.0, 1.0, 0.0, 1.0, 2.0];
+const SIGMA: f64 = 0.5;
+const MODELS: [RankModel; 2] = [RankModel::Independent, RankModel::Exact];
+
+fn loss(measure: impl PositionMeasure + 'static, model: RankModel) -> Box<dyn RankingLoss> {
+    Box::new(Surrogate::new(measure, Expected::new(SIGMA).with_model(model)).unwrap())
+}
+
+fn losses(model: RankModel) -> [(&'static str, Box<dyn RankingLoss>); 3] {
+    let err = ExpectedReciprocalRank::new(2);
+    [("AP", loss(AveragePrecision, model)), ("RR", loss(ReciprocalRank::new(), model)), ("ERR", loss(err, model))]
+}
+
+fn explained(loss: &dyn RankingLoss, scores: &[f64]) -> Explained {
+    explain(loss, scores, &LABELS[..scores.len()], DType::F64).unwrap()
+}
+
+/// The normal distribution function.
+fn phi(t: f64) -> f64 {
+    let t = Tensor::<1>::from_data([t * std::f64::consts::FRAC_1_SQRT_2], (&Device::flex(), DType::F64));
+    0.5 * (1.0 + t.erf().into_data().iter::<f64>().sum::<f64>())
+}
+
+/// The sum over documents `i` of the mean of `term(i, above)` over all sets `above`, a bit for each document, in which
+/// each other document is with its chance.
+fn enumerated(scores: &[f64], model: RankModel, term: impl Fn(usize, u32) -> f64) -> f64 {
+    let n = scores.len();
+    let given = |i: usize, chance: &dyn Fn(f64) -> f64| -> f64 {
+        let chances: Vec<f64> = scores.iter().map(|s| chance((s - scores[i]) / SIGMA)).collect();
+        let sets = (0..1u32 << n).filter(|above| above >> i & 1 == 0);
+        sets.map(|above| {
+            let of = |j: usize| if above >> j & 1 == 1 { chances[j] } else { 1.0 - chances[j] };
+            (0..n).filter(|&j| j != i).map(of).product::<f64>() * term(i, above)
+        })
+        .sum()
+    };
+    let of = |i: usize| match model {
+        RankModel::Independent => given(i, &|gap| phi(gap * std::f64::consts::FRAC_1_SQRT_2)),
+        RankModel::Exact => {
+            let step = 18.0 / 240.0;
+            let noises = (0..=240).map(|node| f64::from(node) * step - 9.0);
+            let density = |noise: f64| (-0.5 * noise * noise).exp() / (2.0 * std::f64::consts::PI).sqrt();
+            noises.map(|noise| step * density(noise) * given(i, &|gap| phi(gap - noise))).sum()
+        }
+    };
+    (0..n).map(of).sum()
+}
+
+/// What [`enumerated`] averages, in the order of [`losses`].
+fn terms(labels: &'static [f64]) -> [Box<dyn Fn(usize, u32) -> f64>; 3] {
+    let relevance: Vec<f64> = labels.iter().map(|y| f64::from(u8::from(*y >= 1.0))).collect();
+    let stops: Vec<f64> = labels.iter().map(|y| (y.exp2() - 1.0) / 4.0).collect();
+    let is_above = |above: u32, j: usize| above >> j & 1 == 1;
+    let cascade = move |stops: Vec<f64>| {
+        move |i: usize, above: u32| {
+            let passed: f64 = (0..stops.len()).filter(|&j| is_above(above, j)).map(|j| 1.0 - stops[j]).product();
+            stops[i] * passed / f64::from(above.count_ones() + 1)
+        }
+    };
+    let found = relevance.clone();
+    let precision = move |i: usize, above: u32| {
+        let sum: f64 = (0..found.len()).filter(|&j| j == i || is_above(above, j)).map(|j| found[j]).sum();
+        found[i] * sum / f64::from(above.count_ones() + 1) / found.iter().sum::<f64>()
+    };
+    [Box::new(precision), Box::new(cascade(relevance)), Box::new(cascade(stops))]
+}
+
+#[test]
+fn known_values() {
+    let expected = [
+        [(0.622_029_85, 2e-8), (0.545_342_74, 2e-8), (0.467_060_76, 2e-8)],
+        [(0.627_113, 6e-7), (0.624_149, 6e-7), (0.498_054, 6e-7)],
+    ];
+    for (model, expected) in MODELS.into_iter().zip(expected) {
+        for ((name, loss), (value, tolerance)) in losses(model).into_iter().zip(expected) {
+            let found = explained(loss.as_ref(), &SCORES).value;
+            assert!((found - value).abs() < tolerance, "{name}, {model:?}: {found} {value}");
+        }
+    }
+}
+
+#[test]
+fn every_set_of_documents_above_is_counted() {
+    for model in MODELS {
+        // Without ties, and with three tied documents.
+        for scores in [&SCORES[..], &[0.5, 0.5, -0.1, 0.5, 0.4]] {
+            let terms = terms(&LABELS[..scores.len()]);
+            for ((name, loss), term) in losses(model).into_iter().zip(terms) {
+                let (found, expected) = (explained(loss.as_ref(), scores).value, enumerated(scores, model, term));
+                assert!((found - expected).abs() < 5e-8, "{name}, {model:?}: {found} {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_single_ranks_are_those_of_the_model() {
+    let gain = |i: usize| Gain::Exp2.of(LABELS[i]);
+    let ideal = 3.0 + 3.0 * Discount::Log2.at(2) + Discount::Log2.at(3) + Discount::Log2.at(4);
+    for model in MODELS {
+        let rank = |above: u32| above.count_ones() as usize + 1;
+        let expected = enumerated(&SCORES, model, |i, above| gain(i) * Discount::Log2.at(rank(above)) / ideal);
+        for evaluation in
+            [RankExpectationMethod::Auto, RankExpectationMethod::Recursion, RankExpectationMethod::Exponentials]
+        {
+            let relaxation = Expected { sigma: SIGMA, evaluation, model };
+            let found = explained(&Surrogate::new(Ndcg::new(), relaxation).unwrap(), &SCORES).value;
+            assert!((found - expected).abs() < 5e-8, "{evaluation:?}, {model:?}: {found} {expected}");
+        }
+        let expected =
+            enumerated(&SCORES, model, |i, above| f64::from(u8::from(LABELS[i] >= 1.0 && rank(above) <= 2)) / 2.0);
+        let found = explained(loss(PrecisionAt { k: 2 }, model).as_ref(), &SCORES).value;
+        assert!((found - expected).abs() < 1e-8, "precision, {model:?}: {found} {expected}");
+    }
+}
+
+#[test]
+fn gradients_are_differences() {
+    const STEP: f64 = 1e-4;
+    for model in MODELS {
+        let sums: [(&str, Box<dyn RankingLoss>); 2] =
+            [("NDCG", loss(Ndcg::new(), model)), ("P@2", loss(PrecisionAt { k: 2 }, model))];
+        for (name, loss) in losses(model).into_iter().chain(sums) {
+            let gradient = explained(loss.as_ref(), &SCORES).grad;
+            for (i, found) in gradient.iter().enumerate() {
+                let at = |offset: f64| {
+                    let mut scores = SCORES;
+                    scores[i] += offset;
+                    explained(loss.as_ref(), &scores).value
+                };
+                // The loss is one minus the measure.
+                let expected = (at(-STEP) - at(STEP)) / (2.0 * STEP);
+                assert!((found - expected).abs() < 1e-7, "{name}, {model:?}, {i}: {found} {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fused_and_defined_expectations_agree() {
+    for model in MODELS {
+        for (name, loss) in losses(model) {
+            let fused = explained(loss.as_ref(), &SCORES);
+            let defined = crate::op::with_tensor_path(|| explained(loss.as_ref(), &SCORES));
+            assert!((fused.value - defined.value).abs() < 1e-12, "{name}, {model:?}");
+            for (fused, defined) in fused.grad.iter().zip(&defined.grad) {
+                assert!((fused - defined).abs() < 1e-12, "{name}, {model:?}: {fused} {defined}");
+            }
+        }
+    }
+}

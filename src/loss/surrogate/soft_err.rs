@@ -1,0 +1,100 @@
+//! SoftERR: the expectation of expected reciprocal rank when scores are noisy.
+//!
+//! `sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)]` with the chance `g = (2^y - 1) / 2^maximum_grade` that a
+//! reader stops at a document, where the rank `R_i` (from 0) is the number of documents above `i`
+//! (softrank-directness, section III, for another measure). It is computed as in [`SoftRr`](super::SoftRr), with `g` in
+//! place of the relevance. It tends to ERR as `sigma` tends to 0.
+//!
+//! With `model = "independent"`, SoftRank's, it costs less, but tied documents at which readers stop shut each other out.
+//!
+//! Cost: O(Q M n) for each document with a label above 0, with Q about `12 + 8 ln n` values of the document's noise and M
+//! about 14 exponentials in float32; O(M n) with independent trials. A query whose labels are all equal has loss 0.
+
+use burn::config::Config;
+
+use super::measures::ExpectedReciprocalRank;
+use super::relaxation::{Expected, RankModel};
+use super::transform::Surrogate;
+use crate::loss::approximation::RankExpectationMethod;
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
+
+const NAME: &str = "soft_err";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "expectation of expected reciprocal rank under Gaussian scores (SoftRank)",
+    formula: "1 - sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)], g = (2^y - 1) / 2^maximum_grade, R_i = number of j above i, P(j above i | x) = Phi((s_j - s_i) / sigma - x), x normal",
+    cost: "O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials",
+    paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the measure of Chapelle et al., Expected reciprocal rank for graded relevance",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SoftErrConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SoftErrConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SoftErr`].
+#[derive(Config, Debug)]
+pub struct SoftErrConfig {
+    /// Standard deviation of a score, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Label of a perfect document, from 1 to 30; no label may be above it.
+    #[config(default = 4)]
+    pub maximum_grade: u32,
+    /// The distribution of ranks.
+    #[config(default = "RankModel::Exact")]
+    pub model: RankModel,
+}
+
+impl SoftErrConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `maximum_grade` not from 1 to 30.
+    pub fn init(&self) -> Result<SoftErr, LossError> {
+        let measure = ExpectedReciprocalRank::new(self.maximum_grade);
+        let evaluation = RankExpectationMethod::Exponentials;
+        Surrogate::named(NAME, measure, Expected { sigma: self.sigma, evaluation, model: self.model })
+    }
+}
+
+/// `1 - sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)]`
+#[doc(alias = "SoftRank")]
+#[doc(alias = "ERR")]
+#[doc(alias = "expected reciprocal rank")]
+pub type SoftErr = Surrogate<ExpectedReciprocalRank>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::{RankingLoss, explain};
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // Chances to stop of 3/4 and 1/4, and an even chance of either order.
+        let config = SoftErrConfig::new().with_maximum_grade(2);
+        let expected = (0.75 + 0.25 * 0.25 / 2.0 + 0.25 + 0.75 * 0.75 / 2.0) / 2.0;
+        for model in [RankModel::Exact, RankModel::Independent] {
+            let loss = config.clone().with_model(model).init().unwrap();
+            let found = explain(&loss, &[0.3; 2], &[2.0, 1.0], DType::F64).unwrap().value;
+            assert!((found - expected).abs() < 1e-7, "{model:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn grades_are_checked() {
+        for grade in [0, 31, u32::MAX] {
+            let refused = SoftErrConfig::new().with_maximum_grade(grade).init().unwrap_err();
+            let expected = format!("soft_err.maximum_grade = {grade}: expected a whole number from 1 to 30");
+            assert_eq!(refused.to_string(), expected);
+        }
+        let loss = SoftErrConfig::new().init().unwrap();
+        assert_eq!(loss.gain().unwrap().of(4.0), 15.0 / 16.0);
+        let refused = explain(&loss, &[0.0, 1.0], &[5.0, 0.0], DType::F64).unwrap_err();
+        assert!(refused.to_string().contains("label 5, expected a whole number from 0 to 4"), "{refused}");
+    }
+}

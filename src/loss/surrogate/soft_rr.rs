@@ -1,0 +1,116 @@
+//! SoftRR: the expectation of the reciprocal rank of the first relevant document when scores are noisy.
+//!
+//! `sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`, where the rank `R_i` (from 0) is the number of documents
+//! above `i` (softrank-directness, section III, for another measure). Given the noise `x` of document `i`, in standard
+//! deviations, document `j` is above it with the chance `pi_ji(x) = Phi((s_j - s_i) / sigma - x)`, independently for all
+//! `j`. With `z_m` and `c_m` the bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, the expectation given `x` is
+//! `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))` over `j != i`, and is averaged over `x`. It tends to the
+//! reciprocal rank as `sigma` tends to 0.
+//!
+//! With `model = "independent"`, SoftRank's, the chances are those of two noisy scores, `pi_ji = Phi((s_j - s_i) /
+//! (sigma sqrt(2)))`, without an average. It costs less, but tied relevant documents then shut each other out: `R` of
+//! them at the top have the value `R 2^(1 - R)` in place of 1.
+//!
+//! Cost: O(Q M n) for each relevant document, with Q about `12 + 8 ln n` values of `x` and M about 14 exponentials in
+//! float32; O(M n) with independent trials. A query whose documents are all relevant or all irrelevant has loss 0.
+
+use burn::config::Config;
+
+use super::measures::ReciprocalRank;
+use super::relaxation::{Expected, RankModel};
+use super::transform::Surrogate;
+use crate::loss::approximation::RankExpectationMethod;
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
+
+const NAME: &str = "soft_rr";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "expectation of the reciprocal rank under Gaussian scores (SoftRank)",
+    formula: "1 - sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)], R_i = number of j above i, P(j above i | x) = Phi((s_j - s_i) / sigma - x), x normal",
+    cost: "O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials",
+    paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the reciprocal rank",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters(&SoftRrConfig::new()),
+    build: |params| Ok(Box::new(configure(NAME, SoftRrConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`SoftRr`].
+#[derive(Config, Debug)]
+pub struct SoftRrConfig {
+    /// Standard deviation of a score, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// The distribution of ranks.
+    #[config(default = "RankModel::Exact")]
+    pub model: RankModel,
+}
+
+impl SoftRrConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0.
+    pub fn init(&self) -> Result<SoftRr, LossError> {
+        let evaluation = RankExpectationMethod::Exponentials;
+        Surrogate::named(NAME, ReciprocalRank::new(), Expected { sigma: self.sigma, evaluation, model: self.model })
+    }
+}
+
+/// `1 - sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`
+#[doc(alias = "SoftRank")]
+#[doc(alias = "MRR")]
+#[doc(alias = "reciprocal rank")]
+pub type SoftRr = Surrogate<ReciprocalRank>;
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::{Explained, explain};
+    use crate::op::with_tensor_path;
+
+    fn explained(model: RankModel, scores: &[f64], labels: &[f64]) -> Explained {
+        let loss = SoftRrConfig::new().with_model(model).init().unwrap();
+        explain(&loss, scores, labels, DType::F64).unwrap()
+    }
+
+    #[test]
+    fn three_equal_scores_are_worked_by_hand() {
+        // The one relevant document is at each rank one time in three; with independent trials its rank is binomial.
+        let found = |model| explained(model, &[0.4; 3], &[1.0, 0.0, 0.0]).value;
+        assert!((found(RankModel::Exact) - (1.0 + 1.0 / 2.0 + 1.0 / 3.0) / 3.0).abs() < 1e-7);
+        assert!((found(RankModel::Independent) - (0.25 + 0.5 / 2.0 + 0.25 / 3.0)).abs() < 1e-7);
+    }
+
+    #[test]
+    fn tied_relevant_documents_at_the_top_share_the_first_rank() {
+        let scores: Vec<f64> = (0..20).map(|i| if i < 10 { 8.0 } else { 0.0 }).collect();
+        let labels: Vec<f64> = (0..20).map(|i| f64::from(u8::from(i < 10))).collect();
+        let exact = explained(RankModel::Exact, &scores, &labels);
+        assert!(exact.value > 0.999, "{}", exact.value);
+        assert!(exact.grad.iter().all(|g| g.abs() < 1e-5), "{:?}", exact.grad);
+        let independent = explained(RankModel::Independent, &scores, &labels).value;
+        assert!((independent - 10.0 * 0.5f64.powi(9)).abs() < 1e-6, "{independent}");
+    }
+
+    #[test]
+    fn a_document_far_below_others_keeps_its_gradient() {
+        // A relevant document 12 standard deviations above another one: that one never is above it. The gradient is 0
+        // or tiny, not NaN, in both types.
+        for dtype in [DType::F32, DType::F64] {
+            for model in [RankModel::Exact, RankModel::Independent] {
+                let loss = SoftRrConfig::new().with_model(model).init().unwrap();
+                let explained = || explain(&loss, &[0.0, 12.0, 0.5, 40.0], &[1.0, 1.0, 0.0, 0.0], dtype).unwrap();
+                for found in [explained(), with_tensor_path(explained)] {
+                    assert!((found.value - 0.5).abs() < 1e-5, "{dtype:?}, {model:?}: {}", found.value);
+                    assert!(found.grad.iter().all(|g| g.is_finite() && g.abs() < 1e-5), "{:?}", found.grad);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Fused [`above_expectation`](crate::op::above_expectation()).
+//!
+//! The documents with a weight are the rows of a list; the others are met by them, and cost nothing themselves. A
+//! product takes its factors as [`rank_expectation`](super::rank_expectation()) does. The gradient computes the products
+//! again, so that nothing but the inputs is kept for it.
+
+use super::rank_expectation::{beats, flushed};
+use super::{
+    dispatch::{Kernel, dispatch, target},
+    list::{diverged, documents, gather, scatter},
+    parallel::for_each,
+    parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
+    real::Real,
+    sum::sum,
+    tiles::{BLOCK, TILE, add, reduce, stripes},
+};
+
+/// The inputs of lists of `n` documents.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a, T> {
+    pub x: &'a [T],
+    pub a: &'a [T],
+    pub b: &'a [T],
+    pub mask: &'a [T],
+    pub n: usize,
+}
+
+/// One term in the type of the kernels.
+struct Term<T> {
+    coefficient: T,
+    base: T,
+    /// `1 - z_m`
+    gap: T,
+}
+
+/// One comparison in the type of the kernels.
+struct Weighted<T> {
+    weight: T,
+    rate: T,
+    shift: T,
+}
+
+/// What does not differ between lists.
+struct Parameters<T> {
+    above: Above,
+    terms: Vec<Term<T>>,
+    mixture: Vec<Weighted<T>>,
+}
+
+impl<T: Real> Parameters<T> {
+    fn new(expectation: &AboveExpectation) -> Self {
+        let AboveExpectation { mixture, terms, above } = expectation;
+        let term = |term: &ExponentialTerm| Term {
+            coefficient: T::from_f64(term.coefficient),
+            base: T::from_f64(term.base).larger(T::SMALLEST_FACTOR),
+            gap: T::from_f64(1.0 - term.base),
+        };
+        let weighted = |&(weight, Comparison { rate, shift }): &(f64, Comparison)| Weighted {
+            weight: T::from_f64(weight),
+            rate: T::from_f64(rate),
+            shift: T::from_f64(shift),
+        };
+        Self { above: *above, terms: terms.iter().map(term).collect(), mixture: mixture.iter().map(weighted).collect() }
+    }
+
+    /// Work per pair of documents, in terms.
+    fn width(&self) -> usize {
+        self.terms.len() * self.mixture.len()
+    }
+
+    /// Share of `z_m` that is left by a document above: `1 - b_j` in a product.
+    #[inline(always)]
+    fn passes(&self, b: T) -> T {
+        match self.above {
+            Above::Sum => T::ONE,
+            Above::Product => T::ONE - b,
+        }
+    }
+}
+
+/// One list without padding.
+struct List<T> {
+    /// Positions of its documents in the batch's row.
+    members: Vec<usize>,
+    x: Vec<T>,
+    b: Vec<T>,
+    /// The documents with a weight, counted in `members`, and their weights.
+    rows: Vec<usize>,
+    weights: Vec<T>,
+}
+
+impl<T: Real> List<T> {
+    fn new(x: &[T], a: &[T], b: &[T], mask: &[T]) -> Self {
+        let members = documents(mask);
+        let (x, a, b) = (gather(x, &members), gather(a, &members), gather(b, &members));
+        let rows: Vec<usize> = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
+        let weights = gather(&a, &rows);
+        Self { members, x, b, rows, weights }
+    }
+}
+
+/// Some rows of a list.
+#[derive(Clone, Copy)]
+struct Tile<'a, T> {
+    list: &'a List<T>,
+    parameters: &'a Parameters<T>,
+    rows: &'a [usize],
+    x: &'a [T],
+    b: &'a [T],
+}
+
+/// The trial of one document against each row.
+struct Trial<'a, T> {
+    ahead: &'a mut [T],
+    behind: &'a mut [T],
+    density: &'a mut [T],
+}
+
+impl<T: Real> Tile<'_, T> {
+    /// The chances that `j` beats each row and that it does not, and the density of the difference; no row meets itself.
+    #[inline(always)]
+    fn meet<const FMA: bool>(self, j: usize, comparison: &Weighted<T>, trial: &mut Trial<T>) {
+        let chances = trial.ahead.iter_mut().zip(trial.behind.iter_mut()).zip(trial.density.iter_mut());
+        for (((ahead, behind), density), &row) in chances.zip(self.x) {
+            let t = (self.list.x[j] - row) * comparison.rate - comparison.shift;
+            (*ahead, *behind, *density) = beats::<T, FMA>(t);
+        }
+        if let Ok(own) = self.rows.binary_search(&j) {
+            (trial.ahead[own], trial.behind[own], trial.density[own]) = (T::ZERO, T::ONE, T::ZERO);
+        }
+    }
+
+    /// The product of every term for each row, `[terms, rows]`, and the sums of the documents above, `b_i` included.
+    #[inline(always)]
+    fn products<const FMA: bool>(
+        self,
+        comparison: &Weighted<T>,
+        trial: &mut Trial<T>,
+        products: &mut [T],
+        sums: &mut [T],
+    ) {
+        let length = self.rows.len();
+        products.fill(T::ONE);
+        for sums in sums.chunks_exact_mut(length) {
+            sums.copy_from_slice(self.b);
+        }
+        for (j, &b) in self.list.b.iter().enumerate() {
+            if j % BLOCK == BLOCK - 1 {
+                products.iter_mut().for_each(|product| *product = flushed(*product));
+            }
+            self.meet::<FMA>(j, comparison, trial);
+            let passes = self.parameters.passes(b);
+            let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
+            for ((products, sums), term) in by_term.zip(&self.parameters.terms) {
+                let (base, gap) = (term.base * passes, term.gap + term.base * (T::ONE - passes));
+                let chances = trial.ahead.iter().zip(trial.behind.iter());
+                if gap <= T::HALF {
+                    for (product, (&ahead, _)) in products.iter_mut().zip(chances.clone()) {
+                        *product = (*product * ahead).fma::<FMA>(-gap, *product);
+                    }
+                } else {
+                    for (product, (&ahead, &behind)) in products.iter_mut().zip(chances.clone()) {
+                        *product = *product * ahead.fma::<FMA>(base, behind).larger(T::SMALLEST_FACTOR);
+                    }
+                }
+                if self.parameters.above == Above::Sum && b != T::ZERO {
+                    let share = b * base;
+                    for (sum, (&ahead, &behind)) in sums.iter_mut().zip(chances) {
+                        *sum = *sum + ahead * share / ahead.fma::<FMA>(base, behind);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Expectations of the rows of a tile, without their weights.
+struct Expectation<'a, T> {
+    tile: Tile<'a, T>,
+    out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Expectation<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (tile, length) = (self.tile, self.out.len());
+        let mut scratch = [[T::ZERO; TILE]; 3];
+        let [ahead, behind, density] = &mut scratch;
+        let mut trial =
+            Trial { ahead: &mut ahead[..length], behind: &mut behind[..length], density: &mut density[..length] };
+        let size = tile.parameters.terms.len() * length;
+        let (mut products, mut sums) = (vec![T::ZERO; size], vec![T::ZERO; size]);
+        for comparison in &tile.parameters.mixture {
+            tile.products::<FMA>(comparison, &mut trial, &mut products, &mut sums);
+            let by_term = products.chunks_exact(length).zip(sums.chunks_exact(length));
+            for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
+                let factor = comparison.weight * term.coefficient;
+                for ((out, &product), &sum) in self.out.iter_mut().zip(products).zip(sums) {
+                    let value = if tile.parameters.above == Above::Sum { product * sum } else { product };
+                    *out = value.fma::<FMA>(factor, *out);
+                }
+            }
+        }
+    }
+}
+
+/// The expectations `a_i E[D(R_i) A_i]` of every document.
+pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
+    let Inputs { x, a, b, mask, n } = inputs;
+    let parameters = Parameters::new(expectation);
+    let target = target();
+    let mut out = vec![T::ZERO; x.len()];
+    let lists = x.chunks(n).zip(a.chunks(n)).zip(b.chunks(n)).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
+    for_each(lists, x.len() * n * parameters.width(), |((((x, a), b), mask), out)| {
+        let list = List::new(x, a, b, mask);
+        let mut expected = vec![T::ZERO; list.x.len()];
+        if diverged(&list.x, &mut expected) {
+            return scatter(out, &list.members, &expected);
+        }
+        let mut of_rows = vec![T::ZERO; list.rows.len()];
+        let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
+        let tiles = of_rows.chunks_mut(TILE).zip(list.rows.chunks(TILE)).zip(x.chunks(TILE).zip(b.chunks(TILE)));
+        for_each(tiles.collect(), list.rows.len() * list.x.len() * parameters.width(), |((out, rows), (x, b))| {
+            let tile = Tile { list: &list, parameters: &parameters, rows, x, b };
+            dispatch(target, Expectation { tile, out });
+        });
+        for ((&row, &weight), &value) in list.rows.iter().zip(&list.weights).zip(&of_rows) {
+            expected[row] = weight * value;
+        }
+        scatter(out, &list.members, &expected);
+    });
+    out
+}
+
+/// What the rows of a tile send to the gradient: to their own documents, and to all documents.
+struct Gradient<'a, T> {
+    tile: Tile<'a, T>,
+    /// The gradient that comes in times the weight, per row.
+    g: &'a [T],
+    to_rows: &'a mut [T],
+    to_all: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Gradient<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (tile, length) = (self.tile, self.to_rows.len());
+        let mut scratch = [[T::ZERO; TILE]; 5];
+        let [ahead, behind, density, flow, partial] = &mut scratch;
+        let (flow, partial) = (&mut flow[..length], &mut partial[..length]);
+        let mut trial =
+            Trial { ahead: &mut ahead[..length], behind: &mut behind[..length], density: &mut density[..length] };
+        let size = tile.parameters.terms.len() * length;
+        let (mut products, mut sums) = (vec![T::ZERO; size], vec![T::ZERO; size]);
+        for comparison in &tile.parameters.mixture {
+            tile.products::<FMA>(comparison, &mut trial, &mut products, &mut sums);
+            // From here on `products` are the derivatives by the product, and `sums` those by a factor of it.
+            let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
+            for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
+                let factor = comparison.weight * term.coefficient;
+                for ((product, sum), &g) in products.iter_mut().zip(sums.iter_mut()).zip(self.g) {
+                    *product = flushed(*product * g * factor);
+                    *sum = -*product * *sum * term.gap;
+                }
+            }
+            let slope = comparison.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+            for (j, &b) in tile.list.b.iter().enumerate() {
+                tile.meet::<FMA>(j, comparison, &mut trial);
+                flow.fill(T::ZERO);
+                let passes = tile.parameters.passes(b);
+                let by_term = products.chunks_exact(length).zip(sums.chunks_exact(length));
+                for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
+                    let base = term.base * passes;
+                    let (gap, share) = (term.gap + term.base * (T::ONE - passes), b * base);
+                    let rows = flow.iter_mut().zip(trial.ahead.iter()).zip(trial.behind.iter());
+                    let rows = rows.zip(products.iter().zip(sums));
+                    match tile.parameters.above {
+                        Above::Product => {
+                            for (((flow, &ahead), &behind), (&product, _)) in rows {
+                                let factor = ahead.fma::<FMA>(base, behind).larger(T::SMALLEST_FACTOR);
+                                *flow = *flow - product * gap / factor;
+                            }
+                        }
+                        Above::Sum if b == T::ZERO => {
+                            for (((flow, &ahead), &behind), (_, &sum)) in rows {
+                                *flow = *flow + sum / ahead.fma::<FMA>(base, behind);
+                            }
+                        }
+                        Above::Sum => {
+                            for (((flow, &ahead), &behind), (&product, &sum)) in rows {
+                                let factor = ahead.fma::<FMA>(base, behind);
+                                *flow = *flow + (sum + product * share / factor) / factor;
+                            }
+                        }
+                    }
+                }
+                for ((flow, partial), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(trial.density.iter()) {
+                    *flow = *flow * density * slope;
+                    *partial = *partial - *flow;
+                }
+                self.to_all[j] = self.to_all[j] + sum(flow);
+                if j % BLOCK == BLOCK - 1 {
+                    add(self.to_rows, partial);
+                    partial.fill(T::ZERO);
+                }
+            }
+            add(self.to_rows, partial);
+            partial.fill(T::ZERO);
+        }
+    }
+}
+
+/// Gradient of [`above_expectation`] in `x`.
+pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectation: &AboveExpectation) -> Vec<T> {
+    let Inputs { x, a, b, mask, n } = inputs;
+    let parameters = Parameters::new(expectation);
+    let target = target();
+    let mut to_x = vec![T::ZERO; x.len()];
+    let lists = x.chunks(n).zip(a.chunks(n)).zip(b.chunks(n)).zip(mask.chunks(n));
+    let lists = lists.zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
+    for_each(lists, x.len() * n * parameters.width(), |(((((x, a), b), mask), g), to_x)| {
+        let list = List::new(x, a, b, mask);
+        let mut to_members = vec![T::ZERO; list.x.len()];
+        if diverged(&list.x, &mut to_members) {
+            return scatter(to_x, &list.members, &to_members);
+        }
+        let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
+        let weights = list.rows.iter().zip(&list.weights);
+        let g: Vec<T> = weights.map(|(&row, &weight)| g[list.members[row]] * weight).collect();
+        let mut to_rows = vec![T::ZERO; list.rows.len()];
+        let stripes = stripes(list.rows.len());
+        let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; list.x.len()]).collect();
+        let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
+        let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
+        for_each(tasks, list.rows.len() * list.x.len() * parameters.width(), |((to_rows, to_all), stripe)| {
+            for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
+                let start = stripe.start + tile * TILE;
+                let at = start..start + to_rows.len();
+                let rows = Tile {
+                    list: &list,
+                    parameters: &parameters,
+                    rows: &list.rows[at.clone()],
+                    x: &x[at.clone()],
+                    b: &b[at.clone()],
+                };
+                dispatch(target, Gradient { tile: rows, g: &g[at], to_rows, to_all });
+            }
+        });
+        reduce(&mut to_members, &partials);
+        for (&row, &own) in list.rows.iter().zip(&to_rows) {
+            to_members[row] = to_members[row] + own;
+        }
+        scatter(to_x, &list.members, &to_members);
+    });
+    to_x
+}
