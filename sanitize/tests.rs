@@ -23,7 +23,7 @@ impl<T: Real> Batch<T> {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 (state >> 40) as f64 / (1u64 << 24) as f64
             };
-            (0..n * lists).map(|_| T::from_f64(of(next()))).collect()
+            (0..n * lists).map(|_| T::of(of(next()))).collect()
         };
         Self {
             n,
@@ -38,7 +38,7 @@ impl<T: Real> Batch<T> {
         let Self { n, x, labels, g, mask } = self;
         let n = *n;
         // Rows far from all that add to them, and scores that are no numbers.
-        let far: Vec<T> = x.iter().zip(mask).map(|(&x, &m)| x * T::HALF + m * T::from_f64(1e4)).collect();
+        let far: Vec<T> = x.iter().zip(mask).map(|(&x, &m)| x * T::HALF + m * T::of(1e4)).collect();
         step_sum(&far, mask, n, 1.0, Step::Logistic);
         let diverged: Vec<T> = x.iter().map(|&x| x / T::ZERO).collect();
         step_sum_gradient(&diverged, mask, g, n, 1.0, Step::Logistic);

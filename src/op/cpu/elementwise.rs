@@ -58,7 +58,7 @@ struct Log2Discount;
 impl<T: Real> Function<T> for Log2Discount {
     #[inline(always)]
     fn of<const FMA: bool>(self, position: T) -> T {
-        T::from_f64(std::f64::consts::LN_2) / (position + T::ONE).logarithm::<FMA>()
+        T::of(std::f64::consts::LN_2) / (position + T::ONE).logarithm::<FMA>()
     }
 }
 

@@ -5,7 +5,7 @@ use super::{order::runs, parallel::for_each, real::Real};
 /// The sum of gains in descending order times the discounts of their ranks, for lists of `discounts.len()` documents.
 pub fn ideal_dcg<T: Real>(gains: &[T], mask: &[T], discounts: &[f64]) -> Vec<T> {
     let n = discounts.len();
-    let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
+    let discounts: Vec<T> = discounts.iter().map(|&discount| T::of(discount)).collect();
     let mut out = vec![T::ZERO; gains.len() / n];
     let lists = gains.chunks(n).zip(mask.chunks(n)).zip(&mut out).collect();
     for_each(lists, gains.len() * 16, |((gains, mask), out)| {

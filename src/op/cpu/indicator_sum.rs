@@ -48,7 +48,7 @@ impl<T: Real> Kernel for Sums<'_, T> {
 /// `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` for lists of `n` documents, and the denominators.
 pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64) -> (Vec<T>, Vec<T>) {
     let (mut out, mut total) = (vec![T::ZERO; x.len()], vec![T::ONE; x.len()]);
-    let (rate, target) = (T::from_f64(-1.0 / sigma), target());
+    let (rate, target) = (T::of(-1.0 / sigma), target());
     let pairs = x.len() * n;
     let inputs = x.chunks(n).zip(a.chunks(n)).zip(mask.chunks(n));
     let lists = inputs.zip(out.chunks_mut(n).zip(total.chunks_mut(n))).collect();
@@ -113,7 +113,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
             add(sums, to_x);
         }
         for to_x in sums {
-            *to_x = *to_x * rate * T::from_f64(-2.0);
+            *to_x = *to_x * rate * T::of(-2.0);
         }
     }
 }
@@ -122,7 +122,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
     let Inputs { x, a, mask, out, total, g } = inputs;
     let mut to_x = vec![T::ZERO; x.len()];
-    let (rate, target) = (T::from_f64(-1.0 / sigma), target());
+    let (rate, target) = (T::of(-1.0 / sigma), target());
     let lists = to_x.chunks_mut(n).enumerate().collect();
     for_each(lists, x.len() * n, |(list, to_x)| {
         let cells = list * n..(list + 1) * n;

@@ -23,7 +23,7 @@ pub fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
     // To the end in any case, so that it vectorises; 0 times what is not finite is NaN.
     let finite = x.iter().fold(true, |finite, &x| finite & (x * T::ZERO == T::ZERO));
     if !finite {
-        out.fill(T::from_f64(f64::NAN));
+        out.fill(T::of(f64::NAN));
     }
     !finite
 }

@@ -29,7 +29,7 @@ impl<T: Real> Kernel for Value<'_, T> {
             let e = (x - highest).exponential::<FMA>();
             *out = if mask > T::ZERO { e } else { T::ZERO };
         }
-        let total = T::from_f64(sum(out).to_f64().ln());
+        let total = T::of(sum(out).to_f64().ln());
         for ((out, &x), &mask) in out.iter_mut().zip(x).zip(mask) {
             *out = if mask > T::ZERO { x - highest - total } else { T::ZERO };
         }

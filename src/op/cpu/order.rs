@@ -17,14 +17,14 @@ fn counts<T: Real>(values: impl Iterator<Item = T>) -> Option<[usize; LEVELS]> {
 
 fn level<T: Real>(value: T) -> Option<usize> {
     let level = value.to_f64() as usize;
-    (level < LEVELS && T::from_f64(level as f64) == value).then_some(level)
+    (level < LEVELS && T::of(level as f64) == value).then_some(level)
 }
 
 /// The values in descending order, each with how many of them follow one another.
 pub(super) fn runs<T: Real>(values: impl Iterator<Item = T> + Clone) -> Vec<(T, usize)> {
     if let Some(counts) = counts(values.clone()) {
         let runs = counts.iter().enumerate().rev().filter(|(_, count)| **count > 0);
-        return runs.map(|(level, &count)| (T::from_f64(level as f64), count)).collect();
+        return runs.map(|(level, &count)| (T::of(level as f64), count)).collect();
     }
     let mut values: Vec<T> = values.collect();
     values.sort_unstable_by(|a, b| b.total_cmp(a));

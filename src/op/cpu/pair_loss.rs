@@ -68,7 +68,7 @@ impl<T: Real> Term<T> for SquaredHinge<T> {
 
     #[inline(always)]
     fn slope<const FMA: bool>(self, t: T) -> T {
-        (self.margin - t).larger(T::ZERO) * T::from_f64(-2.0)
+        (self.margin - t).larger(T::ZERO) * T::of(-2.0)
     }
 }
 
@@ -78,13 +78,13 @@ struct Exponential;
 impl<T: Real> Term<T> for Exponential {
     #[inline(always)]
     fn value<const FMA: bool>(self, t: T) -> T {
-        let bound = T::from_f64(-EXPONENTIAL_BOUND);
+        let bound = T::of(-EXPONENTIAL_BOUND);
         (-t.larger(bound)).exponential::<FMA>() * (T::ONE + (bound - t).larger(T::ZERO))
     }
 
     #[inline(always)]
     fn slope<const FMA: bool>(self, t: T) -> T {
-        -(-t.larger(T::from_f64(-EXPONENTIAL_BOUND))).exponential::<FMA>()
+        -(-t.larger(T::of(-EXPONENTIAL_BOUND))).exponential::<FMA>()
     }
 }
 
@@ -180,7 +180,7 @@ impl<T: Real> Sorted<T> {
             PairWeight::Unit => out.fill(T::ONE),
             PairWeight::Document(u) => out.copy_from_slice(&u[rows]),
             PairWeight::Lambda { gain, discount, rank, absolute, .. } => {
-                let (g, d, absolute) = (gain[j], discount[j], T::from_f64(*absolute));
+                let (g, d, absolute) = (gain[j], discount[j], T::of(*absolute));
                 for ((out, &gain), &discount) in out.iter_mut().zip(&gain[rows.clone()]).zip(&discount[rows.clone()]) {
                     *out = (gain - g).abs() * (discount - d).abs() * absolute;
                 }
@@ -208,10 +208,7 @@ fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
 fn steps<T: Real>(ranks: &[T], gap: f64) -> Vec<T> {
     let largest = ranks.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
     let discount = |r: f64| 1.0 / (1.0 + r).log2();
-    (0..=largest as usize)
-        .map(|r| r.max(1) as f64)
-        .map(|r| T::from_f64(gap * (discount(r) - discount(r + 1.0))))
-        .collect()
+    (0..=largest as usize).map(|r| r.max(1) as f64).map(|r| T::of(gap * (discount(r) - discount(r + 1.0)))).collect()
 }
 
 /// Losses of the rows `start..` of one list.
@@ -293,11 +290,11 @@ macro_rules! with_term {
                 $call
             }
             PairLoss::Hinge { margin } => {
-                let $term = Hinge { margin: T::from_f64(margin) };
+                let $term = Hinge { margin: T::of(margin) };
                 $call
             }
             PairLoss::SquaredHinge { margin } => {
-                let $term = SquaredHinge { margin: T::from_f64(margin) };
+                let $term = SquaredHinge { margin: T::of(margin) };
                 $call
             }
             PairLoss::Exponential => {

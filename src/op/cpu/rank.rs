@@ -12,7 +12,7 @@ pub fn rank<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
         order.sort_unstable();
         let padding = (0..n as u32).filter(|&i| mask[i as usize] <= T::ZERO);
         for (rank, i) in order.into_iter().map(T::index_of).chain(padding).enumerate() {
-            out[i as usize] = T::from_f64((rank + 1) as f64);
+            out[i as usize] = T::of((rank + 1) as f64);
         }
     });
     out

@@ -30,11 +30,11 @@ struct Terms<T> {
 impl<T: Real> Terms<T> {
     fn new(terms: &[ExponentialTerm], sigma: f64) -> Self {
         Self {
-            bases: terms.iter().map(|term| T::from_f64(term.base).larger(T::SMALLEST_FACTOR)).collect(),
-            gaps: terms.iter().map(|term| T::from_f64(1.0 - term.base)).collect(),
-            slopes: terms.iter().map(|term| T::from_f64(term.coefficient * (term.base - 1.0))).collect(),
-            coefficients: terms.iter().map(|term| T::from_f64(term.coefficient)).collect(),
-            rate: T::from_f64(0.5 / sigma),
+            bases: terms.iter().map(|term| T::of(term.base).larger(T::SMALLEST_FACTOR)).collect(),
+            gaps: terms.iter().map(|term| T::of(1.0 - term.base)).collect(),
+            slopes: terms.iter().map(|term| T::of(term.coefficient * (term.base - 1.0))).collect(),
+            coefficients: terms.iter().map(|term| T::of(term.coefficient)).collect(),
+            rate: T::of(0.5 / sigma),
         }
     }
 
@@ -161,7 +161,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         let [ahead, behind, density, flow] = &mut scratch;
         let (ahead, behind) = (&mut ahead[..length], &mut behind[..length]);
         let (density, flow) = (&mut density[..length], &mut flow[..length]);
-        let slope = self.terms.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+        let slope = self.terms.rate * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
         let mut partial = [T::ZERO; TILE];
         for ((j, &x), to_all) in self.x.iter().enumerate().zip(self.to_all) {
             let probabilities = ahead.iter_mut().zip(behind.iter_mut()).zip(density.iter_mut());

@@ -116,8 +116,8 @@ impl<T: Real> Kernel for Expectation<'_, T> {
 
 /// `sum_r D_r p_i(r)` for lists of `n` documents.
 pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, sigma: f64, discounts: &[f64]) -> Vec<T> {
-    let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
-    let (ranks, rate) = (discounts.len(), T::from_f64(0.5 / sigma));
+    let discounts: Vec<T> = discounts.iter().map(|&discount| T::of(discount)).collect();
+    let (ranks, rate) = (discounts.len(), T::of(0.5 / sigma));
     let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
@@ -201,7 +201,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                 *own = g * rise;
             }
         }
-        let slope = self.trials.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+        let slope = self.trials.rate * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
         for (number, first) in (0..documents).step_by(block).enumerate().rev() {
             let last = (first + block).min(documents);
             before[..size].copy_from_slice(&starts[number * size..(number + 1) * size]);
@@ -270,8 +270,8 @@ pub fn rank_recursion_gradient<T: Real>(
 ) -> Vec<T> {
     // Beyond the last rank the discount is 0.
     let next = discounts.iter().skip(1).chain(&[0.0]);
-    let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::from_f64(next - here)).collect();
-    let (ranks, rate) = (rises.len(), T::from_f64(0.5 / sigma));
+    let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::of(next - here)).collect();
+    let (ranks, rate) = (rises.len(), T::of(0.5 / sigma));
     let target = target();
     let mut to_x = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();

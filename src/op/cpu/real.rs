@@ -43,7 +43,7 @@ pub trait Real:
     /// Smallest factor of a product of two that stays a normal number.
     const SMALLEST_FACTOR: Self;
 
-    fn from_f64(value: f64) -> Self;
+    fn of(value: f64) -> Self;
     fn to_f64(self) -> f64;
     fn abs(self) -> Self;
     fn sqrt(self) -> Self;
@@ -111,7 +111,7 @@ macro_rules! real {
                 Coefficients { exponential: &[$($exp),+], scaled_erfc: &[$($erfc),+], log_1p: &[$($log),+] };
 
             #[inline(always)]
-            fn from_f64(value: f64) -> Self {
+            fn of(value: f64) -> Self {
                 value as $type
             }
 
@@ -270,7 +270,7 @@ mod tests {
     fn error<T: Real>(low: f64, high: f64, f: impl Fn(T) -> T, exact: impl Fn(f64) -> f64) -> f64 {
         (0..=20_000)
             .map(|i| {
-                let x = T::from_f64(low + (high - low) * f64::from(i) / 20_000.0);
+                let x = T::of(low + (high - low) * f64::from(i) / 20_000.0);
                 let expected = exact(x.to_f64());
                 (f(x).to_f64() - expected).abs() / expected.abs().max(f64::MIN_POSITIVE)
             })
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn nothing_takes_nan_to_a_number() {
         fn check<T: Real, const FMA: bool>() {
-            let nan = T::from_f64(f64::NAN);
+            let nan = T::of(f64::NAN);
             for value in [
                 nan.exponential::<FMA>(),
                 nan.scaled_erfc::<FMA>(),

@@ -51,7 +51,7 @@ impl Phi for Erf {
 
     #[inline(always)]
     fn slope<T: Real, const FMA: bool>(t: T) -> T {
-        (-t * t).exponential::<FMA>() * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI)
+        (-t * t).exponential::<FMA>() * T::of(0.5 * std::f64::consts::FRAC_2_SQRT_PI)
     }
 }
 
@@ -60,12 +60,12 @@ struct Arctan;
 impl Phi for Arctan {
     #[inline(always)]
     fn value<T: Real, const FMA: bool>(t: T) -> T {
-        t.atan() * T::from_f64(std::f64::consts::FRAC_1_PI) + T::HALF
+        t.atan() * T::of(std::f64::consts::FRAC_1_PI) + T::HALF
     }
 
     #[inline(always)]
     fn slope<T: Real, const FMA: bool>(t: T) -> T {
-        T::from_f64(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
+        T::of(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
     }
 }
 
@@ -129,7 +129,7 @@ impl<T: Real> Kernel for Exponents<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         for (e, x) in self.e.iter_mut().zip(self.x) {
-            *e = T::from_f64(((x.to_f64() - self.center) * self.alpha).exponential::<FMA>());
+            *e = T::of(((x.to_f64() - self.center) * self.alpha).exponential::<FMA>());
         }
     }
 }
@@ -232,7 +232,7 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
         if diverged(x, out) {
             return;
         }
-        let list = List::new(x, v, &[v], T::from_f64(alpha));
+        let list = List::new(x, v, &[v], T::of(alpha));
         let (members, rows) = (list.members, list.rows);
         let exponentials = if step == Step::Logistic { list.exponentials(target, rows) } else { None };
         for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
@@ -359,7 +359,7 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         if diverged(x, to_x) {
             return;
         }
-        let list = List::new(x, v, &[v, g], T::from_f64(alpha));
+        let list = List::new(x, v, &[v, g], T::of(alpha));
         let (members, alpha) = (list.members, list.alpha);
         let exponentials = if step == Step::Logistic { list.exponentials(target, members) } else { None };
         // Rows after the members have weight and gradient 0, as padding does.
