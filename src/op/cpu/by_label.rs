@@ -43,6 +43,26 @@ impl<T: Real> ByLabel<T> {
         self.above.iter().sum()
     }
 
+    /// How many documents each label has before it in the list, the highest label first.
+    pub fn starts(&self) -> Vec<usize> {
+        (0..self.above.len()).filter(|&j| self.above[j] == j).collect()
+    }
+
+    /// Number of different labels.
+    pub fn levels(&self) -> usize {
+        self.starts().len()
+    }
+
+    /// Level of each document: 0 for the lowest label.
+    pub fn level_of_each(&self) -> Vec<u32> {
+        let starts = self.starts();
+        let mut levels = vec![0; self.above.len()];
+        for (label, &start) in starts.iter().enumerate() {
+            levels[start..].fill((starts.len() - 1 - label) as u32);
+        }
+        levels
+    }
+
     /// Weights of the pairs of document `j` with the `length` rows from `start` on, 0 for the rest of their last block.
     #[inline(always)]
     pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [T; TILE]) -> &'a mut [T] {

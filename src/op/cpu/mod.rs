@@ -28,6 +28,7 @@ mod order;
 mod pair_loss;
 mod pair_walk;
 mod pair_weight;
+mod pair_window;
 mod parallel;
 mod parameters;
 mod rank;

@@ -1,7 +1,8 @@
 //! Fused [`pair_loss`](crate::op::pair_loss()).
 //!
 //! Documents are sorted by label, the most relevant first, so that the rows paired with a document are a prefix and no
-//! other pair is visited: about a third of all pairs with the usual labels. Long lists take [walks](super::pair_walk).
+//! other pair is visited: about a third of all pairs with the usual labels. Long lists take
+//! [walks](super::pair_walk) or [windows](super::pair_window).
 
 use super::{
     by_label::{ByLabel, filled},
@@ -9,6 +10,7 @@ use super::{
     list::{diverged, gather, scatter},
     pair_walk::Walks,
     pair_weight::PairWeight,
+    pair_window::Windows,
     parallel::for_each,
     parameters::{EXPONENTIAL_BOUND, PairLoss},
     real::Real,
@@ -260,6 +262,8 @@ pub fn pair_loss<T: Real>(
             // NaN says so.
         } else if let Some(walks) = Walks::new(&list, loss) {
             walks.value(target, &mut losses);
+        } else if let Some(windows) = Windows::new(&list, loss) {
+            windows.value(&mut losses);
         } else {
             let tiles = losses.chunks_mut(TILE).enumerate().collect();
             for_each(tiles, list.pairs(), |(tile, out)| {
@@ -296,6 +300,10 @@ pub fn pair_loss_gradient<T: Real>(
         }
         if let Some(walks) = Walks::new(&list, loss) {
             walks.gradient(target, &g, &mut to_rows);
+            return scatter(to_x, &list.members, &to_rows);
+        }
+        if let Some(windows) = Windows::new(&list, loss) {
+            windows.gradient(&g, &mut to_rows);
             return scatter(to_x, &list.members, &to_rows);
         }
         let stripes = stripes(list.x.len());

@@ -94,7 +94,7 @@ impl<'a, T: Real> Walks<'a, T> {
     pub fn new(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         Terms::value(loss)?;
         let n = list.above.len();
-        let starts: Vec<usize> = (0..n).filter(|&j| list.above[j] == j).collect();
+        let starts = list.starts();
         let count = starts.len();
         let pairs_per_document = match &list.weight {
             PairWeight::Unit | PairWeight::Document(_) => count * PAIRS_PER_SUM,
@@ -120,11 +120,7 @@ impl<'a, T: Real> Walks<'a, T> {
             }
             gains = Some(of_levels.into_iter().map(T::to_f64).collect());
         }
-        let mut levels = vec![0; n];
-        for (label, &start) in starts.iter().enumerate() {
-            levels[start..].fill((count - 1 - label) as u32);
-        }
-        let levels = sorted.gather(&levels);
+        let levels = sorted.gather(&list.level_of_each());
         Some(Self { list, loss, sorted, levels, gains, discounts, count })
     }
 
