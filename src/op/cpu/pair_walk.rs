@@ -101,7 +101,7 @@ impl<'a, T: Real> Walks<'a, T> {
             PairWeight::Lambda { gap, .. } if *gap != 0.0 => return None,
             PairWeight::Lambda { .. } => 2 * count * PAIRS_PER_LAMBDA_SUM,
         };
-        if !is_single::<T>() || list.pairs() < n * pairs_per_document {
+        if !is_single::<T>() || n == 0 || list.pairs() < n * pairs_per_document {
             return None;
         }
         let mut sorted = Sorted::new(&list.x[..n]);

@@ -55,7 +55,7 @@ impl<'a, T: Real> Windows<'a, T> {
         let pairs_per_document =
             count * if matches!(kind, Kind::Exponential) { PAIRS_PER_FACTOR } else { PAIRS_PER_SUM };
         let separate = matches!(list.weight, PairWeight::Unit | PairWeight::Document(_));
-        if !is_single::<T>() || !separate || list.pairs() < n * pairs_per_document {
+        if !is_single::<T>() || !separate || n == 0 || list.pairs() < n * pairs_per_document {
             return None;
         }
         let sorted = Sorted::new(&list.x[..n]);
@@ -218,6 +218,15 @@ mod tests {
                     assert!(value < 2e-7 && gradient < 2e-7, "{name}, {loss:?}: {value:e} {gradient:e}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_list_without_documents_has_no_windows() {
+        for loss in [PairLoss::Hinge { margin: 1.0 }, PairLoss::Exponential] {
+            let list = ByLabel::<f32>::new(&[1.0], &[2.0], &[0.0], PairWeight::Unit);
+            assert!(Windows::new(&list, loss).is_none());
+            assert_eq!(pair_loss(&[1.0f32], &[2.0], &[0.0], PairWeight::Unit, 1, loss), [0.0]);
         }
     }
 
