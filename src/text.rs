@@ -79,6 +79,7 @@ pub(crate) fn escape_markup(text: &str) -> String {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "report")]
     #[test]
     fn markup_is_text_after_escaping() {
         assert_eq!(escape_markup("<a b='c'>\0 \"&\""), "&lt;a b=&#39;c&#39;&gt;\u{fffd} &quot;&amp;&quot;");
