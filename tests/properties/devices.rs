@@ -15,6 +15,8 @@ pub struct Present {
     pub device: Device,
     /// The types in which it is tested. GPUs are tested in f32 alone, since their f64 is missing or unfinished.
     pub types: &'static [DType],
+    /// Whether it is the processor, where every primitive has a kernel.
+    pub processor: bool,
 }
 
 /// Returns the devices that the environment names; without it, every backend of this build that opens here.
@@ -43,5 +45,5 @@ pub fn devices() -> &'static [Present] {
 fn present(name: &str, device: Device) -> Present {
     let processor = matches!(name, "flex" | "ndarray");
     let types: &[DType] = if processor { &[DType::F64, DType::F32] } else { &[DType::F32] };
-    Present { name: name.to_owned(), device, types }
+    Present { name: name.to_owned(), device, types, processor }
 }
