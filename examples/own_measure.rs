@@ -17,8 +17,8 @@ use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig, RankingModel, TrainingBatch};
 use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
 use burn_rank::loss::{
-    Lists, LossError, MeasureContext, PositionFunction, PositionMeasure, Positions, Relaxation, Relaxed, Sharper,
-    Smoothing, Surrogate,
+    Lists, MeasureContext, PositionFunction, PositionMeasure, Positions, Relaxation, Relaxed, Sharper, Smoothing,
+    Surrogate,
 };
 use burn_rank::measure::{Convention, Gain, Measure, evaluate};
 use burn_rank::metric::{self, RankingMetric};
@@ -74,11 +74,8 @@ impl Relaxation for Laplace {
         Some(Smoothing { parameter: "scale", sharper: Sharper::Smaller })
     }
 
-    fn with_parameter(&self, loss: &'static str, name: &str, value: f64) -> Result<Arc<dyn Relaxation>, LossError> {
-        match name {
-            "scale" => Ok(Arc::new(Self { scale: value })),
-            _ => Err(LossError::Fixed { loss, parameter: name.to_string() }),
-        }
+    fn with_parameter(&self, name: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
+        (name == "scale").then(|| Arc::new(Self { scale: value }) as Arc<dyn Relaxation>)
     }
 }
 

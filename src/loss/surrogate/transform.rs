@@ -147,7 +147,8 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     }
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
-        let relaxation = self.relaxation.with_parameter(self.name, parameter, value)?;
+        let fixed = || LossError::Fixed { loss: self.name, parameter: parameter.into() };
+        let relaxation = self.relaxation.with_parameter(parameter, value).ok_or_else(fixed)?;
         relaxation.check(self.name)?;
         self.expected.iter().try_for_each(|(f, k)| relaxation.check_sum(self.name, f, *k))?;
         Ok(Box::new(Self { relaxation, ..self.clone() }))

@@ -1,5 +1,7 @@
 //! `ByLabel`: one list sorted by descending label, and the weights of its pairs.
 
+use std::ops::Range;
+
 use super::{
     list::{documents, gather},
     order::by_descending_value,
@@ -9,7 +11,27 @@ use super::{
 };
 
 /// Rows of the widest vector: a loop over a multiple of them has no slow remainder, which would be most of many lists.
-pub const LANES: usize = 16;
+const LANES: usize = 16;
+
+/// What a document is in its pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The more relevant one: it meets those of lower labels.
+    Row,
+    /// The less relevant one: it meets those of higher labels.
+    Column,
+}
+
+impl Role {
+    /// The levels that a document of this level meets, of `count` in all.
+    #[inline(always)]
+    pub fn others(self, level: usize, count: usize) -> Range<usize> {
+        match self {
+            Self::Row => 0..level,
+            Self::Column => level + 1..count,
+        }
+    }
+}
 
 /// One list sorted by descending label. Arrays of numbers are filled up with zeros to whole blocks of [`LANES`].
 pub struct ByLabel<T> {
@@ -61,6 +83,16 @@ impl<T: Real> ByLabel<T> {
             levels[start..].fill((starts.len() - 1 - label) as u32);
         }
         levels
+    }
+
+    /// The factor of each document in the weights of the pairs in which it is the more relevant one.
+    pub fn row_weights(&self) -> Vec<f64> {
+        let n = self.above.len();
+        match &self.weight {
+            PairWeight::Unit => vec![1.0; n],
+            PairWeight::Document(u) => u[..n].iter().map(|u| u.to_f64()).collect(),
+            PairWeight::Lambda { absolute, .. } => vec![*absolute; n],
+        }
     }
 
     /// Weights of the pairs of document `j` with the `length` rows from `start` on, 0 for the rest of their last block.

@@ -6,7 +6,7 @@
 //! `|g_i - g_j| |d_i - d_j|`: gains belong to labels and discounts follow scores, so that both signs are known. Where
 //! they do not, pairs are visited one by one.
 
-use super::by_label::ByLabel;
+use super::by_label::{ByLabel, Role};
 use super::pair_weight::PairWeight;
 use super::parameters::PairLoss;
 use super::real::Real;
@@ -92,8 +92,12 @@ pub struct Walks<'a, T> {
 impl<'a, T: Real> Walks<'a, T> {
     /// `None` where pairs are cheaper, or where the loss or the weights do not allow walks.
     pub fn new(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
-        Terms::value(loss)?;
-        let n = list.above.len();
+        let (n, pairs) = (list.above.len(), list.pairs());
+        let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
+        // Two labels are the fewest that make pairs. Short lists are told first, at the cost of a sum.
+        if !is_single::<T>() || !decays || n == 0 || pairs < 2 * n * PAIRS_PER_SUM {
+            return None;
+        }
         let starts = list.starts();
         let count = starts.len();
         let pairs_per_document = match &list.weight {
@@ -101,7 +105,7 @@ impl<'a, T: Real> Walks<'a, T> {
             PairWeight::Lambda { gap, .. } if *gap != 0.0 => return None,
             PairWeight::Lambda { .. } => 2 * count * PAIRS_PER_LAMBDA_SUM,
         };
-        if !is_single::<T>() || n == 0 || list.pairs() < n * pairs_per_document {
+        if pairs < n * pairs_per_document {
             return None;
         }
         let mut sorted = Sorted::new(&list.x[..n]);
@@ -127,14 +131,10 @@ impl<'a, T: Real> Walks<'a, T> {
     /// The losses of its documents.
     pub fn value(&self, target: Target, out: &mut [T]) {
         let Some(terms) = Terms::value(self.loss) else { return };
-        let [wrong, right] = [Side::Ahead, Side::Behind].map(|side| {
-            let right = side == Side::Behind;
-            let (term, scale) = terms.of(right);
-            self.sorted.walk(target, side, scale, &Losses { walks: self, term, sign: sign(right) })
-        });
-        let weights = self.row_weights();
-        let losses =
-            wrong.iter().zip(right).enumerate().map(|(place, (wrong, right))| weights(place) * (wrong + right));
+        let ones = vec![1.0; self.levels.len()];
+        let [wrong, right] = [Side::Ahead, Side::Behind].map(|side| self.pass(target, side, Role::Row, &ones, &terms));
+        let weights = self.sorted.gather(&self.list.row_weights());
+        let losses = wrong.iter().zip(right).zip(weights).map(|((wrong, right), weight)| weight * (wrong + right));
         self.sorted.scatter(losses, out);
     }
 
@@ -142,44 +142,27 @@ impl<'a, T: Real> Walks<'a, T> {
     pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
         let Some(slopes) = Terms::slope(self.loss) else { return };
         let n = self.levels.len();
-        let g = self.sorted.gather(&g[..n]);
-        let weights = self.row_weights();
-        let rows: Vec<f64> = g.iter().enumerate().map(|(place, g)| weights(place) * g.to_f64()).collect();
+        let (g, weights) = (self.sorted.gather(&g[..n]), self.sorted.gather(&self.list.row_weights()));
+        let sent: Vec<f64> = g.iter().zip(weights).map(|(g, weight)| g.to_f64() * weight).collect();
+        let ones = vec![1.0; n];
         let mut sums = vec![0.0; n];
         for side in [Side::Ahead, Side::Behind] {
-            for as_row in [true, false] {
-                // A pair is in the right order where the row, the more relevant document, is ahead.
-                let right = (side == Side::Behind) == as_row;
-                let (term, scale) = slopes.of(right);
-                let walk = if as_row {
-                    self.sorted.walk(target, side, scale, &Losses { walks: self, term, sign: sign(right) })
-                } else {
-                    self.sorted.walk(
-                        target,
-                        side,
-                        scale,
-                        &Received { walks: self, rows: &rows, term, sign: sign(right) },
-                    )
-                };
-                for ((sum, walked), row) in sums.iter_mut().zip(walk).zip(&rows) {
-                    *sum += if as_row { row * walked } else { -walked };
-                }
+            let of_row = self.pass(target, side, Role::Row, &ones, &slopes);
+            let of_column = self.pass(target, side, Role::Column, &sent, &slopes);
+            for (((sum, own), other), sent) in sums.iter_mut().zip(of_row).zip(of_column).zip(&sent) {
+                *sum = (*sum + sent * own) - other;
             }
         }
         self.sorted.scatter(sums.into_iter(), to_x);
     }
 
-    /// The factor of a place in the weights of the pairs in which it is the more relevant document.
-    fn row_weights(&self) -> impl Fn(usize) -> f64 {
-        let factors: Option<Vec<T>> = match &self.list.weight {
-            PairWeight::Document(u) => Some(self.sorted.gather(&u[..self.levels.len()])),
-            _ => None,
-        };
-        let all = match &self.list.weight {
-            PairWeight::Lambda { absolute, .. } => *absolute,
-            _ => 1.0,
-        };
-        move |place| factors.as_ref().map_or(all, |factors| factors[place].to_f64())
+    /// `sum_j w_ij values_j f(t_ij)` of each document, in its role, with those on one side of it.
+    fn pass(&self, target: Target, side: Side, role: Role, values: &[f64], terms: &Terms) -> Vec<f64> {
+        // A pair is in the right order where the row, the more relevant document, is ahead.
+        let (term, scale) = terms.of((side == Side::Behind) == (role == Role::Row));
+        // Documents ahead have the larger discounts.
+        let sign = if side == Side::Ahead { 1.0 } else { -1.0 };
+        self.sorted.walk(target, side, scale, &Pass { walks: self, values, role, term, sign })
     }
 
     /// Running sums of each level: of ones, and of discounts where there are gains.
@@ -199,105 +182,60 @@ impl<'a, T: Real> Walks<'a, T> {
             }
         }
     }
+}
 
-    /// `sum_j w_ij v_j f(t_ij)` over the documents of some levels; `sign` is that of `d_j - d_i`.
+/// One walk of all pairs on one side of each document.
+struct Pass<'a, T> {
+    walks: &'a Walks<'a, T>,
+    /// What each place adds to the sums of others.
+    values: &'a [f64],
+    role: Role,
+    term: Decaying,
+    /// Sign of the other document's discount minus the own.
+    sign: f64,
+}
+
+impl<T: Real> Walker for Pass<'_, T> {
+    type State = Vec<Sums>;
+
+    fn empty(&self) -> Vec<Sums> {
+        self.walks.empty()
+    }
+
     #[inline(always)]
-    fn read<const FMA: bool>(
-        &self,
-        place: usize,
-        levels: std::ops::Range<usize>,
-        sums: &[Sums],
-        term: &Decaying,
-        sign: f64,
-    ) -> f64 {
-        let Some(gains) = &self.gains else {
-            let mut all = Sums::default();
-            for sums in &sums[levels] {
-                all.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
-            }
-            return term.of::<FMA>(&all);
-        };
-        let own = self.levels[place] as usize;
-        let (gain, discount) = (gains[own], self.discounts[place].to_f64());
+    fn adds(&self, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, sums: &mut [Sums]) {
+        self.walks.add(place, self.values[place], sums);
+    }
+
+    #[inline(always)]
+    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
+        let Walks { levels, gains, discounts, count, .. } = self.walks;
+        let own = levels[place] as usize;
+        let others = self.role.others(own, *count);
         let mut all = Sums::default();
-        for level in levels {
-            let weight = (gain - gains[level]).abs() * sign;
-            let (ones, discounts) = (&sums[2 * level], &sums[2 * level + 1]);
-            for ((all, &one), &of_discount) in all.iter_mut().zip(ones).zip(discounts) {
-                *all = weight.fma::<FMA>((-discount).fma::<FMA>(one, of_discount), *all);
+        match gains {
+            None => {
+                for sums in &sums[others] {
+                    all.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
+                }
+            }
+            Some(gains) => {
+                let discount = discounts[place].to_f64();
+                for level in others {
+                    let weight = (gains[own] - gains[level]).abs() * self.sign;
+                    let (ones, of_discounts) = (&sums[2 * level], &sums[2 * level + 1]);
+                    for ((all, &one), &of_discount) in all.iter_mut().zip(ones).zip(of_discounts) {
+                        *all = weight.fma::<FMA>((-discount).fma::<FMA>(one, of_discount), *all);
+                    }
+                }
             }
         }
-        term.of::<FMA>(&all)
-    }
-}
-
-/// Sign of `d_j - d_i` where `i` is the more relevant document, by the order of the pair.
-fn sign(right: bool) -> f64 {
-    if right { -1.0 } else { 1.0 }
-}
-
-/// Each document with those of lower labels: `sum_j w_ij f(t_ij)`.
-struct Losses<'a, T> {
-    walks: &'a Walks<'a, T>,
-    term: Decaying,
-    sign: f64,
-}
-
-impl<T: Real> Walker for Losses<'_, T> {
-    type State = Vec<Sums>;
-
-    fn empty(&self) -> Vec<Sums> {
-        self.walks.empty()
-    }
-
-    #[inline(always)]
-    fn adds(&self, _: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn add(&self, place: usize, sums: &mut [Sums]) {
-        self.walks.add(place, 1.0, sums);
-    }
-
-    #[inline(always)]
-    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
-        let below = 0..self.walks.levels[place] as usize;
-        self.walks.read::<FMA>(place, below, sums, &self.term, self.sign)
-    }
-}
-
-/// Each document with those of higher labels: `sum_j w_ji v_j f(t_ji)`.
-struct Received<'a, T> {
-    walks: &'a Walks<'a, T>,
-    /// What each place sends as the more relevant document.
-    rows: &'a [f64],
-    term: Decaying,
-    sign: f64,
-}
-
-impl<T: Real> Walker for Received<'_, T> {
-    type State = Vec<Sums>;
-
-    fn empty(&self) -> Vec<Sums> {
-        self.walks.empty()
-    }
-
-    #[inline(always)]
-    fn adds(&self, _: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn add(&self, place: usize, sums: &mut [Sums]) {
-        self.walks.add(place, self.rows[place], sums);
-    }
-
-    #[inline(always)]
-    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
-        let above = self.walks.levels[place] as usize + 1..self.walks.count;
-        // The difference of discounts is taken the other way round.
-        self.walks.read::<FMA>(place, above, sums, &self.term, -self.sign)
+        self.term.of::<FMA>(&all)
     }
 }
 

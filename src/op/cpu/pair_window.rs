@@ -6,7 +6,7 @@
 //! one document to the next `margin - t` grows by the same for all, so that the sums are moved without a subtraction.
 //! The exponential is a product of one factor per document.
 
-use super::by_label::ByLabel;
+use super::by_label::{ByLabel, Role};
 use super::pair_weight::PairWeight;
 use super::parameters::{EXPONENTIAL_BOUND, PairLoss};
 use super::real::Real;
@@ -72,10 +72,10 @@ impl<'a, T: Real> Windows<'a, T> {
     pub fn value(&self, out: &mut [T]) {
         let ones = vec![1.0; self.x.len()];
         let losses = match self.kind {
-            Kind::Hinge { margin, power } => self.rows(margin, power, &ones),
-            Kind::Exponential => self.exponential(&ones, true),
+            Kind::Hinge { margin, power } => self.windows(margin, power, &ones, Role::Row),
+            Kind::Exponential => self.exponential(&ones, Role::Row),
         };
-        let weights = self.row_weights();
+        let weights = self.sorted.gather(&self.list.row_weights());
         self.sorted.scatter(losses.into_iter().zip(weights).map(|(loss, weight)| loss * weight), out);
     }
 
@@ -84,89 +84,71 @@ impl<'a, T: Real> Windows<'a, T> {
         let n = self.x.len();
         let g = self.sorted.gather(&g[..n]);
         let ones = vec![1.0; n];
-        let sent: Vec<f64> = self.row_weights().iter().zip(g).map(|(weight, g)| weight * g.to_f64()).collect();
+        let weights = self.sorted.gather(&self.list.row_weights());
+        let sent: Vec<f64> = weights.iter().zip(g).map(|(weight, g)| weight * g.to_f64()).collect();
         // Both hinges have slopes of a power less: -1 and -2 (margin - t).
-        let (own, others, slope) = match self.kind {
-            Kind::Hinge { margin, power } => {
-                (self.rows(margin, power - 1, &ones), self.columns(margin, power - 1, &sent), -(power as f64))
-            }
-            Kind::Exponential => (self.exponential(&ones, true), self.exponential(&sent, false), -1.0),
+        let sums = |v: &[f64], role| match self.kind {
+            Kind::Hinge { margin, power } => self.windows(margin, power - 1, v, role),
+            Kind::Exponential => self.exponential(v, role),
         };
+        let slope = match self.kind {
+            Kind::Hinge { power, .. } => -(power as f64),
+            Kind::Exponential => -1.0,
+        };
+        let (own, others) = (sums(&ones, Role::Row), sums(&sent, Role::Column));
         let gradient =
             own.into_iter().zip(&sent).zip(others).map(|((own, sent), others)| slope * (own * sent - others));
         self.sorted.scatter(gradient, to_x);
     }
 
-    /// The factor of each place in the weights of the pairs in which it is the more relevant document.
-    fn row_weights(&self) -> Vec<f64> {
-        match &self.list.weight {
-            PairWeight::Document(u) => self.sorted.gather(&u[..self.x.len()]).into_iter().map(T::to_f64).collect(),
-            _ => vec![1.0; self.x.len()],
+    /// `sum v (margin - t)^power` over the pairs of each document, in its role, with `t` below the margin. Rows are met
+    /// from the highest score on, columns from the lowest, so that windows only grow.
+    fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
+        let mut places: Vec<usize> = (0..self.x.len()).collect();
+        if role == Role::Column {
+            places.reverse();
         }
-    }
-
-    /// `sum_j v_j (margin - (x_i - x_j))^power` over the pairs of each document `i` with those of lower labels.
-    fn rows(&self, margin: T, power: usize, v: &[f64]) -> Vec<f64> {
-        let places: Vec<usize> = (0..self.x.len()).collect();
-        let inside = |i: usize, j: usize| self.x[i] - self.x[j] < margin;
-        let short = |i: usize, j: usize| margin.to_f64() - (self.x[i].to_f64() - self.x[j].to_f64());
-        self.windows(&places, power, v, inside, short, |level| 0..level)
-    }
-
-    /// `sum_i v_i (margin - (x_i - x_j))^power` over the pairs of each document `j` with those of higher labels.
-    fn columns(&self, margin: T, power: usize, v: &[f64]) -> Vec<f64> {
-        let places: Vec<usize> = (0..self.x.len()).rev().collect();
-        let inside = |j: usize, i: usize| self.x[i] - self.x[j] < margin;
-        let short = |j: usize, i: usize| margin.to_f64() - (self.x[i].to_f64() - self.x[j].to_f64());
-        self.windows(&places, power, v, inside, short, |level| level + 1..self.count)
-    }
-
-    /// Sums over growing windows: documents are met in the order of `places`, and so are those that enter.
-    fn windows(
-        &self,
-        places: &[usize],
-        power: usize,
-        v: &[f64],
-        inside: impl Fn(usize, usize) -> bool,
-        short: impl Fn(usize, usize) -> f64,
-        levels: impl Fn(usize) -> std::ops::Range<usize>,
-    ) -> Vec<f64> {
+        let of_pair = |here: usize, other: usize| if role == Role::Row { (here, other) } else { (other, here) };
         let mut out = vec![0.0; places.len()];
         let mut sums: Vec<Powers> = vec![[0.0; 3]; self.count];
         let mut entering = places.iter().copied().peekable();
         let mut last = places[0];
-        for &here in places {
+        for &here in &places {
             let step = (self.x[here].to_f64() - self.x[last].to_f64()).abs();
             for [count, first, second] in &mut sums {
                 *second += step * (2.0 * *first + step * *count);
                 *first += step * *count;
             }
-            while let Some(other) = entering.next_if(|&other| inside(here, other)) {
-                let (value, short) = (v[other], short(here, other));
+            let inside = |&other: &usize| {
+                let (row, column) = of_pair(here, other);
+                self.x[row] - self.x[column] < margin
+            };
+            while let Some(other) = entering.next_if(inside) {
+                let (row, column) = of_pair(here, other);
+                let short = margin.to_f64() - (self.x[row].to_f64() - self.x[column].to_f64());
                 let [count, first, second] = &mut sums[self.levels[other] as usize];
-                *count += value;
-                *first += value * short;
-                *second += value * short * short;
+                *count += v[other];
+                *first += v[other] * short;
+                *second += v[other] * short * short;
             }
-            out[here] = sums[levels(self.levels[here] as usize)].iter().map(|sums| sums[power]).sum();
+            let others = role.others(self.levels[here] as usize, self.count);
+            out[here] = sums[others].iter().map(|sums| sums[power]).sum();
             last = here;
         }
         out
     }
 
-    /// `sum_j v_j exp(x_j - x_i)` over the documents `j` of lower labels than `i`, or, for the others of each pair,
-    /// `sum_i v_i exp(x_j - x_i)`.
-    fn exponential(&self, v: &[f64], rows: bool) -> Vec<f64> {
+    /// `sum v exp(-t)` over the pairs of each document in its role.
+    fn exponential(&self, v: &[f64], role: Role) -> Vec<f64> {
         let center = 0.5 * (self.x[0].to_f64() + self.x[self.x.len() - 1].to_f64());
-        let sign = if rows { 1.0 } else { -1.0 };
+        let sign = if role == Role::Row { 1.0 } else { -1.0 };
         let factors: Vec<f64> = self.x.iter().map(|x| (sign * (x.to_f64() - center)).exp()).collect();
         let mut sums = vec![0.0; self.count];
         for ((&level, factor), v) in self.levels.iter().zip(&factors).zip(v) {
             sums[level as usize] += factor * v;
         }
-        let of_level: Vec<f64> = (0..self.count)
-            .map(|level| if rows { sums[..level].iter().sum() } else { sums[level + 1..].iter().sum() })
-            .collect();
+        let of_level: Vec<f64> =
+            (0..self.count).map(|level| sums[role.others(level, self.count)].iter().sum()).collect();
         self.levels.iter().zip(factors).map(|(&level, factor)| of_level[level as usize] / factor).collect()
     }
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 /// Pairs below which threads cost more than they bring: some tens of microseconds of work.
 const SERIAL_PAIRS: usize = 1 << 17;
 
-/// The same for a thread that is none of rayon's, and has to wake one of those and to wait for it.
+/// The same for a thread outside rayon's pool, which has to wake a thread of the pool and wait for it.
 const SERIAL_PAIRS_ELSEWHERE: usize = 1 << 21;
 
 /// Runs `f` on every task, on all threads when there are enough pairs.

@@ -9,7 +9,8 @@ use crate::execution::Target;
 pub fn pays<T: Real>(weights: &[&[T]]) -> bool {
     const SOURCES: usize = 384;
     let adds = |i: &usize| weights.iter().any(|weights| weights[*i] != T::ZERO);
-    is_single::<T>() && (0..weights[0].len()).filter(adds).count() >= SOURCES
+    let documents = weights[0].len();
+    is_single::<T>() && documents >= SOURCES && (0..documents).filter(adds).count() >= SOURCES
 }
 
 /// One running sum: of `v`.

@@ -66,13 +66,8 @@ impl Relaxation for AnyRelaxation {
         self.inner().smoothing()
     }
 
-    fn with_parameter(
-        &self,
-        loss: &'static str,
-        parameter: &str,
-        value: f64,
-    ) -> Result<Arc<dyn Relaxation>, LossError> {
-        self.inner().with_parameter(loss, parameter, value)
+    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
+        self.inner().with_parameter(parameter, value)
     }
 
     fn is_differentiable(&self) -> bool {

@@ -37,16 +37,11 @@ impl Relaxation for Approximate {
         Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger })
     }
 
-    fn with_parameter(
-        &self,
-        loss: &'static str,
-        parameter: &str,
-        value: f64,
-    ) -> Result<Arc<dyn Relaxation>, LossError> {
+    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "alpha" => Ok(Arc::new(Self { alpha: value, ..*self })),
-            "beta" => Ok(Arc::new(Self { beta: value, ..*self })),
-            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
+            "alpha" => Some(Arc::new(Self { alpha: value, ..*self })),
+            "beta" => Some(Arc::new(Self { beta: value, ..*self })),
+            _ => None,
         }
     }
 

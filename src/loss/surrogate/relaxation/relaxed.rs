@@ -68,17 +68,10 @@ pub trait Relaxation: Debug + Send + Sync {
         None
     }
 
-    /// The same relaxation with one parameter changed, unchecked; `loss` is the name that the message gives.
-    ///
-    /// # Errors
-    /// [`LossError::Fixed`], the default, for a parameter that does not move.
-    fn with_parameter(
-        &self,
-        loss: &'static str,
-        parameter: &str,
-        _value: f64,
-    ) -> Result<Arc<dyn Relaxation>, LossError> {
-        Err(LossError::Fixed { loss, parameter: parameter.into() })
+    /// The same relaxation with one parameter changed, unchecked; `None`, the default, for a parameter that does not
+    /// move.
+    fn with_parameter(&self, _parameter: &str, _value: f64) -> Option<Arc<dyn Relaxation>> {
+        None
     }
 
     /// Returns whether the relaxation passes a gradient to the scores.

@@ -49,16 +49,11 @@ impl Relaxation for SigmoidRanks {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
-    fn with_parameter(
-        &self,
-        loss: &'static str,
-        parameter: &str,
-        value: f64,
-    ) -> Result<Arc<dyn Relaxation>, LossError> {
+    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "sigma" => Ok(Arc::new(Self { sigma: value, ..*self })),
-            "diagonal" => Ok(Arc::new(Self { diagonal: value, ..*self })),
-            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
+            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            "diagonal" => Some(Arc::new(Self { diagonal: value, ..*self })),
+            _ => None,
         }
     }
 

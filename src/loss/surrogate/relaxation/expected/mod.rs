@@ -93,15 +93,10 @@ impl Relaxation for Expected {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
-    fn with_parameter(
-        &self,
-        loss: &'static str,
-        parameter: &str,
-        value: f64,
-    ) -> Result<Arc<dyn Relaxation>, LossError> {
+    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "sigma" => Ok(Arc::new(Self { sigma: value, ..*self })),
-            _ => Err(LossError::Fixed { loss, parameter: parameter.into() }),
+            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            _ => None,
         }
     }
 
