@@ -94,14 +94,15 @@ where
     let mut run = Run { tag: String::new(), queries: Vec::new() };
     let mut last_line = 0;
     let mut filled = cutter.fill(&mut full, extent)?;
+    // Taken here because another thread may parse the batch.
+    let execution = Execution::current();
     while filled == Filled::Some {
         let one = |lines: &QueryLines| {
             let (query, last, tag) = parse(&full, path, lines)?;
             Ok((of_query(query)?, last, tag.to_owned()))
         };
-        let parse_full = || {
-            full.queries.par_iter().map(Execution::current().bind(one)).collect::<Vec<Result<(T, usize, String), E>>>()
-        };
+        let parse_full =
+            || full.queries.par_iter().map(execution.bind(one)).collect::<Vec<Result<(T, usize, String), E>>>();
         let (next, queries) = rayon::join(|| cutter.fill(&mut filling, extent), parse_full);
         // Returns the first error in the order of queries, whichever thread met one first.
         for query in queries {
