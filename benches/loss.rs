@@ -1,10 +1,15 @@
 //! Forward and backward pass of every registered loss: 64 lists of 128 documents, float32 on Flex. Throughput is in
-//! documents.
+//! documents. With it, measures as a program outside this crate writes them, each beside the named loss that it equals.
 
 use std::hint::black_box;
 
 use burn::tensor::{Bool, Device, Distribution, Tensor};
-use burn_rank::loss::{LossSpec, RankingLoss, Reduction, registry};
+use burn_rank::loss::{
+    Approximate, Indicator, LossSpec, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction,
+    Relaxation, Surrogate, registry,
+};
+use burn_rank::measure::Gain;
+use burn_rank::op::Step;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const LISTS: usize = 64;
@@ -19,19 +24,85 @@ fn batch(device: &Device) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
     (scores, labels, Tensor::<2>::ones(shape, device).greater_elem(0.0))
 }
 
+/// NDCG with a discount of its own making.
+#[derive(Debug, Clone)]
+struct OwnNdcg;
+
+impl PositionMeasure for OwnNdcg {
+    fn name(&self) -> &'static str {
+        "own_ndcg"
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&Gain::Exp2)
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        let discount = PositionFunction::new(|position| ((position + 1.0).log() * std::f64::consts::LOG2_E).recip());
+        let gains = list.gains(&Gain::Exp2);
+        list.sum(gains.clone(), &discount, None) / list.ideal(gains, &discount, None)
+    }
+}
+
+/// Average precision as [`OwnNdcg`] is written.
+#[derive(Debug, Clone)]
+struct OwnAp;
+
+impl PositionMeasure for OwnAp {
+    fn name(&self) -> &'static str {
+        "own_ap"
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        let reciprocal = PositionFunction::new(|position| position.recip());
+        list.sum_with_above(list.relevance(), &reciprocal, list.relevance(), None) / list.relevant()
+    }
+}
+
+/// Pairs of a named loss and the same function written outside this crate.
+fn own() -> Vec<(&'static str, Box<dyn RankingLoss>)> {
+    fn surrogate(
+        measure: impl PositionMeasure + Clone + 'static,
+        to: impl Relaxation + 'static,
+    ) -> Box<dyn RankingLoss> {
+        Box::new(Surrogate::new(measure, to).expect("valid parameters"))
+    }
+    let positions = || Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic };
+    vec![
+        ("approx_ndcg", surrogate(OwnNdcg, positions())),
+        ("smooth_ndcg", surrogate(OwnNdcg, Indicator { sigma: 1.0 })),
+        ("approx_ap", surrogate(OwnAp, positions())),
+    ]
+}
+
 fn losses(criterion: &mut Criterion) {
     let device = Device::flex().autodiff();
     let (scores, labels, mask) = batch(&device);
+    let step = |loss: &dyn RankingLoss| {
+        let scores = black_box(scores.clone()).require_grad();
+        let gradients = loss.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean).backward();
+        scores.grad(&gradients).map(Tensor::into_data)
+    };
+    let throughput = Throughput::Elements((LISTS * DOCUMENTS) as u64);
     let mut group = criterion.benchmark_group(format!("loss/{LISTS}x{DOCUMENTS}"));
-    group.throughput(Throughput::Elements((LISTS * DOCUMENTS) as u64)).sample_size(10);
+    group.throughput(throughput.clone()).sample_size(10);
     for entry in registry::LOSSES {
         let loss = LossSpec::new(entry.name).build().expect("defaults are valid");
-        let step = |loss: &dyn RankingLoss| {
-            let scores = black_box(scores.clone()).require_grad();
-            let gradients = loss.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean).backward();
-            scores.grad(&gradients).map(Tensor::into_data)
-        };
         group.bench_function(entry.name, |bencher| bencher.iter(|| black_box(step(&*loss))));
+    }
+    group.finish();
+    let mut group = criterion.benchmark_group(format!("own_measure/{LISTS}x{DOCUMENTS}"));
+    group.throughput(throughput).sample_size(20);
+    for (name, own) in own() {
+        let named = LossSpec::new(name).build().expect("defaults are valid");
+        let value = |loss: &dyn RankingLoss| {
+            loss.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean).into_scalar::<f32>()
+        };
+        // Times of two different functions say nothing. A measure has no sign of its own: its loss is 1 minus it.
+        let (own_value, named_value) = (value(&*own), value(&*named));
+        assert!((own_value - named_value).abs() < 1e-5, "{name}: {own_value} written outside, {named_value} here");
+        group.bench_function(format!("{name}/named"), |bencher| bencher.iter(|| black_box(step(&*named))));
+        group.bench_function(format!("{name}/own"), |bencher| bencher.iter(|| black_box(step(&*own))));
     }
     group.finish();
 }
