@@ -1,4 +1,4 @@
-//! Benchmarks that users can run: losses forward and backward, and training epochs, on any device.
+//! Benchmarks that users can run: losses forward and backward, and training epochs, on any device; boosted trees.
 //!
 //! Inputs are like those that rankers see: normally distributed scores, and labels with the shares of MSLR-WEB. Each
 //! number is the median of runs that alternate between the fused and the tensor path, so that both see the same
@@ -6,10 +6,12 @@
 
 mod losses;
 mod train;
+mod trees;
 
 pub use crate::memory::peak_during;
 pub use losses::{LossBench, LossRow, OpPath, Shape};
 pub use train::{TrainBench, TrainRow};
+pub use trees::{TreesBench, TreesRow};
 
 use crate::refusal::Refusal;
 
@@ -29,6 +31,9 @@ pub enum BenchError {
     /// A loss that does not exist.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
+    /// A learner that cannot be fitted.
+    #[error(transparent)]
+    Learner(#[from] crate::learner::LearnerError),
     /// Data that cannot be generated.
     #[error(transparent)]
     Data(#[from] crate::data::DataError),

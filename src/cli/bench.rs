@@ -1,4 +1,5 @@
-//! `burn-rank bench`: times losses, forward and backward; `burn-rank bench train`: documents per second of training.
+//! `burn-rank bench`: times losses, forward and backward; `bench train`: documents per second of gradient training;
+//! `bench trees`: seconds and memory of boosted trees.
 
 use std::io::Write;
 
@@ -6,8 +7,9 @@ use clap::{Args, Subcommand, value_parser};
 
 use super::execution_args::ExecutionArgs;
 use super::{Failure, Table, input, work_on_this_thread};
-use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench};
+use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench, TreesBench};
 use crate::data::SynthConfig;
+use crate::learner::boosted_trees::BoostedTreesConfig;
 use crate::loss::LossSpec;
 use crate::scorer::{MlpScorerConfig, ScorerConfig};
 
@@ -52,6 +54,21 @@ enum BenchCommand {
         #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
         batch: u32,
     },
+    /// Seconds and memory of boosted trees on generated data
+    Trees {
+        /// Loss, by name
+        #[arg(long, default_value = "lambda_ndcg")]
+        loss: String,
+        /// Number of queries
+        #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+        queries: u32,
+        /// Number of trees
+        #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
+        rounds: u32,
+        /// Leaves of a tree
+        #[arg(long, default_value_t = 31, value_parser = value_parser!(u32).range(2..))]
+        leaves: u32,
+    },
 }
 
 impl From<BenchError> for Failure {
@@ -69,6 +86,13 @@ impl BenchArgs {
         self.execution.scope(|| match &self.command {
             Some(BenchCommand::Train { loss, queries, batch }) => {
                 self.train(loss, *queries as usize, *batch as usize, out)
+            }
+            Some(BenchCommand::Trees { loss, queries, rounds, leaves }) => {
+                let data = SynthConfig { queries: *queries as usize, ..SynthConfig::default() };
+                let (rounds, leaves) = (*rounds as usize, *leaves as usize);
+                let config = BoostedTreesConfig { rounds, leaves, ..BoostedTreesConfig::default() };
+                let (loss, repeats) = (LossSpec::new(loss), self.repeats as usize);
+                self.trees(&TreesBench { config, loss, data, repeats, seed: 1 }, out)
             }
             None => self.losses(out),
         })
@@ -131,6 +155,31 @@ impl BenchArgs {
                     rate(row.best_documents_per_s),
                 ]);
             }
+        }
+        if !self.json {
+            write!(out, "{}", table.render())?;
+        }
+        Ok(())
+    }
+
+    fn trees(&self, bench: &TreesBench, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut table =
+            Table::new(["loss", "device", "documents", "trees", "fit s", "predict s", "peak MiB", "NDCG@10"]);
+        for name in &self.devices {
+            let row = bench.run(&input::device(name)?, name)?;
+            if self.json {
+                writeln!(out, "{}", serde_json::to_string(&row).map_err(Failure::work)?)?;
+            }
+            table.row([
+                row.loss.clone(),
+                name.clone(),
+                row.documents.to_string(),
+                row.rounds.to_string(),
+                format!("{:.3}", row.fit_s),
+                format!("{:.3}", row.predict_s),
+                row.peak_mib.map_or_else(|| "-".to_owned(), |peak| format!("{peak:.1}")),
+                format!("{:.4}", row.ndcg),
+            ]);
         }
         if !self.json {
             write!(out, "{}", table.render())?;

@@ -2,6 +2,8 @@
 //!
 //! They are summed pair by pair in double precision, without tensors, in O(n^2) for each query.
 
+use crate::op::{PairDerivatives, SlicePairWeight as PairWeight, pair_derivatives};
+
 /// A loss whose second derivatives are cheap and never negative.
 pub trait Curved: Sync {
     /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score.
@@ -20,35 +22,13 @@ pub struct Derivatives {
 }
 
 /// `sum_{y_i > y_j} w_ij log(1 + exp(-sigma (s_i - s_j)))`, the weights taken as constants.
-pub(super) fn logistic(
-    labels: &[f32],
-    scores: &[f64],
-    sigma: f64,
-    weight: impl Fn(usize, usize) -> f64,
-) -> Derivatives {
-    let n = labels.len();
-    let mut sum = Derivatives { loss: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
-    for i in 0..n {
-        for j in 0..n {
-            if labels[i] <= labels[j] {
-                continue;
-            }
-            let weight = weight(i, j);
-            if weight == 0.0 {
-                continue;
-            }
-            let t = sigma * (scores[i] - scores[j]);
-            let wrong = 1.0 / (1.0 + t.exp());
-            sum.loss += weight * ((-t.abs()).exp().ln_1p() + (-t).max(0.0));
-            let slope = weight * sigma * wrong;
-            sum.gradient[i] -= slope;
-            sum.gradient[j] += slope;
-            let bend = slope * sigma * (1.0 - wrong);
-            sum.curvature[i] += bend;
-            sum.curvature[j] += bend;
-        }
-    }
-    sum
+pub(super) fn logistic(labels: &[f32], scores: &[f64], sigma: f64, weight: PairWeight<&[f64]>) -> Derivatives {
+    let x: Vec<f64> = scores.iter().map(|score| sigma * score).collect();
+    let labels: Vec<f64> = labels.iter().copied().map(f64::from).collect();
+    let PairDerivatives { value, mut gradient, mut curvature } = pair_derivatives(&x, &labels, weight);
+    gradient.iter_mut().for_each(|slope| *slope *= sigma);
+    curvature.iter_mut().for_each(|bend| *bend *= sigma * sigma);
+    Derivatives { loss: value, gradient, curvature }
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ pub use crate::execution::{Execution, Instructions, InstructionsError, Primitive
 pub use above_expectation::above_expectation;
 pub use at_rank::at_rank;
 pub use cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
+pub(crate) use cpu::{PairDerivatives, PairWeight as SlicePairWeight, pair_derivatives};
 pub(crate) use differences::differences;
 pub use exp2::exp2;
 pub use ideal_dcg::ideal_dcg;

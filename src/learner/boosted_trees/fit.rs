@@ -8,8 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::config::{BoostedTrees, BoostedTreesConfig, NAME};
+use super::histogram::Block;
 use super::objective::Objective;
-use super::tree::{Derivatives, grow};
+use super::tree::{Derivatives, Grown, grow};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
@@ -46,6 +47,15 @@ fn add(tree: &[Node], scores: &mut [f64], data: &RankingDataset) -> Result<(), L
     Ok(())
 }
 
+/// Adds a tree to the scores of the training documents, whose leaves are known if it was fitted to all of them.
+fn leaf_values(grown: &Grown, scores: &mut [f64], train: &RankingDataset) -> Result<(), LearnerError> {
+    if grown.documents() < train.documents() {
+        return add(&grown.nodes, scores, train);
+    }
+    grown.add_to(scores);
+    Ok(())
+}
+
 /// Derivatives at equal scores of a regression on the loss's gains: the mean gain of the query minus the document's
 /// own.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
@@ -74,7 +84,7 @@ struct Boosting<'a> {
     surrogate: &'a dyn RankingLoss,
     objective: Objective<'a>,
     train: &'a RankingDataset,
-    bins: Bins,
+    blocks: Vec<Block>,
     seed: u64,
     scores: Additive<'a>,
     /// The loss and its derivatives at the current scores.
@@ -83,8 +93,15 @@ struct Boosting<'a> {
 }
 
 impl Boosting<'_> {
+    /// Adds a tree of an earlier round to the scores.
     fn add(&mut self, tree: &[Node]) -> Result<(), LearnerError> {
         self.scores.add(|data, scores| add(tree, scores, data))
+    }
+
+    /// Adds a tree to the scores. The leaves of the documents that it was fitted to are known.
+    fn add_grown(&mut self, grown: &Grown) -> Result<(), LearnerError> {
+        self.scores.add_to_train(|data, scores| leaf_values(grown, scores, data))?;
+        self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data))
     }
 
     /// Returns whether the loss is as good as flat at equal scores, compared with its slopes at scores equal to the
@@ -96,8 +113,8 @@ impl Boosting<'_> {
         steepest(&self.derivatives) < FLAT * steepest(&self.objective.derivatives(&labels).1)
     }
 
-    /// The documents and features that the tree of a round is fitted to, both ascending.
-    fn sample(&self, round: usize) -> (Vec<u32>, Vec<usize>) {
+    /// The documents that the tree of a round is fitted to, ascending, and whether it may split each feature.
+    fn sample(&self, round: usize) -> (Vec<u32>, Vec<bool>) {
         let draw = |purpose: &str, total: usize, share: f64| {
             let count = ((total as f64 * share).round() as usize).clamp(1, total);
             let mut rng = ChaCha8Rng::seed_from_u64(seed_for(self.seed, purpose, round as u64));
@@ -107,7 +124,10 @@ impl Boosting<'_> {
         };
         let queries = draw("boosted_trees queries", self.train.queries(), self.config.subsample);
         let documents = queries.into_iter().flat_map(|q| self.train.range(q)).map(|d| d as u32).collect();
-        (documents, draw("boosted_trees features", self.train.feature_count, self.config.colsample))
+        let mut features = vec![false; self.train.feature_count];
+        let drawn = draw("boosted_trees features", self.train.feature_count, self.config.colsample);
+        drawn.into_iter().for_each(|feature| features[feature] = true);
+        (documents, features)
     }
 
     /// Searches the step along the tree: the last step times the best power of two, if any lowers the loss.
@@ -155,14 +175,14 @@ impl Iterative for Boosting<'_> {
         let flat = state.trees.is_empty() && !newton && self.is_flat();
         let start = flat.then(|| towards_gains(self.train, self.surrogate)).transpose()?;
         let fitted_to = start.as_ref().unwrap_or(&self.derivatives);
-        let mut tree = grow(&self.bins, documents, &features, fitted_to, &self.config.tree());
-        if tree.len() == 1 {
+        let mut grown = grow(&mut self.blocks, documents, &features, fitted_to, &self.config.tree());
+        if grown.leaves() == 1 {
             return Ok(Step::End(StopReason::Converged));
         }
         let mut step = 1.0;
         if !newton {
             let mut values = vec![0.0; self.train.documents()];
-            add(&tree, &mut values, self.train)?;
+            leaf_values(&grown, &mut values, self.train)?;
             match self.search(&values, state.step) {
                 Some(found) => step = found,
                 None => return Ok(Step::End(StopReason::Converged)),
@@ -170,22 +190,18 @@ impl Iterative for Boosting<'_> {
         }
         // The starting tree is not shrunk: a part of it may be no better than nothing.
         let shrinkage = if start.is_some() { 1.0 } else { self.config.learning_rate };
-        for node in &mut tree {
-            if let Node::Leaf { value } = node {
-                *value *= shrinkage * step;
-            }
-        }
-        self.add(&tree)?;
+        grown.scale(shrinkage * step);
+        self.add_grown(&grown)?;
         (self.loss, self.derivatives) = self.objective.derivatives(self.scores.on_train());
         if !self.loss.is_finite() {
             let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();
             return Err(LearnerError::Solver { learner: NAME, reason });
         }
-        let leaves = tree.iter().filter(|node| matches!(node, Node::Leaf { .. })).count();
-        state.trees.push(tree);
+        let leaves = grown.leaves() as f64;
+        state.trees.push(grown.nodes);
         state.step = step;
         let losses = Some(self.loss * self.objective.queries());
-        Ok(Step::Made(Made { losses, ..Made::new(self.loss, [("leaves", leaves as f64), ("step", step)]) }))
+        Ok(Step::Made(Made { losses, ..Made::new(self.loss, [("leaves", leaves), ("step", step)]) }))
     }
 
     fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
@@ -229,7 +245,7 @@ impl RankingLearner for BoostedTrees {
             surrogate: &*surrogate,
             objective: Objective::new(&*surrogate, train, &context.device)?,
             train,
-            bins: Bins::new(train, self.config.bins),
+            blocks: Block::of_bins(&Bins::new(train, self.config.bins)),
             seed: context.seed,
             scores: Additive::new(train, validation),
             loss: 0.0,

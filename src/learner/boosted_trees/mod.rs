@@ -17,13 +17,15 @@
 //! which is where boosting starts. For these the first tree is a regression on the loss's gains (`2^y - 1` if it has
 //! none), just as smoothrank starts from ridge regression.
 //!
-//! Cost of a round: the derivatives, O(documents x features) per level of the tree, and a walk of every document
-//! through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better
+//! Cost of a round: the derivatives, O(documents x features) per level of the tree (`histogram`), and a walk of every
+//! validation document through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better
 //! round for `patience` rounds.
 
 mod config;
 mod fit;
+mod histogram;
 mod objective;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -5,12 +5,15 @@
 //! loss. With curvature 1 for each document this is the least-squares tree on the negative gradient.
 //!
 //! Cost: for each split, one pass over the documents of the smaller child, times features; the histogram of the other
-//! child is the difference from the parent. Features are scanned in parallel and compared in order, so threads change
-//! nothing. Among equal gains the lowest feature wins, then the lowest threshold.
+//! child is the difference from the parent. Sums are exact, so threads change nothing. Among equal gains the lowest
+//! feature wins, then the lowest threshold.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::learner::solver::bins::Bins;
+use super::histogram::{Block, code, threshold};
+use super::sums::{FixedPoint, Sums};
 use crate::op::Execution;
 use crate::ranker::Node;
 
@@ -38,181 +41,258 @@ pub(super) struct Derivatives {
     pub curvature: Vec<f64>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    gradient: f64,
-    curvature: f64,
-    documents: usize,
+/// A tree, and the leaf of each document that it was fitted to.
+pub(super) struct Grown {
+    /// Parents come before their children.
+    pub nodes: Vec<Node>,
+    /// The documents, leaf by leaf.
+    documents: Vec<u32>,
+    /// Node and documents of each leaf.
+    leaves: Vec<(usize, Range<usize>)>,
 }
 
-impl Sums {
-    fn add(&mut self, gradient: f64, curvature: f64) {
-        self.gradient += gradient;
-        self.curvature += curvature;
-        self.documents += 1;
-    }
-
-    fn plus(self, other: Sums) -> Sums {
-        Sums {
-            gradient: self.gradient + other.gradient,
-            curvature: self.curvature + other.curvature,
-            documents: self.documents + other.documents,
+impl Grown {
+    /// Adds the value of its leaf to the score of every document that the tree was fitted to.
+    pub(super) fn add_to(&self, scores: &mut [f64]) {
+        for (node, range) in &self.leaves {
+            if let Node::Leaf { value } = self.nodes[*node] {
+                self.documents[range.clone()].iter().for_each(|&d| scores[d as usize] += value);
+            }
         }
     }
 
-    fn minus(self, other: Sums) -> Sums {
-        Sums {
-            gradient: self.gradient - other.gradient,
-            curvature: self.curvature - other.curvature,
-            documents: self.documents - other.documents,
+    /// Multiplies the value of every leaf.
+    pub(super) fn scale(&mut self, factor: f64) {
+        for node in &mut self.nodes {
+            if let Node::Leaf { value } = node {
+                *value *= factor;
+            }
         }
     }
 
-    fn merit(self, l2: f64) -> f64 {
-        self.gradient * self.gradient / (self.curvature + l2).max(f64::MIN_POSITIVE)
+    /// Number of documents that the tree was fitted to.
+    pub(super) fn documents(&self) -> usize {
+        self.documents.len()
     }
 
-    fn leaf_value(self, l2: f64) -> f64 {
-        -self.gradient / (self.curvature + l2).max(f64::MIN_POSITIVE)
+    /// Number of leaves.
+    pub(super) fn leaves(&self) -> usize {
+        self.leaves.len()
     }
 }
-
-/// One histogram for each feature of the sample.
-type Histograms = Vec<Vec<Sums>>;
 
 #[derive(Debug, Clone, Copy)]
 struct Split {
     gain: f64,
     feature: usize,
     bin: usize,
+    /// The sums of the left child.
+    left: Sums,
 }
 
-/// A leaf that may still be split.
-struct Frontier {
+/// A leaf.
+struct Leaf {
     node: usize,
     depth: usize,
-    documents: Vec<u32>,
+    documents: Range<usize>,
     sums: Sums,
-    histograms: Histograms,
+    /// Where its histograms are.
+    slot: usize,
+    /// The best split, if any may be made.
     split: Option<Split>,
 }
 
-/// Grows a tree on a sample of documents (ascending) and features (ascending). Parents come before their children in
-/// the result.
+/// Grows a tree on a sample of documents (ascending) and features (one flag for each).
 pub(super) fn grow(
-    bins: &Bins,
+    blocks: &mut [Block],
     documents: Vec<u32>,
-    features: &[usize],
+    features: &[bool],
     derivatives: &Derivatives,
     params: &TreeParams,
-) -> Vec<Node> {
-    let grower = Grower { bins, features, derivatives, params };
-    let sums = grower.sums(&documents);
-    let histograms = grower.histograms(&documents);
-    let mut nodes = vec![Node::Leaf { value: sums.leaf_value(params.l2) }];
-    let mut frontier = vec![grower.frontier(0, 0, documents, sums, histograms)];
-    for _ in 1..params.leaves {
-        let best = frontier.iter().enumerate().filter_map(|(place, leaf)| Some((place, leaf.split?))).fold(
-            None,
-            |best: Option<(usize, Split)>, next| match best {
-                Some(best) if best.1.gain >= next.1.gain => Some(best),
-                _ => Some(next),
-            },
-        );
+) -> Grown {
+    let units = FixedPoint::new(derivatives, &documents);
+    let values: Vec<Sums> = (derivatives.gradient.iter().zip(&derivatives.curvature))
+        .map(|(&gradient, &curvature)| units.of(gradient, curvature))
+        .collect();
+    let sums = documents.iter().fold(Sums::default(), |sums, &d| sums.plus(values[d as usize]));
+    let mut grower = Grower { blocks, features, params, units, values, documents, spare: Vec::new(), own: Vec::new() };
+    let mut nodes = vec![grower.leaf_node(sums)];
+    let all = 0..grower.documents.len();
+    let mut leaves = vec![Leaf { node: 0, depth: 0, documents: all, sums, slot: 0, split: None }];
+    grower.split_root(&mut leaves[0]);
+    while leaves.len() < params.leaves {
+        let candidates = leaves.iter().enumerate().filter_map(|(place, leaf)| Some((place, leaf.split?)));
+        let best = candidates.reduce(|best, next| if next.1.gain > best.1.gain { next } else { best });
         let Some((place, split)) = best else { break };
-        let leaf = frontier.remove(place);
-        let (left, right) = (nodes.len(), nodes.len() + 1);
+        let leaf = leaves.remove(place);
+        let children = [nodes.len(), nodes.len() + 1];
         nodes[leaf.node] = Node::Split {
             feature: split.feature as u32,
-            threshold: bins.thresholds(split.feature)[split.bin],
-            left: left as u32,
-            right: right as u32,
+            threshold: threshold(grower.blocks, split.feature, split.bin),
+            left: children[0] as u32,
+            right: children[1] as u32,
         };
-        for child in grower.split(leaf, split, [left, right]) {
-            nodes.push(Node::Leaf { value: child.sums.leaf_value(params.l2) });
-            frontier.push(child);
+        // Every leaf but the one that was split keeps its slot, and one child takes that of its parent.
+        let slot = leaves.len() + 1;
+        let last = leaves.len() + 2 == params.leaves;
+        for child in grower.split(leaf, split, children, slot, last) {
+            nodes.push(grower.leaf_node(child.sums));
+            leaves.push(child);
         }
     }
-    nodes
+    let leaves = leaves.into_iter().map(|leaf| (leaf.node, leaf.documents)).collect();
+    Grown { nodes, documents: grower.documents, leaves }
 }
 
 struct Grower<'a> {
-    bins: &'a Bins,
-    features: &'a [usize],
-    derivatives: &'a Derivatives,
+    blocks: &'a mut [Block],
+    features: &'a [bool],
     params: &'a TreeParams,
+    units: FixedPoint,
+    /// The derivatives of every document.
+    values: Vec<Sums>,
+    /// The documents of the sample, leaf by leaf.
+    documents: Vec<u32>,
+    /// The right child's documents while a leaf is parted.
+    spare: Vec<u32>,
+    /// The derivatives of the documents whose histogram is made, in their order.
+    own: Vec<Sums>,
 }
 
 impl Grower<'_> {
-    fn sums(&self, documents: &[u32]) -> Sums {
-        let mut sums = Sums::default();
-        for &d in documents {
-            sums.add(self.derivatives.gradient[d as usize], self.derivatives.curvature[d as usize]);
+    fn leaf_node(&self, sums: Sums) -> Node {
+        let curvature = (self.units.curvature(sums) + self.params.l2).max(f64::MIN_POSITIVE);
+        Node::Leaf { value: -self.units.gradient(sums) / curvature }
+    }
+
+    /// Whether a leaf of this depth and so many documents may have children.
+    fn may_split(&self, depth: usize, documents: usize) -> bool {
+        depth < self.params.max_depth && documents >= 2 * self.params.min_documents
+    }
+
+    fn gather(&mut self, documents: Range<usize>) {
+        self.own.clear();
+        self.own.extend(self.documents[documents].iter().map(|&d| self.values[d as usize]));
+    }
+
+    fn split_root(&mut self, root: &mut Leaf) {
+        if !self.may_split(0, root.documents.len()) {
+            return;
         }
-        sums
+        self.gather(root.documents.clone());
+        let scan = Scan { features: self.features, params: self.params, units: self.units };
+        let (documents, own) = (&self.documents, &self.own);
+        let of_block = |block: &mut Block| {
+            block.fill(root.slot, documents, own);
+            scan.best_split(block, root.slot, root.sums)
+        };
+        let found: Vec<_> = self.blocks.par_iter_mut().map(Execution::current().bind(of_block)).collect();
+        root.split = best(found);
     }
 
-    fn histograms(&self, documents: &[u32]) -> Histograms {
-        let Derivatives { gradient, curvature } = self.derivatives;
-        self.features
-            .par_iter()
-            .with_min_len(8)
-            .map(Execution::current().bind(|&feature| {
-                let codes = self.bins.codes(feature);
-                let mut histogram = vec![Sums::default(); self.bins.thresholds(feature).len() + 1];
-                for &d in documents {
-                    let d = d as usize;
-                    histogram[codes[d] as usize].add(gradient[d], curvature[d]);
-                }
-                histogram
-            }))
-            .collect()
+    /// Parts a leaf. The smaller child takes `slot`, the other that of the leaf; after the `last` split no further one is
+    /// looked for.
+    fn split(&mut self, leaf: Leaf, split: Split, nodes: [usize; 2], slot: usize, last: bool) -> [Leaf; 2] {
+        let middle = self.part(leaf.documents.clone(), split);
+        let (left, right) = (leaf.documents.start..middle, middle..leaf.documents.end);
+        let left_is_smaller = left.len() <= right.len();
+        let slots = if left_is_smaller { [slot, leaf.slot] } else { [leaf.slot, slot] };
+        let depth = leaf.depth + 1;
+        let child = |node, documents, sums, slot| Leaf { node, depth, documents, sums, slot, split: None };
+        let mut children = [
+            child(nodes[0], left, split.left, slots[0]),
+            child(nodes[1], right, leaf.sums.minus(split.left), slots[1]),
+        ];
+        let may_split = children.each_ref().map(|child| !last && self.may_split(depth, child.documents.len()));
+        if may_split == [false, false] {
+            return children;
+        }
+        let smaller = children[usize::from(!left_is_smaller)].documents.clone();
+        self.gather(smaller.clone());
+        let scan = Scan { features: self.features, params: self.params, units: self.units };
+        let (documents, own) = (&self.documents[smaller], &self.own);
+        let of_block = |block: &mut Block| {
+            block.fill(slot, documents, own);
+            block.subtract(slot, leaf.slot);
+            [0, 1].map(|side| {
+                let child = &children[side];
+                may_split[side].then(|| scan.best_split(block, child.slot, child.sums)).flatten()
+            })
+        };
+        let found: Vec<_> = self.blocks.par_iter_mut().map(Execution::current().bind(of_block)).collect();
+        for (side, child) in children.iter_mut().enumerate() {
+            child.split = best(found.iter().map(|splits| splits[side]));
+        }
+        children
     }
 
-    fn frontier(&self, node: usize, depth: usize, documents: Vec<u32>, sums: Sums, histograms: Histograms) -> Frontier {
-        let split = (depth < self.params.max_depth).then(|| self.best_split(sums, &histograms)).flatten();
-        Frontier { node, depth, documents, sums, histograms, split }
+    /// Brings the documents of the left child before those of the right, each in their order; returns where the right
+    /// ones begin.
+    fn part(&mut self, range: Range<usize>, split: Split) -> usize {
+        self.spare.clear();
+        let mut middle = range.start;
+        for place in range {
+            let document = self.documents[place];
+            if usize::from(code(self.blocks, split.feature, document)) <= split.bin {
+                self.documents[middle] = document;
+                middle += 1;
+            } else {
+                self.spare.push(document);
+            }
+        }
+        self.documents[middle..middle + self.spare.len()].copy_from_slice(&self.spare);
+        middle
+    }
+}
+
+/// The first of the best splits.
+fn best(splits: impl IntoIterator<Item = Option<Split>>) -> Option<Split> {
+    splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
+}
+
+/// What the search for a split looks at.
+#[derive(Clone, Copy)]
+struct Scan<'a> {
+    features: &'a [bool],
+    params: &'a TreeParams,
+    units: FixedPoint,
+}
+
+impl Scan<'_> {
+    fn merit(&self, sums: Sums) -> f64 {
+        let gradient = self.units.gradient(sums);
+        gradient * gradient / (self.units.curvature(sums) + self.params.l2).max(f64::MIN_POSITIVE)
     }
 
-    fn best_split(&self, sums: Sums, histograms: &Histograms) -> Option<Split> {
-        let best_of = |(&feature, histogram): (&usize, &Vec<Sums>)| {
-            let TreeParams { min_documents, l2, min_gain, .. } = *self.params;
-            let (mut left, mut best): (Sums, Option<Split>) = (Sums::default(), None);
-            for (bin, &bin_sums) in histogram.iter().enumerate().take(histogram.len() - 1) {
-                left = left.plus(bin_sums);
-                let right = sums.minus(left);
-                if left.documents < min_documents || right.documents < min_documents {
+    /// The best split of a leaf with these sums among the features of a block.
+    fn best_split(&self, block: &Block, slot: usize, sums: Sums) -> Option<Split> {
+        let TreeParams { min_documents, min_gain, .. } = *self.params;
+        let (documents, merit) = (self.units.documents(sums), self.merit(sums));
+        let mut best: Option<Split> = None;
+        for (feature, thresholds, bins) in block.features(slot) {
+            if !self.features[feature] {
+                continue;
+            }
+            let mut left = Sums::default();
+            for (bin, &own) in bins[..thresholds.len()].iter().enumerate() {
+                if own == Sums::default() {
                     continue;
                 }
-                let gain = left.merit(l2) + right.merit(l2) - sums.merit(l2);
+                left = left.plus(own);
+                let count = self.units.documents(left);
+                if count < min_documents {
+                    continue;
+                }
+                if documents - count < min_documents {
+                    break;
+                }
+                let gain = self.merit(left) + self.merit(sums.minus(left)) - merit;
                 if gain > best.map_or(min_gain, |split| split.gain) {
-                    best = Some(Split { gain, feature, bin });
+                    best = Some(Split { gain, feature, bin, left });
                 }
             }
-            best
-        };
-        let splits: Vec<Option<Split>> =
-            self.features.par_iter().zip(histograms).with_min_len(8).map(Execution::current().bind(best_of)).collect();
-        splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
-    }
-
-    fn split(&self, leaf: Frontier, split: Split, nodes: [usize; 2]) -> [Frontier; 2] {
-        let codes = self.bins.codes(split.feature);
-        let (left, right): (Vec<u32>, Vec<u32>) =
-            leaf.documents.iter().partition(|&&d| codes[d as usize] as usize <= split.bin);
-        let (left_sums, right_sums) = (self.sums(&left), self.sums(&right));
-        let left_is_smaller = left.len() <= right.len();
-        let smaller = self.histograms(if left_is_smaller { &left } else { &right });
-        let mut larger = leaf.histograms;
-        for (histogram, other) in larger.iter_mut().zip(&smaller) {
-            histogram.iter_mut().zip(other).for_each(|(sums, other)| *sums = sums.minus(*other));
         }
-        let (left_histograms, right_histograms) = if left_is_smaller { (smaller, larger) } else { (larger, smaller) };
-        let depth = leaf.depth + 1;
-        [
-            self.frontier(nodes[0], depth, left, left_sums, left_histograms),
-            self.frontier(nodes[1], depth, right, right_sums, right_histograms),
-        ]
+        best
     }
 }
 
@@ -220,22 +300,28 @@ impl Grower<'_> {
 mod tests {
     use super::*;
     use crate::data::RankingDataset;
+    use crate::learner::solver::bins::Bins;
     use crate::learner::testing::dataset;
     use crate::ranker::TreeEnsemble;
 
     const UNLIMITED: TreeParams = TreeParams { leaves: 16, max_depth: 16, min_documents: 1, l2: 0.0, min_gain: 1e-9 };
 
     fn fit(data: &RankingDataset, targets: &[f64], params: &TreeParams) -> (Vec<Node>, Vec<f64>) {
-        let bins = Bins::new(data, 255);
+        let mut blocks = Block::of_bins(&Bins::new(data, 255));
         let derivatives = Derivatives {
             gradient: targets.iter().map(|target| -target).collect(),
             curvature: vec![1.0; targets.len()],
         };
-        let features: Vec<usize> = (0..data.feature_count).collect();
-        let nodes = grow(&bins, (0..targets.len() as u32).collect(), &features, &derivatives, params);
+        let features = vec![true; data.feature_count];
+        let documents = (0..targets.len() as u32).collect();
+        let grown = grow(&mut blocks, documents, &features, &derivatives, params);
         let mut trees = TreeEnsemble::new(data.feature_count);
-        trees.push(&nodes).unwrap();
-        (nodes, trees.scores(&data.features))
+        trees.push(&grown.nodes).unwrap();
+        let scores = trees.scores(&data.features);
+        let mut added = vec![0.0; targets.len()];
+        grown.add_to(&mut added);
+        assert_eq!(added, scores);
+        (grown.nodes, scores)
     }
 
     #[test]

@@ -22,7 +22,23 @@ impl<'a> Additive<'a> {
         &mut self,
         add: impl Fn(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
     ) -> Result<(), LearnerError> {
-        add(self.train.0, &mut self.train.1)?;
+        self.add_to_train(&add)?;
+        self.add_to_validation(add)
+    }
+
+    /// Adds the scores of a member on the training data.
+    pub(crate) fn add_to_train(
+        &mut self,
+        add: impl FnOnce(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
+    ) -> Result<(), LearnerError> {
+        add(self.train.0, &mut self.train.1)
+    }
+
+    /// Adds the scores of a member on the validation data, if there are any.
+    pub(crate) fn add_to_validation(
+        &mut self,
+        add: impl FnOnce(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
+    ) -> Result<(), LearnerError> {
         self.validation.as_mut().map_or(Ok(()), |(data, scores)| add(data, scores))
     }
 

@@ -45,6 +45,11 @@ impl Bins {
         &self.codes[feature * self.documents..(feature + 1) * self.documents]
     }
 
+    /// Number of documents.
+    pub(crate) fn documents(&self) -> usize {
+        self.documents
+    }
+
     /// The thresholds of a feature, ascending; none when it is constant.
     pub(crate) fn thresholds(&self, feature: usize) -> &[f32] {
         &self.thresholds[feature]

@@ -17,7 +17,7 @@ use crate::loss::lists::Lists;
 use crate::loss::lists::sum_documents;
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::measure::{Discount, Gain};
-use crate::op::{PairLoss, PairWeight, pair_loss};
+use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
 const NAME: &str = "lambda_ndcg";
 
@@ -97,28 +97,39 @@ impl RankingLoss for LambdaNdcg {
 
 impl Curved for LambdaNdcg {
     fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
-        let places = self.places(labels, scores);
-        curvature::logistic(labels, scores, self.sigma, |i, j| {
-            (places[i].0 - places[j].0).abs() * (places[i].1 - places[j].1).abs()
-        })
+        let Places { gain, discount, rank } = self.places(labels, scores);
+        let (gain, discount, rank) = (&gain[..], &discount[..], &rank[..]);
+        let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0 };
+        curvature::logistic(labels, scores, self.sigma, weight)
     }
 }
 
+/// What the weights of pairs are made of, for each document.
+struct Places {
+    /// Gain over the ideal DCG.
+    gain: Vec<f64>,
+    /// Discount at the rank by score.
+    discount: Vec<f64>,
+    /// Rank by score, from 1. Equal scores are ranked by position.
+    rank: Vec<f64>,
+}
+
 impl LambdaNdcg {
-    /// For each document, its gain over the ideal DCG and its discount at the rank by score. Equal scores are ranked by
-    /// position.
-    fn places(&self, labels: &[f32], scores: &[f64]) -> Vec<(f64, f64)> {
+    fn places(&self, labels: &[f32], scores: &[f64]) -> Places {
         let last = self.k.unwrap_or(usize::MAX);
         let discount = |rank: usize| if rank <= last { Discount::Log2.at(rank) } else { 0.0 };
-        let gains: Vec<f64> = labels.iter().map(|&label| self.gain.of(f64::from(label))).collect();
-        let mut best = gains.clone();
+        let mut gain: Vec<f64> = labels.iter().map(|&label| self.gain.of(f64::from(label))).collect();
+        let mut best = gain.clone();
         best.sort_by(|a, b| b.total_cmp(a));
         let ideal: f64 = best.iter().zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
+        gain.iter_mut().for_each(|gain| *gain = if ideal > 0.0 { *gain / ideal } else { 0.0 });
         let mut order: Vec<usize> = (0..labels.len()).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-        let mut places: Vec<(f64, f64)> =
-            gains.iter().map(|gain| (if ideal > 0.0 { gain / ideal } else { 0.0 }, 0.0)).collect();
-        order.iter().zip(1..).for_each(|(&document, rank)| places[document].1 = discount(rank));
+        let mut places = Places { gain, discount: vec![0.0; labels.len()], rank: vec![0.0; labels.len()] };
+        for (document, rank) in order.into_iter().zip(1..) {
+            places.discount[document] = discount(rank);
+            places.rank[document] = rank as f64;
+        }
         places
     }
 }

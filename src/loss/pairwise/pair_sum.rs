@@ -6,7 +6,7 @@ use burn::tensor::{Int, Tensor};
 use crate::loss::curvature::{self, Curved, Derivatives};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
-use crate::op::{PairLoss, PairWeight, pair_loss};
+use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
 /// `sum_{y_i > y_j} l(scale (s_i - s_j))`, or the mean over these pairs.
 #[derive(Module, Debug)]
@@ -51,8 +51,8 @@ impl Curved for PairSum {
     fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
         let below = |label: &f32| labels.iter().filter(|other| *other < label).count();
         let pairs = if self.mean { labels.iter().map(below).sum::<usize>().max(1) } else { 1 };
-        let weight = 1.0 / pairs as f64;
-        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), |_, _| weight)
+        let weights = vec![1.0 / pairs as f64; labels.len()];
+        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), SlicePairWeight::Document(&weights))
     }
 }
 
