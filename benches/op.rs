@@ -33,7 +33,8 @@ const PRIMITIVES: [(&str, Primitive); 10] = [
     ("pair_loss", |x, labels, mask| {
         let ranks = rank(x.clone(), mask.clone());
         let discount = (ranks.clone() + 1.0).log().recip();
-        let weight = PairWeight::Lambda { gain: labels.clone(), discount, rank: ranks, absolute: 1.0, gap: 0.0 };
+        let weight =
+            PairWeight::Lambda { gain: labels.clone(), discount, rank: ranks, absolute: 1.0, gap: 0.0, distance: None };
         pair_loss(x, labels, mask, &weight, PairLoss::Logistic)
     }),
     ("log_softmax", |x, _, mask| log_softmax(x, mask)),

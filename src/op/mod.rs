@@ -52,6 +52,7 @@ mod tests;
 pub use crate::execution::{Execution, Instructions, InstructionsError, PrimitivePath, with_tensor_path};
 pub use above_expectation::above_expectation;
 pub use at_rank::at_rank;
+pub use cpu::Distance;
 pub use cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
 pub(crate) use cpu::{PairDerivatives, PairWeight as SlicePairWeight, pair_derivatives};
 pub(crate) use differences::differences;

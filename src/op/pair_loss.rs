@@ -4,7 +4,7 @@ use burn::{backend::Dispatch, tensor::Tensor};
 
 use super::{
     backend::Pairwise,
-    cpu::{self, PairLoss},
+    cpu::{self, Distance, PairLoss},
     definition,
     path::uses_tensor_path,
     shape::assert_same,
@@ -28,8 +28,11 @@ pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &Pair
     match weight {
         PairWeight::Unit => {}
         PairWeight::Document(u) => assert_same("pair_loss", ("x", &x), &[("document weights", u)]),
-        PairWeight::Lambda { gain, discount, rank, .. } => {
+        PairWeight::Lambda { gain, discount, rank, distance, .. } => {
             assert_same("pair_loss", ("x", &x), &[("gain", gain), ("discount", discount), ("rank", rank)]);
+            if let Some(Distance { scores, .. }) = distance {
+                assert_same("pair_loss", ("x", &x), &[("scores", scores)]);
+            }
         }
     }
     let constant = |tensor: &Tensor<2>| tensor.clone().detach().into_dispatch();

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        Above, AboveExpectation, Comparison, Execution, ExponentialTerm, Instructions, PairLoss, PairWeight, Step,
-        above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
+        Above, AboveExpectation, Comparison, Distance, Execution, ExponentialTerm, Instructions, PairLoss, PairWeight,
+        Step, above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
         rank_expectation, rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
@@ -237,11 +237,18 @@ fn rank_recursion_agrees_with_its_definition() {
 #[test]
 fn pair_loss_agrees_with_its_definition() {
     type Weight = (&'static str, fn(&[Tensor<2>; 4]) -> PairWeight);
-    let weights: [Weight; 4] = [
+    let weights: [Weight; 5] = [
         ("unit", |_| PairWeight::Unit),
         ("document", |[_, v, ..]| PairWeight::Document(v.clone().detach())),
         ("lambda", |inputs| lambda(inputs, 1.0, 0.0)),
         ("lambda with gaps", |inputs| lambda(inputs, 0.5, 2.0)),
+        ("lambda over distances", |inputs| match lambda(inputs, 1.0, 0.5) {
+            PairWeight::Lambda { gain, discount, rank, absolute, gap, .. } => {
+                let distance = Some(Distance { scores: inputs[0].clone().detach(), offset: 0.01 });
+                PairWeight::Lambda { gain, discount, rank, absolute, gap, distance }
+            }
+            other => other,
+        }),
     ];
     for (name, weight) in weights {
         for loss in [
@@ -269,7 +276,7 @@ fn pair_loss_agrees_with_its_definition() {
 /// exactly.
 fn lambda([x, v, labels, mask]: &[Tensor<2>; 4], absolute: f64, gap: f64) -> PairWeight {
     let rank = rank(x.clone(), mask.clone());
-    PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank, absolute, gap }
+    PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank, absolute, gap, distance: None }
 }
 
 /// The reference is the CPU's kernel for f64, since the definition would take a minute.

@@ -55,7 +55,7 @@ fn above([x, a, b, mask]: [Tensor<2>; 4]) {
 }
 
 fn lambda([x, gain, discount, rank]: [Tensor<2>; 4]) {
-    let weight = PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 1.0 };
+    let weight = PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 1.0, distance: None };
     drop(pair_loss(x.clone(), x.clone(), x, &weight, PairLoss::Logistic));
 }
 

@@ -4,6 +4,13 @@
 //! by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the
 //! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4).
 //!
+//! Two normalizations are those of LightGBM's `lambdarank_norm`, which XGBoost has apart. Both are held at their values,
+//! so that the gradient is no longer that of a function of the scores.
+//!
+//! * `score_normalization` divides the weight of a pair by `0.01 + |s_i - s_j|`, except in a list of equal scores.
+//! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes of
+//!   its pairs' gradients, each counted for both documents.
+//!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
 
 use burn::config::Config;
@@ -17,7 +24,7 @@ use crate::loss::lists::Lists;
 use crate::loss::lists::sum_documents;
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::measure::{Discount, Gain};
-use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
+use crate::op::{Distance, PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
 const NAME: &str = "lambda_ndcg";
 
@@ -44,6 +51,12 @@ pub struct LambdaNdcgConfig {
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
+    /// Divide the weight of a pair by `0.01 + |s_i - s_j|`.
+    #[config(default = false)]
+    pub score_normalization: bool,
+    /// Multiply the loss of a query by `log2(1 + S) / S`, `S` the sum of the magnitudes of its pairs' gradients.
+    #[config(default = false)]
+    pub query_normalization: bool,
 }
 
 impl LambdaNdcgConfig {
@@ -56,6 +69,8 @@ impl LambdaNdcgConfig {
             sigma: error::positive(NAME, "sigma", self.sigma)?,
             k: error::cutoff(NAME, self.k)?,
             gain: error::gain(NAME, &self.gain)?,
+            score_normalization: self.score_normalization,
+            query_normalization: self.query_normalization,
         })
     }
 }
@@ -69,7 +84,12 @@ pub struct LambdaNdcg {
     k: Option<usize>,
     #[module(skip)]
     gain: Gain,
+    score_normalization: bool,
+    query_normalization: bool,
 }
+
+/// What a difference of scores of 0 is divided by.
+const SCORE_OFFSET: f64 = 0.01;
 
 impl RankingLoss for LambdaNdcg {
     fn name(&self) -> &'static str {
@@ -89,9 +109,20 @@ impl RankingLoss for LambdaNdcg {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let weight = lambda_weight(lists, &self.gain, self.k, 1.0, 0.0);
+        let distance = self.score_normalization.then_some(SCORE_OFFSET);
+        let weight = lambda_weight(lists, &self.gain, self.k, (1.0, 0.0), distance);
         let (scores, labels, mask) = (lists.centered() * self.sigma, lists.labels.clone(), lists.mask.clone());
-        sum_documents(pair_loss(scores, labels, mask, &weight, PairLoss::Logistic))
+        let sum =
+            |scores: Tensor<2>, loss| sum_documents(pair_loss(scores, labels.clone(), mask.clone(), &weight, loss));
+        let losses = sum(scores.clone(), PairLoss::Logistic);
+        if !self.query_normalization {
+            return losses;
+        }
+        // The slope of the logistic loss is the soft zero-one loss.
+        let slopes = sum(scores.detach(), PairLoss::SoftZeroOne) * (2.0 * self.sigma);
+        let none = slopes.clone().equal_elem(0.0);
+        let slopes = slopes.mask_fill(none.clone(), 1.0);
+        losses * (slopes.clone().log1p() / slopes * std::f64::consts::LOG2_E).mask_fill(none, 1.0)
     }
 }
 
@@ -99,8 +130,15 @@ impl Curved for LambdaNdcg {
     fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
         let Places { gain, discount, rank } = self.places(labels, scores);
         let (gain, discount, rank) = (&gain[..], &discount[..], &rank[..]);
-        let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0 };
-        curvature::logistic(labels, scores, self.sigma, weight)
+        let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
+        let distance = (self.score_normalization && apart).then_some(Distance { scores, offset: SCORE_OFFSET });
+        let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance };
+        let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight);
+        if self.query_normalization && slopes > 0.0 {
+            let both = 2.0 * slopes;
+            found.multiply(both.ln_1p() * std::f64::consts::LOG2_E / both);
+        }
+        found
     }
 }
 
@@ -134,17 +172,32 @@ impl LambdaNdcg {
     }
 }
 
-/// Weights of pairs, from gains over the ideal DCG and discounts at the ranks by score.
-pub(super) fn lambda_weight(lists: &Lists, gain: &Gain, k: Option<usize>, absolute: f64, gap: f64) -> PairWeight {
+/// Weights of pairs, from gains over the ideal DCG and discounts at the ranks by score. With a `distance` they are
+/// divided by it plus the difference of scores, except in lists of equal scores.
+pub(super) fn lambda_weight(
+    lists: &Lists,
+    gain: &Gain,
+    k: Option<usize>,
+    (absolute, gap): (f64, f64),
+    distance: Option<f64>,
+) -> PairWeight {
     let rank = lists.ranks();
     let gains = lists.gains(gain);
-    let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, k);
+    let mut scale = lists.ideal_dcg(gains.clone(), &Discount::Log2, k);
+    let distance = distance.map(|offset| {
+        // Centered scores that are all equal are all 0.
+        let scores = lists.centered().detach();
+        let equal = scores.clone().abs().max_dim(1).squeeze_dim::<1>(1).equal_elem(0.0);
+        scale = scale.clone().mask_where(equal, scale.clone() / offset);
+        Distance { scores, offset }
+    });
     PairWeight::Lambda {
-        gain: gains / ideal.unsqueeze_dim(1),
+        gain: gains / scale.unsqueeze_dim(1),
         discount: lists.discounts_at(rank.clone(), &Discount::Log2, k),
         rank,
         absolute,
         gap,
+        distance,
     }
 }
 
@@ -177,5 +230,22 @@ mod tests {
         let logistic = |t: f64| (1.0 + (-t).exp()).ln();
         let found = value(LambdaNdcgConfig::new().with_k(Some(1)), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
         assert!((found - (logistic(-1.0) + logistic(-2.0) / 3.0)).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn normalizations_are_worked_by_hand() {
+        // One pair: gain 1 over Z = 1, ranks 2 and 1, scores 0.5 apart.
+        let (discounts, t) = (1.0 - 1.0 / 3f64.log2(), -0.5f64);
+        let (loss, slope) = (discounts * (-t).exp().ln_1p(), discounts / (1.0 + t.exp()));
+        let of = |config: LambdaNdcgConfig| value(config, &[1.0, 1.5], &[1.0, 0.0]);
+        let config = LambdaNdcgConfig::new();
+        assert!((of(config.clone()) - loss).abs() < 1e-12);
+        let by_score = of(config.clone().with_score_normalization(true));
+        assert!((by_score - loss / 0.51).abs() < 1e-12, "{by_score}");
+        let by_query = of(config.clone().with_query_normalization(true));
+        assert!((by_query - loss * (1.0 + 2.0 * slope).log2() / (2.0 * slope)).abs() < 1e-12, "{by_query}");
+        // Equal scores are not divided by the offset.
+        let equal = |config: LambdaNdcgConfig| value(config, &[3.0, 3.0], &[1.0, 0.0]);
+        assert_eq!(equal(config.clone().with_score_normalization(true)), equal(config));
     }
 }

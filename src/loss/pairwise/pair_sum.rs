@@ -52,7 +52,7 @@ impl Curved for PairSum {
         let below = |label: &f32| labels.iter().filter(|other| *other < label).count();
         let pairs = if self.mean { labels.iter().map(below).sum::<usize>().max(1) } else { 1 };
         let weights = vec![1.0 / pairs as f64; labels.len()];
-        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), SlicePairWeight::Document(&weights))
+        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), SlicePairWeight::Document(&weights)).0
     }
 }
 

@@ -50,7 +50,7 @@ pub use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_
 pub use log_softmax::{log_softmax, log_softmax_gradient};
 pub use pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
-pub use pair_weight::PairWeight;
+pub use pair_weight::{Distance, PairWeight};
 pub use parameters::{Above, AboveExpectation, Comparison, EXPONENTIAL_BOUND, ExponentialTerm, PairLoss, Step};
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};

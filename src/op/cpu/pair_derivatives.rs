@@ -15,6 +15,8 @@ use super::{
 pub struct PairDerivatives<T> {
     /// `sum_ij w_ij log(1 + exp(x_j - x_i))`
     pub value: T,
+    /// The sum of the magnitudes of all slopes, `sum_ij w_ij / (1 + exp(x_i - x_j))`
+    pub slopes: T,
     /// First derivatives.
     pub gradient: Vec<T>,
     /// Second derivatives, each twice with respect to the same score, 0 or above.
@@ -92,7 +94,8 @@ pub fn pair_derivatives<T: Real>(x: &[T], labels: &[T], weight: PairWeight<&[T]>
         }
         found
     });
-    PairDerivatives { value: sum(&value), gradient, curvature }
+    // All slopes of rows are negative.
+    PairDerivatives { value: sum(&value), slopes: -sum(&rows[0]), gradient, curvature }
 }
 
 #[cfg(test)]
@@ -102,12 +105,13 @@ mod tests {
     /// Pair by pair with the standard library's functions.
     fn reference(x: &[f64], labels: &[f64], weight: impl Fn(usize, usize) -> f64) -> PairDerivatives<f64> {
         let n = x.len();
-        let mut sum = PairDerivatives { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        let mut sum = PairDerivatives { value: 0.0, slopes: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
         for i in 0..n {
             for j in (0..n).filter(|&j| labels[i] > labels[j]) {
                 let (w, t) = (weight(i, j), x[i] - x[j]);
                 let wrong = 1.0 / (1.0 + t.exp());
                 sum.value += w * ((-t.abs()).exp().ln_1p() + (-t).max(0.0));
+                sum.slopes += w * wrong;
                 sum.gradient[i] -= w * wrong;
                 sum.gradient[j] += w * wrong;
                 sum.curvature[i] += w * wrong * (1.0 - wrong);
@@ -139,6 +143,7 @@ mod tests {
                 rank: &rank[..],
                 absolute: 1.0,
                 gap: 0.0,
+                distance: None,
             };
             let cases: [(_, PairDerivatives<f64>); 2] = [
                 (PairWeight::Unit, reference(&x, &labels, |_, _| 1.0)),
@@ -147,6 +152,7 @@ mod tests {
             for (weight, expected) in cases {
                 let found = pair_derivatives(&x, &labels, weight);
                 assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
+                assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
                 assert_close(&found.gradient, &expected.gradient, 1e-13);
                 assert_close(&found.curvature, &expected.curvature, 1e-13);
             }

@@ -102,7 +102,7 @@ impl<'a, T: Real> Walks<'a, T> {
         let count = starts.len();
         let pairs_per_document = match &list.weight {
             PairWeight::Unit | PairWeight::Document(_) => count * PAIRS_PER_SUM,
-            PairWeight::Lambda { gap, .. } if *gap != 0.0 => return None,
+            PairWeight::Lambda { gap, distance, .. } if *gap != 0.0 || distance.is_some() => return None,
             PairWeight::Lambda { .. } => 2 * count * PAIRS_PER_LAMBDA_SUM,
         };
         if pairs < n * pairs_per_document {
@@ -286,7 +286,7 @@ mod tests {
         [
             PairWeight::Unit,
             PairWeight::Document((0..N).map(|i| (1 + i % 4) as f64).collect()),
-            PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0 },
+            PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance: None },
         ]
     }
 
@@ -314,10 +314,12 @@ mod tests {
     #[test]
     fn discounts_that_do_not_follow_the_scores_are_left_to_pairs() {
         let x: Vec<f64> = (0..N).map(|i| (i % 50) as f64).collect();
-        let [.., PairWeight::Lambda { gain, discount, rank, absolute, gap }] = weights(&x) else { unreachable!() };
+        let [.., PairWeight::Lambda { gain, discount, rank, absolute, gap, distance }] = weights(&x) else {
+            unreachable!()
+        };
         let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
         let (x, discount) = (narrow(&x), discount.into_iter().rev().collect::<Vec<_>>());
-        let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap }.map(|values| narrow(&values));
+        let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap, distance }.map(|values| narrow(&values));
         let list = ByLabel::new(&x, &labels, &[1.0; N], weight.as_ref().map(Vec::as_slice));
         assert!(Walks::new(&list, PairLoss::Logistic).is_none());
     }

@@ -8,7 +8,8 @@ pub enum PairWeight<V> {
     /// `w_ij = u_i`, one weight per document.
     Document(V),
     /// `w_ij = |g_i - g_j| (absolute |d_i - d_j| + gap |D(|r_i - r_j|) - D(|r_i - r_j| + 1)|)`, `D(r) = 1/log2(1 + r)`:
-    /// LambdaRank (`absolute = 1, gap = 0`), LambdaLoss NDCG-Loss2 (`0, 1`) and 2++ (`1, mu`).
+    /// LambdaRank (`absolute = 1, gap = 0`), LambdaLoss NDCG-Loss2 (`0, 1`) and 2++ (`1, mu`); over a [`Distance`], if
+    /// there is one.
     Lambda {
         /// Gains, divided by the ideal DCG.
         gain: V,
@@ -20,7 +21,19 @@ pub enum PairWeight<V> {
         absolute: f64,
         /// Weight of the discount step at the rank difference.
         gap: f64,
+        /// What the weight is divided by, if anything.
+        distance: Option<Distance<V>>,
     },
+}
+
+/// `offset + |s_i - s_j|`, the scores taken as constants: LightGBM's and XGBoost's normalization of LambdaRank by the
+/// difference of scores, with an offset of 0.01.
+#[derive(Debug, Clone, Copy)]
+pub struct Distance<V> {
+    /// Scores.
+    pub scores: V,
+    /// Above 0.
+    pub offset: f64,
 }
 
 impl<V> PairWeight<V> {
@@ -29,9 +42,14 @@ impl<V> PairWeight<V> {
         match self {
             Self::Unit => PairWeight::Unit,
             Self::Document(u) => PairWeight::Document(f(u)),
-            Self::Lambda { gain, discount, rank, absolute, gap } => {
-                PairWeight::Lambda { gain: f(gain), discount: f(discount), rank: f(rank), absolute, gap }
-            }
+            Self::Lambda { gain, discount, rank, absolute, gap, distance } => PairWeight::Lambda {
+                gain: f(gain),
+                discount: f(discount),
+                rank: f(rank),
+                absolute,
+                gap,
+                distance: distance.map(|Distance { scores, offset }| Distance { scores: f(scores), offset }),
+            },
         }
     }
 
@@ -40,21 +58,28 @@ impl<V> PairWeight<V> {
         match self {
             Self::Unit => PairWeight::Unit,
             Self::Document(u) => PairWeight::Document(u),
-            Self::Lambda { gain, discount, rank, absolute, gap } => {
-                PairWeight::Lambda { gain, discount, rank, absolute: *absolute, gap: *gap }
-            }
+            Self::Lambda { gain, discount, rank, absolute, gap, distance } => PairWeight::Lambda {
+                gain,
+                discount,
+                rank,
+                absolute: *absolute,
+                gap: *gap,
+                distance: distance.as_ref().map(|Distance { scores, offset }| Distance { scores, offset: *offset }),
+            },
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::PairWeight;
+    use super::{Distance, PairWeight};
 
     #[test]
     fn values_taken_out_one_by_one_come_back_to_their_places() {
-        let lambda = PairWeight::Lambda { gain: 1, discount: 2, rank: 3, absolute: 0.5, gap: 0.25 };
-        for (weight, count) in [(PairWeight::Unit, 0), (PairWeight::Document(7), 1), (lambda, 3)] {
+        let lambda =
+            |distance| PairWeight::Lambda { gain: 1, discount: 2, rank: 3, absolute: 0.5, gap: 0.25, distance };
+        let near = lambda(Some(Distance { scores: 4, offset: 0.01 }));
+        for (weight, count) in [(PairWeight::Unit, 0), (PairWeight::Document(7), 1), (lambda(None), 3), (near, 4)] {
             let mut values = Vec::new();
             let emptied = weight.as_ref().map(|&value| values.push(value));
             assert_eq!(values.len(), count);

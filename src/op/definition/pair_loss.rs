@@ -3,7 +3,7 @@
 use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, rows::by_rows};
-use crate::op::cpu::{EXPONENTIAL_BOUND, PairLoss, PairWeight};
+use crate::op::cpu::{Distance, EXPONENTIAL_BOUND, PairLoss, PairWeight};
 
 impl<B: Backend> PairWeight<Array<B>> {
     /// Weights of the pairs of a chunk of rows: with the row the more relevant document, and with the column.
@@ -11,14 +11,17 @@ impl<B: Backend> PairWeight<Array<B>> {
         match self {
             Self::Unit => (ordered, reversed),
             Self::Document(u) => (ordered * u.rows(rows).column(), reversed * u.columns()),
-            Self::Lambda { gain, discount, rank, absolute, gap } => {
-                let distance = |values: &Array<B>| values.differences(rows).abs();
-                let mut factor = distance(discount) * *absolute;
+            Self::Lambda { gain, discount, rank, absolute, gap, distance } => {
+                let apart = |values: &Array<B>| values.differences(rows).abs();
+                let mut factor = apart(discount) * *absolute;
                 if *gap != 0.0 {
-                    let ranks = distance(rank).at_least(1.0);
+                    let ranks = apart(rank).at_least(1.0);
                     factor = factor + (inverse_log2(ranks.clone() + 1.0) - inverse_log2(ranks + 2.0)) * *gap;
                 }
-                let factor = factor * distance(gain);
+                let mut factor = factor * apart(gain);
+                if let Some(Distance { scores, offset }) = distance {
+                    factor = factor / (apart(scores) + *offset);
+                }
                 (ordered * factor.clone(), reversed * factor)
             }
         }

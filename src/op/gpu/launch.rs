@@ -195,7 +195,8 @@ mod tests {
             let gradient = rank_expectation::rank_expectation_gradient(&x, &x, &products, &x, 1.0, &terms);
             assert!(gradient.is_some(), "{count} terms");
         }
-        let lambda = |gap| cpu::PairWeight::Lambda { gain: &x, discount: &x, rank: &x, absolute: 1.0, gap };
+        let lambda =
+            |gap| cpu::PairWeight::Lambda { gain: &x, discount: &x, rank: &x, absolute: 1.0, gap, distance: None };
         for weight in [cpu::PairWeight::Unit, cpu::PairWeight::Document(&x), lambda(0.0), lambda(1.0)] {
             for loss in [
                 PairLoss::Logistic,
@@ -224,8 +225,14 @@ mod tests {
         let (v, labels, mask) = (random(), random().round(), Tensor::ones(shape, &device));
         let terms = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
         let ranks = op::rank(v.clone(), mask.clone());
-        let lambda =
-            PairWeight::Lambda { gain: labels.clone(), discount: v.clone(), rank: ranks, absolute: 1.0, gap: 0.5 };
+        let lambda = PairWeight::Lambda {
+            gain: labels.clone(),
+            discount: v.clone(),
+            rank: ranks,
+            absolute: 1.0,
+            gap: 0.5,
+            distance: None,
+        };
         let pairs = |x, weight: &PairWeight| op::pair_loss(x, labels.clone(), mask.clone(), weight, PairLoss::Logistic);
         type Primitive<'a> = (&'a str, &'a dyn Fn(Tensor<2>) -> Tensor<2>);
         let primitives: [Primitive; 6] = [

@@ -270,15 +270,17 @@ struct Weighting<'a> {
 }
 
 impl<'a> Weighting<'a> {
-    fn new(weight: PairWeight<&'a CubeTensor>, x: &'a CubeTensor) -> Self {
-        match weight {
+    /// `None` for a weight that the kernels do not have.
+    fn new(weight: PairWeight<&'a CubeTensor>, x: &'a CubeTensor) -> Option<Self> {
+        Some(match weight {
             PairWeight::Unit => Self { form: Form::Unit, buffers: [x, x, x], absolute: 0.0, gap: 0.0 },
             PairWeight::Document(u) => Self { form: Form::Document, buffers: [u, x, x], absolute: 0.0, gap: 0.0 },
-            PairWeight::Lambda { gain, discount, rank, absolute, gap } => {
+            PairWeight::Lambda { distance: Some(_), .. } => return None,
+            PairWeight::Lambda { gain, discount, rank, absolute, gap, distance: None } => {
                 let form = if gap == 0.0 { Form::Absolute } else { Form::Gap };
                 Self { form, buffers: [gain, discount, rank], absolute: absolute as f32, gap }
             }
-        }
+        })
     }
 
     /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same, `D(r) = 1/log2(1 + r)`: by the host, since
@@ -330,7 +332,7 @@ pub fn pair_loss(
     weight: PairWeight<&CubeTensor>,
     loss: PairLoss,
 ) -> Option<CubeTensor> {
-    let weight = Weighting::new(weight, x);
+    let weight = Weighting::new(weight, x)?;
     let [out] = run(&name(loss, weight.form), x, 8, || {
         let batch = Batch::from_tensor(x);
         let out = batch.per_document();
@@ -367,7 +369,7 @@ pub fn pair_loss_gradient(
     gradient: &CubeTensor,
     loss: PairLoss,
 ) -> Option<CubeTensor> {
-    let weight = Weighting::new(weight, x);
+    let weight = Weighting::new(weight, x)?;
     let [to_x] = run(&format!("gradient of {}", name(loss, weight.form)), x, 9, || {
         let batch = Batch::from_tensor(x);
         let to_x = batch.per_document();

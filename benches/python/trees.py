@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Boosted trees beside LightGBM: seconds of fit and prediction, and memory, on the same generated queries and in the same minutes.
+
+    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy lightgbm
+    /tmp/peers/bin/python benches/python/trees.py target/release/burn-rank [--queries N] [--rounds N] [--trees N] [--threads N]
+
+Both fit LambdaMART: 31 leaves, 255 bins, a learning rate of 0.1, 20 documents in a leaf, l2 of 1. A fit is everything from features
+in memory to trees, bins included. LightGBM runs in its four ways (histograms by row and by column, exact and quantized gradients); the table
+has each, ours first. Rounds alternate; figures are medians of the rounds. Memory is the peak above what was held before the fit, the features
+excluded on both sides. NDCG@10 is of the training data, in ours with the `standard` convention, computed here for LightGBM.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import lightgbm
+import numpy
+
+FEATURES = 136
+WAYS = {
+    "LightGBM, rows": {"force_row_wise": True},
+    "LightGBM, columns": {"force_col_wise": True},
+    "LightGBM, rows, quantized": {"force_row_wise": True, "use_quantized_grad": True},
+    "LightGBM, columns, quantized": {"force_col_wise": True, "use_quantized_grad": True},
+}
+
+
+def generated(binary, queries):
+    """Labels, features and sizes of the generated queries."""
+    command = [binary, "synth", "--queries", str(queries), "--features", str(FEATURES)]
+    labels, rows, names = [], [], []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            fields = line.split("#")[0].split()
+            labels.append(float(fields[0]))
+            names.append(fields[1])
+            row = numpy.zeros(FEATURES, dtype=numpy.float32)
+            for entry in fields[2:]:
+                index, value = entry.split(":")
+                row[int(index) - 1] = float(value)
+            rows.append(row)
+    sizes = [len(list(group)) for _, group in itertools.groupby(names)]
+    return numpy.array(labels), numpy.vstack(rows), sizes
+
+
+def ndcg(labels, scores, sizes, cutoff=10):
+    """Mean NDCG over the queries that have a relevant document."""
+    values, start = [], 0
+    for size in sizes:
+        gains = numpy.exp2(labels[start : start + size]) - 1
+        order = numpy.argsort(-scores[start : start + size], kind="stable")
+        start += size
+        discounts = 1 / numpy.log2(numpy.arange(2, min(size, cutoff) + 2))
+        ideal = (numpy.sort(gains)[::-1][:cutoff] * discounts).sum()
+        if ideal > 0:
+            values.append((gains[order][:cutoff] * discounts).sum() / ideal)
+    return numpy.mean(values)
+
+
+def status(field):
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+
+
+def fit(way, data, trees, threads):
+    """Seconds of fit and prediction, MiB, NDCG@10."""
+    labels, features, sizes = data
+    parameters = {
+        "objective": "lambdarank", "num_leaves": 31, "max_bin": 255, "learning_rate": 0.1, "min_data_in_leaf": 20,
+        "lambda_l2": 1.0, "num_threads": threads, "verbose": -1, "seed": 1, **WAYS[way],
+    }
+    with open("/proc/self/clear_refs", "w") as reset:
+        reset.write("5")
+    before = status("VmRSS:")
+    start = time.perf_counter()
+    ranker = lightgbm.train(parameters, lightgbm.Dataset(features, labels, group=sizes), trees)
+    seconds = time.perf_counter() - start
+    memory = status("VmHWM:") - before
+    start = time.perf_counter()
+    scores = ranker.predict(features, num_threads=threads)
+    return seconds, time.perf_counter() - start, memory, ndcg(labels, scores, sizes)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+
+    data = generated(arguments.binary, arguments.queries)
+    documents = len(data[0])
+    found = {}
+    for number in range(arguments.rounds):
+        command = [arguments.binary, "bench", "trees", "--json", "--queries", str(arguments.queries), "--rounds", str(arguments.trees)]
+        environment = {**os.environ, "RAYON_NUM_THREADS": str(arguments.threads)}
+        output = subprocess.run([*command, "--repeats", "1"], capture_output=True, text=True, check=True, env=environment).stdout
+        row = json.loads(output)
+        if row["documents"] != documents:
+            sys.exit(f"burn-rank fitted {row['documents']} documents, LightGBM {documents}")
+        found.setdefault("burn-rank", []).append((row["fit_s"], row["predict_s"], row["peak_mib"], row["ndcg"]))
+        for way in WAYS:
+            found.setdefault(way, []).append(fit(way, data, arguments.trees, arguments.threads))
+        print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
+
+    print(f"LightGBM {lightgbm.__version__}, {arguments.threads} threads; {documents:,} documents, {FEATURES} features, {arguments.trees} trees\n")
+    print("| | fit s | predict s | MiB | NDCG@10 |")
+    print("|---|---|---|---|---|")
+    for way, rows in found.items():
+        fit_s, predict_s, memory, value = (statistics.median(column) for column in zip(*rows))
+        print(f"| {way} | {fit_s:.2f} | {predict_s:.2f} | {memory:,.0f} | {value:.4f} |")
+
+
+if __name__ == "__main__":
+    main()
