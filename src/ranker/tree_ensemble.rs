@@ -189,8 +189,62 @@ impl TreeEnsemble {
     /// - `features`: `[documents x features]`, row-major
     /// - output: `[documents]`
     pub fn scores(&self, features: &[f32]) -> Vec<f64> {
-        features.par_chunks_exact(self.feature_count.max(1)).with_min_len(64).map(|row| self.score(row)).collect()
+        let width = self.feature_count.max(1);
+        let mut scores = vec![0.0; features.len() / width];
+        let steps = self.steps();
+        scores.par_chunks_mut(ROWS).zip(features.par_chunks(ROWS * width)).with_min_len(2).for_each(
+            |(scores, rows)| {
+                for &root in &self.arrays.roots {
+                    let groups = scores.chunks_mut(SIDE_BY_SIDE).zip(rows.chunks(SIDE_BY_SIDE * width));
+                    groups.for_each(|(scores, rows)| self.add_tree(&steps, root, rows, scores));
+                }
+            },
+        );
+        scores
     }
+
+    /// The nodes for walks side by side: a leaf leads to itself, so that walks of different lengths may go on together.
+    fn steps(&self) -> Vec<WalkStep> {
+        let TreeArrays { feature, threshold, left, right, .. } = &self.arrays;
+        let step = |node: usize| match feature[node] {
+            LEAF => WalkStep { feature: 0, threshold: 0.0, children: [node as u32; 2] },
+            feature => WalkStep { feature, threshold: threshold[node], children: [left[node], right[node]] },
+        };
+        (0..feature.len()).map(step).collect()
+    }
+
+    /// Adds the values of one tree to the scores of at most [`SIDE_BY_SIDE`] documents. Their walks are independent, so
+    /// that the processor does not wait for one of them.
+    fn add_tree(&self, steps: &[WalkStep], root: u32, rows: &[f32], scores: &mut [f64]) {
+        let mut nodes = [root; SIDE_BY_SIDE];
+        let nodes = &mut nodes[..scores.len()];
+        let mut on_the_way = self.arrays.feature[root as usize] != LEAF;
+        while on_the_way {
+            on_the_way = false;
+            for (node, row) in nodes.iter_mut().zip(rows.chunks_exact(self.feature_count)) {
+                let step = &steps[*node as usize];
+                let goes_left = row[step.feature as usize] <= step.threshold;
+                let next = step.children[usize::from(!goes_left)];
+                on_the_way |= next != *node;
+                *node = next;
+            }
+        }
+        scores.iter_mut().zip(nodes).for_each(|(score, node)| *score += self.arrays.value[*node as usize]);
+    }
+}
+
+/// Documents that all trees score before the next ones: their features stay in the cache.
+const ROWS: usize = 64;
+
+/// Documents whose walks through a tree go on together.
+const SIDE_BY_SIDE: usize = 16;
+
+/// One node of a walk.
+struct WalkStep {
+    feature: u32,
+    threshold: f32,
+    /// Where to go at or below the threshold, and above it.
+    children: [u32; 2],
 }
 
 fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
@@ -251,6 +305,25 @@ mod tests {
         // The threshold itself goes left; NaN goes right.
         let rows = [0.0, 0.0, 0.5, 2.0, 0.6, 2.1, f32::NAN, 0.0];
         assert_eq!(trees.scores(&rows), [-0.75, -0.75, 5.0, 1.25]);
+    }
+
+    #[test]
+    fn many_documents_get_the_scores_of_each() {
+        let mut trees = TreeEnsemble::new(3);
+        for tree in 0..5 {
+            // A chain of thresholds: leaves of every depth.
+            let mut nodes = Vec::new();
+            for level in 0..tree {
+                let (left, right) = (2 * level + 1, 2 * level + 2);
+                nodes.push(Node::Split { feature: level % 3, threshold: 0.2 * level as f32, left, right });
+                nodes.push(Node::Leaf { value: f64::from(level) * 0.1 });
+            }
+            nodes.push(Node::Leaf { value: -0.7 });
+            trees.push(&nodes).unwrap();
+        }
+        let features: Vec<f32> = (0..3 * 333).map(|i| (i * 7919 % 1009) as f32 / 1009.0).collect();
+        let each: Vec<f64> = features.chunks_exact(3).map(|row| trees.score(row)).collect();
+        assert_eq!(trees.scores(&features), each);
     }
 
     #[test]

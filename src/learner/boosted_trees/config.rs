@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::tree::TreeParams;
+use super::split::{Direction, TreeParams};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
@@ -10,6 +10,18 @@ use crate::learner::solver::bins::MAX_BINS;
 use crate::loss::TrainingLoss;
 
 pub(super) const NAME: &str = "boosted_trees";
+
+/// Which leaf of a tree is split next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Growth {
+    /// The leaf whose split gains most.
+    #[default]
+    Leaf,
+    /// The same among the leaves that are nearest to the root.
+    Level,
+}
 
 /// Configuration of [`BoostedTrees`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,8 +35,14 @@ pub struct BoostedTreesConfig {
     pub leaves: usize,
     /// Most splits from the root to a leaf; none for no limit.
     pub max_depth: Option<usize>,
+    /// Which leaf is split next.
+    pub growth: Growth,
     /// Fewest documents of a leaf.
     pub min_documents: usize,
+    /// Smallest curvature of a leaf, summed over its documents, 0 or above; for least squares the number of documents.
+    pub min_curvature: f64,
+    /// By how much the gradient of a leaf, summed over its documents, is drawn towards 0, 0 or above.
+    pub l1: f64,
     /// Added to the curvature (Newton steps) or the number of documents (least squares) of a leaf, 0 or above.
     pub l2: f64,
     /// Gain below which a leaf is not split, 0 or above.
@@ -35,6 +53,12 @@ pub struct BoostedTreesConfig {
     pub subsample: f64,
     /// Share of the features that each tree may split.
     pub colsample: f64,
+    /// Share of the tree's features that each split may take, drawn anew for each.
+    pub colsample_by_node: f64,
+    /// Numbers of the features, from 1, in which the score may not fall.
+    pub increasing: Vec<usize>,
+    /// Numbers of the features, from 1, in which the score may not rise.
+    pub decreasing: Vec<usize>,
     /// Stop after so many rounds without a better value of the selection measure.
     pub patience: Option<usize>,
 }
@@ -46,26 +70,51 @@ impl Default for BoostedTreesConfig {
             learning_rate: 0.1,
             leaves: 31,
             max_depth: None,
+            growth: Growth::Leaf,
             min_documents: 20,
+            min_curvature: 0.0,
+            l1: 0.0,
             l2: 1.0,
             min_gain: 0.0,
             bins: 255,
             subsample: 1.0,
             colsample: 1.0,
+            colsample_by_node: 1.0,
+            increasing: Vec::new(),
+            decreasing: Vec::new(),
             patience: Some(50),
         }
     }
 }
 
 impl BoostedTreesConfig {
-    pub(super) fn tree(&self) -> TreeParams {
-        TreeParams {
+    /// The limits of trees on so many features.
+    pub(super) fn tree(&self, features: usize) -> Result<TreeParams, LearnerError> {
+        let mut directions = vec![Direction::Any; features];
+        for (key, numbers, direction) in [
+            ("increasing", &self.increasing, Direction::Increasing),
+            ("decreasing", &self.decreasing, Direction::Decreasing),
+        ] {
+            for &number in numbers {
+                let place = number.checked_sub(1).and_then(|feature| directions.get_mut(feature));
+                match place {
+                    Some(place) if *place == Direction::Any || *place == direction => *place = direction,
+                    Some(_) => return Err(checks::parameter(key, number, "a feature that is not also increasing")),
+                    None => return Err(checks::parameter(key, number, format_args!("a feature from 1 to {features}"))),
+                }
+            }
+        }
+        Ok(TreeParams {
             leaves: self.leaves,
             max_depth: self.max_depth.unwrap_or(usize::MAX),
+            by_level: self.growth == Growth::Level,
             min_documents: self.min_documents,
+            min_curvature: self.min_curvature,
+            l1: self.l1,
             l2: self.l2,
             min_gain: self.min_gain,
-        }
+            directions,
+        })
     }
 }
 
@@ -78,6 +127,8 @@ impl LearnerConfig for BoostedTreesConfig {
         checks::at_least("leaves", self.leaves, 2)?;
         self.max_depth.map(|depth| checks::at_least("max_depth", depth, 1)).transpose()?;
         checks::at_least("min_documents", self.min_documents, 1)?;
+        checks::not_negative("min_curvature", self.min_curvature)?;
+        checks::not_negative("l1", self.l1)?;
         checks::not_negative("l2", self.l2)?;
         checks::not_negative("min_gain", self.min_gain)?;
         if !(2..=MAX_BINS).contains(&self.bins) {
@@ -85,6 +136,7 @@ impl LearnerConfig for BoostedTreesConfig {
         }
         checks::share("subsample", self.subsample)?;
         checks::share("colsample", self.colsample)?;
+        checks::share("colsample_by_node", self.colsample_by_node)?;
         self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
         let loss = parts.required_loss()?;
         loss.build()?;

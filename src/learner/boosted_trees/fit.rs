@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::config::{BoostedTrees, BoostedTreesConfig, NAME};
 use super::histogram::Block;
 use super::objective::Objective;
+use super::split::TreeParams;
 use super::tree::{Derivatives, Grown, grow};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
@@ -77,6 +78,25 @@ fn ensemble(trees: &[impl AsRef<[Node]>], features: usize) -> Result<TreeEnsembl
     Ok(all)
 }
 
+/// Whether the split of a node may take each feature, of those of its tree.
+fn node_features(share: f64, seed: u64, of_tree: &[bool]) -> Vec<bool> {
+    if share >= 1.0 {
+        return of_tree.to_vec();
+    }
+    let numbers: Vec<usize> = (0..of_tree.len()).filter(|&feature| of_tree[feature]).collect();
+    let mut features = vec![false; of_tree.len()];
+    drawn(seed, numbers.len(), share).into_iter().for_each(|place| features[numbers[place]] = true);
+    features
+}
+
+/// A share of `total` numbers from 0, at least one, ascending.
+fn drawn(seed: u64, total: usize, share: f64) -> Vec<usize> {
+    let count = ((total as f64 * share).round() as usize).clamp(1, total);
+    let mut drawn = index::sample(&mut ChaCha8Rng::seed_from_u64(seed), total, count).into_vec();
+    drawn.sort_unstable();
+    drawn
+}
+
 /// The trees as they are built up.
 struct Boosting<'a> {
     config: &'a BoostedTreesConfig,
@@ -85,6 +105,7 @@ struct Boosting<'a> {
     objective: Objective<'a>,
     train: &'a RankingDataset,
     blocks: Vec<Block>,
+    params: TreeParams,
     seed: u64,
     scores: Additive<'a>,
     /// The loss and its derivatives at the current scores.
@@ -115,18 +136,12 @@ impl Boosting<'_> {
 
     /// The documents that the tree of a round is fitted to, ascending, and whether it may split each feature.
     fn sample(&self, round: usize) -> (Vec<u32>, Vec<bool>) {
-        let draw = |purpose: &str, total: usize, share: f64| {
-            let count = ((total as f64 * share).round() as usize).clamp(1, total);
-            let mut rng = ChaCha8Rng::seed_from_u64(seed_for(self.seed, purpose, round as u64));
-            let mut drawn = index::sample(&mut rng, total, count).into_vec();
-            drawn.sort_unstable();
-            drawn
-        };
+        let draw = |purpose, total, share| drawn(seed_for(self.seed, purpose, round as u64), total, share);
         let queries = draw("boosted_trees queries", self.train.queries(), self.config.subsample);
         let documents = queries.into_iter().flat_map(|q| self.train.range(q)).map(|d| d as u32).collect();
         let mut features = vec![false; self.train.feature_count];
-        let drawn = draw("boosted_trees features", self.train.feature_count, self.config.colsample);
-        drawn.into_iter().for_each(|feature| features[feature] = true);
+        let of_tree = draw("boosted_trees features", self.train.feature_count, self.config.colsample);
+        of_tree.into_iter().for_each(|feature| features[feature] = true);
         (documents, features)
     }
 
@@ -175,7 +190,10 @@ impl Iterative for Boosting<'_> {
         let flat = state.trees.is_empty() && !newton && self.is_flat();
         let start = flat.then(|| towards_gains(self.train, self.surrogate)).transpose()?;
         let fitted_to = start.as_ref().unwrap_or(&self.derivatives);
-        let mut grown = grow(&mut self.blocks, documents, &features, fitted_to, &self.config.tree());
+        let (share, seed, round) = (self.config.colsample_by_node, self.seed, history.next() as u64);
+        let seed = |node| seed_for(seed, "boosted_trees node features", (round << 32) | node as u64);
+        let features = |node: usize| node_features(share, seed(node), &features);
+        let mut grown = grow(&mut self.blocks, documents, &features, fitted_to, &self.params);
         if grown.leaves() == 1 {
             return Ok(Step::End(StopReason::Converged));
         }
@@ -245,6 +263,7 @@ impl RankingLearner for BoostedTrees {
             surrogate: &*surrogate,
             objective: Objective::new(&*surrogate, train, &context.device)?,
             train,
+            params: self.config.tree(train.feature_count)?,
             blocks: Block::of_bins(&Bins::new(train, self.config.bins)),
             seed: context.seed,
             scores: Additive::new(train, validation),

@@ -25,6 +25,7 @@ mod config;
 mod fit;
 mod histogram;
 mod objective;
+mod split;
 mod sums;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! One regression tree on binned features, grown best leaf first.
 //!
-//! A leaf with gradient sum `G` and curvature sum `H` has the value `-G / (H + l2)`. A split gains
-//! `G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) - G^2 / (H + l2)`, twice the decrease of the second-order model of the
-//! loss. With curvature 1 for each document this is the least-squares tree on the negative gradient.
+//! What a leaf and a split are worth is in `split`. With curvature 1 for each document this is the least-squares tree on
+//! the negative gradient.
 //!
 //! Cost: for each split, one pass over the documents of the smaller child, times features; the histogram of the other
 //! child is the difference from the parent. Sums are exact, so threads change nothing. Among equal gains the lowest
@@ -13,24 +12,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::histogram::{Block, code, threshold};
+use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{FixedPoint, Sums};
 use crate::op::Execution;
 use crate::ranker::Node;
-
-/// Limits of a tree.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TreeParams {
-    /// Maximum number of leaves.
-    pub leaves: usize,
-    /// Maximum number of splits from the root to a leaf.
-    pub max_depth: usize,
-    /// Minimum number of documents in a leaf.
-    pub min_documents: usize,
-    /// Added to every curvature sum.
-    pub l2: f64,
-    /// Minimum gain of a split.
-    pub min_gain: f64,
-}
 
 /// First and second derivatives of the loss with respect to each score, to which a tree is fitted.
 #[derive(Debug, Clone, Default)]
@@ -81,49 +66,40 @@ impl Grown {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Split {
-    gain: f64,
-    feature: usize,
-    bin: usize,
-    /// The sums of the left child.
-    left: Sums,
-}
-
 /// A leaf.
 struct Leaf {
     node: usize,
     depth: usize,
     documents: Range<usize>,
     sums: Sums,
+    bounds: Bounds,
     /// Where its histograms are.
     slot: usize,
     /// The best split, if any may be made.
     split: Option<Split>,
 }
 
-/// Grows a tree on a sample of documents (ascending) and features (one flag for each).
+/// Grows a tree on a sample of documents (ascending). `features` says for each leaf, by its node, which features its
+/// split may take, one flag for each.
 pub(super) fn grow(
     blocks: &mut [Block],
     documents: Vec<u32>,
-    features: &[bool],
+    features: &dyn Fn(usize) -> Vec<bool>,
     derivatives: &Derivatives,
     params: &TreeParams,
 ) -> Grown {
-    let units = FixedPoint::new(derivatives, &documents);
+    let worth = Worth { params, units: FixedPoint::new(derivatives, &documents) };
     let values: Vec<Sums> = (derivatives.gradient.iter().zip(&derivatives.curvature))
-        .map(|(&gradient, &curvature)| units.of(gradient, curvature))
+        .map(|(&gradient, &curvature)| worth.units.of(gradient, curvature))
         .collect();
     let sums = documents.iter().fold(Sums::default(), |sums, &d| sums.plus(values[d as usize]));
-    let mut grower = Grower { blocks, features, params, units, values, documents, spare: Vec::new(), own: Vec::new() };
-    let mut nodes = vec![grower.leaf_node(sums)];
-    let all = 0..grower.documents.len();
-    let mut leaves = vec![Leaf { node: 0, depth: 0, documents: all, sums, slot: 0, split: None }];
-    grower.split_root(&mut leaves[0]);
+    let root =
+        Leaf { node: 0, depth: 0, documents: 0..documents.len(), sums, bounds: Bounds::NONE, slot: 0, split: None };
+    let mut grower = Grower { blocks, features, worth, values, documents, spare: Vec::new(), own: Vec::new() };
+    let mut nodes = vec![grower.node_of(&root)];
+    let mut leaves = vec![grower.with_split(root)];
     while leaves.len() < params.leaves {
-        let candidates = leaves.iter().enumerate().filter_map(|(place, leaf)| Some((place, leaf.split?)));
-        let best = candidates.reduce(|best, next| if next.1.gain > best.1.gain { next } else { best });
-        let Some((place, split)) = best else { break };
+        let Some((place, split)) = next(&leaves, params.by_level) else { break };
         let leaf = leaves.remove(place);
         let children = [nodes.len(), nodes.len() + 1];
         nodes[leaf.node] = Node::Split {
@@ -136,7 +112,7 @@ pub(super) fn grow(
         let slot = leaves.len() + 1;
         let last = leaves.len() + 2 == params.leaves;
         for child in grower.split(leaf, split, children, slot, last) {
-            nodes.push(grower.leaf_node(child.sums));
+            nodes.push(grower.node_of(&child));
             leaves.push(child);
         }
     }
@@ -144,11 +120,21 @@ pub(super) fn grow(
     Grown { nodes, documents: grower.documents, leaves }
 }
 
+/// The leaf to be split next: the best one, of those nearest to the root where trees grow by level.
+fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
+    let depth = |leaf: &Leaf| if by_level { leaf.depth } else { 0 };
+    let candidates = leaves.iter().enumerate().filter_map(|(place, leaf)| Some((place, depth(leaf), leaf.split?)));
+    let is_better = |next: &(usize, usize, Split), best: &(usize, usize, Split)| {
+        next.1 < best.1 || (next.1 == best.1 && next.2.gain > best.2.gain)
+    };
+    let best = candidates.reduce(|best, next| if is_better(&next, &best) { next } else { best });
+    best.map(|(place, _, split)| (place, split))
+}
+
 struct Grower<'a> {
     blocks: &'a mut [Block],
-    features: &'a [bool],
-    params: &'a TreeParams,
-    units: FixedPoint,
+    features: &'a dyn Fn(usize) -> Vec<bool>,
+    worth: Worth<'a>,
     /// The derivatives of every document.
     values: Vec<Sums>,
     /// The documents of the sample, leaf by leaf.
@@ -160,14 +146,14 @@ struct Grower<'a> {
 }
 
 impl Grower<'_> {
-    fn leaf_node(&self, sums: Sums) -> Node {
-        let curvature = (self.units.curvature(sums) + self.params.l2).max(f64::MIN_POSITIVE);
-        Node::Leaf { value: -self.units.gradient(sums) / curvature }
+    fn node_of(&self, leaf: &Leaf) -> Node {
+        Node::Leaf { value: self.worth.value(leaf.sums, leaf.bounds) }
     }
 
-    /// Whether a leaf of this depth and so many documents may have children.
-    fn may_split(&self, depth: usize, documents: usize) -> bool {
-        depth < self.params.max_depth && documents >= 2 * self.params.min_documents
+    /// Whether a leaf may have children.
+    fn may_split(&self, leaf: &Leaf) -> bool {
+        let params = self.worth.params;
+        leaf.depth < params.max_depth && leaf.documents.len() >= 2 * params.min_documents
     }
 
     fn gather(&mut self, documents: Range<usize>) {
@@ -175,19 +161,22 @@ impl Grower<'_> {
         self.own.extend(self.documents[documents].iter().map(|&d| self.values[d as usize]));
     }
 
-    fn split_root(&mut self, root: &mut Leaf) {
-        if !self.may_split(0, root.documents.len()) {
-            return;
+    /// The root with its best split.
+    fn with_split(&mut self, mut root: Leaf) -> Leaf {
+        if !self.may_split(&root) {
+            return root;
         }
         self.gather(root.documents.clone());
-        let scan = Scan { features: self.features, params: self.params, units: self.units };
-        let (documents, own) = (&self.documents, &self.own);
+        let flags = (self.features)(root.node);
+        let scan = Scan { worth: self.worth, features: &flags, sums: root.sums, bounds: root.bounds };
+        let (documents, own, slot) = (&self.documents, &self.own, root.slot);
         let of_block = |block: &mut Block| {
-            block.fill(root.slot, documents, own);
-            scan.best_split(block, root.slot, root.sums)
+            block.fill(slot, documents, own);
+            scan.best_split(block, slot)
         };
         let found: Vec<_> = self.blocks.par_iter_mut().map(Execution::current().bind(of_block)).collect();
         root.split = best(found);
+        root
     }
 
     /// Parts a leaf. The smaller child takes `slot`, the other that of the leaf; after the `last` split no further one is
@@ -197,27 +186,30 @@ impl Grower<'_> {
         let (left, right) = (leaf.documents.start..middle, middle..leaf.documents.end);
         let left_is_smaller = left.len() <= right.len();
         let slots = if left_is_smaller { [slot, leaf.slot] } else { [leaf.slot, slot] };
+        let (documents, sums) = ([left, right], [split.left, leaf.sums.minus(split.left)]);
+        let bounds = self.worth.bounds(split, leaf.sums, leaf.bounds);
         let depth = leaf.depth + 1;
-        let child = |node, documents, sums, slot| Leaf { node, depth, documents, sums, slot, split: None };
-        let mut children = [
-            child(nodes[0], left, split.left, slots[0]),
-            child(nodes[1], right, leaf.sums.minus(split.left), slots[1]),
-        ];
-        let may_split = children.each_ref().map(|child| !last && self.may_split(depth, child.documents.len()));
-        if may_split == [false, false] {
+        let mut children = [0, 1].map(|side| {
+            let (documents, sums, bounds) = (documents[side].clone(), sums[side], bounds[side]);
+            Leaf { node: nodes[side], depth, documents, sums, bounds, slot: slots[side], split: None }
+        });
+        let flags =
+            children.each_ref().map(|child| (!last && self.may_split(child)).then(|| (self.features)(child.node)));
+        if flags.iter().all(Option::is_none) {
             return children;
         }
         let smaller = children[usize::from(!left_is_smaller)].documents.clone();
         self.gather(smaller.clone());
-        let scan = Scan { features: self.features, params: self.params, units: self.units };
+        let scan = |side: usize| {
+            let (sums, bounds) = (children[side].sums, children[side].bounds);
+            flags[side].as_ref().map(|features| Scan { worth: self.worth, features, sums, bounds })
+        };
+        let scans = [scan(0), scan(1)];
         let (documents, own) = (&self.documents[smaller], &self.own);
         let of_block = |block: &mut Block| {
             block.fill(slot, documents, own);
             block.subtract(slot, leaf.slot);
-            [0, 1].map(|side| {
-                let child = &children[side];
-                may_split[side].then(|| scan.best_split(block, child.slot, child.sums)).flatten()
-            })
+            [0, 1].map(|side| scans[side].and_then(|scan| scan.best_split(block, slots[side])))
         };
         let found: Vec<_> = self.blocks.par_iter_mut().map(Execution::current().bind(of_block)).collect();
         for (side, child) in children.iter_mut().enumerate() {
@@ -245,66 +237,28 @@ impl Grower<'_> {
     }
 }
 
-/// The first of the best splits.
-fn best(splits: impl IntoIterator<Item = Option<Split>>) -> Option<Split> {
-    splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
-}
-
-/// What the search for a split looks at.
-#[derive(Clone, Copy)]
-struct Scan<'a> {
-    features: &'a [bool],
-    params: &'a TreeParams,
-    units: FixedPoint,
-}
-
-impl Scan<'_> {
-    fn merit(&self, sums: Sums) -> f64 {
-        let gradient = self.units.gradient(sums);
-        gradient * gradient / (self.units.curvature(sums) + self.params.l2).max(f64::MIN_POSITIVE)
-    }
-
-    /// The best split of a leaf with these sums among the features of a block.
-    fn best_split(&self, block: &Block, slot: usize, sums: Sums) -> Option<Split> {
-        let TreeParams { min_documents, min_gain, .. } = *self.params;
-        let (documents, merit) = (self.units.documents(sums), self.merit(sums));
-        let mut best: Option<Split> = None;
-        for (feature, thresholds, bins) in block.features(slot) {
-            if !self.features[feature] {
-                continue;
-            }
-            let mut left = Sums::default();
-            for (bin, &own) in bins[..thresholds.len()].iter().enumerate() {
-                if own == Sums::default() {
-                    continue;
-                }
-                left = left.plus(own);
-                let count = self.units.documents(left);
-                if count < min_documents {
-                    continue;
-                }
-                if documents - count < min_documents {
-                    break;
-                }
-                let gain = self.merit(left) + self.merit(sums.minus(left)) - merit;
-                if gain > best.map_or(min_gain, |split| split.gain) {
-                    best = Some(Split { gain, feature, bin, left });
-                }
-            }
-        }
-        best
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::RankingDataset;
+    use crate::learner::boosted_trees::split::Direction;
     use crate::learner::solver::bins::Bins;
     use crate::learner::testing::dataset;
     use crate::ranker::TreeEnsemble;
 
-    const UNLIMITED: TreeParams = TreeParams { leaves: 16, max_depth: 16, min_documents: 1, l2: 0.0, min_gain: 1e-9 };
+    fn unlimited(features: usize) -> TreeParams {
+        TreeParams {
+            leaves: 16,
+            max_depth: 16,
+            by_level: false,
+            min_documents: 1,
+            min_curvature: 0.0,
+            l1: 0.0,
+            l2: 0.0,
+            min_gain: 1e-9,
+            directions: vec![Direction::Any; features],
+        }
+    }
 
     fn fit(data: &RankingDataset, targets: &[f64], params: &TreeParams) -> (Vec<Node>, Vec<f64>) {
         let mut blocks = Block::of_bins(&Bins::new(data, 255));
@@ -312,7 +266,7 @@ mod tests {
             gradient: targets.iter().map(|target| -target).collect(),
             curvature: vec![1.0; targets.len()],
         };
-        let features = vec![true; data.feature_count];
+        let features = |_| vec![true; data.feature_count];
         let documents = (0..targets.len() as u32).collect();
         let grown = grow(&mut blocks, documents, &features, &derivatives, params);
         let mut trees = TreeEnsemble::new(data.feature_count);
@@ -327,12 +281,20 @@ mod tests {
     #[test]
     fn the_best_threshold_is_found_and_leaves_are_means() {
         let data = dataset(1, &[&[(0.0, &[1.0]), (0.0, &[2.0]), (0.0, &[3.0]), (0.0, &[4.0])]]);
-        let stump = TreeParams { leaves: 2, ..UNLIMITED };
+        let stump = TreeParams { leaves: 2, ..unlimited(1) };
         let (nodes, scores) = fit(&data, &[1.0, 2.0, 10.0, 12.0], &stump);
         assert_eq!(nodes[0], Node::Split { feature: 0, threshold: 2.5, left: 1, right: 2 });
         assert_eq!(scores, [1.5, 1.5, 11.0, 11.0]);
+        // l1 = 1 draws the sums 3 and 22 towards 0.
+        assert_eq!(
+            fit(&data, &[1.0, 2.0, 10.0, 12.0], &TreeParams { l1: 1.0, ..stump.clone() }).1,
+            [1.0, 1.0, 10.5, 10.5]
+        );
         // l2 = 2 shrinks sums 3 and 22 of two documents each.
-        assert_eq!(fit(&data, &[1.0, 2.0, 10.0, 12.0], &TreeParams { l2: 2.0, ..stump }).1, [0.75, 0.75, 5.5, 5.5]);
+        assert_eq!(
+            fit(&data, &[1.0, 2.0, 10.0, 12.0], &TreeParams { l2: 2.0, ..stump.clone() }).1,
+            [0.75, 0.75, 5.5, 5.5]
+        );
     }
 
     #[test]
@@ -343,7 +305,7 @@ mod tests {
             &[&[(0.0, &[0.0, 0.0]), (0.0, &[0.0, 1.0]), (0.0, &[1.0, 0.0]), (0.0, &[1.0, 1.0]), (0.0, &[1.0, 1.0])]],
         );
         let targets = [0.0, 1.0, 1.0, 0.0, 0.0];
-        let (_, scores) = fit(&data, &targets, &UNLIMITED);
+        let (_, scores) = fit(&data, &targets, &unlimited(2));
         for (score, target) in scores.iter().zip(targets) {
             assert!((score - target).abs() < 1e-12, "{scores:?}");
         }
@@ -358,17 +320,59 @@ mod tests {
         let leaves = |params: TreeParams| {
             fit(&data, &targets, &params).0.iter().filter(|node| matches!(node, Node::Leaf { .. })).count()
         };
-        assert_eq!(leaves(TreeParams { leaves: 5, ..UNLIMITED }), 5);
-        assert_eq!(leaves(TreeParams { max_depth: 1, ..UNLIMITED }), 2);
-        assert_eq!(leaves(TreeParams { min_documents: 10, ..UNLIMITED }), 2);
-        assert_eq!(leaves(TreeParams { min_documents: 11, ..UNLIMITED }), 1);
-        assert_eq!(leaves(TreeParams { min_gain: 1e9, ..UNLIMITED }), 1);
+        assert_eq!(leaves(TreeParams { leaves: 5, ..unlimited(1) }), 5);
+        assert_eq!(leaves(TreeParams { max_depth: 1, ..unlimited(1) }), 2);
+        assert_eq!(leaves(TreeParams { min_documents: 10, ..unlimited(1) }), 2);
+        assert_eq!(leaves(TreeParams { min_documents: 11, ..unlimited(1) }), 1);
+        assert_eq!(leaves(TreeParams { min_gain: 1e9, ..unlimited(1) }), 1);
     }
 
     #[test]
     fn equal_gains_go_to_the_lowest_feature() {
         let data = dataset(2, &[&[(0.0, &[0.0, 0.0]), (0.0, &[1.0, 1.0])]]);
-        let (nodes, _) = fit(&data, &[0.0, 1.0], &UNLIMITED);
+        let (nodes, _) = fit(&data, &[0.0, 1.0], &unlimited(2));
         assert!(matches!(nodes[0], Node::Split { feature: 0, .. }));
+    }
+
+    /// A line of documents whose targets rise but for a dip, and a second feature that is the first turned round.
+    fn dip() -> (RankingDataset, Vec<f64>) {
+        let rows: Vec<(f32, [f32; 2])> = (0..24).map(|i| (0.0, [i as f32, -(i as f32)])).collect();
+        let documents: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();
+        (dataset(2, &[&documents]), (0..24).map(|i| if (8..16).contains(&i) { -5.0 } else { f64::from(i) }).collect())
+    }
+
+    #[test]
+    fn a_monotone_feature_never_lowers_the_score() {
+        let (data, targets) = dip();
+        let is_sorted = |directions: [Direction; 2]| {
+            let params = TreeParams { directions: directions.to_vec(), ..unlimited(2) };
+            let (nodes, scores) = fit(&data, &targets, &params);
+            (nodes.len() > 3, scores.is_sorted(), scores.is_sorted_by(|a, b| a >= b))
+        };
+        assert_eq!(is_sorted([Direction::Any; 2]), (true, false, false));
+        assert_eq!(is_sorted([Direction::Increasing, Direction::Decreasing]), (true, true, false));
+        assert!(is_sorted([Direction::Decreasing, Direction::Increasing]).2);
+    }
+
+    #[test]
+    fn trees_by_level_split_what_is_nearest_to_the_root() {
+        let (data, targets) = dip();
+        let depth = |by_level| {
+            let (nodes, _) = fit(&data, &targets, &TreeParams { leaves: 4, by_level, ..unlimited(2) });
+            let Node::Split { left, right, .. } = nodes[0] else { panic!("a split") };
+            [left, right].map(|child| matches!(nodes[child as usize], Node::Split { .. }))
+        };
+        assert_eq!(depth(true), [true, true]);
+        // The dip asks for two cuts on one side.
+        assert_ne!(depth(false), [true, true]);
+    }
+
+    #[test]
+    fn a_leaf_has_enough_curvature() {
+        let (data, targets) = dip();
+        let leaves = |min_curvature: f64| {
+            fit(&data, &targets, &TreeParams { min_curvature, ..unlimited(2) }).0.len().div_ceil(2)
+        };
+        assert_eq!((leaves(12.0), leaves(12.5)), (2, 1));
     }
 }

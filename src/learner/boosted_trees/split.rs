@@ -1,0 +1,195 @@
+//! What a leaf and a split are worth, and the search for the best split of a leaf.
+//!
+//! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` draws `G` towards 0
+//! by `l1`, kept within the bounds that monotone features put on the leaf. Its merit, twice the decrease of the
+//! second-order model of the loss, is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, which is `T(G)^2 / (H + l2)` where no bound
+//! is met. A split gains the merits of its children over that of its leaf.
+
+use super::histogram::Block;
+use super::sums::{FixedPoint, Sums};
+
+/// Limits of a tree.
+#[derive(Debug, Clone)]
+pub(super) struct TreeParams {
+    /// Maximum number of leaves.
+    pub leaves: usize,
+    /// Maximum number of splits from the root to a leaf.
+    pub max_depth: usize,
+    /// Whether the leaves nearest to the root are split first, not the best ones.
+    pub by_level: bool,
+    /// Minimum number of documents in a leaf.
+    pub min_documents: usize,
+    /// Minimum curvature sum of a leaf.
+    pub min_curvature: f64,
+    /// By how much gradient sums are drawn towards 0.
+    pub l1: f64,
+    /// Added to every curvature sum.
+    pub l2: f64,
+    /// Minimum gain of a split.
+    pub min_gain: f64,
+    /// Direction of each feature.
+    pub directions: Vec<Direction>,
+}
+
+/// How the score may depend on a feature, all others equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Any,
+    Increasing,
+    Decreasing,
+}
+
+/// The values that a leaf may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    low: f64,
+    high: f64,
+}
+
+impl Bounds {
+    pub(super) const NONE: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
+}
+
+/// A split of a leaf.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Split {
+    pub gain: f64,
+    pub feature: usize,
+    /// The last bin of the left child.
+    pub bin: usize,
+    /// The sums of the left child.
+    pub left: Sums,
+}
+
+/// The first of the best splits.
+pub(super) fn best(splits: impl IntoIterator<Item = Option<Split>>) -> Option<Split> {
+    splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
+}
+
+/// What the merit of a leaf depends on beside its sums.
+#[derive(Clone, Copy)]
+pub(super) struct Worth<'a> {
+    pub params: &'a TreeParams,
+    pub units: FixedPoint,
+}
+
+impl Worth<'_> {
+    /// `T(G)` and `H + l2`
+    #[inline(always)]
+    fn shrunk(&self, sums: Sums) -> (f64, f64) {
+        let TreeParams { l1, l2, .. } = *self.params;
+        let gradient = self.units.gradient(sums);
+        let curvature = (self.units.curvature(sums) + l2).max(f64::MIN_POSITIVE);
+        (if l1 > 0.0 { gradient.signum() * (gradient.abs() - l1).max(0.0) } else { gradient }, curvature)
+    }
+
+    /// The value of a leaf.
+    pub(super) fn value(&self, sums: Sums, bounds: Bounds) -> f64 {
+        let (gradient, curvature) = self.shrunk(sums);
+        (-gradient / curvature).clamp(bounds.low, bounds.high)
+    }
+
+    /// The merit of a leaf that no bound concerns.
+    #[inline(always)]
+    fn merit(&self, sums: Sums) -> f64 {
+        let (gradient, curvature) = self.shrunk(sums);
+        gradient * gradient / curvature
+    }
+
+    /// The merit of a leaf with a value.
+    fn merit_at(&self, sums: Sums, value: f64) -> f64 {
+        let (gradient, curvature) = (self.units.gradient(sums), self.units.curvature(sums) + self.params.l2);
+        -(2.0 * gradient * value + curvature * value * value + 2.0 * self.params.l1 * value.abs())
+    }
+
+    /// The bounds of the children of a split.
+    pub(super) fn bounds(&self, split: Split, sums: Sums, bounds: Bounds) -> [Bounds; 2] {
+        let [left, right] = [split.left, sums.minus(split.left)].map(|sums| self.value(sums, bounds));
+        let middle = 0.5 * (left + right);
+        match self.params.directions[split.feature] {
+            Direction::Any => [bounds; 2],
+            Direction::Increasing => [Bounds { high: middle, ..bounds }, Bounds { low: middle, ..bounds }],
+            Direction::Decreasing => [Bounds { low: middle, ..bounds }, Bounds { high: middle, ..bounds }],
+        }
+    }
+}
+
+/// A leaf for which a split is sought.
+#[derive(Clone, Copy)]
+pub(super) struct Scan<'a> {
+    pub worth: Worth<'a>,
+    /// Whether the split may take each feature.
+    pub features: &'a [bool],
+    pub sums: Sums,
+    pub bounds: Bounds,
+}
+
+impl Scan<'_> {
+    /// The best split among the features of a block.
+    pub(super) fn best_split(&self, block: &Block, slot: usize) -> Option<Split> {
+        let params = self.worth.params;
+        let is_bounded = self.bounds.low > f64::NEG_INFINITY || self.bounds.high < f64::INFINITY;
+        let own = if is_bounded {
+            self.worth.merit_at(self.sums, self.worth.value(self.sums, self.bounds))
+        } else {
+            self.worth.merit(self.sums)
+        };
+        let mut best: Option<Split> = None;
+        for (feature, thresholds, bins) in block.features(slot) {
+            if !self.features[feature] {
+                continue;
+            }
+            let direction = params.directions[feature];
+            let cuts = self.cuts(&bins[..thresholds.len()]);
+            let mut consider = |bin: usize, left: Sums, merits: f64| {
+                let gain = merits - own;
+                if gain > best.map_or(params.min_gain, |split| split.gain) {
+                    best = Some(Split { gain, feature, bin, left });
+                }
+            };
+            if is_bounded || direction != Direction::Any {
+                cuts.for_each(|(bin, left, right)| {
+                    if let Some(merits) = self.bounded_merits(left, right, direction) {
+                        consider(bin, left, merits);
+                    }
+                });
+            } else {
+                cuts.for_each(|(bin, left, right)| {
+                    consider(bin, left, self.worth.merit(left) + self.worth.merit(right))
+                });
+            }
+        }
+        best
+    }
+
+    /// The bins after which a cut leaves enough on both sides, with the sums of the sides.
+    #[inline(always)]
+    fn cuts(&self, bins: &[Sums]) -> impl Iterator<Item = (usize, Sums, Sums)> {
+        let TreeParams { min_documents, min_curvature, .. } = *self.worth.params;
+        let units = self.worth.units;
+        let (all, documents) = (self.sums, units.documents(self.sums));
+        let mut left = Sums::default();
+        let sides = bins.iter().enumerate().filter(|(_, own)| **own != Sums::default()).map(move |(bin, &own)| {
+            left = left.plus(own);
+            (bin, left, all.minus(left))
+        });
+        sides
+            .skip_while(move |(_, left, _)| units.documents(*left) < min_documents)
+            .take_while(move |(_, left, _)| documents - units.documents(*left) >= min_documents)
+            .filter(move |(_, left, right)| {
+                min_curvature == 0.0
+                    || (units.curvature(*left) >= min_curvature && units.curvature(*right) >= min_curvature)
+            })
+    }
+
+    /// The merits of two children whose values keep their bounds; `None` if they are against the feature's direction.
+    fn bounded_merits(&self, left: Sums, right: Sums, direction: Direction) -> Option<f64> {
+        let [low, high] = [left, right].map(|sums| self.worth.value(sums, self.bounds));
+        let is_against = match direction {
+            Direction::Any => false,
+            Direction::Increasing => low > high,
+            Direction::Decreasing => low < high,
+        };
+        (!is_against).then(|| self.worth.merit_at(left, low) + self.worth.merit_at(right, high))
+    }
+}
