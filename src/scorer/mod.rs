@@ -72,6 +72,31 @@ impl ScorerConfig {
         }
     }
 
+    /// Returns whether there are layers of neurons between the features and the score.
+    #[cfg(feature = "learners")]
+    pub(crate) fn has_hidden_layers(&self) -> bool {
+        match self {
+            Self::Linear(_) => false,
+            Self::Mlp(config) => !config.hidden.is_empty(),
+            Self::Attention(_) => true,
+        }
+    }
+
+    /// Returns the first parameter, with its value, by which scores in training are random or depend on the batch;
+    /// `None` if a document has the same score in training and in use.
+    #[cfg(feature = "learners")]
+    pub(crate) fn changes_in_training(&self) -> Option<(&'static str, String)> {
+        let dropout = |dropout: f64| (dropout > 0.0).then(|| ("dropout", dropout.to_string()));
+        match self {
+            Self::Linear(_) => None,
+            Self::Mlp(config) => {
+                let batch = (config.norm == NormKind::Batch).then(|| ("norm", "\"batch\"".to_string()));
+                batch.or(dropout(config.dropout))
+            }
+            Self::Attention(config) => dropout(config.dropout),
+        }
+    }
+
     /// Returns the number of values that a scorer of documents with `features` features has, running statistics
     /// included; at most `usize::MAX`.
     pub fn parameters(&self, features: usize) -> usize {

@@ -4,6 +4,9 @@
 //! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_per_step`].
 //! An epoch costs one forward and backward pass over the training data and one forward pass over the validation data.
 //!
+//! With [`GradientConfig::average`] the average of the weights over the steps is what is measured, selected and saved; the
+//! steps themselves never see it.
+//!
 //! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its
 //! own step. A query with nothing to learn has loss 0 and counts in the mean.
 //!
@@ -20,9 +23,11 @@
 //! same bytes.
 
 mod anneal;
+mod average;
 mod batches;
 mod config;
 mod dashboard;
+mod descent;
 mod fit;
 mod log;
 mod model;
@@ -30,6 +35,7 @@ mod noise;
 mod optimizer;
 mod schedule;
 mod session;
+mod step;
 #[cfg(test)]
 mod tests;
 

@@ -17,12 +17,15 @@ use super::session::Session;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
+use crate::learner::shared::context::{
+    FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason,
+};
 use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, StopAfter};
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure, mean};
-use crate::scorer::ScorerConfig;
+use crate::scorer::{Scorer, ScorerConfig};
+use burn::module::Module;
 
 /// Training and validation data: lists of 2 to 40 documents, 6 features.
 fn data() -> (RankingDataset, RankingDataset) {
@@ -112,6 +115,7 @@ fn every_optimizer_and_schedule_lowers_the_loss() {
         (json!({"kind": "lion"}), 0.02, constant.clone()),
         (json!({"kind": "adan"}), 0.02, constant.clone()),
         (json!({"kind": "lamb"}), 0.1, constant.clone()),
+        (json!({"kind": "adafactor", "scale_parameter": false}), 0.1, constant.clone()),
     ] {
         let config = json!({
             "epochs": 5, "learning_rate": rate, "optimizer": optimizer, "schedule": schedule, "clip": {"value": 1.0}
@@ -132,6 +136,111 @@ fn fits_are_reproducible() {
         testing::assert_reproducible(&stateful(), &train, &validation, rounds);
     }
     testing::assert_reproducible(&noisy(3), &train, &validation, 1);
+}
+
+/// Fits with what has a state of its own, each with momentum in it.
+fn with_states() -> Vec<Gradient> {
+    let mlp = json!({"kind": "mlp", "hidden": [8, 4], "activation": "tanh"});
+    let batch = json!({"kind": "mlp", "hidden": [8], "dropout": 0.2, "norm": "batch"});
+    let average = json!({
+        "epochs": 6, "batch_queries": 12, "warmup": 3, "schedule": {"kind": "cosine"}, "average": 0.9
+    });
+    let adafactor = json!({"epochs": 6, "batch_queries": 12, "optimizer": {"kind": "adafactor"}});
+    let muon = json!({
+        "epochs": 6, "batch_queries": 12, "optimizer": {"kind": "muon"}, "clip": {"norm": 1.0}, "average": 0.5
+    });
+    let lbfgs = json!({
+        "epochs": 6, "batch_queries": 40, "learning_rate": 1.0, "optimizer": {"kind": "lbfgs", "history": 2}
+    });
+    vec![
+        learner(average, batch, "approx_ndcg"),
+        learner(adafactor, mlp.clone(), "approx_ndcg"),
+        learner(muon, mlp.clone(), "approx_ndcg"),
+        learner(lbfgs, mlp, "approx_ndcg"),
+    ]
+}
+
+#[test]
+fn states_of_optimizers_schedules_and_averages_are_resumed() {
+    let (train, validation) = data();
+    for learner in with_states() {
+        for rounds in [1, 2, 4] {
+            testing::assert_reproducible(&learner, &train, &validation, rounds);
+        }
+    }
+}
+
+#[test]
+fn the_average_is_what_is_measured_and_saved_and_never_trained_on() {
+    let (train, validation) = data();
+    let context = context(None, &NoProgress);
+    let fit = |average: crate::json::Value| {
+        let mut config = json!({"epochs": 6, "batch_queries": 10, "learning_rate": 0.1});
+        config["average"] = average;
+        learner(config, json!({"kind": "linear"}), "list_net").fit(&train, Some(&validation), &context).unwrap()
+    };
+    let (plain, averaged) = (fit(json!(null)), fit(json!(0.9)));
+    let objectives = |fitted: &Fitted| fitted.history.iter().map(|round| round.objective).collect::<Vec<_>>();
+    assert_eq!(objectives(&averaged), objectives(&plain));
+    assert_ne!(testing::linear_weights(&averaged.model), testing::linear_weights(&plain.model));
+    let scores = averaged.model.predict(&validation, &context.device);
+    let best = averaged.history[averaged.best_round - 1].validation.unwrap();
+    assert_eq!(measure(&context, &validation, &scores), best);
+
+    // The average of one step is that step.
+    let of_one = |average: crate::json::Value| {
+        let mut config = json!({"epochs": 1, "batch_queries": 40});
+        config["average"] = average;
+        let fitted = learner(config, json!({"kind": "linear"}), "list_net").fit(&train, None, &context).unwrap();
+        testing::linear_weights(&fitted.model)
+    };
+    assert_eq!(of_one(json!(0.99)), of_one(json!(null)));
+}
+
+#[test]
+fn l_bfgs_descends_further_than_plain_descent_and_takes_all_queries_at_once() {
+    let (train, _) = data();
+    let context = context(None, &NoProgress);
+    let fit = |optimizer: crate::json::Value, batch: usize| {
+        let config = json!({"epochs": 12, "batch_queries": batch, "learning_rate": 1.0, "optimizer": optimizer});
+        learner(config, json!({"kind": "linear"}), "list_net").fit(&train, None, &context)
+    };
+    let last = |fitted: Fitted| fitted.history.last().unwrap().objective;
+    let lbfgs = fit(json!({"kind": "lbfgs"}), 64).unwrap();
+    let objectives: Vec<f64> = lbfgs.history.iter().map(|round| round.objective).collect();
+    assert!(objectives.windows(2).all(|pair| pair[1] <= pair[0]), "{objectives:?}");
+    assert!(last(lbfgs) < last(fit(json!({"kind": "sgd"}), 40).unwrap()));
+    let error = fit(json!({"kind": "lbfgs"}), 39).unwrap_err().to_string();
+    assert_eq!(error, "learner.batch_queries = 39: expected at least 40: L-BFGS takes all training queries at once");
+}
+
+/// Against the definition: a step of Muon leaves a matrix with singular values near the learning rate, and AdamW's first
+/// step moves every other parameter by the learning rate.
+#[test]
+fn muon_orthogonalizes_the_steps_of_matrices_alone() {
+    let (train, _) = data();
+    let context = context(None, &NoProgress);
+    let config = json!({"epochs": 1, "batch_queries": 40, "optimizer": {"kind": "muon", "weight_decay": 0.0}});
+    let learner = learner(config, json!({"kind": "mlp", "hidden": [3], "activation": "tanh"}), "list_net");
+    let (config, scorer, loss) = (&learner.config, &learner.scorer, &learner.loss);
+    let mut session = Session::start(config, scorer, loss, &train, None, &context).unwrap();
+    let layers = |session: &Session| {
+        let Scorer::Mlp(mlp) = session.model().scorer.valid() else { panic!("a perceptron") };
+        let (layer, _) = mlp.hidden().next().unwrap();
+        (layer.weight.val(), layer.bias.clone().unwrap().val())
+    };
+    let (weight, bias) = layers(&session);
+    session.epoch(1).unwrap();
+    let (weight_after, bias_after) = layers(&session);
+    let step = (weight - weight_after) / (0.01 * 0.2 * 6f64.sqrt());
+    let gram: Vec<f32> = step.clone().transpose().matmul(step).into_data().try_to_vec().unwrap();
+    // Newton and Schulz's iteration leaves singular values between about 0.7 and 1.2.
+    for (place, value) in gram.iter().enumerate() {
+        let diagonal = place % 4 == 0;
+        assert!(if diagonal { (0.4..1.6).contains(value) } else { value.abs() < 0.5 }, "{gram:?}");
+    }
+    let moved: Vec<f32> = (bias - bias_after).abs().into_data().try_to_vec().unwrap();
+    assert!(moved.iter().all(|moved| (moved - 0.01).abs() < 1e-4), "{moved:?}");
 }
 
 #[test]
