@@ -248,7 +248,10 @@ mod tests {
     use super::*;
     use crate::data::{NormalizerKind, SynthConfig};
     use crate::ranker::{LEAF, Node, TreeArrays, TreeEnsemble, Values};
-    use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, MlpScorerConfig, NormKind, ScorerConfig};
+    use crate::scorer::{
+        AttentionScorerConfig, InputConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig, NormKind,
+        ScorerConfig,
+    };
 
     fn data() -> RankingDataset {
         let config = SynthConfig { queries: 6, features: 5, median_length: 9.0, max_length: 20, ..Default::default() };
@@ -269,13 +272,23 @@ mod tests {
     }
 
     fn models() -> Vec<Model> {
-        let attention = AttentionScorerConfig { width: 4, heads: 2, blocks: 1, feed_forward: 4, dropout: 0.1 };
+        let attention = AttentionScorerConfig {
+            width: 4,
+            heads: 2,
+            blocks: 1,
+            feed_forward: 4,
+            dropout: 0.1,
+            ..Default::default()
+        };
         let mlp = MlpScorerConfig { hidden: vec![4, 3], norm: NormKind::Batch, ..Default::default() };
+        let input = InputConfig { log1p: true, noise: 0.5 };
+        let cross = LatentCrossScorerConfig { hidden: vec![4, 3], width: 4, input, ..Default::default() };
         let configs = [
             ScorerConfig::Linear(LinearScorerConfig { bias: true }),
             ScorerConfig::Linear(LinearScorerConfig { bias: false }),
             ScorerConfig::Mlp(mlp),
             ScorerConfig::Attention(attention),
+            ScorerConfig::LatentCross(cross),
         ];
         let mut models: Vec<Model> =
             configs.iter().map(|config| Model::Scorer(config.init(5, 3, &Device::flex()).unwrap())).collect();

@@ -27,7 +27,7 @@ use burn_rank::measure::{
 };
 use burn_rank::op::{Instructions, Step};
 use burn_rank::refusal::Found;
-use burn_rank::scorer::{Activation, NormKind, ScorerConfig};
+use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -278,6 +278,7 @@ fn every_key_of_the_other_sections_is_listed() {
         ("## `[data]`", keys::<DataConfig>(), json!(DataConfig::default())),
         ("### `[data.synthetic]`", keys::<SyntheticConfig>(), json!(SyntheticConfig::default())),
         ("### `[data.read]`", keys::<ReadOptions>(), json!(ReadOptions::default())),
+        ("### `scorer.input`", keys::<InputConfig>(), json!(InputConfig::default())),
         ("### Conventions", keys::<Convention>(), json!({})),
         ("## `[measure]`", keys::<MeasureConfig>(), json!(MeasureConfig::default())),
         ("## `[cv]`", keys::<CrossValidationConfig>(), json!(CrossValidationConfig::default())),
@@ -299,6 +300,8 @@ fn every_value_is_named() {
         ("### `[data.read]`", values::<Groups>()),
         ("### `mlp`", values::<Activation>()),
         ("### `mlp`", values::<NormKind>()),
+        ("### `latent_cross`", values::<Activation>()),
+        ("### `latent_cross`", values::<NormKind>()),
         ("### Values of the parameters", values::<Gain>()),
         ("### Values of the parameters", values::<Step>()),
         ("### Values of the parameters", values::<DiscountShape>()),

@@ -230,17 +230,20 @@ fn refusal_of(error: LearnerError) -> Refusal {
 
 /// Adds to an unknown key of a scorer which kinds have the key.
 fn name_scorers(refusal: Refusal) -> Refusal {
-    let scorers = [
-        ScorerConfig::Linear(Default::default()),
-        ScorerConfig::Mlp(Default::default()),
-        ScorerConfig::Attention(Default::default()),
-    ];
     let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
     if refusal.key != format!("scorer.{name}") {
         return refusal;
     }
-    let with_key = scorers.iter().map(|scorer| json!(scorer)).filter(|scorer| scorer.get(name).is_some());
-    let kinds: Vec<String> = with_key.map(|scorer| format!("kind = {}", scorer["kind"])).collect();
+    let decoded = |table: Map| crate::json::from_value::<ScorerConfig>(Value::Object(table)).err();
+    let unknown = |table: Map| decoded(table).and_then(|refusal| refusal.unknown_name().cloned());
+    let of_kind = |kind: &str| Map::from_iter([("kind".to_string(), json!(kind))]);
+    let kinds = unknown(of_kind("")).map_or(vec![], |unknown| unknown.known);
+    let has_key = |kind: &String| {
+        let mut table = of_kind(kind);
+        table.insert(name.clone(), Value::Null);
+        unknown(table).is_none()
+    };
+    let kinds: Vec<String> = kinds.iter().filter(|kind| has_key(kind)).map(|kind| format!("kind = {kind:?}")).collect();
     if kinds.is_empty() {
         return refusal;
     }

@@ -89,7 +89,7 @@ impl Descent {
                     .with_momentum(momentum)
                     .with_weight_decay(penalty(weight_decay))
                     .with_adjust_lr_fn(AdjustLrFn::MatchRmsAdamW);
-                let others = AdamWConfig::new().with_weight_decay(weight_decay as f32).init();
+                let others = AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(weight_decay as f32).init();
                 others.with_group(ParamGroup::from_paths(matrices(model)), muon.build(), clip.clone())
             }
             OptimizerConfig::Lbfgs { history, iterations } => {

@@ -11,7 +11,7 @@
 //! own step. A query with nothing to learn has loss 0 and counts in the mean.
 //!
 //! # Determinism
-//! The queries of a step, dropout, the noise of a loss and initial weights follow from the seed alone; a killed fit
+//! The queries of a step, dropout, noise on features, the noise of a loss and initial weights follow from the seed alone; a killed fit
 //! resumes from its last saved epoch and ends in the same bytes.
 //!
 //! # burn-train

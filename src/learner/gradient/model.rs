@@ -11,7 +11,7 @@ use burn::train::{InferenceStep, TrainOutput, TrainStep};
 use crate::data::{RankingBatch, RankingDataset};
 use crate::loss::RankingLoss;
 use crate::metric::{RankingInput, RankingOutput};
-use crate::scorer::Scorer;
+use crate::scorer::{Scorer, noise_seeds};
 use crate::seed::seed_for;
 
 /// A scorer and the loss it is trained with.
@@ -41,7 +41,8 @@ impl RankingModel {
     /// Training loss of each query, `[queries]`, and the scores, `[queries, documents]`.
     fn losses(&self, item: &TrainingBatch) -> (Tensor<1>, Tensor<2>) {
         let RankingBatch { features, labels, mask, .. } = item.batch.clone();
-        let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed);
+        let noise = noise_seeds(item.noise, item.batch.queries.iter().copied());
+        let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed, &noise);
         (self.loss.forward_no_reduction(scores.clone(), labels, mask), scores)
     }
 
@@ -54,13 +55,15 @@ impl RankingModel {
     }
 }
 
-/// A batch, and the seed of its dropout.
+/// A batch, and the seeds of its dropout and noise.
 #[derive(Debug, Clone)]
 pub struct TrainingBatch {
     /// Queries padded to one length.
     pub batch: RankingBatch,
     /// Seed of the dropout masks.
     pub seed: u64,
+    /// Seed of the noise on the features. Each query draws its own from it, whichever share its batch.
+    pub noise: u64,
 }
 
 /// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`.
@@ -71,7 +74,7 @@ pub struct RankingBatcher {
 }
 
 impl RankingBatcher {
-    /// Batches of (normalised) data, with dropout drawn from `seed`.
+    /// Batches of (normalised) data, with dropout and noise drawn from `seed`.
     pub fn new(data: Arc<RankingDataset>, seed: u64) -> Self {
         Self { data, seed }
     }
@@ -79,8 +82,9 @@ impl RankingBatcher {
 
 impl Batcher<usize, TrainingBatch> for RankingBatcher {
     fn batch(&self, queries: Vec<usize>, device: &Device) -> TrainingBatch {
-        let seed = seed_for(self.seed, "dropout", queries.first().copied().unwrap_or(0) as u64);
-        TrainingBatch { batch: RankingBatch::assemble(&self.data, &queries, device), seed }
+        let first = queries.first().copied().unwrap_or(0) as u64;
+        let (seed, noise) = (seed_for(self.seed, "dropout", first), seed_for(self.seed, "input", first));
+        TrainingBatch { batch: RankingBatch::assemble(&self.data, &queries, device), seed, noise }
     }
 }
 

@@ -29,8 +29,9 @@ impl TrainingStep<'_> {
     pub(super) fn gradients(&self, model: &RankingModel) -> (Tensor<1>, GradientsParams) {
         let queries = self.queries.len();
         let seed = seed_for(self.dropout, "step", self.index as u64);
+        let noise = seed_for(self.run, "input", self.epoch as u64);
         let mut parts = self.batches.parts(self.queries).enumerate().map(|(part, batch)| {
-            let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64) };
+            let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64), noise };
             match drawn(model.loss(), self.run, self.epoch, self.index, part) {
                 None => model.part(&item, queries),
                 Some(loss) => model.clone().with_loss(loss.into()).part(&item, queries),

@@ -89,6 +89,10 @@ fn every_scorer_beats_a_random_order() {
         json!({"kind": "linear"}),
         json!({"kind": "mlp", "hidden": [16], "norm": "layer"}),
         json!({"kind": "attention", "width": 8, "heads": 2, "blocks": 1, "feed_forward": 8, "dropout": 0.0}),
+        json!({
+            "kind": "latent_cross", "hidden": [8], "width": 8, "blocks": 1, "feed_forward": 8, "dropout": 0.0,
+            "input": {"log1p": true, "noise": 0.1}
+        }),
     ] {
         let learner = learner(json!({"epochs": 12, "batch_queries": 10, "learning_rate": 0.02}), scorer, "list_net");
         let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
@@ -145,6 +149,11 @@ fn with_states() -> Vec<Gradient> {
     let average = json!({
         "epochs": 6, "batch_queries": 12, "warmup": 3, "schedule": {"kind": "cosine"}, "average": 0.9
     });
+    let cross = json!({
+        "kind": "latent_cross", "hidden": [8], "norm": "batch", "width": 4, "blocks": 1, "feed_forward": 4,
+        "input": {"log1p": true, "noise": 0.2}
+    });
+    let adam = json!({"epochs": 6, "batch_queries": 12, "batch_cells": 200});
     let adafactor = json!({"epochs": 6, "batch_queries": 12, "optimizer": {"kind": "adafactor"}});
     let muon = json!({
         "epochs": 6, "batch_queries": 12, "optimizer": {"kind": "muon"}, "clip": {"norm": 1.0}, "average": 0.5
@@ -155,6 +164,7 @@ fn with_states() -> Vec<Gradient> {
     vec![
         learner(average, batch, "approx_ndcg"),
         learner(adafactor, mlp.clone(), "approx_ndcg"),
+        learner(adam, cross, "approx_ndcg"),
         learner(muon, mlp.clone(), "approx_ndcg"),
         learner(lbfgs, mlp, "approx_ndcg"),
     ]
@@ -241,6 +251,22 @@ fn muon_orthogonalizes_the_steps_of_matrices_alone() {
     }
     let moved: Vec<f32> = (bias - bias_after).abs().into_data().try_to_vec().unwrap();
     assert!(moved.iter().all(|moved| (moved - 0.01).abs() < 1e-4), "{moved:?}");
+}
+
+/// Without dropout, batch norm and noise in the loss, only rounding depends on how queries share batches.
+#[test]
+fn noise_on_features_does_not_depend_on_the_parts_of_a_step() {
+    let (train, _) = data();
+    let fit = |cells: usize, noise: f64| {
+        let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
+        let scorer = json!({"kind": "mlp", "hidden": [6], "activation": "tanh", "input": {"noise": noise}});
+        let fitted = learner(config, scorer, "list_net").fit(&train, None, &context(None, &NoProgress)).unwrap();
+        fitted.history.iter().map(|round| round.objective).collect::<Vec<_>>()
+    };
+    let (whole, parts, plain) = (fit(1 << 20, 0.5), fit(50, 0.5), fit(1 << 20, 0.0));
+    for ((whole, part), plain) in whole.iter().zip(&parts).zip(&plain) {
+        assert!((whole - part).abs() < 1e-5 && (whole - plain).abs() > 1e-4, "{whole} {part} {plain}");
+    }
 }
 
 #[test]
