@@ -288,7 +288,6 @@ mod tests {
             ScorerConfig::Linear(LinearScorerConfig { bias: false }),
             ScorerConfig::Mlp(mlp),
             ScorerConfig::Attention(attention),
-            ScorerConfig::LatentCross(cross),
         ];
         let mut models: Vec<Model> =
             configs.iter().map(|config| Model::Scorer(config.init(5, 3, &Device::flex()).unwrap())).collect();
@@ -296,6 +295,7 @@ mod tests {
         let split = Node::Split { feature: 2, threshold: 0.1, left: 1, right: 2 };
         trees.push(&[split, Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
         models.push(Model::Trees(trees));
+        models.push(Model::Scorer(ScorerConfig::LatentCross(cross).init(5, 3, &Device::flex()).unwrap()));
         models
     }
 

@@ -277,7 +277,8 @@ mod tests {
             ),
             (
                 "[scorer]\nkind = \"linear\"\nhidden = [3]",
-                "a.toml:9:1: scorer.hidden: unknown field `hidden`, expected `bias`; a scorer of kind = \"mlp\" has it",
+                "a.toml:9:1: scorer.hidden: unknown field `hidden`, expected `bias`; a scorer of kind = \"mlp\" or \
+                 kind = \"latent_cross\" has it",
             ),
             ("[measure]\nselect = \"map\"\nreport = [\"mpa\"]", "a.toml:9:1: measure.report[0]: unknown measure `mpa`"),
             ("[cv]\nsplit = 1", "a.toml:8:1: cv.split: found 1, expected at least 3"),
