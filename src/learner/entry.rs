@@ -99,6 +99,8 @@ pub struct LearnerEntry {
     pub takes_loss: bool,
     /// Whether it fits `[scorer]`.
     pub takes_scorer: bool,
+    /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
+    pub takes_query_weights: bool,
     /// What a round of it is called: `epoch`, `round`.
     pub round_name: &'static str,
     /// Every parameter that has a default, with it.

@@ -240,6 +240,7 @@ fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
         offsets: data.offsets.clone(),
         query_ids: data.query_ids.clone(),
         document_ids: data.document_ids.clone(),
+        query_weights: data.query_weights.clone(),
     }
 }
 

@@ -108,6 +108,7 @@ impl ExperimentConfig {
         config.check_data()?;
         config.check_cross_validation()?;
         config.learner().map_err(refusal_of)?;
+        config.check_query_weights()?;
         Ok(config)
     }
 
@@ -133,6 +134,25 @@ impl ExperimentConfig {
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_query_weights(&self) -> Result<(), Refusal> {
+        const KEY: &str = "data.read.query_weights";
+        if self.data.read.query_weights.is_none() {
+            return Ok(());
+        }
+        if self.data.synthetic.is_some() {
+            return Err(Refusal::new(KEY, "\"file\"", "\"none\": generated queries have no files"));
+        }
+        let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let takes = |entry: &&registry::LearnerEntry| entry.takes_query_weights;
+        if registry::LEARNERS.iter().filter(takes).any(|entry| entry.name == kind) {
+            return Ok(());
+        }
+        let names: Vec<String> =
+            registry::LEARNERS.iter().filter(takes).map(|entry| format!("`{}`", entry.name)).collect();
+        let expected = format!("\"none\": the learner `{kind}` takes no query weights; {} does", names.join(" or "));
+        Err(Refusal::new(KEY, "\"file\"", expected))
     }
 
     fn check_cross_validation(&self) -> Result<(), Refusal> {

@@ -8,7 +8,9 @@
 //! steps themselves never see it.
 //!
 //! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its
-//! own step. A query with nothing to learn has loss 0 and counts in the mean.
+//! own step. A query with nothing to learn has loss 0 and counts in the mean. Where queries have weights, each loss is
+//! multiplied by the weight of its query over the mean weight of all, in the objective and in the gradient of a step; a
+//! query of weight 0 takes no part.
 //!
 //! # Determinism
 //! The queries of a step, dropout, noise on features, the noise of a loss and initial weights follow from the seed alone; a killed fit
@@ -58,6 +60,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             measures, Algorithm 1, as one query per step",
     takes_loss: true,
     takes_scorer: true,
+    takes_query_weights: true,
     round_name: "epoch",
     defaults: entry::defaults::<GradientConfig>,
     build: entry::build::<GradientConfig>,

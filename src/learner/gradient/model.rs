@@ -46,12 +46,20 @@ impl RankingModel {
         (self.loss.forward_no_reduction(scores.clone(), labels, mask), scores)
     }
 
-    /// Returns the sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the gradients
-    /// of the part's share in the mean of the step.
+    /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the
+    /// gradients of the part's share in the mean of the step.
     pub(super) fn part(&self, item: &TrainingBatch, queries: usize) -> (Tensor<1>, GradientsParams) {
-        let sum = self.losses(item).0.sum();
+        let sum = weighted(self.losses(item).0, &item.batch).sum();
         let grads = GradientsParams::from_grads((sum.clone() / queries as f64).backward(), self);
         (sum.without_autodiff(), grads)
+    }
+}
+
+/// The losses of the queries of a batch, each times the weight of its query.
+fn weighted(losses: Tensor<1>, batch: &RankingBatch) -> Tensor<1> {
+    match &batch.query_weights {
+        Some(weights) => losses.clone() * weights.clone().cast(losses.dtype()),
+        None => losses,
     }
 }
 
@@ -66,7 +74,8 @@ pub struct TrainingBatch {
     pub noise: u64,
 }
 
-/// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`.
+/// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`. Weights of queries multiply their
+/// losses in the mean of a batch; [`RankingDataset::weighted_for_training`] gives them the mean 1.
 #[derive(Debug, Clone)]
 pub struct RankingBatcher {
     data: Arc<RankingDataset>,
@@ -94,7 +103,7 @@ impl TrainStep for RankingModel {
 
     fn step(&self, item: TrainingBatch) -> TrainOutput<RankingOutput> {
         let (losses, scores) = self.losses(&item);
-        let grads = losses.clone().mean().backward();
+        let grads = weighted(losses.clone(), &item.batch).mean().backward();
         let RankingBatch { labels, mask, .. } = item.batch;
         TrainOutput::new(self, grads, RankingOutput { losses, ranked: RankingInput::Lists { scores, labels, mask } })
     }

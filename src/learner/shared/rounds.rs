@@ -180,8 +180,19 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that `learner` can learn from the data ([`checks::trainable`]).
+    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no query weights.
     pub(crate) fn new(
+        learner: &'static str,
+        train: &'a RankingDataset,
+        validation: Option<&'a RankingDataset>,
+        context: &'a FitContext<'a>,
+    ) -> Result<Self, LearnerError> {
+        checks::unweighted(learner, train)?;
+        Self::of_weighted(learner, train, validation, context)
+    }
+
+    /// As [`new`](Self::new), for a learner that takes query weights.
+    pub(crate) fn of_weighted(
         learner: &'static str,
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,
