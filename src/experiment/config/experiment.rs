@@ -338,6 +338,23 @@ mod tests {
     }
 
     #[test]
+    fn query_weights_need_files_and_a_learner_that_takes_them() {
+        let weights = "data.read.query_weights=file";
+        assert!(read("", &[weights]).is_ok());
+        for (set, expected) in [
+            ("data={synthetic={}}", "\"none\": generated queries have no files"),
+            (
+                "learner={kind=\"smooth_rank\"}",
+                "\"none\": the learner `smooth_rank` takes no query weights; `gradient` does",
+            ),
+        ] {
+            let error = read("", &[set, weights, "loss.name=smooth_ndcg"]).unwrap_err();
+            let expected = format!("data.read.query_weights: found \"file\", expected {expected}");
+            assert_eq!(error, format!("--set {weights}: {expected}"));
+        }
+    }
+
+    #[test]
     fn folds_are_not_split_again() {
         let error = read("[cv]\nsplit = 3", &["data={folds=\"d\"}"]).unwrap_err();
         assert_eq!(error, "a.toml:8:1: cv.split: found 3, expected none beside `data.folds`, which are split already");

@@ -24,6 +24,7 @@ use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, StopAfter};
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure, mean};
+use crate::ranker::Parts as ModelParts;
 use crate::scorer::{Scorer, ScorerConfig};
 use burn::module::Module;
 
@@ -267,6 +268,92 @@ fn noise_on_features_does_not_depend_on_the_parts_of_a_step() {
     for ((whole, part), plain) in whole.iter().zip(&parts).zip(&plain) {
         assert!((whole - part).abs() < 1e-5 && (whole - plain).abs() > 1e-4, "{whole} {part} {plain}");
     }
+}
+
+/// Weights 0.5, 1, 1.5, ..., with some of 0 where that is asked for.
+fn weighted(data: &RankingDataset, with_zeros: bool) -> RankingDataset {
+    let weight = |query: usize| if with_zeros && query % 3 == 1 { 0.0 } else { 0.5 * (query % 4 + 1) as f32 };
+    data.clone().with_query_weights((0..data.queries()).map(weight).collect()).unwrap()
+}
+
+#[test]
+fn a_query_of_weight_two_is_the_query_twice() {
+    let (train, _) = data();
+    let mut twice = RankingDataset::concat(&[&train, &{
+        let mut again = train.select(&(0..10).collect::<Vec<_>>());
+        again.query_ids.iter_mut().for_each(|id| id.push_str(" again"));
+        again
+    }])
+    .unwrap();
+    twice.document_ids.clear();
+    let weights = (0..train.queries()).map(|query| if query < 10 { 2.0 } else { 1.0 }).collect();
+    let weighted = train.clone().with_query_weights(weights).unwrap();
+    for (optimizer, scorer) in [
+        (json!({"kind": "sgd", "momentum": 0.5}), json!({"kind": "linear"})),
+        (json!({"kind": "adam"}), json!({"kind": "mlp", "hidden": [4], "activation": "tanh"})),
+        (json!({"kind": "lbfgs"}), json!({"kind": "linear"})),
+    ] {
+        let fit = |data: &RankingDataset| {
+            let config = json!({
+                "epochs": 5, "batch_queries": 100, "learning_rate": 0.1, "optimizer": optimizer.clone()
+            });
+            let learner = learner(config, scorer.clone(), "approx_ndcg");
+            let history = learner.fit(data, None, &context(None, &NoProgress)).unwrap().history;
+            // The objective and the value of the surrogate beside it.
+            history.iter().flat_map(|round| [round.objective, round.figures[1].1]).collect::<Vec<_>>()
+        };
+        let (weighted, twice, plain) = (fit(&weighted), fit(&twice), fit(&train));
+        for ((weighted, twice), plain) in weighted.iter().zip(&twice).zip(&plain) {
+            assert!((weighted - twice).abs() < 1e-5 && (weighted - plain).abs() > 1e-4, "{weighted} {twice} {plain}");
+        }
+    }
+}
+
+#[test]
+fn a_query_of_weight_zero_is_absent_and_equal_weights_are_none() {
+    let (train, validation) = data();
+    let context = context(None, &NoProgress);
+    let fit = |data: &RankingDataset| {
+        let fitted = stateful().fit(data, Some(&validation), &context).unwrap();
+        (ModelParts::from_model(&fitted.model), fitted.history)
+    };
+    let weighted = weighted(&train, true);
+    let present: Vec<usize> = (0..train.queries()).filter(|query| query % 3 != 1).collect();
+    assert_eq!(fit(&weighted), fit(&weighted.select(&present)));
+    assert_ne!(fit(&weighted).1, fit(&train).1);
+    let equal = |weight: f32| train.clone().with_query_weights(vec![weight; train.queries()]).unwrap();
+    assert_eq!(fit(&equal(1.0)), fit(&train));
+    assert_eq!(fit(&equal(3.0)), fit(&train));
+}
+
+#[test]
+fn weighted_fits_are_resumed_and_do_not_depend_on_the_parts_of_a_step() {
+    let (train, validation) = data();
+    let weighted = weighted(&train, true);
+    testing::assert_reproducible(&stateful(), &weighted, &validation, 3);
+    let fit = |cells: usize| {
+        let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
+        let learner = learner(config, json!({"kind": "linear"}), "approx_ndcg");
+        learner.fit(&weighted, None, &context(None, &NoProgress)).unwrap().history
+    };
+    for (whole, parts) in fit(1 << 20).iter().zip(&fit(50)) {
+        assert!((whole.objective - parts.objective).abs() < 1e-5, "{whole:?} {parts:?}");
+    }
+}
+
+/// With one query per step, a weight scales the step.
+#[test]
+fn a_weight_counts_in_a_step_of_one_query() {
+    let (train, _) = data();
+    let two = train.select(&[0, 1]);
+    let after_one_epoch = |weights: [f32; 2]| {
+        let data = two.clone().with_query_weights(weights.to_vec()).unwrap();
+        let config = json!({"epochs": 1, "batch_queries": 1, "learning_rate": 1e-3, "optimizer": {"kind": "sgd"}});
+        let learner = learner(config, json!({"kind": "linear"}), "list_net");
+        testing::linear_weights(&learner.fit(&data, None, &context(None, &NoProgress)).unwrap().model).0
+    };
+    let (first, second) = (after_one_epoch([3.0, 1.0]), after_one_epoch([1.0, 3.0]));
+    assert!(first.iter().zip(&second).any(|(a, b)| (a - b).abs() > 1e-5), "{first:?} {second:?}");
 }
 
 #[test]
