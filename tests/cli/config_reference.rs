@@ -394,7 +394,9 @@ fn every_example_is_valid() {
         examples("#### `clip`", &["key", "meaning", "range", "example"]),
     ];
     for line in lines.concat() {
-        read(&completed(&format!("[learner]\nkind = \"gradient\"\n{line}\n")), &[]);
+        // Not every optimizer takes a scorer without hidden layers.
+        let scorer = "[scorer]\nkind = \"mlp\"";
+        read(&completed(&format!("{scorer}\n[learner]\nkind = \"gradient\"\n{line}\n")), &[]);
     }
 }
 
@@ -429,9 +431,10 @@ fn every_replacement_of_a_key_is_valid() {
 }
 
 /// How the page writes a range: how it begins, values in it, values out of it.
-const RANGES: [(&str, &[&str], &[&str]); 13] = [
+const RANGES: [(&str, &[&str], &[&str]); 15] = [
     ("0 or above", &["0", "1000"], &["-1"]),
     ("1 or above, a divisor", &["1"], &["0", "1000"]),
+    ("1 or above, less than", &["1"], &["0", "1000"]),
     ("1 or above", &["1", "1000"], &["0"]),
     ("2 or above", &["2", "1000"], &["1"]),
     ("a whole number, 0 or above", &["0", "1000"], &["-1", "0.5"]),
@@ -439,6 +442,7 @@ const RANGES: [(&str, &[&str], &[&str]); 13] = [
     ("above 0, at most 1 ", &["0.5", "1"], &["0", "1.5"]),
     ("above 0, at most ", &["0.5"], &["0", "1000"]),
     ("above 0; one number or a list", &["0.5", "[0.5, 1000]"], &["0", "[1, 0]", "[]"]),
+    ("above 0 and below 1", &["0.5"], &["0", "1"]),
     ("above 0", &["0.5", "1000"], &["0"]),
     ("at least 0 and below 1", &["0", "0.5"], &["-0.5", "1"]),
     ("`true`, `false`; `false` where", &["false"], &["1", "true"]),
@@ -480,7 +484,7 @@ fn every_range_is_that_of_the_sources() {
     for kind in kinds::<ScorerConfig>() {
         let base = completed(&format!("scorer = {{ kind = \"{kind}\" }}"));
         // A width of 1 has no two heads.
-        let set = if kind == "attention" { "scorer.heads=1" } else { "seed=1" };
+        let set = if ["attention", "latent_cross"].contains(&kind.as_str()) { "scorer.heads=1" } else { "seed=1" };
         for row in table(section(&page, &format!("### `{kind}`")), &KEYS) {
             probe(&base, set, &format!("scorer.{}", code(row[0])[0]), row[2]);
         }
@@ -493,7 +497,10 @@ fn every_range_is_that_of_the_sources() {
             probe(&base, set, &format!("loss.{}", code(row[0])[0]), row[2]);
         }
     }
-    let gradient = completed("learner = { kind = \"gradient\" }");
+    let gradient = completed("learner = { kind = \"gradient\" }\nscorer = { kind = \"mlp\" }");
+    for row in table(section(&page, "### `scorer.input`"), &KEYS) {
+        probe(&gradient, "seed=1", &format!("scorer.input.{}", code(row[0])[0]), row[2]);
+    }
     for (table_of, least) in [
         ("optimizer", (|kind| defaults::<OptimizerConfig>(kind).0) as fn(Value) -> Value),
         ("schedule", |kind| defaults::<ScheduleConfig>(kind).0),

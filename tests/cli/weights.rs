@@ -46,7 +46,7 @@ fn weights_that_do_not_fit_are_refused() {
     let short = refused(&bench("1\n"), "seed=1");
     assert!(short.contains("train.txt.query_weights: 1 query weights, "), "{short}");
     assert!(short.contains("train.txt has 2 queries"), "{short}");
-    let learner = refused(&bench("1\n1\n"), "learner={kind=\"smooth_rank\"}");
+    let learner = refused(&bench("1\n1\n"), "learner={kind=\"boosted_trees\"}");
     assert!(learner.contains("data.read.query_weights: "), "{learner}");
-    assert!(learner.contains("the learner `smooth_rank` takes no query weights; `gradient` does"), "{learner}");
+    assert!(learner.contains("the learner `boosted_trees` takes no query weights; `gradient` does"), "{learner}");
 }

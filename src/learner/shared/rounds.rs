@@ -107,7 +107,7 @@ pub(crate) struct Made {
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
-    /// The sum of the losses of the training queries, for a learner that minimises a surrogate.
+    /// The sum of the losses of the training queries, each times the weight of its query, for a learner that minimises a surrogate.
     pub(crate) losses: Option<f64>,
 }
 
