@@ -128,7 +128,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // What burn's training does with a metric, by hand.
         let Model::Scorer(scorer) = fitted.model else { continue };
         let queries: Vec<usize> = (0..test.queries()).collect();
-        let batch = TrainingBatch { batch: RankingBatch::assemble(&test, &queries, &device), seed: 0 };
+        let batch = TrainingBatch { batch: RankingBatch::assemble(&test, &queries, &device), seed: 0, noise: 0 };
         let output = RankingModel::new(scorer, Arc::new(loss.clone())).step(batch);
         let metadata = MetricMetadata { progress: Progress::new(1, 1, None), iteration: Some(1), lr: None };
         metric.update(&output.adapt(), &metadata)?;

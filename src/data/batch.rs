@@ -4,7 +4,7 @@
 //! whatever the list lengths. Queries of similar length share a batch, so there is little padding: lengths fall into
 //! buckets whose bounds grow by a fifth, queries are shuffled within buckets, and then the batches are shuffled.
 
-use burn::tensor::{Bool, Device, Tensor};
+use burn::tensor::{Bool, Device, Tensor, TensorData};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -26,6 +26,8 @@ pub struct RankingBatch {
     pub mask: Tensor<2, Bool>,
     /// Index in the dataset of each query of the batch.
     pub queries: Vec<usize>,
+    /// `[queries]`; what each query counts in training. `None` if all count the same.
+    pub query_weights: Option<Tensor<1>>,
 }
 
 impl RankingBatch {
@@ -36,11 +38,14 @@ impl RankingBatch {
     pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
         let padding = Padding::from_queries(dataset, queries);
         let features = padding.gather_features(&dataset.features, dataset.feature_count);
+        let weights: Vec<f32> = queries.iter().filter_map(|&query| dataset.query_weights.get(query).copied()).collect();
         Self {
             features: Tensor::from_data(features, device),
             labels: Tensor::from_data(padding.gather(&dataset.labels), device),
             mask: padding.mask(device),
             queries: queries.to_vec(),
+            query_weights: (!dataset.query_weights.is_empty())
+                .then(|| Tensor::from_data(TensorData::new(weights, [queries.len()]), device)),
         }
     }
 }
@@ -203,6 +208,14 @@ mod tests {
         assert_eq!(batch.labels.into_data().try_to_vec::<f32>().unwrap(), [1.0, 2.0, 0.0, 0.0]);
         assert_eq!(batch.mask.into_data().try_to_vec::<bool>().unwrap(), [true, true, true, false]);
         assert_eq!(batch.queries, [2, 0]);
+        assert!(batch.query_weights.is_none());
+    }
+
+    #[test]
+    fn a_batch_has_the_weights_of_its_queries() {
+        let data = dataset(&[1, 3, 2]).with_query_weights(vec![0.5, 1.0, 2.0]).unwrap();
+        let weights = RankingBatch::assemble(&data, &[2, 0], &Device::flex()).query_weights.unwrap();
+        assert_eq!(weights.into_data().try_to_vec::<f32>().unwrap(), [2.0, 0.5]);
     }
 
     #[test]

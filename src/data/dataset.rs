@@ -25,6 +25,8 @@ pub struct RankingDataset {
     pub query_ids: Vec<String>,
     /// The identifier (or comment) of each document; empty when the source has none.
     pub document_ids: Vec<String>,
+    /// The weight of each query in training, 0 or above; empty when all weigh the same. Measures do not read it.
+    pub query_weights: Vec<f32>,
 }
 
 impl RankingDataset {
@@ -45,7 +47,7 @@ impl RankingDataset {
             offsets.push(end);
         }
         let query_ids = (1..=sizes.len()).map(|number| number.to_string()).collect();
-        let dataset = Self { features, feature_count, labels, offsets, query_ids, document_ids: Vec::new() };
+        let dataset = Self { features, feature_count, labels, offsets, query_ids, ..Self::default() };
         dataset.check()?;
         Ok(dataset)
     }
@@ -82,6 +84,7 @@ impl RankingDataset {
             let expected = format!("0 or {documents}, the documents");
             return Err(inconsistent("number of document identifiers", self.document_ids.len(), expected));
         }
+        self.check_query_weights()?;
         let mut seen = HashSet::new();
         if let Some(id) = self.query_ids.iter().find(|id| !seen.insert(id.as_str())) {
             return Err(inconsistent("a query identifier", format!("`{id}` again"), "one query of that identifier"));
@@ -157,6 +160,7 @@ impl RankingDataset {
             if !self.document_ids.is_empty() {
                 out.document_ids.extend_from_slice(&self.document_ids[self.range(q)]);
             }
+            out.query_weights.extend(self.query_weights.get(q));
         }
         out
     }
@@ -170,6 +174,7 @@ impl RankingDataset {
         out.feature_count = parts.first().map_or(0, |part| part.feature_count);
         let mut seen = HashSet::new();
         let has_ids = parts.iter().any(|part| !part.document_ids.is_empty());
+        let has_weights = parts.iter().any(|part| !part.query_weights.is_empty());
         for part in parts {
             if part.feature_count != out.feature_count {
                 return Err(inconsistent("number of features of a part", part.feature_count, out.feature_count));
@@ -189,6 +194,10 @@ impl RankingDataset {
             out.document_ids.extend_from_slice(&part.document_ids);
             if has_ids {
                 out.document_ids.resize(out.labels.len(), String::new());
+            }
+            out.query_weights.extend_from_slice(&part.query_weights);
+            if has_weights {
+                out.query_weights.resize(out.queries(), 1.0);
             }
         }
         Ok(out)
@@ -246,6 +255,8 @@ impl RankingDataset {
         for id in &self.document_ids {
             text(id, &mut hash);
         }
+        // Data without weights keep the hash that they had before there were any.
+        bytes(&self.query_weights, &mut hash);
         hexadecimal(&hash.finalize())
     }
 }

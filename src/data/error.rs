@@ -82,6 +82,18 @@ pub enum DataError {
         /// Its number of documents.
         documents: usize,
     },
+    /// Another number of query weights than of queries.
+    #[error("{}: {weights} query weights, {} has {queries} queries", path.display(), data.display())]
+    QueryWeights {
+        /// The file of weights.
+        path: PathBuf,
+        /// Their number, as far as they were read.
+        weights: usize,
+        /// The file of documents.
+        data: PathBuf,
+        /// Its number of queries.
+        queries: usize,
+    },
     /// A label outside the domain of a measure or loss.
     #[error("query `{query}`, document {document}: label {found}, expected {expected}")]
     Label {

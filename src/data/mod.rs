@@ -13,6 +13,7 @@ mod input;
 pub mod letor;
 mod normalizer;
 pub(crate) mod padding;
+mod query_weights;
 mod statistics;
 mod synth;
 pub mod trec;

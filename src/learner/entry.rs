@@ -99,12 +99,34 @@ pub struct LearnerEntry {
     pub takes_loss: bool,
     /// Whether it fits `[scorer]`.
     pub takes_scorer: bool,
+    /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
+    pub takes_query_weights: bool,
     /// What a round of it is called: `epoch`, `round`.
     pub round_name: &'static str,
-    /// Every parameter with its default.
+    /// Every parameter that has a default, with it.
     pub defaults: fn() -> Map,
     /// The learner with these parameters, checked; what is not given has its default.
     pub build: Build,
+}
+
+impl LearnerEntry {
+    /// Every parameter with its default; null for one that is not set.
+    ///
+    /// [`defaults`](Self::defaults) leaves some of the latter out, so that what is recorded of a run without them stays
+    /// as it was before there were such parameters.
+    pub fn parameters(&self) -> Map {
+        let mut parameters = (self.defaults)();
+        // A name that no parameter has is refused with all that there are.
+        let unknown = Map::from_iter([(String::new(), Value::Null)]);
+        if let Err(LearnerError::Refused(refusal)) = (self.build)(&unknown, &Parts::default())
+            && let Some(names) = refusal.unknown_name()
+        {
+            for name in &names.known {
+                parameters.entry(name.clone()).or_insert(Value::Null);
+            }
+        }
+        parameters
+    }
 }
 
 /// Builds a learner from the parameters that differ from the defaults, and the sections that it reads.

@@ -55,6 +55,7 @@ pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, Lear
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learner::testing;
     use crate::loss::LossSpec;
 
     fn refused(table: Value, loss: Option<LossSpec>) -> String {
@@ -70,6 +71,25 @@ mod tests {
             let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
             let learner = (entry.build)(&(entry.defaults)(), &parts).unwrap();
             assert_eq!(learner.name(), entry.name);
+        }
+    }
+
+    #[test]
+    fn query_weights_are_taken_or_refused_by_name() {
+        let data = testing::random(12, 6, 3, 1).with_query_weights((1..=12).map(|w| w as f32).collect()).unwrap();
+        for entry in LEARNERS {
+            let loss = LossSpec::new("smooth_ndcg").into();
+            let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
+            let learner = (entry.build)(&Map::new(), &parts).unwrap();
+            let mut context = testing::context(None);
+            context.selection.measure = crate::measure::Measure::Ndcg(Some(5));
+            if entry.takes_query_weights {
+                assert!(learner.fit(&data, None, &context).is_ok(), "{}", entry.name);
+                continue;
+            }
+            let message = learner.fit(&data, None, &context).unwrap_err().to_string();
+            let expected = "the training queries have weights, which this learner does not take; `gradient` does";
+            assert_eq!(message, format!("{}: {expected}", entry.name));
         }
     }
 

@@ -240,6 +240,7 @@ fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
         offsets: data.offsets.clone(),
         query_ids: data.query_ids.clone(),
         document_ids: data.document_ids.clone(),
+        query_weights: data.query_weights.clone(),
     }
 }
 
@@ -248,7 +249,10 @@ mod tests {
     use super::*;
     use crate::data::{NormalizerKind, SynthConfig};
     use crate::ranker::{LEAF, Node, TreeArrays, TreeEnsemble, Values};
-    use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, MlpScorerConfig, NormKind, ScorerConfig};
+    use crate::scorer::{
+        AttentionScorerConfig, InputConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig, NormKind,
+        ScorerConfig,
+    };
 
     fn data() -> RankingDataset {
         let config = SynthConfig { queries: 6, features: 5, median_length: 9.0, max_length: 20, ..Default::default() };
@@ -269,8 +273,17 @@ mod tests {
     }
 
     fn models() -> Vec<Model> {
-        let attention = AttentionScorerConfig { width: 4, heads: 2, blocks: 1, feed_forward: 4, dropout: 0.1 };
+        let attention = AttentionScorerConfig {
+            width: 4,
+            heads: 2,
+            blocks: 1,
+            feed_forward: 4,
+            dropout: 0.1,
+            ..Default::default()
+        };
         let mlp = MlpScorerConfig { hidden: vec![4, 3], norm: NormKind::Batch, ..Default::default() };
+        let input = InputConfig { log1p: true, noise: 0.5 };
+        let cross = LatentCrossScorerConfig { hidden: vec![4, 3], width: 4, input, ..Default::default() };
         let configs = [
             ScorerConfig::Linear(LinearScorerConfig { bias: true }),
             ScorerConfig::Linear(LinearScorerConfig { bias: false }),
@@ -283,6 +296,7 @@ mod tests {
         let split = Node::Split { feature: 2, threshold: 0.1, left: 1, right: 2 };
         trees.push(&[split, Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
         models.push(Model::Trees(trees));
+        models.push(Model::Scorer(ScorerConfig::LatentCross(cross).init(5, 3, &Device::flex()).unwrap()));
         models
     }
 

@@ -62,6 +62,14 @@ fn describe(model: &Model) -> String {
             let config = scorer.config();
             format!("Self-attention over the list: {} blocks of width {}.", config.blocks, config.width)
         }
+        Model::Scorer(Scorer::LatentCross(scorer)) => {
+            let config = scorer.config();
+            format!(
+                "A multi-layer perceptron with hidden layers of {:?} neurons, crossed with self-attention over the list: {} \
+                 blocks of width {}.",
+                config.hidden, config.blocks, config.width
+            )
+        }
         Model::Trees(trees) => format!("A sum of {} regression trees.", trees.trees()),
         Model::Ensemble(members) => format!("A weighted sum of {} scorers.", members.len()),
         Model::Kernel(expansion) => format!("A sum of {} Gaussian kernels.", expansion.coefficients().len()),

@@ -129,7 +129,7 @@ const PAIRS: usize = 1 << 22;
 fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Padding> {
     let documents = data.documents();
     match scorer {
-        Scorer::Attention(_) => list_chunks(data),
+        Scorer::Attention(_) | Scorer::LatentCross(_) => list_chunks(data),
         Scorer::Linear(_) | Scorer::Mlp(_) => (0..documents)
             .step_by(CELLS)
             .map(|start| Padding::new(vec![Range { start, end: documents.min(start + CELLS) }]))
@@ -151,7 +151,7 @@ fn list_chunks(data: &RankingDataset) -> Vec<Padding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scorer::{AttentionScorerConfig, LinearScorerConfig, ScorerConfig};
+    use crate::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, LinearScorerConfig, ScorerConfig};
 
     fn data(lengths: &[usize]) -> RankingDataset {
         let mut offsets = vec![0];
@@ -191,21 +191,25 @@ mod tests {
         let lengths = [3, 0, 7, 1, 5];
         let data = data(&lengths);
         let device = Device::flex();
-        let config = AttentionScorerConfig { width: 8, heads: 2, blocks: 1, feed_forward: 8, dropout: 0.0 };
-        let model = Model::Scorer(ScorerConfig::Attention(config).init(2, 5, &device).unwrap());
-        let together = model.predict(&data, &device);
-        for q in 0..lengths.len() {
-            let range = data.range(q);
-            let alone = RankingDataset {
-                features: data.features[range.start * 2..range.end * 2].to_vec(),
-                feature_count: 2,
-                labels: vec![0.0; range.len()],
-                offsets: vec![0, range.len()],
-                query_ids: vec!["q".into()],
-                ..RankingDataset::default()
-            };
-            for (one, among) in model.predict(&alone, &device).iter().zip(&together[range]) {
-                assert!((one - among).abs() < 1e-5);
+        for config in [
+            ScorerConfig::Attention(AttentionScorerConfig { width: 8, blocks: 1, ..Default::default() }),
+            ScorerConfig::LatentCross(LatentCrossScorerConfig { width: 8, blocks: 1, ..Default::default() }),
+        ] {
+            let model = Model::Scorer(config.init(2, 5, &device).unwrap());
+            let together = model.predict(&data, &device);
+            for q in 0..lengths.len() {
+                let range = data.range(q);
+                let alone = RankingDataset {
+                    features: data.features[range.start * 2..range.end * 2].to_vec(),
+                    feature_count: 2,
+                    labels: vec![0.0; range.len()],
+                    offsets: vec![0, range.len()],
+                    query_ids: vec!["q".into()],
+                    ..RankingDataset::default()
+                };
+                for (one, among) in model.predict(&alone, &device).iter().zip(&together[range]) {
+                    assert!((one - among).abs() < 1e-5);
+                }
             }
         }
     }

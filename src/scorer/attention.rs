@@ -12,6 +12,7 @@ use burn::tensor::{Bool, Device, Tensor, activation};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use super::InputConfig;
 use super::init::{self, Dropout, refusal};
 use crate::refusal::Refusal;
 
@@ -29,11 +30,14 @@ pub struct AttentionScorerConfig {
     pub feed_forward: usize,
     /// Dropout on attention weights and on the output of each part of a block.
     pub dropout: f64,
+    /// What is done to the features first.
+    #[serde(skip_serializing_if = "InputConfig::is_identity")]
+    pub input: InputConfig,
 }
 
 impl Default for AttentionScorerConfig {
     fn default() -> Self {
-        Self { width: 64, heads: 2, blocks: 2, feed_forward: 128, dropout: 0.1 }
+        Self { width: 64, heads: 2, blocks: 2, feed_forward: 128, dropout: 0.1, input: InputConfig::default() }
     }
 }
 
@@ -77,10 +81,16 @@ impl AttentionScorerConfig {
         if !self.width.is_multiple_of(self.heads) {
             return Err(refusal("heads", self.heads, format!("a divisor of the width {}", self.width)));
         }
-        init::check_dropout(self.dropout)
+        init::check_dropout(self.dropout)?;
+        self.input.check()
     }
 
     pub(super) fn parameters(&self, features: usize) -> usize {
+        self.parameters_with(features, 1)
+    }
+
+    /// Number of parameters with an output layer of so many neurons.
+    pub(super) fn parameters_with(&self, features: usize, outputs: usize) -> usize {
         let (width, layer) = (self.width, init::linear_parameters);
         let norm = width.saturating_mul(2);
         let block = [
@@ -90,11 +100,22 @@ impl AttentionScorerConfig {
             layer(self.feed_forward, width),
         ];
         let block = block.into_iter().fold(0, usize::saturating_add);
-        let ends = [layer(features, width), norm, layer(width, 1)];
+        let ends = [layer(features, width), norm, layer(width, outputs)];
         ends.into_iter().fold(block.saturating_mul(self.blocks), usize::saturating_add)
     }
 
     pub(super) fn init(&self, features: usize, rng: &mut ChaCha8Rng, device: &Device) -> AttentionScorer {
+        self.init_with(features, 1, rng, device)
+    }
+
+    /// Self-attention with an output layer of so many neurons.
+    pub(super) fn init_with(
+        &self,
+        features: usize,
+        outputs: usize,
+        rng: &mut ChaCha8Rng,
+        device: &Device,
+    ) -> AttentionScorer {
         let width = self.width;
         let norm = || LayerNormConfig::new(width).init(device);
         let input = init::linear(features, width, true, rng, device);
@@ -110,7 +131,7 @@ impl AttentionScorerConfig {
                 contract: init::linear(self.feed_forward, width, true, rng, device),
             })
             .collect();
-        let output = init::linear(width, 1, true, rng, device);
+        let output = init::linear(width, outputs, true, rng, device);
         AttentionScorer { input, blocks, norm: norm(), output, config: self.clone() }
     }
 }
@@ -122,12 +143,22 @@ impl AttentionScorer {
     /// - `features`: `[batch, documents, features]`, finite at padded places
     /// - `mask`, output: `[batch, documents]`
     pub(super) fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
+        self.represent(features, mask, dropout).squeeze_dim(2)
+    }
+
+    /// Computes the output layer of each document.
+    ///
+    /// # Shapes
+    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `mask`: `[batch, documents]`
+    /// - output: `[batch, documents, neurons]`
+    pub(super) fn represent(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<3> {
         let padded = mask.bool_not();
         let mut x = self.input.forward(features);
         for block in &self.blocks {
             x = block.forward(x, &padded, &self.config, dropout);
         }
-        self.output.forward(self.norm.forward(x)).squeeze_dim(2)
+        self.output.forward(self.norm.forward(x))
     }
 
     /// Returns the configuration that the scorer was built from.

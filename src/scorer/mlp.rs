@@ -9,9 +9,9 @@ use burn::tensor::{Bool, Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::Activation;
 use super::init::{self, Dropout, refusal};
 use super::norm::{Norm, NormKind};
+use super::{Activation, InputConfig};
 use crate::refusal::Refusal;
 
 /// Configuration of an [`MlpScorer`].
@@ -26,11 +26,20 @@ pub struct MlpScorerConfig {
     pub dropout: f64,
     /// Normalisation between a hidden layer and its activation.
     pub norm: NormKind,
+    /// What is done to the features first.
+    #[serde(skip_serializing_if = "InputConfig::is_identity")]
+    pub input: InputConfig,
 }
 
 impl Default for MlpScorerConfig {
     fn default() -> Self {
-        Self { hidden: vec![64], activation: Activation::Relu, dropout: 0.0, norm: NormKind::None }
+        Self {
+            hidden: vec![64],
+            activation: Activation::Relu,
+            dropout: 0.0,
+            norm: NormKind::None,
+            input: InputConfig::default(),
+        }
     }
 }
 
@@ -53,7 +62,8 @@ impl MlpScorerConfig {
         if let Some(layer) = self.hidden.iter().position(|&neurons| neurons == 0) {
             return Err(refusal(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
         }
-        init::check_dropout(self.dropout)
+        init::check_dropout(self.dropout)?;
+        self.input.check()
     }
 
     pub(super) fn parameters(&self, features: usize) -> usize {
@@ -94,6 +104,17 @@ impl MlpScorer {
     /// - `features`: `[batch, documents, features]`, finite at padded places
     /// - `mask`, output: `[batch, documents]`
     pub(super) fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
+        let shape = mask.dims();
+        self.output.forward(self.represent(features, mask, dropout)).reshape(shape)
+    }
+
+    /// Computes the last hidden layer of each document.
+    ///
+    /// # Shapes
+    /// - `features`: `[batch, documents, features]`, finite at padded places
+    /// - `mask`: `[batch, documents]`
+    /// - output: `[batch * documents, neurons]`
+    pub(super) fn represent(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
         let [batch, documents, count] = features.dims();
         let mask: Tensor<1, Bool> = mask.reshape([batch * documents]);
         let mut x = features.reshape([batch * documents, count]);
@@ -104,7 +125,7 @@ impl MlpScorer {
             }
             x = dropout.apply(self.config.activation.apply(x), self.config.dropout);
         }
-        self.output.forward(x).reshape([batch, documents])
+        x
     }
 
     /// Iterates over the hidden layers in order, each with the normalisation that follows it.
@@ -113,7 +134,6 @@ impl MlpScorer {
     }
 
     /// Returns the output layer.
-    #[cfg(feature = "export")]
     pub(crate) fn output(&self) -> &Linear {
         &self.output
     }

@@ -5,6 +5,9 @@
 //! | `linear` | `w . x + b` | `linear.rs` |
 //! | `mlp` | layers of neurons, each document alone | `mlp.rs` |
 //! | `attention` | self-attention over the list: each document in the context of the others | `attention.rs` |
+//! | `latent_cross` | a perceptron whose last neurons are scaled by self-attention | `latent_cross.rs` |
+//!
+//! All but the linear one may take the logarithm of their input, and add noise to it in training (`input.rs`).
 //!
 //! Every scorer is permutation-equivariant over the documents of a list, and a padded document never changes the score
 //! of another, whatever its features hold.
@@ -12,6 +15,8 @@
 mod activation;
 mod attention;
 mod init;
+mod input;
+mod latent_cross;
 mod linear;
 mod mlp;
 mod norm;
@@ -20,6 +25,9 @@ pub use activation::Activation;
 #[cfg(feature = "export")]
 pub(crate) use activation::LEAKY_SLOPE;
 pub use attention::{AttentionScorer, AttentionScorerConfig};
+pub use input::InputConfig;
+pub(crate) use input::noise_seeds;
+pub use latent_cross::{LatentCrossScorer, LatentCrossScorerConfig};
 pub use linear::{LinearScorer, LinearScorerConfig};
 pub use mlp::{MlpScorer, MlpScorerConfig};
 #[cfg(feature = "export")]
@@ -50,6 +58,8 @@ tagged! {
         Mlp(MlpScorerConfig),
         /// [`AttentionScorer`]
         Attention(AttentionScorerConfig),
+        /// [`LatentCrossScorer`]
+        LatentCross(LatentCrossScorerConfig),
     }
 }
 
@@ -69,6 +79,48 @@ impl ScorerConfig {
             Self::Linear(_) => Ok(()),
             Self::Mlp(config) => config.check(),
             Self::Attention(config) => config.check(),
+            Self::LatentCross(config) => config.check(),
+        }
+    }
+
+    /// Returns whether there are layers of neurons between the features and the score.
+    #[cfg(feature = "learners")]
+    pub(crate) fn has_hidden_layers(&self) -> bool {
+        match self {
+            Self::Linear(_) => false,
+            Self::Mlp(config) => !config.hidden.is_empty(),
+            Self::Attention(_) | Self::LatentCross(_) => true,
+        }
+    }
+
+    /// Returns the first parameter, with its value, by which scores in training are random or depend on the batch;
+    /// `None` if a document has the same score in training and in use.
+    #[cfg(feature = "learners")]
+    pub(crate) fn changes_in_training(&self) -> Option<(&'static str, String)> {
+        let (norm, dropout) = match self {
+            Self::Linear(_) => return None,
+            Self::Mlp(config) => (config.norm, config.dropout),
+            Self::Attention(config) => (NormKind::None, config.dropout),
+            Self::LatentCross(config) => (config.norm, config.dropout),
+        };
+        let noise = self.input().noise;
+        if norm == NormKind::Batch {
+            Some(("norm", "\"batch\"".to_string()))
+        } else if dropout > 0.0 {
+            Some(("dropout", dropout.to_string()))
+        } else {
+            (noise > 0.0).then(|| ("input.noise", noise.to_string()))
+        }
+    }
+
+    /// Returns what is done to the features first.
+    #[cfg(feature = "learners")]
+    fn input(&self) -> InputConfig {
+        match self {
+            Self::Linear(_) => InputConfig::default(),
+            Self::Mlp(config) => config.input,
+            Self::Attention(config) => config.input,
+            Self::LatentCross(config) => config.input,
         }
     }
 
@@ -79,6 +131,7 @@ impl ScorerConfig {
             Self::Linear(config) => features.saturating_add(usize::from(config.bias)),
             Self::Mlp(config) => config.parameters(features),
             Self::Attention(config) => config.parameters(features),
+            Self::LatentCross(config) => config.parameters(features),
         }
     }
 
@@ -102,6 +155,7 @@ impl ScorerConfig {
             Self::Linear(config) => Scorer::Linear(config.init(features, &mut rng, device)),
             Self::Mlp(config) => Scorer::Mlp(config.init(features, &mut rng, device)),
             Self::Attention(config) => Scorer::Attention(config.init(features, &mut rng, device)),
+            Self::LatentCross(config) => Scorer::LatentCross(config.init(features, &mut rng, device)),
         })
     }
 }
@@ -116,47 +170,64 @@ pub enum Scorer {
     Mlp(MlpScorer),
     /// Each document in the context of its list.
     Attention(AttentionScorer),
+    /// Each document through layers of neurons, the last of which are scaled by the context of its list.
+    LatentCross(LatentCrossScorer),
 }
 
 impl Scorer {
-    /// Scores a batch as in use: without dropout, with stored batch statistics.
+    /// Scores a batch as in use: without dropout or noise, with stored batch statistics.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`; padded documents may hold anything
     /// - `mask`: `[batch, documents]`, true for a document
     /// - output: `[batch, documents]`; padded places hold a finite value without meaning
     pub fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
-        self.score(clean(features, &mask), mask, &mut Dropout::off())
+        self.score(clean(features, &mask), mask, &mut Dropout::off(), None)
     }
 
-    /// Scores a batch in training: with dropout drawn from `seed` and the statistics of this batch.
+    /// Scores a batch in training: with dropout and noise drawn from `seed` and the statistics of this batch.
     ///
     /// The seed is explicit because the device's own seed is shared by all threads of the process.
     ///
     /// # Shapes
     /// As [`forward`](Self::forward).
     pub fn forward_training(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
-        self.score(clean(features, &mask), mask, &mut Dropout::on(seed))
+        let noise = noise_seeds(seed, 0..features.dims()[0]);
+        self.score(clean(features, &mask), mask, &mut Dropout::on(seed), Some(&noise))
     }
 
     /// As [`forward`](Self::forward), for a batch whose padded features are 0, as in a
     /// [`RankingBatch`](crate::data::RankingBatch); this saves a pass over the features.
     #[cfg(feature = "ranker")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
-        self.score(features, mask, &mut Dropout::off())
+        self.score(features, mask, &mut Dropout::off(), None)
     }
 
-    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0.
+    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0, with a seed of the noise
+    /// of each query.
     #[cfg(feature = "learners")]
-    pub(crate) fn forward_training_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
-        self.score(features, mask, &mut Dropout::on(seed))
+    pub(crate) fn forward_training_clean(
+        &self,
+        features: Tensor<3>,
+        mask: Tensor<2, Bool>,
+        seed: u64,
+        noise: &[u64],
+    ) -> Tensor<2> {
+        self.score(features, mask, &mut Dropout::on(seed), Some(noise))
     }
 
-    fn score(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
+    fn score(
+        &self,
+        features: Tensor<3>,
+        mask: Tensor<2, Bool>,
+        dropout: &mut Dropout,
+        noise: Option<&[u64]>,
+    ) -> Tensor<2> {
         match self {
             Scorer::Linear(scorer) => scorer.forward(features),
-            Scorer::Mlp(scorer) => scorer.forward(features, mask, dropout),
-            Scorer::Attention(scorer) => scorer.forward(features, mask, dropout),
+            Scorer::Mlp(scorer) => scorer.forward(scorer.config().input.apply(features, noise), mask, dropout),
+            Scorer::Attention(scorer) => scorer.forward(scorer.config().input.apply(features, noise), mask, dropout),
+            Scorer::LatentCross(scorer) => scorer.forward(scorer.config().input.apply(features, noise), mask, dropout),
         }
     }
 
@@ -166,6 +237,7 @@ impl Scorer {
             Scorer::Linear(scorer) => ScorerConfig::Linear(scorer.config()),
             Scorer::Mlp(scorer) => ScorerConfig::Mlp(scorer.config().clone()),
             Scorer::Attention(scorer) => ScorerConfig::Attention(scorer.config().clone()),
+            Scorer::LatentCross(scorer) => ScorerConfig::LatentCross(scorer.config().clone()),
         }
     }
 
@@ -175,6 +247,7 @@ impl Scorer {
             Scorer::Linear(scorer) => scorer.features(),
             Scorer::Mlp(scorer) => scorer.features(),
             Scorer::Attention(scorer) => scorer.features(),
+            Scorer::LatentCross(scorer) => scorer.features(),
         }
     }
 }

@@ -6,15 +6,34 @@ use super::*;
 
 fn every_config() -> Vec<ScorerConfig> {
     let mlp = |norm| {
-        ScorerConfig::Mlp(MlpScorerConfig { hidden: vec![8, 4], activation: Activation::Gelu, dropout: 0.2, norm })
+        ScorerConfig::Mlp(MlpScorerConfig {
+            hidden: vec![8, 4],
+            activation: Activation::Gelu,
+            dropout: 0.2,
+            norm,
+            ..Default::default()
+        })
     };
-    let attention = AttentionScorerConfig { width: 8, heads: 2, blocks: 2, feed_forward: 16, dropout: 0.2 };
+    let attention =
+        AttentionScorerConfig { width: 8, heads: 2, blocks: 2, feed_forward: 16, dropout: 0.2, ..Default::default() };
+    let input = InputConfig { log1p: true, noise: 0.3 };
+    let cross = LatentCrossScorerConfig {
+        hidden: vec![8, 4],
+        norm: NormKind::Batch,
+        width: 6,
+        feed_forward: 5,
+        input,
+        ..LatentCrossScorerConfig::default()
+    };
     vec![
         ScorerConfig::Linear(LinearScorerConfig { bias: true }),
         mlp(NormKind::None),
         mlp(NormKind::Layer),
         mlp(NormKind::Batch),
-        ScorerConfig::Attention(attention),
+        ScorerConfig::Attention(attention.clone()),
+        ScorerConfig::Mlp(MlpScorerConfig { input, ..MlpScorerConfig::default() }),
+        ScorerConfig::Attention(AttentionScorerConfig { input, ..attention }),
+        ScorerConfig::LatentCross(cross),
     ]
 }
 
@@ -91,8 +110,59 @@ fn attention_sees_the_list_and_the_others_do_not() {
         let whole = documents_only(scorer.forward(features.clone(), mask.clone()));
         let first = scorer.forward(features.slice([0..1, 0..1]), mask.slice([0..1, 0..1])).into_scalar::<f32>();
         let same = (first - whole[0]).abs() < 1e-6;
-        assert_eq!(same, !matches!(config, ScorerConfig::Attention(_)), "{config:?}");
+        let sees = matches!(config, ScorerConfig::Attention(_) | ScorerConfig::LatentCross(_));
+        assert_eq!(same, !sees, "{config:?}");
     }
+}
+
+/// Without a context, the cross multiplies by 1 and the perceptron is left; against the formula otherwise.
+#[test]
+fn the_latent_cross_scales_the_last_hidden_neurons() {
+    let device = Device::flex();
+    let config = LatentCrossScorerConfig { hidden: vec![5], dropout: 0.0, ..LatentCrossScorerConfig::default() };
+    let perceptron = MlpScorerConfig { hidden: vec![5], ..MlpScorerConfig::default() };
+    let scorer = ScorerConfig::LatentCross(config).init(3, 7, &device).unwrap();
+    // The perceptron comes first, so that the same seed gives the same one.
+    let alone = ScorerConfig::Mlp(perceptron).init(3, 7, &device).unwrap();
+    let (features, mask) = batch(0.0, &device);
+    let scores = documents_only(scorer.forward(features.clone(), mask.clone()));
+    let of_perceptron = documents_only(alone.forward(features.clone(), mask.clone()));
+    assert!(scores.iter().zip(&of_perceptron).any(|(a, b)| (a - b).abs() > 1e-3), "{scores:?}");
+
+    struct NoContext(Vec<String>);
+    impl burn::module::ModuleMapper for NoContext {
+        fn enter_module(&mut self, name: &str, _: &str) {
+            self.0.push(name.to_string());
+        }
+        fn exit_module(&mut self, _: &str, _: &str) {
+            self.0.pop();
+        }
+        fn map_float<const D: usize>(
+            &mut self,
+            param: burn::module::Param<Tensor<D>>,
+        ) -> burn::module::Param<Tensor<D>> {
+            let output = self.0.iter().any(|name| name == "attention") && self.0.iter().any(|name| name == "output");
+            param.map(|value| if output { value.zeros_like() } else { value })
+        }
+    }
+    let without = scorer.map(&mut NoContext(vec![]));
+    assert_eq!(documents_only(without.forward(features, mask)), of_perceptron);
+}
+
+#[test]
+fn noise_is_added_in_training_alone_and_follows_the_seed() {
+    let device = Device::flex();
+    let input = InputConfig { log1p: false, noise: 0.5 };
+    let scorer =
+        ScorerConfig::Mlp(MlpScorerConfig { input, ..MlpScorerConfig::default() }).init(3, 7, &device).unwrap();
+    let (features, mask) = batch(0.0, &device);
+    let training = |seed| documents_only(scorer.forward_training(features.clone(), mask.clone(), seed));
+    let plain = ScorerConfig::Mlp(MlpScorerConfig::default()).init(3, 7, &device).unwrap();
+    let in_use = |scorer: &Scorer| documents_only(scorer.forward(features.clone(), mask.clone()));
+    assert_eq!(in_use(&scorer), in_use(&plain));
+    assert_eq!(training(1), training(1));
+    assert_ne!(training(1), training(2));
+    assert_ne!(training(1), in_use(&scorer));
 }
 
 #[test]
@@ -138,6 +208,15 @@ fn configurations_are_read_by_kind_and_checked() {
     assert_eq!(heads.check().unwrap_err().to_string(), "scorer.heads = 3: expected a divisor of the width 64");
     let dropout = read(r#"{"kind": "attention", "dropout": 1.0}"#).unwrap();
     assert!(dropout.check().unwrap_err().to_string().starts_with("scorer.dropout = 1: expected a probability"));
+    let noise = read(r#"{"kind": "mlp", "input": {"noise": -0.5}}"#).unwrap();
+    assert_eq!(
+        noise.check().unwrap_err().to_string(),
+        "scorer.input.noise = -0.5: expected a finite number, 0 or above"
+    );
+    let shallow = read(r#"{"kind": "latent_cross", "hidden": []}"#).unwrap().check().unwrap_err().to_string();
+    assert_eq!(shallow, "scorer.hidden = []: expected at least one layer, whose neurons are crossed");
+    let written = serde_json::to_string(&read(r#"{"kind": "mlp"}"#).unwrap()).unwrap();
+    assert!(!written.contains("input"), "as before there was one: {written}");
     assert!(ScorerConfig::default().init(0, 1, &Device::flex()).is_err());
     let wide = read(r#"{"kind": "mlp", "hidden": [1000000, 1000000]}"#).unwrap();
     let error = wide.init(3, 1, &Device::flex()).unwrap_err().to_string();

@@ -134,7 +134,11 @@ fn bad_configuration_keys_are_refused() {
         ("hidden = [8]=>hidden = [0]", ["small.toml:10:1: scorer.hidden[0]: found 0", "at least 1 neuron", ""]),
         (
             "hidden = [8]=>heads = 2",
-            ["small.toml:10:1: scorer.heads: unknown field", "kind = \"attention\" has it", ""],
+            [
+                "small.toml:10:1: scorer.heads: unknown field",
+                "kind = \"attention\" or kind = \"latent_cross\" has it",
+                "",
+            ],
         ),
         ("epochs = 3=>epochs = nan", ["small.toml:17:1: learner.epochs: found nan", "expected a finite number", ""]),
         ("features = 10=>features = 0", ["small.toml:6:1: data.synthetic.features: found 0", "1 to 100000", ""]),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use burn_rank::data::NormalizerKind;
-use burn_rank::data::letor::{Groups, Missing, ReadOptions};
+use burn_rank::data::letor::{Groups, Missing, QueryWeights, ReadOptions};
 use burn_rank::device::BACKENDS;
 use burn_rank::experiment::{
     ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, SyntheticConfig,
@@ -27,7 +27,7 @@ use burn_rank::measure::{
 };
 use burn_rank::op::{Instructions, Step};
 use burn_rank::refusal::Found;
-use burn_rank::scorer::{Activation, NormKind, ScorerConfig};
+use burn_rank::scorer::{Activation, InputConfig, NormKind, ScorerConfig};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -185,7 +185,7 @@ fn assert_kinds<T: DeserializeOwned + Serialize>(page: &str, heading: &str) {
 fn every_key_of_every_learner_is_listed() {
     let page = page();
     for entry in LEARNERS {
-        let defaults = (entry.defaults)();
+        let defaults = entry.parameters();
         assert_keys(&page, &format!("### `{}`", entry.name), &defaults.keys().cloned().collect(), &json!(defaults));
     }
     let learners = table(section(&page, "## `[learner]`"), &["kind", "what", "`[loss]`", "`[scorer]`"]);
@@ -278,6 +278,7 @@ fn every_key_of_the_other_sections_is_listed() {
         ("## `[data]`", keys::<DataConfig>(), json!(DataConfig::default())),
         ("### `[data.synthetic]`", keys::<SyntheticConfig>(), json!(SyntheticConfig::default())),
         ("### `[data.read]`", keys::<ReadOptions>(), json!(ReadOptions::default())),
+        ("### `scorer.input`", keys::<InputConfig>(), json!(InputConfig::default())),
         ("### Conventions", keys::<Convention>(), json!({})),
         ("## `[measure]`", keys::<MeasureConfig>(), json!(MeasureConfig::default())),
         ("## `[cv]`", keys::<CrossValidationConfig>(), json!(CrossValidationConfig::default())),
@@ -297,8 +298,11 @@ fn every_value_is_named() {
         ("## Top level", values::<Instructions>()),
         ("### `[data.read]`", values::<Missing>()),
         ("### `[data.read]`", values::<Groups>()),
+        ("### `[data.read]`", values::<QueryWeights>()),
         ("### `mlp`", values::<Activation>()),
         ("### `mlp`", values::<NormKind>()),
+        ("### `latent_cross`", values::<Activation>()),
+        ("### `latent_cross`", values::<NormKind>()),
         ("### Values of the parameters", values::<Gain>()),
         ("### Values of the parameters", values::<Step>()),
         ("### Values of the parameters", values::<DiscountShape>()),
@@ -390,7 +394,9 @@ fn every_example_is_valid() {
         examples("#### `clip`", &["key", "meaning", "range", "example"]),
     ];
     for line in lines.concat() {
-        read(&completed(&format!("[learner]\nkind = \"gradient\"\n{line}\n")), &[]);
+        // Not every optimizer takes a scorer without hidden layers.
+        let scorer = "[scorer]\nkind = \"mlp\"";
+        read(&completed(&format!("{scorer}\n[learner]\nkind = \"gradient\"\n{line}\n")), &[]);
     }
 }
 
@@ -425,9 +431,10 @@ fn every_replacement_of_a_key_is_valid() {
 }
 
 /// How the page writes a range: how it begins, values in it, values out of it.
-const RANGES: [(&str, &[&str], &[&str]); 13] = [
+const RANGES: [(&str, &[&str], &[&str]); 15] = [
     ("0 or above", &["0", "1000"], &["-1"]),
     ("1 or above, a divisor", &["1"], &["0", "1000"]),
+    ("1 or above, less than", &["1"], &["0", "1000"]),
     ("1 or above", &["1", "1000"], &["0"]),
     ("2 or above", &["2", "1000"], &["1"]),
     ("a whole number, 0 or above", &["0", "1000"], &["-1", "0.5"]),
@@ -435,6 +442,7 @@ const RANGES: [(&str, &[&str], &[&str]); 13] = [
     ("above 0, at most 1 ", &["0.5", "1"], &["0", "1.5"]),
     ("above 0, at most ", &["0.5"], &["0", "1000"]),
     ("above 0; one number or a list", &["0.5", "[0.5, 1000]"], &["0", "[1, 0]", "[]"]),
+    ("above 0 and below 1", &["0.5"], &["0", "1"]),
     ("above 0", &["0.5", "1000"], &["0"]),
     ("at least 0 and below 1", &["0", "0.5"], &["-0.5", "1"]),
     ("`true`, `false`; `false` where", &["false"], &["1", "true"]),
@@ -476,7 +484,7 @@ fn every_range_is_that_of_the_sources() {
     for kind in kinds::<ScorerConfig>() {
         let base = completed(&format!("scorer = {{ kind = \"{kind}\" }}"));
         // A width of 1 has no two heads.
-        let set = if kind == "attention" { "scorer.heads=1" } else { "seed=1" };
+        let set = if ["attention", "latent_cross"].contains(&kind.as_str()) { "scorer.heads=1" } else { "seed=1" };
         for row in table(section(&page, &format!("### `{kind}`")), &KEYS) {
             probe(&base, set, &format!("scorer.{}", code(row[0])[0]), row[2]);
         }
@@ -489,7 +497,10 @@ fn every_range_is_that_of_the_sources() {
             probe(&base, set, &format!("loss.{}", code(row[0])[0]), row[2]);
         }
     }
-    let gradient = completed("learner = { kind = \"gradient\" }");
+    let gradient = completed("learner = { kind = \"gradient\" }\nscorer = { kind = \"mlp\" }");
+    for row in table(section(&page, "### `scorer.input`"), &KEYS) {
+        probe(&gradient, "seed=1", &format!("scorer.input.{}", code(row[0])[0]), row[2]);
+    }
     for (table_of, least) in [
         ("optimizer", (|kind| defaults::<OptimizerConfig>(kind).0) as fn(Value) -> Value),
         ("schedule", |kind| defaults::<ScheduleConfig>(kind).0),

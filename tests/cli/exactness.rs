@@ -29,7 +29,7 @@ fn learner(kind: &str) -> &'static str {
     match kind {
         "gradient" => {
             "[scorer]\nkind = \"mlp\"\nhidden = [16]\ndropout = 0.1\n[loss]\nname = \"approx_ndcg\"\n\
-             [learner]\nkind = \"gradient\"\nepochs = 12\n"
+             [learner]\nkind = \"gradient\"\nepochs = 12\nwarmup = 3\naverage = 0.9\n"
         }
         "ada_rank" => "[learner]\nkind = \"ada_rank\"\nrounds = 60\n",
         "rank_boost" => "[learner]\nkind = \"rank_boost\"\nrounds = 60\n",

@@ -21,5 +21,6 @@ mod report;
 mod runs;
 mod study;
 mod trec;
+mod weights;
 
 pub use common::bench::{Bench, SMALL, files};

@@ -13,7 +13,7 @@ use burn::tensor::Device;
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
 use burn_rank::measure::Convention;
 use burn_rank::ranker::{ExportFormat, Metadata, Model, Node, Parts, Ranker, TreeEnsemble, Values, Versions};
-use burn_rank::scorer::{Activation, LinearScorerConfig, MlpScorerConfig, NormKind, Scorer, ScorerConfig};
+use burn_rank::scorer::{Activation, InputConfig, LinearScorerConfig, MlpScorerConfig, NormKind, Scorer, ScorerConfig};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -103,7 +103,11 @@ fn linear(bias: bool) -> Scorer {
 }
 
 fn mlp(hidden: &[usize], activation: Activation, norm: NormKind) -> Scorer {
-    scorer(&ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), activation, dropout: 0.1, norm }))
+    mlp_of(MlpScorerConfig { hidden: hidden.to_vec(), activation, dropout: 0.1, norm, ..MlpScorerConfig::default() })
+}
+
+fn mlp_of(config: MlpScorerConfig) -> Scorer {
+    scorer(&ScorerConfig::Mlp(config))
 }
 
 fn trees(normalizer: NormalizerKind) -> Ranker {
@@ -147,6 +151,10 @@ fn cases() -> Vec<(String, Ranker, ExportFormat)> {
             onnx(format!("mlp-{activation:?}-{norm:?}"), NormalizerKind::ZScore, model);
         }
     }
+    // Noise is of training alone and has no part in the graph.
+    let input = InputConfig { log1p: true, noise: 0.5 };
+    let logarithm = mlp_of(MlpScorerConfig { hidden: vec![5], input, ..MlpScorerConfig::default() });
+    onnx("mlp-input-log1p".into(), NormalizerKind::None, Model::Scorer(logarithm));
     let shallow = mlp(&[], Activation::Relu, NormKind::None);
     onnx("mlp-no-hidden-layer".into(), NormalizerKind::Log1p, Model::Scorer(shallow.clone()));
     let members = vec![(0.5, mlp(&[4], Activation::Tanh, NormKind::Batch)), (-0.25, linear(true)), (2.0, shallow)];

@@ -5,6 +5,8 @@
 //!   LF or CRLF; blank lines and comment lines are skipped.
 //! * All documents of a query are on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
 //!   `FILE` holds the size of each query, one number per line (LightGBM's convention).
+//! * With [`QueryWeights::File`], `FILE.query_weights` beside `FILE` holds the weight of each query in training, one
+//!   number per line.
 //! * `#docid = NAME ...` names a document; any other comment is kept whole as its identifier.
 //! * Labels are finite and at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]); values are
 //!   finite.
@@ -13,11 +15,13 @@
 //! depend on the number of threads, so the result and the first error do not either. Time is linear in the size of the
 //! text; memory is that of the dataset plus a few blocks.
 
+mod beside;
 mod number;
 mod parse;
 mod query_file;
 mod rows;
 mod source;
+mod weight_file;
 mod write;
 
 pub(crate) use number::from_millionths;
@@ -62,6 +66,24 @@ pub enum Groups {
     QueryFile,
 }
 
+/// Source of the weights of queries in training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueryWeights {
+    /// None: every query weighs the same.
+    #[default]
+    None,
+    /// `FILE.query_weights`.
+    File,
+}
+
+impl QueryWeights {
+    /// Returns whether there are none.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
 /// Options for reading LETOR text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -73,6 +95,9 @@ pub struct ReadOptions {
     pub missing: Missing,
     /// Source of the queries. Default: `auto`.
     pub groups: Groups,
+    /// Source of the weights of queries. Default: none.
+    #[serde(skip_serializing_if = "QueryWeights::is_none")]
+    pub query_weights: QueryWeights,
     /// Largest feature index. Default: 1,000,000.
     pub max_feature_index: usize,
     /// Largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16
@@ -94,6 +119,7 @@ impl Default for ReadOptions {
             features: None,
             missing: Missing::default(),
             groups: Groups::default(),
+            query_weights: QueryWeights::default(),
             max_feature_index: 1_000_000,
             max_cells: None,
             max_line_bytes: 64 << 20,
@@ -181,6 +207,8 @@ struct Assembly<'a> {
     bytes: u64,
     /// File (index into `files`) and line where each query began.
     begun: HashMap<String, (usize, usize)>,
+    /// One for each query so far, if there are any.
+    weights: Vec<f32>,
     files: Vec<PathBuf>,
     missing: bool,
 }
@@ -205,6 +233,7 @@ impl<'a> Assembly<'a> {
             columns: options.features,
             bytes: 0,
             begun: HashMap::new(),
+            weights: Vec::new(),
             files: Vec::new(),
             missing: false,
         }
@@ -215,6 +244,10 @@ impl<'a> Assembly<'a> {
         if !is_file && self.options.groups == Groups::QueryFile {
             let expected = format!("`auto` or `qid`: there is no file of group sizes beside {}", path.display());
             return Err(Refusal::new("groups", "query-file", expected).into());
+        }
+        if !is_file && self.options.query_weights == QueryWeights::File {
+            let expected = format!("`none`: there is no file of query weights beside {}", path.display());
+            return Err(Refusal::new("query_weights", "file", expected).into());
         }
         self.files.push(path.clone());
         let mut source = Source::open(input, self.options)?;
@@ -253,6 +286,10 @@ impl<'a> Assembly<'a> {
         }
         if state.has_queries != Some(true) {
             self.groups_from_file(path, state.documents_before)?;
+        }
+        if self.options.query_weights == QueryWeights::File {
+            let queries = self.dataset.queries() - self.weights.len();
+            self.weights.extend(weight_file::read(path, queries)?);
         }
         Ok(())
     }
@@ -347,8 +384,8 @@ impl<'a> Assembly<'a> {
             Some(false) if has_queries => fault("`qid:ID`", "no `qid:ID`, as on the lines before"),
             None if !has_queries && groups == Groups::Qid => fault("no `qid:ID`", "`label qid:ID index:value ...`"),
             None if !has_queries && !state.is_file => fault("no `qid:ID`", "`qid:ID` on every line"),
-            None if !has_queries && query_file::find(path).is_none() => {
-                let beside = query_file::name(path);
+            None if !has_queries && query_file::SIZES.find(path).is_none() => {
+                let beside = query_file::SIZES.name(path);
                 fault("no `qid:ID`", &format!("`qid:ID` on every line, or group sizes in {}", beside.display()))
             }
             _ => {
@@ -386,7 +423,10 @@ impl<'a> Assembly<'a> {
         if self.missing {
             fill_missing(&mut self.dataset);
         }
-        Ok(self.dataset)
+        match self.options.query_weights {
+            QueryWeights::None => Ok(self.dataset),
+            QueryWeights::File => self.dataset.with_query_weights(self.weights),
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{Groups, Missing, ReadOptions, read};
-use crate::data::{DataError, RankingDataset};
+use super::{Groups, Missing, QueryWeights, ReadOptions, read, read_from};
+use crate::data::{DataError, Input, RankingDataset};
 
 /// Writes files into a new folder.
 fn files(contents: &[(&str, &[u8])]) -> (TempDir, Vec<PathBuf>) {
@@ -173,6 +173,40 @@ fn group_sizes_are_read_from_beside_the_file() {
     let by_file = ReadOptions { groups: Groups::QueryFile, ..ReadOptions::default() };
     let (_folder, paths) = files(&[("a", b"0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n"), ("a.query", b"1\n2\n")]);
     assert_eq!(read(&paths[..1], &by_file).unwrap().offsets, [0, 1, 3]);
+}
+
+#[test]
+fn query_weights_are_read_from_beside_the_file() {
+    let weighted = ReadOptions { query_weights: QueryWeights::File, ..ReadOptions::default() };
+    let data: &[u8] = b"0 qid:1 1:1\n1 qid:1 1:2\n2 qid:2 1:3\n";
+    let more = compressed(b"0 qid:3 1:1\n");
+    let (_folder, paths) =
+        files(&[("a", data), ("a.query_weights", b"0.5\r\n\n2\n"), ("b.gz", &more), ("b.query_weights", b"1e1")]);
+    let both = [paths[0].clone(), paths[2].clone()];
+    assert_eq!(read(&both, &weighted).unwrap().query_weights, [0.5, 2.0, 10.0]);
+    assert!(read(&both, &ReadOptions::default()).unwrap().query_weights.is_empty());
+    for (weights, expected) in [
+        ("1\n", "a.query_weights: 1 query weights, "),
+        ("1\n1\n1\n", "a has 2 queries"),
+        ("1\n -1\n", "a.query_weights:2:2: found `-1`, expected the weight of a query (a finite number of at least 0)"),
+        ("1\ninf\n", "a.query_weights:2:1: found `inf`, expected the weight of a query"),
+        ("0\n0\n", "dataset: every query weight is 0, expected above 0 for some query"),
+    ] {
+        std::fs::write(&paths[1], weights).unwrap();
+        let message = read(&paths[..1], &weighted).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+    std::fs::write(&paths[1], "1\n1.0\n").unwrap();
+    let plain = read(&paths[..1], &ReadOptions::default()).unwrap();
+    assert_eq!(read(&paths[..1], &weighted).unwrap(), plain, "weights of 1 are none");
+    std::fs::remove_file(&paths[1]).unwrap();
+    let message = read(&paths[..1], &weighted).unwrap_err().to_string();
+    assert!(message.contains("a.query_weights: "), "{message}");
+    let stream = Input::from_reader("a stream", std::io::Cursor::new(data));
+    assert_eq!(
+        read_from([stream], &weighted).unwrap_err().to_string(),
+        "query_weights = file: expected `none`: there is no file of query weights beside a stream"
+    );
 }
 
 #[test]

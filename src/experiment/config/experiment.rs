@@ -108,6 +108,7 @@ impl ExperimentConfig {
         config.check_data()?;
         config.check_cross_validation()?;
         config.learner().map_err(refusal_of)?;
+        config.check_query_weights()?;
         Ok(config)
     }
 
@@ -133,6 +134,25 @@ impl ExperimentConfig {
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_query_weights(&self) -> Result<(), Refusal> {
+        const KEY: &str = "data.read.query_weights";
+        if self.data.read.query_weights.is_none() {
+            return Ok(());
+        }
+        if self.data.synthetic.is_some() {
+            return Err(Refusal::new(KEY, "\"file\"", "\"none\": generated queries have no files"));
+        }
+        let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let takes = |entry: &&registry::LearnerEntry| entry.takes_query_weights;
+        if registry::LEARNERS.iter().filter(takes).any(|entry| entry.name == kind) {
+            return Ok(());
+        }
+        let names: Vec<String> =
+            registry::LEARNERS.iter().filter(takes).map(|entry| format!("`{}`", entry.name)).collect();
+        let expected = format!("\"none\": the learner `{kind}` takes no query weights; {} does", names.join(" or "));
+        Err(Refusal::new(KEY, "\"file\"", expected))
     }
 
     fn check_cross_validation(&self) -> Result<(), Refusal> {
@@ -230,17 +250,20 @@ fn refusal_of(error: LearnerError) -> Refusal {
 
 /// Adds to an unknown key of a scorer which kinds have the key.
 fn name_scorers(refusal: Refusal) -> Refusal {
-    let scorers = [
-        ScorerConfig::Linear(Default::default()),
-        ScorerConfig::Mlp(Default::default()),
-        ScorerConfig::Attention(Default::default()),
-    ];
     let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
     if refusal.key != format!("scorer.{name}") {
         return refusal;
     }
-    let with_key = scorers.iter().map(|scorer| json!(scorer)).filter(|scorer| scorer.get(name).is_some());
-    let kinds: Vec<String> = with_key.map(|scorer| format!("kind = {}", scorer["kind"])).collect();
+    let decoded = |table: Map| crate::json::from_value::<ScorerConfig>(Value::Object(table)).err();
+    let unknown = |table: Map| decoded(table).and_then(|refusal| refusal.unknown_name().cloned());
+    let of_kind = |kind: &str| Map::from_iter([("kind".to_string(), json!(kind))]);
+    let kinds = unknown(of_kind("")).map_or(vec![], |unknown| unknown.known);
+    let has_key = |kind: &String| {
+        let mut table = of_kind(kind);
+        table.insert(name.clone(), Value::Null);
+        unknown(table).is_none()
+    };
+    let kinds: Vec<String> = kinds.iter().filter(|kind| has_key(kind)).map(|kind| format!("kind = {kind:?}")).collect();
     if kinds.is_empty() {
         return refusal;
     }
@@ -274,7 +297,8 @@ mod tests {
             ),
             (
                 "[scorer]\nkind = \"linear\"\nhidden = [3]",
-                "a.toml:9:1: scorer.hidden: unknown field `hidden`, expected `bias`; a scorer of kind = \"mlp\" has it",
+                "a.toml:9:1: scorer.hidden: unknown field `hidden`, expected `bias`; a scorer of kind = \"mlp\" or \
+                 kind = \"latent_cross\" has it",
             ),
             ("[measure]\nselect = \"map\"\nreport = [\"mpa\"]", "a.toml:9:1: measure.report[0]: unknown measure `mpa`"),
             ("[cv]\nsplit = 1", "a.toml:8:1: cv.split: found 1, expected at least 3"),
@@ -310,6 +334,23 @@ mod tests {
         ] {
             let error = read("", &[set]).unwrap_err();
             assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn query_weights_need_files_and_a_learner_that_takes_them() {
+        let weights = "data.read.query_weights=file";
+        assert!(read("", &[weights]).is_ok());
+        for (set, expected) in [
+            ("data={synthetic={}}", "\"none\": generated queries have no files"),
+            (
+                "learner={kind=\"smooth_rank\"}",
+                "\"none\": the learner `smooth_rank` takes no query weights; `gradient` does",
+            ),
+        ] {
+            let error = read("", &[set, weights, "loss.name=smooth_ndcg"]).unwrap_err();
+            let expected = format!("data.read.query_weights: found \"file\", expected {expected}");
+            assert_eq!(error, format!("--set {weights}: {expected}"));
         }
     }
 

@@ -47,6 +47,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and Figure 6",
     takes_loss: true,
     takes_scorer: true,
+    takes_query_weights: false,
     round_name: "round",
     defaults: entry::defaults::<AdaRankConfig>,
     build: entry::build::<AdaRankConfig>,

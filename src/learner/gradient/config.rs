@@ -7,8 +7,9 @@ use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::schedule::ScheduleConfig;
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
-use crate::learner::shared::checks::{at_least, positive};
-use crate::loss::TrainingLoss;
+use crate::learner::shared::checks::{at_least, parameter, positive};
+use crate::loss::{RankingLoss, TrainingLoss};
+use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "gradient";
@@ -34,6 +35,13 @@ pub struct GradientConfig {
     pub optimizer: OptimizerConfig,
     /// How the learning rate moves over the epochs.
     pub schedule: ScheduleConfig,
+    /// Epochs in which the learning rate first rises along a line; the schedule has the epochs after them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<usize>,
+    /// Decay of the average of the weights over the steps, above 0 and below 1; absent: no average. The averaged weights
+    /// are what is measured, selected and saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub average: Option<f64>,
     /// Bound on the gradient of each parameter tensor.
     pub clip: Option<ClipConfig>,
     /// How a parameter of the loss moves over the epochs.
@@ -53,6 +61,8 @@ impl Default for GradientConfig {
             learning_rate: 0.01,
             optimizer: OptimizerConfig::default(),
             schedule: ScheduleConfig::default(),
+            warmup: None,
+            average: None,
             clip: None,
             anneal: None,
             patience: None,
@@ -65,6 +75,41 @@ impl GradientConfig {
     /// Algorithm 1 of approximation-framework: plain gradient descent, one query per step, T = 200, eta = 0.01.
     pub fn one_query_per_step() -> Self {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
+    }
+}
+
+impl GradientConfig {
+    /// Refuses what the optimiser cannot be used with.
+    fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
+        match self.optimizer {
+            OptimizerConfig::Muon { .. } if !scorer.has_hidden_layers() => Err(parameter(
+                "optimizer.kind",
+                "muon",
+                "another one for a scorer without hidden layers: it has no matrix",
+            )),
+            OptimizerConfig::Lbfgs { .. } => self.check_line_search(scorer, loss),
+            _ => Ok(()),
+        }
+    }
+
+    /// A line search compares values of one function: refuses what changes the loss between two evaluations or its
+    /// gradient.
+    fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
+        let beside = "beside learner.optimizer.kind = \"lbfgs\", whose line search needs one function";
+        if let Some((key, found)) = scorer.changes_in_training() {
+            return Err(Refusal::new(format!("scorer.{key}"), found, format!("none {beside}")).into());
+        }
+        if loss.reseeded(&|seed| seed).is_some() {
+            return Err(Refusal::fault("loss.name", format!("expected a loss without noise {beside}")).into());
+        }
+        if self.anneal.is_some() {
+            let instead = "learner.kind = \"smooth_rank\" anneals with L-BFGS";
+            return Err(Refusal::described("learner.anneal", "a table", format!("none {beside}; {instead}")).into());
+        }
+        if self.clip.is_some() {
+            return Err(Refusal::described("learner.clip", "a table", format!("none {beside}")).into());
+        }
+        Ok(())
     }
 }
 
@@ -82,6 +127,15 @@ impl LearnerConfig for GradientConfig {
         }
         self.optimizer.check()?;
         self.schedule.check()?;
+        if let Some(warmup) = self.warmup {
+            at_least("warmup", warmup, 1)?;
+            self.schedule.check_after_warmup(warmup, self.epochs)?;
+        }
+        if let Some(decay) = self.average
+            && !(decay > 0.0 && decay < 1.0)
+        {
+            return Err(parameter("average", decay, "a number above 0 and below 1"));
+        }
         if let Some(clip) = &self.clip {
             clip.check()?;
         }
@@ -94,6 +148,7 @@ impl LearnerConfig for GradientConfig {
                 loss.build_with(&parameter, end)?;
             }
         }
+        self.check_optimizer(&scorer, &*loss.build()?)?;
         Ok(Gradient { config: self.clone(), scorer, loss: loss.clone() })
     }
 }
@@ -124,6 +179,7 @@ impl Gradient {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::json;
     use crate::loss::LossSpec;
 
     fn read(text: &str) -> Result<GradientConfig, String> {
@@ -165,11 +221,82 @@ mod tests {
     }
 
     #[test]
+    fn a_configuration_without_the_keys_is_written_as_before_there_were_any() {
+        let text = serde_json::to_string(&GradientConfig::default()).unwrap();
+        assert!(!text.contains("warmup") && !text.contains("average"), "{text}");
+    }
+
+    #[test]
+    fn optimizers_refuse_what_they_cannot_be_used_with() {
+        let mlp = json!({"kind": "mlp"});
+        let lbfgs = |rest: &str| format!(r#"{{"optimizer": {{"kind": "lbfgs"}}{rest}}}"#);
+        let beside = "beside learner.optimizer.kind = \"lbfgs\", whose line search needs one function";
+        for (text, scorer, loss, message) in [
+            (
+                r#"{"optimizer": {"kind": "muon"}}"#.to_string(),
+                json!({"kind": "linear"}),
+                LossSpec::new("list_net"),
+                "learner.optimizer.kind = muon: expected another one for a scorer without hidden layers: it has no matrix"
+                    .to_string(),
+            ),
+            (
+                lbfgs(""),
+                json!({"kind": "mlp", "dropout": 0.5}),
+                LossSpec::new("list_net"),
+                format!("scorer.dropout = 0.5: expected none {beside}"),
+            ),
+            (
+                lbfgs(""),
+                json!({"kind": "mlp", "norm": "batch"}),
+                LossSpec::new("list_net"),
+                format!("scorer.norm = \"batch\": expected none {beside}"),
+            ),
+            (
+                lbfgs(""),
+                mlp.clone(),
+                LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 1),
+                format!("loss.name: expected a loss without noise {beside}"),
+            ),
+            (
+                lbfgs(r#", "anneal": {"kind": "linear", "from": 1.0, "to": 2.0}"#),
+                mlp.clone(),
+                LossSpec::new("approx_ndcg"),
+                format!(
+                    "learner.anneal: found a table, expected none {beside}; learner.kind = \"smooth_rank\" anneals with L-BFGS"
+                ),
+            ),
+            (
+                lbfgs(r#", "clip": {"norm": 1.0}"#),
+                mlp,
+                LossSpec::new("list_net"),
+                format!("learner.clip: found a table, expected none {beside}"),
+            ),
+        ] {
+            let config: GradientConfig = serde_json::from_str(&text).unwrap();
+            let scorer: ScorerConfig = crate::json::from_value(scorer).unwrap();
+            let parts = Parts::default().with_loss(&loss).with_scorer(&scorer);
+            assert_eq!(config.check(&parts).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
     fn values_out_of_range_name_their_key() {
         for (text, message) in [
             (r#"{"epochs": 0}"#, "learner.epochs = 0: expected at least 1"),
             (r#"{"learning_rate": -1.0}"#, "learner.learning_rate = -1: expected a finite number above 0"),
             (r#"{"patience": 0}"#, "learner.patience = 0: expected at least 1"),
+            (r#"{"average": 1.0}"#, "learner.average = 1: expected a number above 0 and below 1"),
+            (r#"{"warmup": 0}"#, "learner.warmup = 0: expected at least 1"),
+            (r#"{"warmup": 7, "epochs": 7}"#, "learner.warmup = 7: expected less than learner.epochs, which is 7"),
+            (
+                r#"{"warmup": 1, "schedule": {"kind": "noam", "warmup": 2}}"#,
+                "learner.warmup = 1: expected none beside the schedule \"noam\", which has its own",
+            ),
+            (r#"{"optimizer": {"kind": "lbfgs", "history": 0}}"#, "learner.optimizer.history = 0: expected at least 1"),
+            (
+                r#"{"optimizer": {"kind": "adafactor", "clip_threshold": 0.0}}"#,
+                "learner.optimizer.clip_threshold = 0: expected a finite number above 0",
+            ),
             (
                 r#"{"optimizer": {"kind": "adam", "beta_2": 1.0}}"#,
                 "learner.optimizer.beta_2 = 1: expected at least 0 and below 1",

@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use burn::data::dataloader::{DataLoaderBuilder, Progress};
 use burn::data::dataset::InMemDataset;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::optim::AdamConfig;
 use burn::tensor::{Device, Tensor};
 use burn::train::logger::InMemoryMetricLogger;
 use burn::train::metric::{LearningRateMetric, LossMetric};
@@ -22,7 +23,6 @@ use burn::train::{
 
 use super::config::NAME;
 use super::model::{RankingBatcher, RankingModel};
-use super::optimizer::OptimizerConfig;
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::Selection;
@@ -92,7 +92,7 @@ impl Dashboard {
                 })))
                 .label(NAME);
             let training = if first > 1 { training.checkpoint(first - 1) } else { training };
-            let learner = Learner::new(model, OptimizerConfig::default().build(None), ModuleLrScheduler::new(1.0));
+            let learner = Learner::new(model, AdamConfig::new().init(), ModuleLrScheduler::new(1.0));
             training.launch(learner);
         };
         let execution = Execution::current();

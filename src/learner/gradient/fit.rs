@@ -143,7 +143,10 @@ impl RankingLearner for Gradient {
         validation: Option<&RankingDataset>,
         context: &FitContext,
     ) -> Result<Fitted, LearnerError> {
-        let rounds = Rounds::new(NAME, train, validation, context)?;
+        let train = &*train
+            .weighted_for_training()
+            .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        let rounds = Rounds::of_weighted(NAME, train, validation, context)?;
         let session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
         let mut run = Run {
             learner: self,

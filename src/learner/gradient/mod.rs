@@ -4,11 +4,16 @@
 //! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_per_step`].
 //! An epoch costs one forward and backward pass over the training data and one forward pass over the validation data.
 //!
+//! With [`GradientConfig::average`] the average of the weights over the steps is what is measured, selected and saved; the
+//! steps themselves never see it.
+//!
 //! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its
-//! own step. A query with nothing to learn has loss 0 and counts in the mean.
+//! own step. A query with nothing to learn has loss 0 and counts in the mean. Where queries have weights, each loss is
+//! multiplied by the weight of its query over the mean weight of all, in the objective and in the gradient of a step; a
+//! query of weight 0 takes no part.
 //!
 //! # Determinism
-//! The queries of a step, dropout, the noise of a loss and initial weights follow from the seed alone; a killed fit
+//! The queries of a step, dropout, noise on features, the noise of a loss and initial weights follow from the seed alone; a killed fit
 //! resumes from its last saved epoch and ends in the same bytes.
 //!
 //! # burn-train
@@ -20,9 +25,11 @@
 //! same bytes.
 
 mod anneal;
+mod average;
 mod batches;
 mod config;
 mod dashboard;
+mod descent;
 mod fit;
 mod log;
 mod model;
@@ -30,6 +37,7 @@ mod noise;
 mod optimizer;
 mod schedule;
 mod session;
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +60,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             measures, Algorithm 1, as one query per step",
     takes_loss: true,
     takes_scorer: true,
+    takes_query_weights: true,
     round_name: "epoch",
     defaults: entry::defaults::<GradientConfig>,
     build: entry::build::<GradientConfig>,

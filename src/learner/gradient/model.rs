@@ -11,7 +11,7 @@ use burn::train::{InferenceStep, TrainOutput, TrainStep};
 use crate::data::{RankingBatch, RankingDataset};
 use crate::loss::RankingLoss;
 use crate::metric::{RankingInput, RankingOutput};
-use crate::scorer::Scorer;
+use crate::scorer::{Scorer, noise_seeds};
 use crate::seed::seed_for;
 
 /// A scorer and the loss it is trained with.
@@ -41,29 +41,41 @@ impl RankingModel {
     /// Training loss of each query, `[queries]`, and the scores, `[queries, documents]`.
     fn losses(&self, item: &TrainingBatch) -> (Tensor<1>, Tensor<2>) {
         let RankingBatch { features, labels, mask, .. } = item.batch.clone();
-        let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed);
+        let noise = noise_seeds(item.noise, item.batch.queries.iter().copied());
+        let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed, &noise);
         (self.loss.forward_no_reduction(scores.clone(), labels, mask), scores)
     }
 
-    /// Returns the sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the gradients
-    /// of the part's share in the mean of the step.
+    /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the
+    /// gradients of the part's share in the mean of the step.
     pub(super) fn part(&self, item: &TrainingBatch, queries: usize) -> (Tensor<1>, GradientsParams) {
-        let sum = self.losses(item).0.sum();
+        let sum = weighted(self.losses(item).0, &item.batch).sum();
         let grads = GradientsParams::from_grads((sum.clone() / queries as f64).backward(), self);
         (sum.without_autodiff(), grads)
     }
 }
 
-/// A batch, and the seed of its dropout.
+/// The losses of the queries of a batch, each times the weight of its query.
+fn weighted(losses: Tensor<1>, batch: &RankingBatch) -> Tensor<1> {
+    match &batch.query_weights {
+        Some(weights) => losses.clone() * weights.clone().cast(losses.dtype()),
+        None => losses,
+    }
+}
+
+/// A batch, and the seeds of its dropout and noise.
 #[derive(Debug, Clone)]
 pub struct TrainingBatch {
     /// Queries padded to one length.
     pub batch: RankingBatch,
     /// Seed of the dropout masks.
     pub seed: u64,
+    /// Seed of the noise on the features. Each query draws its own from it, whichever share its batch.
+    pub noise: u64,
 }
 
-/// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`.
+/// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`. Weights of queries multiply their
+/// losses in the mean of a batch; [`RankingDataset::weighted_for_training`] gives them the mean 1.
 #[derive(Debug, Clone)]
 pub struct RankingBatcher {
     data: Arc<RankingDataset>,
@@ -71,7 +83,7 @@ pub struct RankingBatcher {
 }
 
 impl RankingBatcher {
-    /// Batches of (normalised) data, with dropout drawn from `seed`.
+    /// Batches of (normalised) data, with dropout and noise drawn from `seed`.
     pub fn new(data: Arc<RankingDataset>, seed: u64) -> Self {
         Self { data, seed }
     }
@@ -79,8 +91,9 @@ impl RankingBatcher {
 
 impl Batcher<usize, TrainingBatch> for RankingBatcher {
     fn batch(&self, queries: Vec<usize>, device: &Device) -> TrainingBatch {
-        let seed = seed_for(self.seed, "dropout", queries.first().copied().unwrap_or(0) as u64);
-        TrainingBatch { batch: RankingBatch::assemble(&self.data, &queries, device), seed }
+        let first = queries.first().copied().unwrap_or(0) as u64;
+        let (seed, noise) = (seed_for(self.seed, "dropout", first), seed_for(self.seed, "input", first));
+        TrainingBatch { batch: RankingBatch::assemble(&self.data, &queries, device), seed, noise }
     }
 }
 
@@ -90,7 +103,7 @@ impl TrainStep for RankingModel {
 
     fn step(&self, item: TrainingBatch) -> TrainOutput<RankingOutput> {
         let (losses, scores) = self.losses(&item);
-        let grads = losses.clone().mean().backward();
+        let grads = weighted(losses.clone(), &item.batch).mean().backward();
         let RankingBatch { labels, mask, .. } = item.batch;
         TrainOutput::new(self, grads, RankingOutput { losses, ranked: RankingInput::Lists { scores, labels, mask } })
     }

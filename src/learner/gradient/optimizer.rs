@@ -1,25 +1,19 @@
-//! Optimisers and gradient clipping by configuration: burn's own, under their usual names.
+//! Optimisers and gradient clipping by configuration: burn's own, under their usual names. What a step does with them is
+//! in `descent.rs`.
 
 use burn::grad_clipping::GradientClipping;
-use burn::optim::decay::WeightDecayConfig;
-use burn::optim::momentum::MomentumConfig;
-use burn::optim::{
-    AdaGradConfig, AdamConfig, AdamWConfig, AdanConfig, LambConfig, LionConfig, ModuleOptimizer, RmsPropConfig,
-    SgdConfig,
-};
-
 use serde::{Deserialize, Serialize};
 
 use crate::json::tagged;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::checks::{not_negative, parameter, positive};
+use crate::learner::shared::checks::{at_least, not_negative, parameter, positive};
 
 tagged! {
     "OptimizerConfig"
     /// An optimiser of burn, told apart by `kind`, with the defaults of its paper.
     ///
-    /// `weight_decay` is decoupled from the gradient for `adamw`, `lion`, `adan` and `lamb`, and an L2 penalty for the
-    /// others.
+    /// `weight_decay` is decoupled from the gradient for `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, and an
+    /// L2 penalty for the others.
     #[serde(rename_all = "lowercase", deny_unknown_fields)]
     pub enum OptimizerConfig {
         /// Adam (Kingma and Ba, 2015).
@@ -124,6 +118,43 @@ tagged! {
             #[serde(default)]
             weight_decay: f64,
         },
+        /// Adafactor (Shazeer and Stern, 2018).
+        AdaFactor {
+            /// Largest root mean square of a step before the learning rate, above 0. Default: 1.
+            #[serde(default = "one")]
+            clip_threshold: f64,
+            /// Exponent `e` of the decay `1 - t^-e` of the mean squared gradient in step `t`, above 0. Default: 0.8.
+            #[serde(default = "decay_exponent")]
+            decay_exponent: f64,
+            /// Bound the learning rate by `1 / sqrt(t)` in step `t`. Default: true.
+            #[serde(default = "yes")]
+            relative_step: bool,
+            /// Multiply the learning rate by the root mean square of the parameter, at least 0.001. Default: true.
+            #[serde(default = "yes")]
+            scale_parameter: bool,
+            /// Decoupled weight decay, 0 or above. Default: 0.
+            #[serde(default)]
+            weight_decay: f64,
+        },
+        /// Muon (Jordan et al., 2024) for matrices, AdamW for every other parameter. A matrix has both sides above 1. Its
+        /// steps are scaled to the root mean square of AdamW's (Liu et al., 2025), so that one learning rate serves both.
+        Muon {
+            /// Nesterov's momentum of the matrices, at least 0 and below 1. Default: 0.95.
+            #[serde(default = "muon_momentum")]
+            momentum: f64,
+            /// Decoupled weight decay of all parameters, 0 or above. Default: 0.01.
+            #[serde(default = "adam_w_decay")]
+            weight_decay: f64,
+        },
+        /// L-BFGS (Liu and Nocedal, 1989) with a line search for the strong Wolfe conditions, on all queries at once.
+        Lbfgs {
+            /// Steps that the curvature is taken from, at least 1. Default: 10.
+            #[serde(default = "history")]
+            history: usize,
+            /// Most steps of an epoch, at least 1. Default: 1.
+            #[serde(default = "iterations")]
+            iterations: usize,
+        },
     }
 }
 
@@ -138,6 +169,24 @@ fn epsilon() -> f64 {
 }
 fn adam_w_decay() -> f64 {
     0.01
+}
+fn one() -> f64 {
+    1.0
+}
+fn yes() -> bool {
+    true
+}
+fn decay_exponent() -> f64 {
+    0.8
+}
+fn muon_momentum() -> f64 {
+    0.95
+}
+fn history() -> usize {
+    10
+}
+fn iterations() -> usize {
+    1
 }
 fn rms_alpha() -> f64 {
     0.99
@@ -191,55 +240,19 @@ impl OptimizerConfig {
                 decay(weight_decay)
             }
             Self::Adan { weight_decay } | Self::Lamb { weight_decay } => decay(weight_decay),
-        }
-    }
-
-    /// The optimiser, with gradients clipped before it sees them.
-    pub(super) fn build(&self, clip: Option<&ClipConfig>) -> ModuleOptimizer {
-        let penalty = |decay: f64| (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32));
-        let optimizer = match *self {
-            Self::Adam { beta_1, beta_2, epsilon, amsgrad, weight_decay } => AdamConfig::new()
-                .with_beta_1(beta_1 as f32)
-                .with_beta_2(beta_2 as f32)
-                .with_epsilon(epsilon as f32)
-                .with_amsgrad(amsgrad)
-                .with_weight_decay(penalty(weight_decay))
-                .init(),
-            Self::AdamW { beta_1, beta_2, epsilon, amsgrad, weight_decay } => AdamWConfig::new()
-                .with_beta_1(beta_1 as f32)
-                .with_beta_2(beta_2 as f32)
-                .with_epsilon(epsilon as f32)
-                .with_amsgrad(amsgrad)
-                .with_weight_decay(weight_decay as f32)
-                .init(),
-            Self::Sgd { momentum, nesterov, weight_decay } => {
-                let momentum = (momentum > 0.0)
-                    .then(|| MomentumConfig::new().with_momentum(momentum).with_dampening(0.0).with_nesterov(nesterov));
-                SgdConfig::new().with_momentum(momentum).with_weight_decay(penalty(weight_decay)).init()
+            Self::AdaFactor { clip_threshold, decay_exponent, weight_decay, .. } => {
+                above_zero("clip_threshold", clip_threshold)?;
+                above_zero("decay_exponent", decay_exponent)?;
+                decay(weight_decay)
             }
-            Self::RmsProp { alpha, momentum, epsilon, centered, weight_decay } => RmsPropConfig::new()
-                .with_alpha(alpha as f32)
-                .with_momentum(momentum as f32)
-                .with_epsilon(epsilon as f32)
-                .with_centered(centered)
-                .with_weight_decay(penalty(weight_decay))
-                .init(),
-            Self::AdaGrad { epsilon, lr_decay, weight_decay } => AdaGradConfig::new()
-                .with_epsilon(epsilon as f32)
-                .with_lr_decay(lr_decay)
-                .with_weight_decay(penalty(weight_decay))
-                .init(),
-            Self::Lion { beta_1, beta_2, weight_decay } => LionConfig::new()
-                .with_beta_1(beta_1 as f32)
-                .with_beta_2(beta_2 as f32)
-                .with_weight_decay(weight_decay as f32)
-                .init(),
-            Self::Adan { weight_decay } => AdanConfig::new().with_weight_decay(weight_decay as f32).init(),
-            Self::Lamb { weight_decay } => LambConfig::new().with_weight_decay(weight_decay as f32).init(),
-        };
-        match clip {
-            Some(clip) => optimizer.with_grad_clipping(clip.build()),
-            None => optimizer,
+            Self::Muon { momentum, weight_decay } => {
+                rate("momentum", momentum)?;
+                decay(weight_decay)
+            }
+            Self::Lbfgs { history, iterations } => {
+                at_least("optimizer.history", history, 1)?;
+                at_least("optimizer.iterations", iterations, 1).map(drop)
+            }
         }
     }
 }
@@ -262,7 +275,7 @@ impl ClipConfig {
         }
     }
 
-    fn build(self) -> GradientClipping {
+    pub(super) fn build(self) -> GradientClipping {
         match self {
             Self::Value(bound) => GradientClipping::Value(bound as f32),
             Self::Norm(bound) => GradientClipping::Norm(bound as f32),

@@ -1,10 +1,12 @@
 //! Learning-rate schedules: burn's own, as factors of the learning rate, with lengths in epochs.
 
+use burn::lr_scheduler::LrSchedulerConfig;
 use burn::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
 use burn::lr_scheduler::exponential::ExponentialLrSchedulerConfig;
 use burn::lr_scheduler::linear::LinearLrSchedulerConfig;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
 use burn::lr_scheduler::noam::NoamLrSchedulerConfig;
+use burn::lr_scheduler::sequential::SequentialLrSchedulerConfig;
 use burn::lr_scheduler::step::StepLrSchedulerConfig;
 
 use crate::json::tagged;
@@ -69,25 +71,67 @@ impl ScheduleConfig {
         }
     }
 
-    /// A scheduler of factors for `epochs` epochs of `steps` steps each.
-    pub(super) fn build(&self, epochs: usize, steps: usize) -> Result<ModuleLrScheduler, LearnerError> {
+    /// Refuses a warm-up that leaves no epoch to the schedule, and a second one.
+    pub(super) fn check_after_warmup(&self, warmup: usize, epochs: usize) -> Result<(), LearnerError> {
+        if let Self::Noam { .. } = self {
+            return Err(parameter("warmup", warmup, "none beside the schedule \"noam\", which has its own"));
+        }
+        if warmup >= epochs {
+            return Err(parameter("warmup", warmup, format!("less than learner.epochs, which is {epochs}")));
+        }
+        Ok(())
+    }
+
+    /// A scheduler of factors for `epochs` epochs of `steps` steps each, the first `warmup` of which rise along a line to
+    /// 1.
+    pub(super) fn build(
+        &self,
+        warmup: Option<usize>,
+        epochs: usize,
+        steps: usize,
+    ) -> Result<ModuleLrScheduler, LearnerError> {
+        let refused = |reason| parameter("schedule", format!("{self:?}"), reason);
+        let Some(warmup) = warmup else { return init(self.factors(epochs, steps)).map_err(refused) };
+        let rise = warmup * steps;
+        let first = match rise {
+            1 => LrSchedulerConfig::Constant(1.0),
+            _ => LinearLrSchedulerConfig::new(1.0 / rise as f64, 1.0, rise - 1).into(),
+        };
+        let then = self.factors(epochs.saturating_sub(warmup), steps);
+        SequentialLrSchedulerConfig::new(vec![first, then], vec![rise]).init().map_err(refused)
+    }
+
+    fn factors(&self, epochs: usize, steps: usize) -> LrSchedulerConfig {
         let total = epochs * steps;
-        let scheduler = match *self {
-            Self::Constant => Ok(ModuleLrScheduler::new(1.0)),
-            Self::Cosine { floor } => CosineAnnealingLrSchedulerConfig::new(1.0, total).with_min_lr(floor).init(),
+        match *self {
+            Self::Constant => LrSchedulerConfig::Constant(1.0),
+            Self::Cosine { floor } => CosineAnnealingLrSchedulerConfig::new(1.0, total).with_min_lr(floor).into(),
             // Burn's line must end above 0.
-            Self::Linear { floor } => LinearLrSchedulerConfig::new(1.0, floor.max(f64::MIN_POSITIVE), total).init(),
+            Self::Linear { floor } => LinearLrSchedulerConfig::new(1.0, floor.max(f64::MIN_POSITIVE), total).into(),
             Self::Exponential { factor } => {
-                ExponentialLrSchedulerConfig::new(1.0, factor.powf(1.0 / steps as f64)).init()
+                ExponentialLrSchedulerConfig::new(1.0, factor.powf(1.0 / steps as f64)).into()
             }
-            Self::Step { epochs, factor } => StepLrSchedulerConfig::new(1.0, epochs * steps).with_gamma(factor).init(),
+            Self::Step { epochs, factor } => StepLrSchedulerConfig::new(1.0, epochs * steps).with_gamma(factor).into(),
             Self::Noam { warmup } => {
                 let warmup = warmup * steps;
                 // Burn's factor is that of step 1 at an embedding of width 1; the peak comes at the end of the rise.
-                NoamLrSchedulerConfig::new((warmup as f64).sqrt()).with_warmup_steps(warmup).with_model_size(1).init()
+                NoamLrSchedulerConfig::new((warmup as f64).sqrt()).with_warmup_steps(warmup).with_model_size(1).into()
             }
-        };
-        scheduler.map_err(|reason| parameter("schedule", format!("{self:?}"), reason))
+        }
+    }
+}
+
+/// A schedule alone. Burn builds one of its enum only within a sequence, whose saved state has another form.
+fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
+    match config {
+        LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),
+        LrSchedulerConfig::Linear(config) => config.init(),
+        LrSchedulerConfig::Cosine(config) => config.init(),
+        LrSchedulerConfig::Exponential(config) => config.init(),
+        LrSchedulerConfig::Noam(config) => config.init(),
+        LrSchedulerConfig::Step(config) => config.init(),
+        LrSchedulerConfig::Composed(config) => config.init(),
+        LrSchedulerConfig::Sequential(config) => config.init(),
     }
 }
 
@@ -96,18 +140,33 @@ mod tests {
     use super::*;
 
     fn factors(config: ScheduleConfig, epochs: usize, steps: usize) -> Vec<f64> {
-        let mut scheduler = config.build(epochs, steps).unwrap();
+        warmed_up(config, None, epochs, steps)
+    }
+
+    fn warmed_up(config: ScheduleConfig, warmup: Option<usize>, epochs: usize, steps: usize) -> Vec<f64> {
+        let mut scheduler = config.build(warmup, epochs, steps).unwrap();
         (0..epochs * steps).map(|_| scheduler.step().base()).collect()
+    }
+
+    fn close(found: Vec<f64>, expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (f, e) in found.iter().zip(expected) {
+            assert!((f - e).abs() < 1e-12, "{found:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_warm_up_rises_along_a_line_and_the_schedule_has_what_is_left() {
+        let linear = ScheduleConfig::Linear { floor: 0.0 };
+        close(warmed_up(linear.clone(), Some(2), 4, 2), &[0.25, 0.5, 0.75, 1.0, 1.0, 0.75, 0.5, 0.25]);
+        close(warmed_up(linear, Some(1), 3, 1), &[1.0, 1.0, 0.5]);
+        close(warmed_up(ScheduleConfig::Constant, Some(1), 2, 2), &[0.5, 1.0, 1.0, 1.0]);
+        let step = ScheduleConfig::Step { epochs: 1, factor: 0.5 };
+        close(warmed_up(step, Some(1), 3, 2), &[0.5, 1.0, 1.0, 1.0, 0.5, 0.5]);
     }
 
     #[test]
     fn factors_are_those_of_the_formulas() {
-        let close = |found: Vec<f64>, expected: &[f64]| {
-            assert_eq!(found.len(), expected.len());
-            for (f, e) in found.iter().zip(expected) {
-                assert!((f - e).abs() < 1e-12, "{found:?} {expected:?}");
-            }
-        };
         close(factors(ScheduleConfig::default(), 2, 1), &[1.0, 1.0]);
         close(factors(ScheduleConfig::Cosine { floor: 0.0 }, 2, 1), &[1.0, 0.5]);
         close(factors(ScheduleConfig::Linear { floor: 0.0 }, 2, 2), &[1.0, 0.75, 0.5, 0.25]);

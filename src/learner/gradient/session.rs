@@ -5,20 +5,22 @@ use burn::backend::ExecutionError;
 use burn::lr_scheduler::LrSchedulerRecord;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
 use burn::module::Module;
-use burn::optim::{GradientsAccumulator, GradientsParams, ModuleOptimizer};
 use burn::store::{ModuleRecord, RecordError};
 use burn::tensor::{Bytes, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::anneal::AnnealState;
+use super::average::AveragedWeights;
 use super::batches::Batches;
 use super::config::{GradientConfig, NAME};
-use super::model::{RankingModel, TrainingBatch};
-use super::noise::drawn;
+use super::descent::Descent;
+use super::model::RankingModel;
+use super::optimizer::OptimizerConfig;
+use super::step::TrainingStep;
 use crate::data::RankingDataset;
 use crate::device::root_cause;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::checks::learnable;
+use crate::learner::shared::checks::{learnable, parameter};
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::rounds::Set;
 use crate::loss::TrainingLoss;
@@ -35,6 +37,15 @@ pub(super) struct SavedSession {
     optimizer: String,
     scheduler: String,
     anneal: AnnealState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    average: Option<SavedAverage>,
+}
+
+/// An average of the weights, as a scorer that has them.
+#[derive(Serialize, Deserialize)]
+struct SavedAverage {
+    steps: u64,
+    scorer: String,
 }
 
 /// The result of an epoch.
@@ -63,8 +74,10 @@ pub(super) struct Session<'a> {
     train: Prepared<'a>,
     validation: Option<Prepared<'a>>,
     model: RankingModel,
-    optimizer: ModuleOptimizer,
+    optimizer: Descent,
     scheduler: ModuleLrScheduler,
+    /// The average of the weights, where one is wanted.
+    average: Option<AveragedWeights>,
     /// The scorer of the best epoch, ready for use; before the first epoch, the initial scorer.
     best: Scorer,
 }
@@ -84,16 +97,24 @@ impl<'a> Session<'a> {
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let batches = Batches::new(train, config, context.seed, &device)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        if let OptimizerConfig::Lbfgs { .. } = config.optimizer
+            && batches.per_epoch() > 1
+        {
+            let all = format!("at least {}: L-BFGS takes all training queries at once", train.queries());
+            return Err(parameter("batch_queries", config.batch_queries, all));
+        }
         let best = scorer.valid();
+        let model = RankingModel::new(scorer, built);
         Ok(Self {
             annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
             anneal: AnnealState::default(),
             seed: context.seed,
             train: Prepared::new(train, &best, &context.device),
             validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
-            optimizer: config.optimizer.build(config.clip.as_ref()),
-            scheduler: config.schedule.build(config.epochs, batches.per_epoch())?,
-            model: RankingModel::new(scorer, built),
+            optimizer: Descent::new(&config.optimizer, config.clip.as_ref(), &model),
+            scheduler: config.schedule.build(config.warmup, config.epochs, batches.per_epoch())?,
+            average: config.average.map(AveragedWeights::new),
+            model,
             config,
             loss,
             batches,
@@ -120,10 +141,14 @@ impl<'a> Session<'a> {
         let mut losses = Vec::with_capacity(steps.len());
         let mut learning_rate = 0.0;
         for (index, queries) in steps.iter().enumerate() {
-            let (loss, grads) = self.gradients(queries, epoch, index, dropout);
-            losses.push(loss);
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
-            self.model = self.optimizer.step(learning_rate, self.model.clone(), grads);
+            let step = TrainingStep { batches: &self.batches, queries, run: self.seed, epoch, index, dropout };
+            let (model, loss) = self.optimizer.step(learning_rate, self.model.clone(), &step);
+            self.model = model;
+            losses.push(loss);
+            if let Some(average) = &mut self.average {
+                average.observe(&self.model.scorer.valid());
+            }
         }
         // Read back once per epoch, so that a device works on while the host prepares the next step.
         let losses =
@@ -138,32 +163,13 @@ impl<'a> Session<'a> {
         Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
     }
 
-    /// Sum of the losses of a step, and the gradients of their mean.
-    fn gradients(&self, queries: &[usize], epoch: usize, step: usize, dropout: u64) -> (Tensor<1>, GradientsParams) {
-        let seed = seed_for(dropout, "step", step as u64);
-        let mut parts = self.batches.parts(queries).enumerate().map(|(part, batch)| {
-            let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64) };
-            match drawn(self.model.loss(), self.seed, epoch, step, part) {
-                None => self.model.part(&item, queries.len()),
-                Some(loss) => self.model.clone().with_loss(loss.into()).part(&item, queries.len()),
-            }
-        });
-        let Some((mut loss, mut grads)) = parts.next() else {
-            let zero = Tensor::zeros([1], &self.model.devices()[0].clone().inner());
-            return (zero, GradientsParams::new());
-        };
-        if let Some((next_loss, next_grads)) = parts.next() {
-            let mut sum = GradientsAccumulator::new();
-            sum.accumulate(&self.model, grads);
-            sum.accumulate(&self.model, next_grads);
-            loss = loss + next_loss;
-            for (next_loss, next_grads) in parts {
-                sum.accumulate(&self.model, next_grads);
-                loss = loss + next_loss;
-            }
-            grads = sum.grads();
+    /// The scorer as it is measured and saved: with averaged weights, where they are averaged.
+    fn in_use(&self) -> Scorer {
+        let scorer = self.model.scorer.valid();
+        match &self.average {
+            Some(average) => average.scorer(scorer),
+            None => scorer,
         }
-        (loss, grads)
     }
 
     /// The scores of the documents of a set after an epoch; `None` for the validation set if there is none.
@@ -173,7 +179,7 @@ impl<'a> Session<'a> {
             Set::Validation => (self.validation.as_ref(), "validation"),
         };
         let Some(data) = data else { return Ok(None) };
-        let scores = data.scores(&self.model.scorer.valid());
+        let scores = data.scores(&self.in_use());
         if !scores.iter().all(|score| score.is_finite()) {
             return Err(self.diverged(format!("after epoch {epoch} the scores of the {name} data are not finite")));
         }
@@ -207,7 +213,7 @@ impl<'a> Session<'a> {
     /// Records whether the epoch was the best so far.
     pub(super) fn close_epoch(&mut self, improved: bool) {
         if improved {
-            self.best = self.model.scorer.valid();
+            self.best = self.in_use();
         }
         if let Some(anneal) = &self.config.anneal {
             self.anneal.observe(anneal, improved);
@@ -221,12 +227,18 @@ impl<'a> Session<'a> {
 
     /// Saves everything that is needed to continue the fit.
     pub(super) fn save(&self) -> Result<SavedSession, LearnerError> {
+        let text =
+            |scorer: Scorer| -> Result<String, RecordError> { Ok(hexadecimal(&scorer.into_record().into_bytes()?)) };
+        let average = |average: &AveragedWeights| -> Result<SavedAverage, RecordError> {
+            Ok(SavedAverage { steps: average.steps(), scorer: text(self.in_use())? })
+        };
         let saved = || -> Result<SavedSession, RecordError> {
             Ok(SavedSession {
                 // `valid` brings running statistics up to date.
-                model: hexadecimal(&self.model.scorer.valid().into_record().into_bytes()?),
-                best: hexadecimal(&self.best.clone().into_record().into_bytes()?),
-                optimizer: hexadecimal(&self.optimizer.into_bytes()?),
+                model: text(self.model.scorer.valid())?,
+                best: text(self.best.clone())?,
+                average: self.average.as_ref().map(average).transpose()?,
+                optimizer: hexadecimal(&self.optimizer.to_bytes()?),
                 scheduler: hexadecimal(&self.scheduler.to_record().into_bytes()?),
                 anneal: self.anneal,
             })
@@ -241,7 +253,11 @@ impl<'a> Session<'a> {
         let mut restored = || -> Result<(), RecordError> {
             self.model.scorer = load(&self.model.scorer, &saved.model)?;
             self.best = load(&self.best, &saved.best)?;
-            self.optimizer = self.optimizer.clone().from_bytes(bytes(&saved.optimizer)?)?;
+            if let (Some(decay), Some(saved)) = (self.config.average, &saved.average) {
+                let scorer = load(&self.best, &saved.scorer)?;
+                self.average = Some(AveragedWeights::restored(decay, saved.steps, &scorer));
+            }
+            self.optimizer = self.optimizer.with_bytes(bytes(&saved.optimizer)?)?;
             let scheduler = LrSchedulerRecord::from_bytes(bytes(&saved.scheduler)?)?;
             self.scheduler = self.scheduler.clone().load_record(scheduler);
             self.anneal = saved.anneal;

@@ -17,12 +17,16 @@ use super::session::Session;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
+use crate::learner::shared::context::{
+    FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason,
+};
 use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, StopAfter};
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure, mean};
-use crate::scorer::ScorerConfig;
+use crate::ranker::Parts as ModelParts;
+use crate::scorer::{Scorer, ScorerConfig};
+use burn::module::Module;
 
 /// Training and validation data: lists of 2 to 40 documents, 6 features.
 fn data() -> (RankingDataset, RankingDataset) {
@@ -86,6 +90,10 @@ fn every_scorer_beats_a_random_order() {
         json!({"kind": "linear"}),
         json!({"kind": "mlp", "hidden": [16], "norm": "layer"}),
         json!({"kind": "attention", "width": 8, "heads": 2, "blocks": 1, "feed_forward": 8, "dropout": 0.0}),
+        json!({
+            "kind": "latent_cross", "hidden": [8], "width": 8, "blocks": 1, "feed_forward": 8, "dropout": 0.0,
+            "input": {"log1p": true, "noise": 0.1}
+        }),
     ] {
         let learner = learner(json!({"epochs": 12, "batch_queries": 10, "learning_rate": 0.02}), scorer, "list_net");
         let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
@@ -112,6 +120,7 @@ fn every_optimizer_and_schedule_lowers_the_loss() {
         (json!({"kind": "lion"}), 0.02, constant.clone()),
         (json!({"kind": "adan"}), 0.02, constant.clone()),
         (json!({"kind": "lamb"}), 0.1, constant.clone()),
+        (json!({"kind": "adafactor", "scale_parameter": false}), 0.1, constant.clone()),
     ] {
         let config = json!({
             "epochs": 5, "learning_rate": rate, "optimizer": optimizer, "schedule": schedule, "clip": {"value": 1.0}
@@ -132,6 +141,219 @@ fn fits_are_reproducible() {
         testing::assert_reproducible(&stateful(), &train, &validation, rounds);
     }
     testing::assert_reproducible(&noisy(3), &train, &validation, 1);
+}
+
+/// Fits with what has a state of its own, each with momentum in it.
+fn with_states() -> Vec<Gradient> {
+    let mlp = json!({"kind": "mlp", "hidden": [8, 4], "activation": "tanh"});
+    let batch = json!({"kind": "mlp", "hidden": [8], "dropout": 0.2, "norm": "batch"});
+    let average = json!({
+        "epochs": 6, "batch_queries": 12, "warmup": 3, "schedule": {"kind": "cosine"}, "average": 0.9
+    });
+    let cross = json!({
+        "kind": "latent_cross", "hidden": [8], "norm": "batch", "width": 4, "blocks": 1, "feed_forward": 4,
+        "input": {"log1p": true, "noise": 0.2}
+    });
+    let adam = json!({"epochs": 6, "batch_queries": 12, "batch_cells": 200});
+    let adafactor = json!({"epochs": 6, "batch_queries": 12, "optimizer": {"kind": "adafactor"}});
+    let muon = json!({
+        "epochs": 6, "batch_queries": 12, "optimizer": {"kind": "muon"}, "clip": {"norm": 1.0}, "average": 0.5
+    });
+    let lbfgs = json!({
+        "epochs": 6, "batch_queries": 40, "learning_rate": 1.0, "optimizer": {"kind": "lbfgs", "history": 2}
+    });
+    vec![
+        learner(average, batch, "approx_ndcg"),
+        learner(adafactor, mlp.clone(), "approx_ndcg"),
+        learner(adam, cross, "approx_ndcg"),
+        learner(muon, mlp.clone(), "approx_ndcg"),
+        learner(lbfgs, mlp, "approx_ndcg"),
+    ]
+}
+
+#[test]
+fn states_of_optimizers_schedules_and_averages_are_resumed() {
+    let (train, validation) = data();
+    for learner in with_states() {
+        for rounds in [1, 2, 4] {
+            testing::assert_reproducible(&learner, &train, &validation, rounds);
+        }
+    }
+}
+
+#[test]
+fn the_average_is_what_is_measured_and_saved_and_never_trained_on() {
+    let (train, validation) = data();
+    let context = context(None, &NoProgress);
+    let fit = |average: crate::json::Value| {
+        let mut config = json!({"epochs": 6, "batch_queries": 10, "learning_rate": 0.1});
+        config["average"] = average;
+        learner(config, json!({"kind": "linear"}), "list_net").fit(&train, Some(&validation), &context).unwrap()
+    };
+    let (plain, averaged) = (fit(json!(null)), fit(json!(0.9)));
+    let objectives = |fitted: &Fitted| fitted.history.iter().map(|round| round.objective).collect::<Vec<_>>();
+    assert_eq!(objectives(&averaged), objectives(&plain));
+    assert_ne!(testing::linear_weights(&averaged.model), testing::linear_weights(&plain.model));
+    let scores = averaged.model.predict(&validation, &context.device);
+    let best = averaged.history[averaged.best_round - 1].validation.unwrap();
+    assert_eq!(measure(&context, &validation, &scores), best);
+
+    // The average of one step is that step.
+    let of_one = |average: crate::json::Value| {
+        let mut config = json!({"epochs": 1, "batch_queries": 40});
+        config["average"] = average;
+        let fitted = learner(config, json!({"kind": "linear"}), "list_net").fit(&train, None, &context).unwrap();
+        testing::linear_weights(&fitted.model)
+    };
+    assert_eq!(of_one(json!(0.99)), of_one(json!(null)));
+}
+
+#[test]
+fn l_bfgs_descends_further_than_plain_descent_and_takes_all_queries_at_once() {
+    let (train, _) = data();
+    let context = context(None, &NoProgress);
+    let fit = |optimizer: crate::json::Value, batch: usize| {
+        let config = json!({"epochs": 12, "batch_queries": batch, "learning_rate": 1.0, "optimizer": optimizer});
+        learner(config, json!({"kind": "linear"}), "list_net").fit(&train, None, &context)
+    };
+    let last = |fitted: Fitted| fitted.history.last().unwrap().objective;
+    let lbfgs = fit(json!({"kind": "lbfgs"}), 64).unwrap();
+    let objectives: Vec<f64> = lbfgs.history.iter().map(|round| round.objective).collect();
+    assert!(objectives.windows(2).all(|pair| pair[1] <= pair[0]), "{objectives:?}");
+    assert!(last(lbfgs) < last(fit(json!({"kind": "sgd"}), 40).unwrap()));
+    let error = fit(json!({"kind": "lbfgs"}), 39).unwrap_err().to_string();
+    assert_eq!(error, "learner.batch_queries = 39: expected at least 40: L-BFGS takes all training queries at once");
+}
+
+/// Against the definition: a step of Muon leaves a matrix with singular values near the learning rate, and AdamW's first
+/// step moves every other parameter by the learning rate.
+#[test]
+fn muon_orthogonalizes_the_steps_of_matrices_alone() {
+    let (train, _) = data();
+    let context = context(None, &NoProgress);
+    let config = json!({"epochs": 1, "batch_queries": 40, "optimizer": {"kind": "muon", "weight_decay": 0.0}});
+    let learner = learner(config, json!({"kind": "mlp", "hidden": [3], "activation": "tanh"}), "list_net");
+    let (config, scorer, loss) = (&learner.config, &learner.scorer, &learner.loss);
+    let mut session = Session::start(config, scorer, loss, &train, None, &context).unwrap();
+    let layers = |session: &Session| {
+        let Scorer::Mlp(mlp) = session.model().scorer.valid() else { panic!("a perceptron") };
+        let (layer, _) = mlp.hidden().next().unwrap();
+        (layer.weight.val(), layer.bias.clone().unwrap().val())
+    };
+    let (weight, bias) = layers(&session);
+    session.epoch(1).unwrap();
+    let (weight_after, bias_after) = layers(&session);
+    let step = (weight - weight_after) / (0.01 * 0.2 * 6f64.sqrt());
+    let gram: Vec<f32> = step.clone().transpose().matmul(step).into_data().try_to_vec().unwrap();
+    // Newton and Schulz's iteration leaves singular values between about 0.7 and 1.2.
+    for (place, value) in gram.iter().enumerate() {
+        let diagonal = place % 4 == 0;
+        assert!(if diagonal { (0.4..1.6).contains(value) } else { value.abs() < 0.5 }, "{gram:?}");
+    }
+    let moved: Vec<f32> = (bias - bias_after).abs().into_data().try_to_vec().unwrap();
+    assert!(moved.iter().all(|moved| (moved - 0.01).abs() < 1e-4), "{moved:?}");
+}
+
+/// Without dropout, batch norm and noise in the loss, only rounding depends on how queries share batches.
+#[test]
+fn noise_on_features_does_not_depend_on_the_parts_of_a_step() {
+    let (train, _) = data();
+    let fit = |cells: usize, noise: f64| {
+        let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
+        let scorer = json!({"kind": "mlp", "hidden": [6], "activation": "tanh", "input": {"noise": noise}});
+        let fitted = learner(config, scorer, "list_net").fit(&train, None, &context(None, &NoProgress)).unwrap();
+        fitted.history.iter().map(|round| round.objective).collect::<Vec<_>>()
+    };
+    let (whole, parts, plain) = (fit(1 << 20, 0.5), fit(50, 0.5), fit(1 << 20, 0.0));
+    for ((whole, part), plain) in whole.iter().zip(&parts).zip(&plain) {
+        assert!((whole - part).abs() < 1e-5 && (whole - plain).abs() > 1e-4, "{whole} {part} {plain}");
+    }
+}
+
+/// Weights 0.5, 1, 1.5, ..., with some of 0 where that is asked for.
+fn weighted(data: &RankingDataset, with_zeros: bool) -> RankingDataset {
+    let weight = |query: usize| if with_zeros && query % 3 == 1 { 0.0 } else { 0.5 * (query % 4 + 1) as f32 };
+    data.clone().with_query_weights((0..data.queries()).map(weight).collect()).unwrap()
+}
+
+#[test]
+fn a_query_of_weight_two_is_the_query_twice() {
+    let (train, _) = data();
+    let mut twice = RankingDataset::concat(&[&train, &{
+        let mut again = train.select(&(0..10).collect::<Vec<_>>());
+        again.query_ids.iter_mut().for_each(|id| id.push_str(" again"));
+        again
+    }])
+    .unwrap();
+    twice.document_ids.clear();
+    let weights = (0..train.queries()).map(|query| if query < 10 { 2.0 } else { 1.0 }).collect();
+    let weighted = train.clone().with_query_weights(weights).unwrap();
+    for (optimizer, scorer) in [
+        (json!({"kind": "sgd", "momentum": 0.5}), json!({"kind": "linear"})),
+        (json!({"kind": "adam"}), json!({"kind": "mlp", "hidden": [4], "activation": "tanh"})),
+        (json!({"kind": "lbfgs"}), json!({"kind": "linear"})),
+    ] {
+        let fit = |data: &RankingDataset| {
+            let config = json!({
+                "epochs": 5, "batch_queries": 100, "learning_rate": 0.1, "optimizer": optimizer.clone()
+            });
+            let learner = learner(config, scorer.clone(), "approx_ndcg");
+            let history = learner.fit(data, None, &context(None, &NoProgress)).unwrap().history;
+            // The objective and the value of the surrogate beside it.
+            history.iter().flat_map(|round| [round.objective, round.figures[1].1]).collect::<Vec<_>>()
+        };
+        let (weighted, twice, plain) = (fit(&weighted), fit(&twice), fit(&train));
+        for ((weighted, twice), plain) in weighted.iter().zip(&twice).zip(&plain) {
+            assert!((weighted - twice).abs() < 1e-5 && (weighted - plain).abs() > 1e-4, "{weighted} {twice} {plain}");
+        }
+    }
+}
+
+#[test]
+fn a_query_of_weight_zero_is_absent_and_equal_weights_are_none() {
+    let (train, validation) = data();
+    let context = context(None, &NoProgress);
+    let fit = |data: &RankingDataset| {
+        let fitted = stateful().fit(data, Some(&validation), &context).unwrap();
+        (ModelParts::from_model(&fitted.model), fitted.history)
+    };
+    let weighted = weighted(&train, true);
+    let present: Vec<usize> = (0..train.queries()).filter(|query| query % 3 != 1).collect();
+    assert_eq!(fit(&weighted), fit(&weighted.select(&present)));
+    assert_ne!(fit(&weighted).1, fit(&train).1);
+    let equal = |weight: f32| train.clone().with_query_weights(vec![weight; train.queries()]).unwrap();
+    assert_eq!(fit(&equal(1.0)), fit(&train));
+    assert_eq!(fit(&equal(3.0)), fit(&train));
+}
+
+#[test]
+fn weighted_fits_are_resumed_and_do_not_depend_on_the_parts_of_a_step() {
+    let (train, validation) = data();
+    let weighted = weighted(&train, true);
+    testing::assert_reproducible(&stateful(), &weighted, &validation, 3);
+    let fit = |cells: usize| {
+        let config = json!({"epochs": 3, "batch_queries": 40, "batch_cells": cells});
+        let learner = learner(config, json!({"kind": "linear"}), "approx_ndcg");
+        learner.fit(&weighted, None, &context(None, &NoProgress)).unwrap().history
+    };
+    for (whole, parts) in fit(1 << 20).iter().zip(&fit(50)) {
+        assert!((whole.objective - parts.objective).abs() < 1e-5, "{whole:?} {parts:?}");
+    }
+}
+
+/// With one query per step, a weight scales the step.
+#[test]
+fn a_weight_counts_in_a_step_of_one_query() {
+    let (train, _) = data();
+    let two = train.select(&[0, 1]);
+    let after_one_epoch = |weights: [f32; 2]| {
+        let data = two.clone().with_query_weights(weights.to_vec()).unwrap();
+        let config = json!({"epochs": 1, "batch_queries": 1, "learning_rate": 1e-3, "optimizer": {"kind": "sgd"}});
+        let learner = learner(config, json!({"kind": "linear"}), "list_net");
+        testing::linear_weights(&learner.fit(&data, None, &context(None, &NoProgress)).unwrap().model).0
+    };
+    let (first, second) = (after_one_epoch([3.0, 1.0]), after_one_epoch([1.0, 3.0]));
+    assert!(first.iter().zip(&second).any(|(a, b)| (a - b).abs() > 1e-5), "{first:?} {second:?}");
 }
 
 #[test]

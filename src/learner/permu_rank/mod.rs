@@ -48,6 +48,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, Figure 7",
     takes_loss: false,
     takes_scorer: true,
+    takes_query_weights: false,
     round_name: "round",
     defaults: entry::defaults::<PermuRankConfig>,
     build: entry::build::<PermuRankConfig>,

@@ -37,6 +37,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Joachims, Optimizing search engines using clickthrough data",
     takes_loss: false,
     takes_scorer: false,
+    takes_query_weights: false,
     round_name: "round",
     defaults: entry::defaults::<RankSvmConfig>,
     build: entry::build::<RankSvmConfig>,

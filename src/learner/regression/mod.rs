@@ -30,6 +30,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and 7",
     takes_loss: false,
     takes_scorer: false,
+    takes_query_weights: false,
     round_name: "round",
     defaults: entry::defaults::<RegressionConfig>,
     build: entry::build::<RegressionConfig>,

@@ -102,6 +102,15 @@ pub(crate) fn trainable(
     }
 }
 
+/// Refuses training queries with weights, for a learner that does not take them.
+pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
+    if train.query_weights.is_empty() {
+        return Ok(());
+    }
+    let reason = "the training queries have weights, which this learner does not take; `gradient` does".to_string();
+    Err(LearnerError::Data { learner, reason })
+}
+
 /// Returns whether values of a measure may lie outside `[0, 1]`, whatever the convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     match measure {

@@ -107,7 +107,7 @@ pub(crate) struct Made {
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
-    /// The sum of the losses of the training queries, for a learner that minimises a surrogate.
+    /// The sum of the losses of the training queries, each times the weight of its query, for a learner that minimises a surrogate.
     pub(crate) losses: Option<f64>,
 }
 
@@ -180,8 +180,19 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that `learner` can learn from the data ([`checks::trainable`]).
+    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no query weights.
     pub(crate) fn new(
+        learner: &'static str,
+        train: &'a RankingDataset,
+        validation: Option<&'a RankingDataset>,
+        context: &'a FitContext<'a>,
+    ) -> Result<Self, LearnerError> {
+        checks::unweighted(learner, train)?;
+        Self::of_weighted(learner, train, validation, context)
+    }
+
+    /// As [`new`](Self::new), for a learner that takes query weights.
+    pub(crate) fn of_weighted(
         learner: &'static str,
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,

@@ -15,6 +15,8 @@ pub const EXACT_LEARNABLE: &str = "exact_learnable";
 pub(crate) struct SurrogateValue {
     /// Whether a training query has something to learn.
     learnable: Vec<bool>,
+    /// What each training query counts; empty if all count the same.
+    weights: Vec<f32>,
 }
 
 impl SurrogateValue {
@@ -28,22 +30,29 @@ impl SurrogateValue {
             learnable[query] = false;
         }
         let comparable = loss.orientation() == Orientation::NormalizedMeasure && learnable.contains(&true);
-        Ok(comparable.then_some(Self { learnable }))
+        Ok(comparable.then(|| Self { learnable, weights: train.query_weights.clone() }))
     }
 
-    /// The mean over the queries with something to learn, from the sum of the losses of all queries. The other queries
-    /// have loss 0, which does not stand for a measure of 1.
+    /// The mean over the queries with something to learn, from the sum of the weighted losses of all queries. The other
+    /// queries have loss 0, which does not stand for a measure of 1.
     pub(crate) fn figure(&self, losses: f64) -> (String, f64) {
-        let learnable = self.learnable.iter().filter(|learnable| **learnable).count();
-        (SURROGATE.to_string(), 1.0 - losses / learnable as f64)
+        let learnable = (0..self.learnable.len()).filter(|&query| self.learnable[query]);
+        let total: f64 = learnable.map(|query| self.weight(query)).sum();
+        (SURROGATE.to_string(), 1.0 - losses / total)
+    }
+
+    fn weight(&self, query: usize) -> f64 {
+        self.weights.get(query).map_or(1.0, |&weight| f64::from(weight))
     }
 
     /// The mean of the selection measure over the same queries, from its value on each training query; `None` if the
     /// convention leaves one of them out.
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
-        let of_learnable = values.iter().zip(&self.learnable).filter(|(_, learnable)| **learnable);
-        let values: Option<Vec<f64>> = of_learnable.map(|(value, _)| *value).collect();
-        Some((EXACT_LEARNABLE.to_string(), mean_of(values?)?))
+        let learnable: Vec<usize> = (0..values.len()).filter(|&query| self.learnable[query]).collect();
+        let weighted: Option<Vec<f64>> =
+            learnable.iter().map(|&query| Some(values[query]? * self.weight(query))).collect();
+        let mean_weight = mean_of(learnable.iter().map(|&query| self.weight(query)))?;
+        Some((EXACT_LEARNABLE.to_string(), mean_of(weighted?)? / mean_weight))
     }
 }
 
@@ -64,5 +73,16 @@ mod tests {
         assert_eq!(exact, Some(("exact_learnable".to_string(), 0.625)));
         assert_eq!(approx_ndcg.exact_figure(&[Some(0.5), Some(1.0), None]), None);
         assert!(value("list_net").is_none());
+    }
+
+    #[test]
+    fn both_means_are_weighted_alike() {
+        let query: &[(f32, &[f32])] = &[(0.0, &[0.0]), (1.0, &[1.0])];
+        let data = dataset(1, &[query, &[(1.0, &[0.0])], query]).with_query_weights(vec![3.0, 5.0, 1.0]).unwrap();
+        let value = SurrogateValue::new(&*LossSpec::new("approx_ndcg").build().unwrap(), &data).unwrap().unwrap();
+        // Losses 0.25 and 0.5: (3 x 0.25 + 0.5) / 4
+        assert_eq!(value.figure(3.0 * 0.25 + 0.5), ("surrogate".to_string(), 0.6875));
+        let exact = value.exact_figure(&[Some(0.75), None, Some(0.5)]);
+        assert_eq!(exact, Some(("exact_learnable".to_string(), 0.6875)));
     }
 }

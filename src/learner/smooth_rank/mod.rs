@@ -38,6 +38,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Algorithm 1",
     takes_loss: true,
     takes_scorer: true,
+    takes_query_weights: false,
     round_name: "round",
     defaults: entry::defaults::<SmoothRankConfig>,
     build: entry::build::<SmoothRankConfig>,

@@ -95,6 +95,7 @@ impl ExportError {
             Model::Scorer(Scorer::Linear(_)) => "a linear ranker",
             Model::Scorer(Scorer::Mlp(_)) => "a multi-layer perceptron",
             Model::Scorer(Scorer::Attention(_)) => "a self-attention ranker",
+            Model::Scorer(Scorer::LatentCross(_)) => "a latent cross of a perceptron and self-attention",
             Model::Trees(_) => "a sum of trees",
             Model::Ensemble(_) => "a sum of scorers",
             Model::Kernel(_) => "a sum of kernels",
@@ -169,7 +170,7 @@ mod tests {
 
     use super::*;
     use crate::data::{RankingDataset, SynthConfig};
-    use crate::scorer::{AttentionScorerConfig, ScorerConfig};
+    use crate::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, ScorerConfig};
 
     fn data() -> RankingDataset {
         SynthConfig { queries: 3, features: 4, ..SynthConfig::default() }.generate().unwrap()
@@ -189,12 +190,19 @@ mod tests {
 
     #[test]
     fn a_model_that_has_no_graph_is_refused() {
-        let attention = AttentionScorerConfig { width: 4, heads: 2, blocks: 1, feed_forward: 4, dropout: 0.0 };
-        let attention = Model::Scorer(ScorerConfig::Attention(attention).init(4, 1, &Device::flex()).unwrap());
-        let ranker = testing::ranker(NormalizerKind::None, attention, &data());
-        assert_eq!(
-            ranker.export(ExportFormat::Onnx).unwrap_err().to_string(),
-            "ONNX cannot hold a self-attention ranker: expected linear and mlp scorers, and sums of them"
-        );
+        for (config, name) in [
+            (ScorerConfig::Attention(AttentionScorerConfig::default()), "a self-attention ranker"),
+            (
+                ScorerConfig::LatentCross(LatentCrossScorerConfig::default()),
+                "a latent cross of a perceptron and self-attention",
+            ),
+        ] {
+            let model = Model::Scorer(config.init(4, 1, &Device::flex()).unwrap());
+            let ranker = testing::ranker(NormalizerKind::None, model, &data());
+            assert_eq!(
+                ranker.export(ExportFormat::Onnx).unwrap_err().to_string(),
+                format!("ONNX cannot hold {name}: expected linear and mlp scorers, and sums of them")
+            );
+        }
     }
 }

@@ -34,7 +34,7 @@ fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) ->
     match scorer {
         Scorer::Linear(scorer) => Some(scorer::linear_scorer(graph, prefix, scorer, x)),
         Scorer::Mlp(scorer) => Some(scorer::mlp_scorer(graph, prefix, scorer, x)),
-        Scorer::Attention(_) => None,
+        Scorer::Attention(_) | Scorer::LatentCross(_) => None,
     }
 }
 

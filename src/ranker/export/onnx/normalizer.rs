@@ -25,17 +25,22 @@ pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer) -> V
         }
         FeatureMap::Log1p { scale } => {
             let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
-            let one = graph.doubles("one", &[], &[1.0]);
-            let size = graph.node("Abs", &[&x]);
-            let size = graph.node("Add", &[&size, &one]);
-            let size = graph.node("Log", &[&size]);
-            let sign = graph.node("Sign", &[&x]);
-            let value = graph.node("Mul", &[&sign, &size]);
+            let value = signed_log1p(graph, &x);
             graph.node("Mul", &[&value, &scale])
         }
         FeatureMap::Quantile { values } => quantile(graph, &features, &x, values),
     };
     graph.as_float(&value)
+}
+
+/// Adds `sign(x) ln(1 + |x|)` of a value in double precision to the graph.
+pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
+    let one = graph.doubles("one", &[], &[1.0]);
+    let size = graph.node("Abs", &[x]);
+    let size = graph.node("Add", &[&size, &one]);
+    let size = graph.node("Log", &[&size]);
+    let sign = graph.node("Sign", &[x]);
+    graph.node("Mul", &[&sign, &size])
 }
 
 /// Adds `(x - min) / (max - min)` over the documents to the graph; a constant feature is 0 / 1.

@@ -6,6 +6,7 @@ use burn::tensor::Tensor;
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
+use super::normalizer::signed_log1p;
 use crate::scorer::{Activation, EPSILON, LEAKY_SLOPE, LinearScorer, MlpScorer, Norm};
 
 /// Adds a linear scorer to the graph.
@@ -25,7 +26,7 @@ pub(super) fn linear_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &Lin
 /// # Shapes
 /// As [`linear_scorer`].
 pub(super) fn mlp_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &MlpScorer, x: &Value) -> Value {
-    let mut x = x.clone();
+    let mut x = if scorer.config().input.log1p { log1p(graph, x) } else { x.clone() };
     for (number, (layer, norm)) in scorer.hidden().enumerate() {
         x = linear_layer(graph, &format!("{prefix}hidden.{number}"), layer, &x);
         if let Some(norm) = norm {
@@ -34,6 +35,13 @@ pub(super) fn mlp_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &MlpSco
         x = activation(graph, scorer.config().activation, x);
     }
     linear_layer(graph, &format!("{prefix}output"), scorer.output(), &x)
+}
+
+/// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision, which keeps small features.
+fn log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
+    let x = graph.as_double(x);
+    let value = signed_log1p(graph, &x);
+    graph.as_float(&value)
 }
 
 fn linear_layer(graph: &mut GraphBuilder, name: &str, layer: &Linear, x: &Value) -> Value {

@@ -1,0 +1,67 @@
+//! Files beside a data file, one number per line: `FILE.query`, `FILE.query_weights`.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::open;
+use crate::data::error::quoted;
+use crate::data::{DataError, Input};
+
+/// Files that stand beside data files, by the ending of their names.
+pub(super) struct Beside {
+    pub(super) ending: &'static str,
+}
+
+impl Beside {
+    /// Returns the path at which the file beside `data` is expected.
+    pub(super) fn name(&self, data: &Path) -> PathBuf {
+        let mut name = OsString::from(data);
+        name.push(".");
+        name.push(self.ending);
+        PathBuf::from(name)
+    }
+
+    /// Finds the file beside `data`. It is `DATA.ENDING`; for `FILE.gz`, `FILE.ENDING` and `FILE.ENDING.gz` are looked
+    /// for too.
+    pub(super) fn find(&self, data: &Path) -> Option<PathBuf> {
+        let mut candidates = vec![self.name(data)];
+        if data.extension().is_some_and(|extension| extension == "gz") {
+            let plain = self.name(&data.with_extension(""));
+            candidates.push(plain.clone());
+            candidates.push(plain.with_extension(format!("{}.gz", self.ending)));
+        }
+        candidates.into_iter().find(|path| path.is_file())
+    }
+}
+
+/// Reads one number from each line that is not blank. Of a file that is far too long for `most` lines the beginning is
+/// read, and the second result is false.
+///
+/// # Errors
+/// The first line that does not hold what is expected; a file that cannot be read.
+pub(super) fn numbers<T>(
+    path: &Path,
+    most: usize,
+    expected: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<(Vec<T>, bool), DataError> {
+    // A line has few bytes.
+    let most = 64 * (most as u64 + 1);
+    let mut text = Vec::new();
+    open(Input::from_path(path))?.0.take(most + 1).read_to_end(&mut text).map_err(DataError::io(path))?;
+    let mut numbers = Vec::new();
+    for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        let field = line.trim_ascii();
+        if field.is_empty() {
+            continue;
+        }
+        let Some(number) = std::str::from_utf8(field).ok().and_then(&parse) else {
+            let (path, column) = (path.to_path_buf(), line.len() - line.trim_ascii_start().len() + 1);
+            let (found, expected) = (quoted(field), expected.to_owned());
+            return Err(DataError::Syntax { path, line: index + 1, column, found, expected });
+        };
+        numbers.push(number);
+    }
+    Ok((numbers, text.len() as u64 <= most))
+}

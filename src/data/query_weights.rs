@@ -1,0 +1,124 @@
+//! Weights of queries: what each query counts in training.
+//!
+//! The mean of a loss over the queries becomes `sum w l / sum w`. A query of weight 2 is the same query twice, one of
+//! weight 0 is absent, and weights that are all equal are none.
+
+use std::borrow::Cow;
+
+use super::{DataError, RankingDataset};
+
+impl RankingDataset {
+    /// Gives each query a weight in training. Weights that are all 1 are not kept.
+    ///
+    /// # Errors
+    /// [`DataError::Inconsistent`] for another number of weights than of queries, a weight that is negative or not
+    /// finite, and weights that are all 0.
+    pub fn with_query_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
+        if weights.len() != self.queries() {
+            return Err(wrong("number of query weights", weights.len(), self.queries()));
+        }
+        self.query_weights = weights;
+        self.check_query_weights()?;
+        if self.query_weights.iter().all(|&weight| weight == 1.0) {
+            self.query_weights.clear();
+        }
+        Ok(self)
+    }
+
+    /// Returns the queries as a learner takes them: without those of weight 0, and with weights whose mean is 1, so that
+    /// a step keeps its length. Data without weights are returned as they are.
+    ///
+    /// # Errors
+    /// [`DataError::Inconsistent`] if all weights are 0.
+    pub fn weighted_for_training(&self) -> Result<Cow<'_, RankingDataset>, DataError> {
+        if self.query_weights.is_empty() {
+            return Ok(Cow::Borrowed(self));
+        }
+        self.check_query_weights()?;
+        let present: Vec<usize> = (0..self.queries()).filter(|&query| self.query_weights[query] > 0.0).collect();
+        let mut data = self.select(&present);
+        let sum: f64 = data.query_weights.iter().copied().map(f64::from).sum();
+        let mean = sum / present.len() as f64;
+        let weights = data.query_weights.iter().map(|&weight| (f64::from(weight) / mean) as f32).collect();
+        data.query_weights.clear();
+        data.with_query_weights(weights).map(Cow::Owned)
+    }
+
+    pub(super) fn check_query_weights(&self) -> Result<(), DataError> {
+        let weights = &self.query_weights;
+        if weights.is_empty() {
+            return Ok(());
+        }
+        if weights.len() != self.queries() {
+            return Err(wrong("number of query weights", weights.len(), format!("0 or {}", self.queries())));
+        }
+        if let Some(query) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+            let what = format!("the weight of query `{}`", self.query_ids[query]);
+            return Err(wrong(what, weights[query], "a finite number of at least 0"));
+        }
+        if weights.iter().all(|&weight| weight == 0.0) {
+            return Err(wrong("every query weight", 0, "above 0 for some query"));
+        }
+        Ok(())
+    }
+}
+
+fn wrong(what: impl Into<String>, found: impl ToString, expected: impl ToString) -> DataError {
+    DataError::Inconsistent { what: what.into(), found: found.to_string(), expected: expected.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> RankingDataset {
+        let labels = vec![0.0, 1.0, 1.0, 0.0, 2.0, 0.0];
+        RankingDataset::from_groups(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 1, labels, &[2, 2, 2]).unwrap()
+    }
+
+    fn weighted(weights: &[f32]) -> RankingDataset {
+        three().with_query_weights(weights.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn weights_of_one_are_none() {
+        assert_eq!(weighted(&[1.0; 3]), three());
+        assert_eq!(weighted(&[1.0; 3]).data_hash(), three().data_hash());
+        assert_ne!(weighted(&[1.0, 2.0, 1.0]).data_hash(), three().data_hash());
+    }
+
+    #[test]
+    fn learners_take_weights_of_mean_one_and_no_query_of_weight_zero() {
+        assert!(matches!(three().weighted_for_training().unwrap(), Cow::Borrowed(_)));
+        let taken = weighted(&[3.0, 0.0, 1.0]).weighted_for_training().unwrap().into_owned();
+        assert_eq!((taken.query_weights, taken.query_ids), (vec![1.5, 0.5], vec!["1".to_string(), "3".into()]));
+        assert_eq!(*weighted(&[0.1; 3]).weighted_for_training().unwrap(), three());
+        assert_eq!(*weighted(&[5.0, 0.0, 5.0]).weighted_for_training().unwrap(), three().select(&[0, 2]));
+    }
+
+    #[test]
+    fn weights_follow_their_queries() {
+        let data = weighted(&[3.0, 0.0, 1.0]);
+        assert_eq!(data.select(&[2, 0]).query_weights, [1.0, 3.0]);
+        let mut other = three();
+        other.query_ids = vec!["a".into(), "b".into(), "c".into()];
+        let joined = RankingDataset::concat(&[&other, &data]).unwrap();
+        assert_eq!(joined.query_weights, [1.0, 1.0, 1.0, 3.0, 0.0, 1.0]);
+        assert_eq!(RankingDataset::concat(&[&data, &other]).unwrap().query_weights, [3.0, 0.0, 1.0, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn weights_that_cannot_be_are_refused() {
+        for (weights, message) in [
+            (vec![1.0], "dataset: number of query weights is 1, expected 3"),
+            (vec![1.0, -1.0, 1.0], "dataset: the weight of query `2` is -1, expected a finite number of at least 0"),
+            (
+                vec![1.0, 1.0, f32::NAN],
+                "dataset: the weight of query `3` is NaN, expected a finite number of at least 0",
+            ),
+            (vec![0.0; 3], "dataset: every query weight is 0, expected above 0 for some query"),
+        ] {
+            assert_eq!(three().with_query_weights(weights).unwrap_err().to_string(), message);
+        }
+    }
+}
