@@ -27,11 +27,37 @@ pub struct LossEntry {
     pub shift_invariant: bool,
     /// Every parameter with its default.
     pub defaults: fn() -> Map,
+    /// What a loss is joined of whose parameters depend on its parts; none for a loss with the same parameters always.
+    pub forms: Option<Forms>,
     /// The loss with the given parameters over the defaults.
     pub build: Build,
 }
 
+/// The forms of a loss that is joined of parts.
+#[derive(Debug, Clone, Copy)]
+pub struct Forms {
+    /// The parameters of every form that tests are to run.
+    pub all: fn() -> Vec<Map>,
+    /// Every parameter of the form that the given parameters name, with its default.
+    pub defaults: fn(&Map) -> Map,
+}
+
 impl LossEntry {
+    /// The parameters of every form of the loss, for tests: none but the defaults unless it is joined of parts.
+    pub fn forms(&self) -> Vec<Map> {
+        self.forms.map_or_else(|| vec![Map::new()], |forms| (forms.all)())
+    }
+
+    /// The given parameters, and the defaults of those that are not given.
+    pub fn complete(&self, params: &Map) -> Map {
+        let mut all = match self.forms {
+            Some(forms) => (forms.defaults)(params),
+            None => (self.defaults)(),
+        };
+        all.extend(params.clone());
+        all
+    }
+
     /// Name of its Rust type in [`loss`](crate::loss); that of its configuration ends in `Config`.
     pub fn type_name(&self) -> String {
         let words = self.name.split('_');

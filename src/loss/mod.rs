@@ -29,6 +29,7 @@
 //! | `pairwise_hinge` | [`PairwiseHinge`] | orders pairs | O(n^2) |
 //! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2) |
 //! | `rank_net` | [`RankNet`] | orders pairs | O(n^2) |
+//! | `relaxed_measure` | [`RelaxedMeasure`] | `ndcg@k` | O(n^2), or that of the relaxation |
 //! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2) |
 //! | `smooth_ap_rank` | [`SmoothApRank`] | `map` | O(n^2) |
 //! | `smooth_dcg` | [`SmoothDcg`] | `dcg` | O(n^2) |
@@ -81,7 +82,7 @@ mod training_loss;
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
 pub use curvature::{Curved, Derivatives};
-pub use entry::LossEntry;
+pub use entry::{Forms, LossEntry};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
@@ -104,13 +105,14 @@ pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
     ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Dcg, DiscountShape, Exact,
-    Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel, Indicator,
-    MeasureContext, Ndcg, PositionFunction, PositionMeasure, Positions, PrecisionAt, RankExpectations, RankModel,
-    ReciprocalRank, Relaxation, Relaxed, SigmoidRanks, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank,
-    SmoothApRankConfig, SmoothDcg, SmoothDcgConfig, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision,
-    SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr,
-    SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, Surrogate,
-    exponential_fit, is_completely_monotone,
+    Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel, GumbelNoise,
+    Indicator, KendallTau, MeasureContext, MeasureName, Ndcg, PairSteps, PositionFunction, PositionMeasure, Positions,
+    PrecisionAt, RPrecision, RankBiasedPrecision, RankExpectations, RankModel, RecallAt, ReciprocalRank, Relaxation,
+    RelaxationName, Relaxed, RelaxedMeasure, RelaxedMeasureConfig, SigmoidRanks, SmoothApIndicator,
+    SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig, SmoothNdcg,
+    SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg,
+    SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr,
+    SoftRrConfig, SuccessAt, Surrogate, exponential_fit, is_completely_monotone,
 };
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::OWN_LOSS;

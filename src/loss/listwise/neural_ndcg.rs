@@ -33,6 +33,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "temperature", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&NeuralNdcgConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, NeuralNdcgConfig::new(), params)?.init()?)),
 };
 

@@ -29,6 +29,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxKendallTauConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, ApproxKendallTauConfig::new(), params)?.init()?)),
 };
 

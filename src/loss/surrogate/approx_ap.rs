@@ -27,6 +27,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxApConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, ApproxApConfig::new(), params)?.init()?)),
 };
 
@@ -51,7 +52,7 @@ impl ApproxApConfig {
     /// `alpha` or `beta` not finite or not above 0.
     pub fn init(&self) -> Result<ApproxAp, LossError> {
         let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
-        Surrogate::named(NAME, AveragePrecision, positions)
+        Surrogate::named(NAME, AveragePrecision::new(), positions)
     }
 }
 

@@ -27,6 +27,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxDcgConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, ApproxDcgConfig::new(), params)?.init()?)),
 };
 

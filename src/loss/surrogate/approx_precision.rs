@@ -7,8 +7,8 @@
 
 use burn::config::Config;
 
-use super::measures::PrecisionAt;
 use super::relaxation::Approximate;
+use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
@@ -26,6 +26,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxPrecisionConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, ApproxPrecisionConfig::new(), params)?.init()?)),
 };
 

@@ -28,6 +28,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
     defaults: || parameters(&ApproxRrConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, ApproxRrConfig::new(), params)?.init()?)),
 };
 

@@ -6,22 +6,28 @@
 //! | [`sum_with_above`](MeasureContext::sum_with_above) | `sigmoid(beta (p_x - p_y))` for "y above x" | running sums of `sum_i b_i h_ij` | `sum_x a_x E[f(R_x) (b_x + sum of b_y above)]` |
 //! | [`sum_with_no_relevant_above`](MeasureContext::sum_with_no_relevant_above) | the same, as a sum of logarithms | running products | that below, of the relevance |
 //! | [`sum_with_none_above`](MeasureContext::sum_with_none_above) | the same | running products | `sum_x a_x E[f(R_x) prod of (1 - b_y) above]` |
+//! | [`any_relevant_within`](MeasureContext::any_relevant_within) `[a relevant r_x <= k]` | `1 - prod of (1 - l_x sigmoid(beta (k + 1/2 - p_x)))` | `1 - prod over j <= k of (1 - sum_i l_i h_ij)` | chance that the first relevant document is within `k` |
+//! | [`sum_within`](MeasureContext::sum_within) `sum_x a_x [r_x <= k]`, `k` of each query | as `sum` | as `sum` | `sum_x a_x P(R_x <= k)` |
+//! | [`concordance`](MeasureContext::concordance) pairs in order minus others | the step of the positions | `h` of both documents | chances that one is above the other |
 //!
-//! Positions and ranks are computed once for a list, whatever operations the measure uses. Expectations in which two
-//! documents meet are defined for completely monotone discounts without a cut-off (see
-//! [`Expected`](super::Expected)).
+//! Positions and ranks are computed once for a list, whatever operations the measure uses. What the expected relaxation
+//! takes for each operation is said at [`Expected`](super::Expected).
 
 use std::cell::{Cell, OnceCell, RefCell};
 
-use burn::tensor::{Tensor, activation::sigmoid};
+use burn::tensor::{
+    Tensor,
+    activation::{log_sigmoid, sigmoid},
+};
 
+use super::concordance::{by_chances, by_indicators, by_steps};
 use super::position_function::PositionFunction;
 use super::relaxation::{Positions, Relaxed};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;
 use crate::op::shape::assert_same;
-use crate::op::{PairLoss, PairWeight, Step, differences, rank, step_sum};
+use crate::op::{PairLoss, PairWeight, Step, differences, pair_loss, rank, step_sum};
 
 /// One batch, as a [`PositionMeasure`](super::PositionMeasure) sees it through a relaxation.
 pub struct MeasureContext<'a> {
@@ -164,6 +170,77 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
+    /// Whether a relevant document is within the cut-off: `[B]`. It takes O(n) memory.
+    pub fn any_relevant_within(&self, k: usize) -> Tensor<1> {
+        let relevance = self.lists.relevance();
+        let none = match &self.relaxed {
+            Relaxed::Positions(Positions { positions, cutoff, .. }) => {
+                // 1 - sigmoid(t) = sigmoid(-t). With a sum of logarithms no factor vanishes.
+                let outside = (positions.clone() - (k as f64 + 0.5)) * *cutoff;
+                sum_documents(relevance * log_sigmoid(outside)).exp()
+            }
+            Relaxed::Indicators(at_ranks) => {
+                let found = at_ranks(relevance) * self.at_ranks(&PositionFunction::one(), Some(k));
+                (found.neg() + 1.0).prod_dim(1).squeeze_dim(1)
+            }
+            Relaxed::Expectations(_) => {
+                return self.sum_with_none_above(relevance.clone(), &PositionFunction::one(), relevance, Some(k));
+            }
+        };
+        none.neg() + 1.0
+    }
+
+    /// `sum_x a_x [r_x <= k]` with a cut-off `k` of each query: `[B]`.
+    ///
+    /// # Shapes
+    /// - `a`: `[batch, documents]`, 0 at padded places
+    /// - `k`: `[batch]`, whole numbers, 1 or above
+    ///
+    /// # Panics
+    /// `a` of another shape than the scores.
+    #[track_caller]
+    pub fn sum_within(&self, a: Tensor<2>, k: Tensor<1>) -> Tensor<1> {
+        assert_same("sum_within", ("scores", &self.lists.scores), &[("a", &a)]);
+        let cutoffs: Tensor<2> = k.clone().detach().unsqueeze_dim(1);
+        sum_documents(match &self.relaxed {
+            Relaxed::Positions(Positions { positions, cutoff, .. }) => {
+                a * sigmoid((positions.clone().neg() + cutoffs + 0.5) * *cutoff)
+            }
+            Relaxed::Indicators(at_ranks) => {
+                let inside = self.ranks().lower_equal(cutoffs.expand(a.dims())).float().cast(a.dtype());
+                at_ranks(a) * inside * self.lists.mask.clone()
+            }
+            Relaxed::Expectations(expectations) => match expectations.within(k.detach()) {
+                Ok(chances) => a * chances,
+                Err(operation) => self.not_defined(operation, a),
+            },
+        })
+    }
+
+    /// The pairs of documents of different labels that are in the order of their labels, minus those that are in the
+    /// other order: `[B]`. It takes O(n) memory with positions of the logistic and tanh steps, otherwise O(n^2), and
+    /// O(n^3) time with soft indicators.
+    pub fn concordance(&self) -> Tensor<1> {
+        match &self.relaxed {
+            Relaxed::Positions(positions) => by_steps(self.lists, &positions.pairs, || self.pairs()),
+            Relaxed::Indicators(at_ranks) => by_indicators(self.lists, &**at_ranks, self.ranks()),
+            Relaxed::Expectations(expectations) => match expectations.above() {
+                Ok(chances) => by_chances(self.lists, chances),
+                Err(operation) => sum_documents(self.not_defined(operation, self.lists.scores.clone())),
+            },
+        }
+    }
+
+    /// Number of pairs of documents of different labels, with 1 in place of 0 so that it can be a divisor: `[B]`.
+    pub fn pairs(&self) -> Tensor<1> {
+        // A hinge of margin 1 between equal scores counts the pairs.
+        let Lists { labels, mask, .. } = self.lists;
+        let equal = self.lists.scores.clone().detach().zeros_like();
+        let counts = PairLoss::Hinge { margin: 1.0 };
+        let below = pair_loss(equal, labels.clone(), mask.clone(), &PairWeight::Unit, counts);
+        one_in_place_of_zero(sum_documents(below))
+    }
+
     /// `sum_x a_x f(r_x)` in descending order of `a`, which is its largest value for a decreasing `f`, with 1 in place
     /// of 0 so that it can be a divisor: `[B]`. Carries no gradient.
     ///
@@ -209,15 +286,18 @@ impl<'a> MeasureContext<'a> {
         expectations: Result<Tensor<2>, &'static str>,
     ) -> Tensor<1> {
         sum_documents(expectations.map_or_else(
-            |operation| {
-                self.undefined.set(self.undefined.get().or(Some(operation)));
-                a
-            },
+            |operation| self.not_defined(operation, a),
             |expectations| {
                 self.expected.borrow_mut().push((f.clone(), k));
                 expectations
             },
         ))
+    }
+
+    /// Records that the relaxation does not define an operation. The value, `instead`, has no meaning then.
+    fn not_defined(&self, operation: &'static str, instead: Tensor<2>) -> Tensor<2> {
+        self.undefined.set(self.undefined.get().or(Some(operation)));
+        instead
     }
 }
 

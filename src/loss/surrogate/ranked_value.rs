@@ -115,7 +115,7 @@ mod tests {
         let additive = [
             RankedValue::new(Ndcg::new()).unwrap().is_additive(),
             RankedValue::new(PrecisionAt { k: 2 }).unwrap().is_additive(),
-            RankedValue::new(AveragePrecision).unwrap().is_additive(),
+            RankedValue::new(AveragePrecision::new()).unwrap().is_additive(),
             RankedValue::new(ReciprocalRank::new()).unwrap().is_additive(),
         ];
         assert_eq!(additive, [true, true, false, false]);
@@ -128,7 +128,7 @@ mod tests {
         let expected = 1.0 + 7.0 / 2.0;
         assert!((dcg.in_order(&LABELS, 4) - expected).abs() < 1e-12);
         assert!((dcg.averaged(&LABELS, 4, &[]) - expected).abs() < 1e-12);
-        let precision = RankedValue::new(AveragePrecision).unwrap();
+        let precision = RankedValue::new(AveragePrecision::new()).unwrap();
         assert!((precision.in_order(&LABELS, 3) - (1.0 + 2.0 / 3.0) / 3.0).abs() < 1e-12);
         assert_eq!(precision.in_order(&LABELS, 0), 0.0);
         assert_eq!(dcg.averaged(&LABELS, 0, &[]), 0.0);

@@ -26,6 +26,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SmoothApIndicatorConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SmoothApIndicatorConfig::new(), params)?.init()?)),
 };
 
@@ -43,7 +44,7 @@ impl SmoothApIndicatorConfig {
     /// # Errors
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SmoothApIndicator, LossError> {
-        Surrogate::named(NAME, AveragePrecision, Indicator { sigma: self.sigma })
+        Surrogate::named(NAME, AveragePrecision::new(), Indicator { sigma: self.sigma })
     }
 }
 

@@ -27,6 +27,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SmoothApRankConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SmoothApRankConfig::new(), params)?.init()?)),
 };
 
@@ -48,7 +49,7 @@ impl SmoothApRankConfig {
     /// `sigma` not finite or not above 0, `diagonal` outside [0, 1].
     pub fn init(&self) -> Result<SmoothApRank, LossError> {
         let ranks = SigmoidRanks { sigma: self.sigma, diagonal: self.diagonal };
-        Surrogate::named(NAME, AveragePrecision, ranks)
+        Surrogate::named(NAME, AveragePrecision::new(), ranks)
     }
 }
 

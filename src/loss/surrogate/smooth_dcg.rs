@@ -26,6 +26,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SmoothDcgConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SmoothDcgConfig::new(), params)?.init()?)),
 };
 

@@ -30,6 +30,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SmoothNdcgConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SmoothNdcgConfig::new(), params)?.init()?)),
 };
 

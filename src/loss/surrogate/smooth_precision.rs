@@ -8,8 +8,8 @@
 
 use burn::config::Config;
 
-use super::measures::PrecisionAt;
 use super::relaxation::Indicator;
+use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::LossError;
@@ -26,6 +26,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SmoothPrecisionConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SmoothPrecisionConfig::new(), params)?.init()?)),
 };
 

@@ -28,6 +28,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SmoothRrConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SmoothRrConfig::new(), params)?.init()?)),
 };
 
@@ -48,7 +49,7 @@ impl SmoothRrConfig {
     /// # Errors
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SmoothRr, LossError> {
-        let measure = ReciprocalRank { linear: self.linear };
+        let measure = ReciprocalRank { linear: self.linear, k: None };
         Surrogate::named(NAME, measure, Indicator { sigma: self.sigma })
     }
 }

@@ -33,6 +33,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SoftApConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SoftApConfig::new(), params)?.init()?)),
 };
 
@@ -54,7 +55,7 @@ impl SoftApConfig {
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SoftAp, LossError> {
         let evaluation = RankExpectationMethod::Exponentials;
-        Surrogate::named(NAME, AveragePrecision, Expected { sigma: self.sigma, evaluation, model: self.model })
+        Surrogate::named(NAME, AveragePrecision::new(), Expected { sigma: self.sigma, evaluation, model: self.model })
     }
 }
 

@@ -31,6 +31,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SoftDcgConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SoftDcgConfig::new(), params)?.init()?)),
 };
 
@@ -66,7 +67,7 @@ impl SoftDcgConfig {
     /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftDcg, LossError> {
-        let discount = self.discount.with_exponent(self.exponent);
+        let discount = self.discount.clone().with_exponent(self.exponent);
         let expected = Expected { sigma: self.sigma, evaluation: self.evaluation, model: self.model };
         Surrogate::named(NAME, Dcg { gain: self.gain.clone(), discount, k: self.k }, expected)
     }
@@ -91,9 +92,10 @@ mod tests {
             (DiscountShape::Power, 0.25 + 0.5 / 2f64.sqrt() + 0.25 / 3f64.sqrt()),
             (DiscountShape::Letor, 0.25 + 0.5 + 0.25 * 2f64.ln() / 3f64.ln()),
             (DiscountShape::Exponential, 0.25 / 2.0 + 0.5 / 4.0 + 0.25 / 8.0),
+            (DiscountShape::Table(vec![1.0, 0.4]), 0.25 + 0.5 * 0.4),
         ];
         for (discount, expected) in discounts {
-            let loss = SoftDcgConfig::new().with_discount(discount).with_exponent(0.5).init().unwrap();
+            let loss = SoftDcgConfig::new().with_discount(discount.clone()).with_exponent(0.5).init().unwrap();
             let found = explain(&loss, &[1.5; 3], &[2.0, 0.0, 1.0], DType::F64).unwrap().value;
             assert!((found - 4.0 * expected).abs() < 1e-7, "{discount:?}: {found}");
         }

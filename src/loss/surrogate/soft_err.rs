@@ -31,6 +31,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SoftErrConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SoftErrConfig::new(), params)?.init()?)),
 };
 

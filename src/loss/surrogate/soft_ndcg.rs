@@ -34,6 +34,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SoftNdcgConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SoftNdcgConfig::new(), params)?.init()?)),
 };
 
@@ -69,7 +70,7 @@ impl SoftNdcgConfig {
     /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftNdcg, LossError> {
-        let discount = self.discount.with_exponent(self.exponent);
+        let discount = self.discount.clone().with_exponent(self.exponent);
         let expected = Expected { sigma: self.sigma, evaluation: self.evaluation, model: self.model };
         let dcg = Dcg { gain: self.gain.clone(), discount, k: self.k };
         Surrogate::named(NAME, Ndcg { dcg }, expected)

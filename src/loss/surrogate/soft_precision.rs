@@ -10,8 +10,8 @@
 
 use burn::config::Config;
 
-use super::measures::PrecisionAt;
 use super::relaxation::{Expected, RankModel};
+use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
 use crate::loss::entry::{LossEntry, configure, parameters};
@@ -29,6 +29,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SoftPrecisionConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SoftPrecisionConfig::new(), params)?.init()?)),
 };
 

@@ -35,6 +35,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
     defaults: || parameters(&SoftRrConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SoftRrConfig::new(), params)?.init()?)),
 };
 
