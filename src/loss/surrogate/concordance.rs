@@ -2,7 +2,7 @@
 
 use burn::tensor::{Int, Tensor};
 
-use super::relaxation::PairSteps;
+use super::relaxation::{Indicators, PairSteps};
 use crate::loss::lists::{Lists, sum_documents};
 use crate::op::{PairLoss, PairWeight, Step, differences, pair_loss};
 
@@ -32,9 +32,9 @@ pub(super) fn by_chances(lists: &Lists, chances: Tensor<3>) -> Tensor<1> {
     sum_pairs((chances * -2.0 + 1.0) * more_relevant(lists))
 }
 
-/// By soft indicators: the document at one rank and the document at a rank below it. `at_ranks` is called for each place
-/// of the list.
-pub(super) fn by_indicators(lists: &Lists, at_ranks: &dyn Fn(Tensor<2>) -> Tensor<2>, ranks: Tensor<2>) -> Tensor<1> {
+/// By soft indicators: the document at one rank and the document at a rank below it. Each place of the list is looked up
+/// by itself.
+pub(super) fn by_indicators(lists: &Lists, Indicators { at_ranks, ranks }: &Indicators) -> Tensor<1> {
     let [batch, n] = lists.mask.dims();
     let device = lists.mask.device();
     let places = Tensor::<1, Int>::arange(0..n as i64, &device).unsqueeze::<2>().expand([batch, n]);
@@ -48,7 +48,7 @@ pub(super) fn by_indicators(lists: &Lists, at_ranks: &dyn Fn(Tensor<2>) -> Tenso
     let ordered = more_relevant(lists);
     let order = ordered.clone() - ordered.swap_dims(1, 2);
     let met = indicators.clone().matmul(order).matmul(indicators.swap_dims(1, 2));
-    let above = differences(&ranks).greater_elem(0.0).float().cast(lists.mask.dtype());
+    let above = differences(ranks).greater_elem(0.0).float().cast(lists.mask.dtype());
     sum_pairs(met * above)
 }
 

@@ -13,7 +13,7 @@
 //! Positions and ranks are computed once for a list, whatever operations the measure uses. What the expected relaxation
 //! takes for each operation is said at [`Expected`](super::Expected).
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 
 use burn::tensor::{
     Tensor,
@@ -22,7 +22,7 @@ use burn::tensor::{
 
 use super::concordance::{by_chances, by_indicators, by_steps};
 use super::position_function::PositionFunction;
-use super::relaxation::{Positions, Relaxed};
+use super::relaxation::{Indicators, Positions, Relaxed};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;
@@ -33,7 +33,6 @@ use crate::op::{PairLoss, PairWeight, Step, differences, pair_loss, rank, step_s
 pub struct MeasureContext<'a> {
     lists: &'a Lists,
     relaxed: Relaxed,
-    ranks: OnceCell<Tensor<2>>,
     undefined: Cell<Option<&'static str>>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
 }
@@ -41,7 +40,7 @@ pub struct MeasureContext<'a> {
 impl<'a> MeasureContext<'a> {
     pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
         let (undefined, expected) = (Cell::new(None), RefCell::default());
-        Self { lists, relaxed, ranks: OnceCell::new(), undefined, expected }
+        Self { lists, relaxed, undefined, expected }
     }
 
     /// The first operation that was used although the relaxation does not define it.
@@ -81,7 +80,7 @@ impl<'a> MeasureContext<'a> {
         assert_same("sum", ("scores", &self.lists.scores), &[("a", &a)]);
         sum_documents(match &self.relaxed {
             Relaxed::Positions(positions) => weigh(a, f, k, positions),
-            Relaxed::Indicators(at_ranks) => at_ranks(a) * self.at_ranks(f, k),
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => at_ranks(a) * self.at(f, ranks, k),
             Relaxed::Expectations(expectations) => {
                 self.expected.borrow_mut().push((f.clone(), k));
                 a * expectations.of_rank(f, k)
@@ -106,9 +105,9 @@ impl<'a> MeasureContext<'a> {
                     + b * (positions.own - 0.5);
                 sum_documents(weigh(a, f, k, positions) * above)
             }
-            Relaxed::Indicators(at_ranks) => {
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
-                sum_documents(a * self.at_ranks(f, k) * sum_at_or_above(self.ranks(), b))
+                sum_documents(a * self.at(f, ranks, k) * sum_at_or_above(ranks.clone(), b))
             }
             Relaxed::Expectations(expectations) => {
                 self.expected_sum(f, k, a.clone(), expectations.with_above(a, f, b, k))
@@ -159,10 +158,10 @@ impl<'a> MeasureContext<'a> {
                 let above = above * others.unsqueeze_dim::<3>(0);
                 sum_documents(weigh(a, f, k, positions) * none_above(above, b))
             }
-            Relaxed::Indicators(at_ranks) => {
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
-                let above = differences(&self.ranks()).lower_elem(0.0).float().cast(dtype);
-                sum_documents(a * self.at_ranks(f, k) * none_above(above, b))
+                let above = differences(ranks).lower_elem(0.0).float().cast(dtype);
+                sum_documents(a * self.at(f, ranks, k) * none_above(above, b))
             }
             Relaxed::Expectations(expectations) => {
                 self.expected_sum(f, k, a.clone(), expectations.with_none_above(a, f, b, k))
@@ -179,8 +178,8 @@ impl<'a> MeasureContext<'a> {
                 let outside = (positions.clone() - (k as f64 + 0.5)) * *cutoff;
                 sum_documents(relevance * log_sigmoid(outside)).exp()
             }
-            Relaxed::Indicators(at_ranks) => {
-                let found = at_ranks(relevance) * self.at_ranks(&PositionFunction::one(), Some(k));
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
+                let found = at_ranks(relevance) * self.at(&PositionFunction::one(), ranks, Some(k));
                 (found.neg() + 1.0).prod_dim(1).squeeze_dim(1)
             }
             Relaxed::Expectations(_) => {
@@ -206,8 +205,8 @@ impl<'a> MeasureContext<'a> {
             Relaxed::Positions(Positions { positions, cutoff, .. }) => {
                 a * sigmoid((positions.clone().neg() + cutoffs + 0.5) * *cutoff)
             }
-            Relaxed::Indicators(at_ranks) => {
-                let inside = self.ranks().lower_equal(cutoffs.expand(a.dims())).float().cast(a.dtype());
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
+                let inside = ranks.clone().lower_equal(cutoffs.expand(a.dims())).float().cast(a.dtype());
                 at_ranks(a) * inside * self.lists.mask.clone()
             }
             Relaxed::Expectations(expectations) => match expectations.within(k.detach()) {
@@ -223,7 +222,7 @@ impl<'a> MeasureContext<'a> {
     pub fn concordance(&self) -> Tensor<1> {
         match &self.relaxed {
             Relaxed::Positions(positions) => by_steps(self.lists, &positions.pairs, || self.pairs()),
-            Relaxed::Indicators(at_ranks) => by_indicators(self.lists, &**at_ranks, self.ranks()),
+            Relaxed::Indicators(indicators) => by_indicators(self.lists, indicators),
             Relaxed::Expectations(expectations) => match expectations.above() {
                 Ok(chances) => by_chances(self.lists, chances),
                 Err(operation) => sum_documents(self.not_defined(operation, self.lists.scores.clone())),
@@ -253,26 +252,17 @@ impl<'a> MeasureContext<'a> {
             return self.lists.ideal_dcg(a, discount, k);
         }
         let ranks = rank(a.clone(), self.lists.mask.clone());
-        one_in_place_of_zero(sum_documents(a.detach() * self.at(f, ranks, k)))
-    }
-
-    /// Whole ranks, computed once.
-    fn ranks(&self) -> Tensor<2> {
-        self.ranks.get_or_init(|| self.lists.ranks()).clone()
-    }
-
-    fn at_ranks(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2> {
-        self.at(f, self.ranks(), k)
+        one_in_place_of_zero(sum_documents(a.detach() * self.at(f, &ranks, k)))
     }
 
     /// `f` at whole ranks within the cut-off, 0 at padded places.
-    fn at(&self, f: &PositionFunction, ranks: Tensor<2>, k: Option<usize>) -> Tensor<2> {
+    fn at(&self, f: &PositionFunction, ranks: &Tensor<2>, k: Option<usize>) -> Tensor<2> {
         if let Some(discount) = f.discount() {
-            return self.lists.discounts_at(ranks, discount, k);
+            return self.lists.discounts_at(ranks.clone(), discount, k);
         }
         let values = f.at(ranks.clone()) * self.lists.mask.clone();
         match k {
-            Some(k) => values * ranks.lower_equal_elem(k as f64).float().cast(self.lists.scores.dtype()),
+            Some(k) => values * ranks.clone().lower_equal_elem(k as f64).float().cast(self.lists.scores.dtype()),
             None => values,
         }
     }

@@ -55,7 +55,7 @@ pub use relaxation::expected::{
     ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
 };
 pub use relaxation::{
-    AnyRelaxation, Approximate, Exact, Expected, Gumbel, GumbelNoise, Indicator, PairSteps, Positions,
+    AnyRelaxation, Approximate, Exact, Expected, Gumbel, GumbelNoise, Indicator, Indicators, PairSteps, Positions,
     RankExpectations, RankModel, Relaxation, Relaxed, SigmoidRanks,
 };
 pub use relaxed_measure::{RelaxedMeasure, RelaxedMeasureConfig};

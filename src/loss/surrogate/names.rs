@@ -55,13 +55,13 @@ names! {
     /// [`RecallAt`](super::RecallAt)
     Recall = "recall", ["k"];
     /// [`SuccessAt`](super::SuccessAt)
-    Success = "success" or "hits", ["k"];
+    Success = "success", ["k"];
     /// [`RankBiasedPrecision`](super::RankBiasedPrecision)
     Rbp = "rbp", ["persistence"];
     /// [`RPrecision`](super::RPrecision)
-    RPrecision = "r_precision" or "rprec", [];
+    RPrecision = "r_precision", [];
     /// [`KendallTau`](super::KendallTau)
-    KendallTau = "kendall_tau" or "tau", [];
+    KendallTau = "kendall_tau", [];
 }
 
 names! {

@@ -347,8 +347,8 @@ mod tests {
     fn what_a_cell_does_not_have_is_refused_with_what_has_it() {
         assert_eq!(
             message(json!({"measure": "ndgc"})),
-            "relaxed_measure.measure: unknown variant `ndgc`, expected one of `ndcg`, `dcg`, `ap`, `rr`, `err`, \
-             `precision`, `recall`, `success`, `rbp`, `r_precision`, `kendall_tau`; did you mean `ndcg`?"
+            "relaxed_measure.measure: unknown variant `ndgc`, expected one of `ndcg`, `dcg`, `ap`, `map`, `mrr`, `rr`, \
+             `err`, `p`, `precision`, `recall`, `success`, `rbp`, `r_precision`, `kendall_tau`; did you mean `ndcg`?"
         );
         assert_eq!(
             message(json!({"relaxation": "expected_ranks", "beta": 1.0})),

@@ -30,5 +30,5 @@ pub use expected::{Expected, RankModel};
 pub use gumbel::Gumbel;
 pub use gumbel_noise::GumbelNoise;
 pub use indicator::Indicator;
-pub use relaxed::{PairSteps, Positions, RankExpectations, Relaxation, Relaxed};
+pub use relaxed::{Indicators, PairSteps, Positions, RankExpectations, Relaxation, Relaxed};
 pub use sigmoid_ranks::SigmoidRanks;

@@ -118,11 +118,26 @@ pub trait Relaxation: Debug + Send + Sync {
 pub enum Relaxed {
     /// Every document has a real position.
     Positions(Positions),
-    /// Every rank has a soft document. The function takes one value for each document and returns the value found at
-    /// the rank of each document, `[batch, documents]` to `[batch, documents]`.
-    Indicators(Box<dyn Fn(Tensor<2>) -> Tensor<2>>),
+    /// Every rank has a soft document.
+    Indicators(Indicators),
     /// Ranks are random, and expectations stand in place of values.
     Expectations(Box<dyn RankExpectations>),
+}
+
+/// Soft documents at whole ranks.
+pub struct Indicators {
+    /// Takes one value for each document and returns the value found at the rank of each document, `[batch, documents]`
+    /// to `[batch, documents]`.
+    pub at_ranks: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
+    /// The rank of each document, from 1: `[batch, documents]`.
+    pub ranks: Tensor<2>,
+}
+
+impl Indicators {
+    /// Soft documents at the ranks of these lists.
+    pub fn new(lists: &Lists, at_ranks: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
+        Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks() }
+    }
 }
 
 /// Expectations over random ranks `R`. A function that gives the first of them is one, too: the others are not defined
