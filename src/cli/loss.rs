@@ -11,13 +11,15 @@ use serde::Deserialize;
 use super::execution_args::ExecutionArgs;
 use super::{Failure, input};
 use crate::data::letor::{ReadOptions, Source};
-use crate::loss::{RankingLoss, explain, registry};
+use crate::loss::{LossSpec, RankingLoss, explain};
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
 pub struct LossArgs {
-    /// Name of the loss; `burn-rank models --losses` lists them
-    name: String,
+    /// Name of the loss, which `burn-rank models --losses` lists, or measure and relaxation, as in ap:rank_indicators. It
+    /// may be left out where --set gives a measure or a relaxation
+    #[arg(required_unless_present = "set")]
+    name: Option<String>,
     /// A parameter of the loss, as in alpha=10
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -53,8 +55,23 @@ impl LossArgs {
         self.execution.scope(|| self.explain(out))
     }
 
+    /// The loss that the arguments name.
+    fn spec(&self) -> Result<LossSpec, Failure> {
+        let mut params = input::assignments("--set", &self.set)?;
+        let Some(name) = &self.name else {
+            let spec = from_value::<LossSpec>(Value::Object(params));
+            return spec.map_err(|_| Failure::input("expected the name of a loss, or --set measure=NAME"));
+        };
+        let spec = LossSpec::parse(name);
+        if let Some(key) = spec.params.keys().find(|key| params.contains_key(*key)) {
+            return Err(Failure::input(format!("--set {key}: found `{key}` in `{name}`, expected it once")));
+        }
+        params.extend(spec.params);
+        Ok(LossSpec { name: spec.name, params })
+    }
+
     fn explain(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let loss = registry::build(&self.name, &input::assignments("--set", &self.set)?)?;
+        let loss = self.spec()?.build()?;
         let dtype = match self.precision {
             Precision::F32 => DType::F32,
             Precision::F64 => DType::F64,

@@ -104,15 +104,16 @@ pub use smoothing::{Sharper, Smoothing};
 pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
-    ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Dcg, DiscountShape, Exact,
-    Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel, GumbelNoise,
-    Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, PairSteps, PositionFunction, PositionMeasure,
-    Positions, PrecisionAt, RPrecision, RankBiasedPrecision, RankExpectations, RankModel, RecallAt, ReciprocalRank,
-    Relaxation, RelaxationName, Relaxed, RelaxedMeasure, RelaxedMeasureConfig, SigmoidRanks, SmoothApIndicator,
-    SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig, SmoothNdcg,
-    SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg,
-    SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr,
-    SoftRrConfig, SuccessAt, Surrogate, exponential_fit, is_completely_monotone,
+    ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape,
+    Exact, Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel,
+    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, PairSteps, PositionFunction,
+    PositionMeasure, Positions, PrecisionAt, RPrecision, RankBiasedPrecision, RankExpectations, RankModel, RecallAt,
+    ReciprocalRank, Relaxation, RelaxationName, Relaxed, RelaxedMeasure, RelaxedMeasureConfig, SigmoidRanks,
+    SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
+    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp,
+    SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision,
+    SoftPrecisionConfig, SoftRr, SoftRrConfig, SuccessAt, Surrogate, TypeOneBound, exponential_fit,
+    is_completely_monotone,
 };
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::OWN_LOSS;

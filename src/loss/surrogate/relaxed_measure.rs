@@ -16,6 +16,8 @@ use std::sync::Arc;
 use burn::config::Config;
 use serde::de::DeserializeOwned;
 
+use super::bound::TypeOneBound;
+use super::cells::Cell;
 use super::discount_shape::DiscountShape;
 use super::measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
 use super::names::{MeasureName, RelaxationName};
@@ -48,7 +50,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Keys of every cell.
-const COMMON: [&str; 4] = ["measure", "relaxation", "gumbel_samples", "seed"];
+const COMMON: [&str; 5] = ["measure", "relaxation", "bound", "gumbel_samples", "seed"];
 
 /// Configuration of [`RelaxedMeasure`]. Parameters that the measure and the relaxation do not have are without effect.
 #[derive(Config, Debug)]
@@ -100,6 +102,8 @@ pub struct RelaxedMeasureConfig {
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks; none for the exact one where the measure needs it, else for SoftRank's.
     pub model: Option<RankModel>,
+    /// The bound of one minus the measure that is minimised; none for one minus the measure itself.
+    pub bound: Option<TypeOneBound>,
     /// Draws of Gumbel noise; 0 for none.
     #[config(default = 0)]
     pub gumbel_samples: usize,
@@ -124,7 +128,8 @@ impl RelaxedMeasureConfig {
             0 => self.relaxation(),
             samples => Arc::new(GumbelNoise::new(self.relaxation(), samples, self.seed)),
         };
-        Surrogate::joined(NAME, self.measure(), relaxation)
+        let surrogate = Surrogate::joined(NAME, self.measure(), relaxation)?;
+        self.bound.map_or_else(|| Ok(surrogate.clone()), |bound| surrogate.clone().with_bound(bound))
     }
 
     fn measure(&self) -> Box<dyn PositionMeasure> {
@@ -171,26 +176,32 @@ impl RelaxedMeasureConfig {
 /// `1 - M` or `-M` with a substitute for ranks.
 pub type RelaxedMeasure = Surrogate<Box<dyn PositionMeasure>>;
 
-/// Every measure through every relaxation, and noise before each relaxation.
+/// The parameters that name a cell.
+fn named_form(Cell { measure, relaxation }: Cell) -> Map {
+    let names = [("measure", measure.name()), ("relaxation", relaxation.name())];
+    Map::from_iter(names.map(|(key, name)| (key.to_string(), Value::from(name))))
+}
+
+/// Every measure through every relaxation, noise before each relaxation, and each bound.
 fn forms() -> Vec<Map> {
-    let cell = |measure: MeasureName, relaxation: RelaxationName| {
-        let names = [("measure", measure.name()), ("relaxation", relaxation.name())];
-        let mut form = Map::from_iter(names.map(|(key, name)| (key.to_string(), Value::from(name))));
+    let cells = Cell::all().map(|cell| {
+        let mut form = named_form(cell);
         // A list that is within the cut-off has the same recall in any order.
-        if measure.default_cutoff().is_some() {
+        if cell.measure.default_cutoff().is_some() {
             form.insert("k".to_string(), Value::from(2));
         }
         form
-    };
-    let cells = MeasureName::ALL
-        .iter()
-        .flat_map(|&measure| RelaxationName::ALL.iter().map(move |&relaxation| cell(measure, relaxation)));
-    let noisy = RelaxationName::ALL.iter().map(|&relaxation| {
-        let mut form = cell(MeasureName::Ap, relaxation);
-        form.insert("gumbel_samples".to_string(), Value::from(2));
-        form
     });
-    cells.chain(noisy).collect()
+    let with = |relaxation: RelaxationName, key: &str, value: Value| {
+        let mut form = named_form(Cell { measure: MeasureName::Ap, relaxation });
+        form.insert(key.to_string(), value);
+        form
+    };
+    let noisy = RelaxationName::ALL.iter().map(|&relaxation| with(relaxation, "gumbel_samples", Value::from(2)));
+    let bounded = TypeOneBound::ALL
+        .iter()
+        .map(|bound| with(RelaxationName::ApproximatePositions, "bound", Value::from(bound.name())));
+    cells.chain(noisy).chain(bounded).collect()
 }
 
 /// The cell that the parameters name, with its defaults; the default one in place of a name that is not known.
@@ -236,10 +247,7 @@ fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
         .map(|(name, _)| format!("`{name}`"))
         .collect();
     if owners.is_empty() {
-        let known = defaults(&Map::from_iter([
-            ("measure".to_string(), Value::from(cell.measure.name())),
-            ("relaxation".to_string(), Value::from(cell.relaxation.name())),
-        ]));
+        let known = defaults(&named_form(Cell { measure: cell.measure, relaxation: cell.relaxation }));
         return Refusal::unknown(key, "parameter", key, known.keys(), "").of(NAME);
     }
     let (measure, relaxation) = (cell.measure.name(), cell.relaxation.name());
@@ -274,45 +282,34 @@ mod tests {
 
     #[test]
     fn named_losses_are_cells() {
-        let (tau, sigma) = (json!({"alpha": 3.0}), json!({"sigma": 0.5}));
-        let position = json!({"alpha": 3.0, "beta": 2.0, "k": 3});
-        let (cut, both) = (json!({"sigma": 0.5, "k": 3}), json!({"alpha": 3.0, "beta": 2.0}));
-        for (name, measure, relaxation, params) in [
-            ("approx_ndcg", "ndcg", "approximate_positions", &position),
-            ("approx_dcg", "dcg", "approximate_positions", &tau),
-            ("approx_ap", "ap", "approximate_positions", &both),
-            ("approx_rr", "rr", "approximate_positions", &both),
-            ("approx_precision", "precision", "approximate_positions", &position),
-            ("approx_kendall_tau", "kendall_tau", "approximate_positions", &tau),
-            ("smooth_ap_rank", "ap", "sigmoid_ranks", &sigma),
-            ("smooth_dcg", "dcg", "sigmoid_ranks", &sigma),
-            ("smooth_ndcg", "ndcg", "rank_indicators", &cut),
-            ("smooth_ap_indicator", "ap", "rank_indicators", &sigma),
-            ("smooth_rr", "rr", "rank_indicators", &sigma),
-            ("smooth_precision", "precision", "rank_indicators", &cut),
-            ("soft_ndcg", "ndcg", "expected_ranks", &cut),
-            ("soft_dcg", "dcg", "expected_ranks", &cut),
-            ("soft_ap", "ap", "expected_ranks", &sigma),
-            ("soft_rr", "rr", "expected_ranks", &sigma),
-            ("soft_err", "err", "expected_ranks", &sigma),
-            ("soft_precision", "precision", "expected_ranks", &cut),
-        ] {
-            let mut cell = params.clone();
-            cell["measure"] = measure.into();
-            cell["relaxation"] = relaxation.into();
-            let named = explained(&*registry::build(name, params.as_object().unwrap()).unwrap(), &SCORES);
-            let cell = explained(&*built(cell), &SCORES);
-            assert!((named.loss - cell.loss).abs() < 1e-14, "{name}: {} {}", named.loss, cell.loss);
-            for (named, cell) in named.grad.iter().zip(&cell.grad) {
-                assert!((named - cell).abs() < 1e-14, "{name}: {named} {cell}");
+        let sharp = json!({"alpha": 3.0, "beta": 2.0, "sigma": 0.5, "k": 3});
+        let mut names = 0;
+        for cell in Cell::all() {
+            let Some(name) = cell.named() else { continue };
+            let own = (registry::find(name).unwrap().defaults)();
+            let given = sharp.as_object().unwrap().iter().filter(|(key, _)| own.contains_key(*key));
+            let params = Map::from_iter(given.map(|(key, value)| (key.clone(), value.clone())));
+            let mut of_cell = named_form(cell);
+            of_cell.extend(params.clone());
+            let named = explained(&*registry::build(name, &params).unwrap(), &SCORES);
+            let joined = explained(&*registry::build(NAME, &of_cell).unwrap(), &SCORES);
+            assert!((named.loss - joined.loss).abs() < 1e-14, "{name}: {} {}", named.loss, joined.loss);
+            for (named, joined) in named.grad.iter().zip(&joined.grad) {
+                assert!((named - joined).abs() < 1e-14, "{name}: {named} {joined}");
             }
+            names += 1;
         }
+        let families = ["approx_", "smooth_", "soft_"];
+        let surrogates = registry::LOSSES.iter().filter(|entry| families.iter().any(|f| entry.name.starts_with(f)));
+        assert_eq!(names, surrogates.count());
     }
 
     /// The noise of every cell is that of `gumbel.rs`, averaged over draws.
     #[test]
     fn noise_works_with_every_cell() {
-        for mut form in forms().into_iter().filter(|form| !form.contains_key("gumbel_samples")) {
+        for mut form in
+            forms().into_iter().filter(|form| !form.contains_key("gumbel_samples") && !form.contains_key("bound"))
+        {
             let plain = built(Value::Object(form.clone()));
             let by_hand = |draw: usize| {
                 let scores =
@@ -366,6 +363,10 @@ mod tests {
         assert_eq!(
             message(json!({"measure": "recall", "k": 0})),
             "relaxed_measure.k = 0: expected a cut-off of 1 or more"
+        );
+        assert_eq!(
+            message(json!({"measure": "dcg", "bound": "exp"})),
+            "relaxed_measure.bound = exp: expected a measure in [0, 1], which dcg is not"
         );
         let spec = LossSpec::new(NAME).with("measure", "ap").with("relaxation", "rank_indicators");
         assert_eq!(spec.smoothing().unwrap().unwrap().parameter, "sigma");

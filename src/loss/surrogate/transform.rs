@@ -6,6 +6,7 @@ use std::sync::Arc;
 use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, ModuleDisplayDefault};
 use burn::tensor::{Bool, DType, Tensor};
 
+use super::bound::TypeOneBound;
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
@@ -25,12 +26,13 @@ pub struct Surrogate<M> {
     relaxation: Arc<dyn Relaxation>,
     /// The functions of one rank whose expectations the measure takes, with their cut-offs.
     expected: Vec<(PositionFunction, Option<usize>)>,
+    bound: Option<TypeOneBound>,
 }
 
 impl<M> Clone for Surrogate<M> {
     fn clone(&self) -> Self {
         let (measure, relaxation, expected) = (self.measure.clone(), self.relaxation.clone(), self.expected.clone());
-        Self { name: self.name, measure, relaxation, expected }
+        Self { name: self.name, measure, relaxation, expected, bound: self.bound }
     }
 }
 
@@ -97,7 +99,19 @@ impl<M: PositionMeasure> Surrogate<M> {
         }
         let expected = context.into_expected();
         expected.iter().try_for_each(|(f, k)| relaxation.check_sum(name, f, *k))?;
-        Ok(Self { name, measure: Arc::new(measure), relaxation, expected })
+        Ok(Self { name, measure: Arc::new(measure), relaxation, expected, bound: None })
+    }
+
+    /// The same, but what is minimised is a bound of one minus the measure.
+    ///
+    /// # Errors
+    /// A measure that is not in [0, 1].
+    pub fn with_bound(self, bound: TypeOneBound) -> Result<Self, LossError> {
+        if self.measure.orientation() == Orientation::NormalizedMeasure {
+            return Ok(Self { bound: Some(bound), ..self });
+        }
+        let expected = format!("a measure in [0, 1], which {} is not", self.measure.name());
+        Err(LossError::parameter(self.name, "bound", bound.name(), expected))
     }
 
     /// The surrogate of the measure of each query of clean lists: `[B]`.
@@ -129,7 +143,7 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     }
 
     fn orientation(&self) -> Orientation {
-        self.measure.orientation()
+        if self.bound.is_some() { Orientation::Loss } else { self.measure.orientation() }
     }
 
     fn gain(&self) -> Option<&Gain> {
@@ -166,6 +180,9 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let values = self.values(lists);
+        if let Some(bound) = self.bound {
+            return bound.of(values);
+        }
         match self.measure.orientation() {
             Orientation::NormalizedMeasure => values.neg() + 1.0,
             Orientation::Measure => values.neg(),
