@@ -2,6 +2,7 @@
 
 use crate::json::{Map, Value};
 use burn::config::Config;
+use serde::de::DeserializeOwned;
 
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
@@ -91,6 +92,11 @@ pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map)
     }
     crate::json::from_value(Value::Object(merged))
         .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal, params) })
+}
+
+/// The value at a key, as the type that it has to be.
+pub(super) fn value_of<T: DeserializeOwned>(loss: &'static str, key: &str, value: &Value) -> Result<T, LossError> {
+    crate::json::from_value(value.clone()).map_err(|refusal| LossError::Parameter { loss, refusal: refusal.under(key) })
 }
 
 /// What was found, as it was given, where the type of a whole parameter is at fault.

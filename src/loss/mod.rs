@@ -77,6 +77,7 @@ mod ranking_loss;
 pub mod registry;
 mod smoothing;
 mod surrogate;
+mod temperature_unit;
 mod training_loss;
 
 pub use approximation::{Approximation, RankExpectationMethod};
@@ -115,6 +116,7 @@ pub use surrogate::{
     SoftPrecisionConfig, SoftRr, SoftRrConfig, SuccessAt, Surrogate, TypeOneBound, exponential_fit,
     is_completely_monotone,
 };
+pub use temperature_unit::{RelativeTemperature, TemperatureUnit};
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::OWN_LOSS;
 pub use training_loss::TrainingLoss;

@@ -126,8 +126,11 @@ impl<'de> Visitor<'de> for SpecVisitor {
             }
         }
         let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
-        let name = name.or_else(|| joined.then(|| relaxed_measure::NAME.to_string()));
-        Ok(LossSpec { name: name.ok_or_else(|| A::Error::missing_field("name"))?, params })
+        match name {
+            Some(name) => Ok(LossSpec { name, params }),
+            None if joined => Ok(LossSpec::joined(params)),
+            None => Err(A::Error::missing_field("name")),
+        }
     }
 }
 
@@ -146,7 +149,7 @@ impl LossSpec {
     pub fn parse(text: &str) -> Self {
         let Some((measure, relaxation)) = text.split_once(':') else { return Self::new(text) };
         let (measure, k) = measure.split_once('@').map_or((measure, None), |(measure, k)| (measure, Some(k)));
-        let spec = Self::new(relaxed_measure::NAME).with("measure", measure).with("relaxation", relaxation);
+        let spec = Self::joined(Map::new()).with("measure", measure).with("relaxation", relaxation);
         match k {
             // A cut-off that is not a number is refused when the loss is built.
             Some(k) => spec.with("k", k.parse::<u64>().map_or_else(|_| Value::from(k), Value::from)),
@@ -157,6 +160,11 @@ impl LossSpec {
     /// A loss with its default parameters.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), params: Map::new() }
+    }
+
+    /// A measure through a relaxation, by the parameters that name them and others.
+    pub(crate) fn joined(params: Map) -> Self {
+        Self { name: relaxed_measure::NAME.to_string(), params }
     }
 
     /// The same loss with one parameter changed.
@@ -310,6 +318,17 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_is_named_by_its_parts() {
+        let spec = LossSpec::parse("map@3:sigmoid_ranks");
+        assert_eq!(spec.to_string(), "map@3:sigmoid_ranks");
+        assert_eq!(spec.resolved().unwrap()["k"], json!(3));
+        assert_eq!(LossSpec::parse("approx_ndcg"), LossSpec::new("approx_ndcg"));
+        let refused = |text: &str| LossSpec::parse(text).build().unwrap_err().to_string();
+        assert_eq!(refused("ap@x:rank_indicators"), "relaxed_measure.k = \"x\": expected a whole number, 0 or above");
+        assert!(refused("ap:rank_indicator").ends_with("did you mean `rank_indicators`?"));
+    }
+
+    #[test]
     fn a_spec_reads_flat_and_resolves_its_defaults() {
         let spec: LossSpec = crate::json::from_value(json!({"name": "approx_ndcg", "alpha": 3.0})).unwrap();
         assert_eq!(spec, LossSpec::new("approx_ndcg").with("alpha", 3.0));
@@ -317,5 +336,15 @@ mod tests {
         assert_eq!(resolved["alpha"], json!(3.0));
         assert_eq!(resolved["k"], Value::Null);
         assert!(spec.with("alpha", -1.0).build().is_err());
+        let cell: LossSpec =
+            crate::json::from_value(json!({"measure": "ap", "sigma": 2, "relaxation": "rank_indicators"})).unwrap();
+        assert_eq!((cell.name.as_str(), cell.to_string().as_str()), ("relaxed_measure", "ap:rank_indicators"));
+        assert_eq!(cell.build().unwrap().smoothing().unwrap().parameter, "sigma");
+        let written = crate::json::to_value(&cell).unwrap();
+        assert_eq!(crate::json::from_value::<LossSpec>(written).unwrap(), cell);
+        let none = crate::json::from_value::<LossSpec>(json!({"alpha": 1.0})).unwrap_err();
+        assert_eq!(none.with_key(), "missing field `name`");
+        let wrong = crate::json::from_value::<LossSpec>(json!({"name": 3})).unwrap_err();
+        assert_eq!(wrong.with_key(), "name: found 3, expected a string");
     }
 }

@@ -27,9 +27,10 @@ use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedP
 use super::transform::Surrogate;
 use crate::json::{Map, Value};
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{Forms, LossEntry, configure, parameters};
+use crate::loss::entry::{Forms, LossEntry, configure, parameters, value_of};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, with_unit};
 use crate::measure::Gain;
 use crate::op::Step;
 use crate::refusal::Refusal;
@@ -46,7 +47,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     shift_invariant: true,
     defaults: || defaults(&Map::new()),
     forms: Some(Forms { all: forms, defaults }),
-    build: |params| Ok(Box::new(configured(params)?.init()?)),
+    build: |params| build_in_unit(NAME, params, |params| configured(params)?.init()),
 };
 
 /// Keys of every cell.
@@ -216,14 +217,12 @@ fn named_cell(params: &Map) -> RelaxedMeasureConfig {
 /// Every parameter of the cell that the parameters name, with its default.
 fn defaults(params: &Map) -> Map {
     let cell = named_cell(params);
-    parameters(&cell).into_iter().filter(|(key, _)| cell.has(key)).collect()
+    with_unit(parameters(&cell).into_iter().filter(|(key, _)| cell.has(key)).collect())
 }
 
 /// The name at `key`, or `default`.
 fn part<T: DeserializeOwned>(params: &Map, key: &str, default: T) -> Result<T, LossError> {
-    let Some(value) = params.get(key) else { return Ok(default) };
-    crate::json::from_value(value.clone())
-        .map_err(|refusal| LossError::Parameter { loss: NAME, refusal: refusal.under(key) })
+    params.get(key).map_or(Ok(default), |value| value_of(NAME, key, value))
 }
 
 /// The configuration of a cell with the given parameters.

@@ -15,9 +15,10 @@ use super::measures::Dcg;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_dcg";
@@ -30,9 +31,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SoftDcgConfig::new()),
+    defaults: || parameters_with_unit(&SoftDcgConfig::new()),
     forms: None,
-    build: |params| Ok(Box::new(configure(NAME, SoftDcgConfig::new(), params)?.init()?)),
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftDcgConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SoftDcg`].
