@@ -282,7 +282,7 @@ fn every_parameter_of_every_cell_is_listed() {
                 row_of_cell(&rows, cell, &key).unwrap_or_else(|| panic!("docs/CONFIG.md has no `{key}` of {spec}"));
             met.insert(row.join("|"));
             if key != "measure" && key != "relaxation" {
-                let default = serde_json::to_value(&json!(default)).unwrap();
+                let default = serde_json::to_value(json!(default)).unwrap();
                 assert!(says(row[4], &default), "{spec} {key}: the page says {}, the sources {default}", row[4]);
             }
         }
