@@ -77,7 +77,7 @@ fn cells_train_as_named_losses_do() {
         );
         bench.write(&format!("{name}.toml"), &text);
         bench.output(&["train", &format!("{name}.toml"), "--out", name]);
-        json(&std::fs::read_to_string(bench.path(&format!("{name}/report.json"))).unwrap())["test"].clone()
+        json(&std::fs::read_to_string(bench.path(&format!("{name}/report.json"))).unwrap())["per_query"].clone()
     };
     let named = train("named", "name = \"smooth_ap_indicator\"\ntemperature_unit = \"spread\"");
     let cell = train("cell", "measure = \"ap\"\nrelaxation = \"rank_indicators\"\ntemperature_unit = \"spread\"");

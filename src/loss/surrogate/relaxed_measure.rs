@@ -130,7 +130,10 @@ impl RelaxedMeasureConfig {
             samples => Arc::new(GumbelNoise::new(self.relaxation(), samples, self.seed)),
         };
         let surrogate = Surrogate::joined(NAME, self.measure(), relaxation)?;
-        self.bound.map_or_else(|| Ok(surrogate.clone()), |bound| surrogate.clone().with_bound(bound))
+        match self.bound {
+            None => Ok(surrogate),
+            Some(bound) => surrogate.with_bound(bound),
+        }
     }
 
     fn measure(&self) -> Box<dyn PositionMeasure> {
@@ -251,7 +254,7 @@ fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
     }
     let (measure, relaxation) = (cell.measure.name(), cell.relaxation.name());
     let words =
-        format!("neither `{measure}` nor `{relaxation}` has this parameter; it is one of {}", owners.join(", "));
+        format!("neither `{measure}` nor `{relaxation}` has this parameter; it belongs to {}", owners.join(", "));
     Refusal::fault(key, words)
 }
 
@@ -348,7 +351,7 @@ mod tests {
         );
         assert_eq!(
             message(json!({"relaxation": "expected_ranks", "beta": 1.0})),
-            "relaxed_measure.beta: neither `ndcg` nor `expected_ranks` has this parameter; it is one of \
+            "relaxed_measure.beta: neither `ndcg` nor `expected_ranks` has this parameter; it belongs to \
              `approximate_positions`"
         );
         assert_eq!(

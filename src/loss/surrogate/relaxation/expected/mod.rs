@@ -65,6 +65,12 @@ impl Expected {
         Self { model, ..self }
     }
 
+    /// Whether a function of the rank within the cut-off may be taken as a sum of exponentials, if it is one.
+    fn may_use_exponentials(&self, k: Option<usize>) -> bool {
+        use RankExpectationMethod::{Auto, Exponentials};
+        k.is_none() && matches!(self.evaluation, Auto | Exponentials)
+    }
+
     /// The expectation of `f`, if it is a discount.
     fn discount(&self, f: &PositionFunction, k: Option<usize>) -> Option<ExpectedDiscount> {
         let discount = f.discount()?.clone();
@@ -138,10 +144,7 @@ impl ExpectedRanks {
     fn meeting(&self, above: Above, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<2> {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
         let [batch, n] = scores.dims();
-        let by_trials =
-            matches!(self.expected.evaluation, RankExpectationMethod::Recursion | RankExpectationMethod::Cutoff);
-        if k.is_none()
-            && !by_trials
+        if self.expected.may_use_exponentials(k)
             && let Some(Ok(fit)) = self.expected.discount(f, k).map(|discount| discount.closest_fit(n, scores.dtype()))
         {
             let expectation = AboveExpectation { mixture: self.mixture(), terms: fit.terms.clone(), above };
@@ -159,11 +162,8 @@ impl RankExpectations for ExpectedRanks {
         if let Some(expected) = self.expected.discount(f, k) {
             return expected.expectation(&self.lists);
         }
-        let by_trials =
-            matches!(self.expected.evaluation, RankExpectationMethod::Recursion | RankExpectationMethod::Cutoff);
         let (mixture, mask) = (self.mixture(), self.lists.mask.clone());
-        if k.is_none()
-            && !by_trials
+        if self.expected.may_use_exponentials(k)
             && let Some(term) = f.exponential()
         {
             let expectation = AboveExpectation { mixture, terms: vec![term], above: Above::Product };
