@@ -44,6 +44,9 @@
 //! | `soft_rr` | [`SoftRr`] | `mrr` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
 //!
+//! `relaxed_measure` is any measure of [`MeasureName`] through any relaxation of [`RelaxationName`], by default NDCG at
+//! approximate positions; its row says what that is.
+//!
 //! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
 //! [`Relaxation`]. A relaxation of your own works with every measure. Learners take such a loss, or any other of your
 //! own, as a [`TrainingLoss`].
