@@ -35,10 +35,10 @@ pub use crate::loss::{
     LambdaLoss, LambdaLossConfig, LambdaNdcg, LambdaNdcgConfig, ListMle, ListMleConfig, ListNet, ListNetConfig,
     MseGain, MseGainConfig, NeuralNdcg, NeuralNdcgConfig, PairwiseExponential, PairwiseExponentialConfig,
     PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig, RankNet, RankNetConfig,
-    SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
-    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp,
-    SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision,
-    SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig,
+    RelaxedMeasure, RelaxedMeasureConfig, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig,
+    SmoothDcg, SmoothDcgConfig, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr,
+    SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig,
+    SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig,
 };
 pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, mask_from_padding};
 pub use crate::measure::{Convention, Gain, Measure};

@@ -102,7 +102,7 @@ pub struct LossBench {
 pub struct LossRow {
     /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
     pub peer: String,
-    /// Name of the loss.
+    /// Name of the loss, or its measure and relaxation.
     pub loss: String,
     /// Number of lists.
     pub batch: usize,
@@ -129,9 +129,9 @@ impl LossBench {
             return Err(Refusal::new("repeats", 0, "at least 1").into());
         }
         let losses = self.losses.iter().map(LossSpec::build).collect::<Result<Vec<_>, _>>()?;
-        for loss in &losses {
+        for (spec, loss) in self.losses.iter().zip(&losses) {
             for &shape in &self.shapes {
-                for row in self.measure(loss.as_ref(), shape, device, name)? {
+                for row in self.measure(spec, loss.as_ref(), shape, device, name)? {
                     on_row(row);
                 }
             }
@@ -141,13 +141,15 @@ impl LossBench {
 
     fn measure(
         &self,
+        spec: &LossSpec,
         loss: &dyn RankingLoss,
         shape: Shape,
         device: &Device,
         name: &str,
     ) -> Result<Vec<LossRow>, BenchError> {
         let lists = Lists::new(shape, self.seed, device);
-        let paths: Vec<OpPath> = self.paths.iter().copied().filter(|path| path.fits(shape, loss.name())).collect();
+        let paths: Vec<OpPath> =
+            self.paths.iter().copied().filter(|path| path.fits(shape, &spec.to_string())).collect();
         let run = |path| match path {
             OpPath::Fused => lists.step(loss, device, name),
             OpPath::Tensor => with_tensor_path(|| lists.step(loss, device, name)),
@@ -180,7 +182,7 @@ impl LossBench {
             };
             LossRow {
                 peer: format!("burn-rank/{name}/{path}"),
-                loss: loss.name().to_owned(),
+                loss: spec.to_string(),
                 batch: shape.batch,
                 n: shape.documents,
                 ms: seconds * 1e3,

@@ -21,7 +21,7 @@ pub struct BenchArgs {
     /// Devices, by name
     #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
     devices: Vec<String>,
-    /// Losses, by name
+    /// Losses, by name, or as measure and relaxation: ap:rank_indicators, ndcg@10:expected_ranks
     #[arg(long, value_delimiter = ',', default_value = "approx_ndcg,smooth_ndcg,lambda_ndcg,soft_ndcg,list_net")]
     losses: Vec<String>,
     /// Shapes of the lists, BATCHxDOCUMENTS
@@ -44,7 +44,7 @@ pub struct BenchArgs {
 enum BenchCommand {
     /// Documents per second of a training epoch on generated data, linear and 256,128,64
     Train {
-        /// Loss, by name
+        /// Loss, by name, or as measure and relaxation
         #[arg(long, default_value = "approx_ndcg")]
         loss: String,
         /// Number of queries
@@ -100,7 +100,7 @@ impl BenchArgs {
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let bench = LossBench {
-            losses: self.losses.iter().map(LossSpec::new).collect(),
+            losses: self.losses.iter().map(|loss| LossSpec::parse(loss)).collect(),
             shapes: self.shapes.iter().map(|shape| shape.parse::<Shape>()).collect::<Result<_, _>>()?,
             paths: self.paths.clone(),
             repeats: self.repeats as usize,
@@ -139,7 +139,7 @@ impl BenchArgs {
                 [("linear", ScorerConfig::default()), ("256,128,64", ScorerConfig::Mlp(mlp.clone()))]
             {
                 let data = SynthConfig { queries, ..SynthConfig::default() };
-                let (loss, epochs) = (LossSpec::new(loss), self.repeats as usize);
+                let (loss, epochs) = (LossSpec::parse(loss), self.repeats as usize);
                 let bench = TrainBench { scorer, loss, data, batch, epochs, seed: 1 };
                 let row = bench.run(&input::device(name)?, name)?;
                 if self.json {

@@ -11,13 +11,15 @@ use serde::Deserialize;
 use super::execution_args::ExecutionArgs;
 use super::{Failure, input};
 use crate::data::letor::{ReadOptions, Source};
-use crate::loss::{RankingLoss, explain, registry};
+use crate::loss::{LossSpec, RankingLoss, explain, registry};
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
 pub struct LossArgs {
-    /// Name of the loss; `burn-rank models --losses` lists them
-    name: String,
+    /// Name of the loss, which `burn-rank models --losses` lists, or measure and relaxation, as in ap:rank_indicators. It
+    /// is left out where --set gives a measure or a relaxation
+    #[arg(required_unless_present = "set")]
+    name: Option<String>,
     /// A parameter of the loss, as in alpha=10
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -53,8 +55,34 @@ impl LossArgs {
         self.execution.scope(|| self.explain(out))
     }
 
+    /// The loss that the arguments name, and the file.
+    fn spec(&self) -> Result<(LossSpec, &Path), Failure> {
+        let mut params = input::assignments("--set", &self.set)?;
+        let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
+        let given = self.name.as_deref().map(|name| (LossSpec::parse(name), name));
+        // With a measure by --set the only argument is the file.
+        let alone = self.file == Path::new("-");
+        match given {
+            None if !joined => Err(Failure::input("expected the name of a loss, or --set measure=NAME")),
+            None => Ok((LossSpec::joined(params), &self.file)),
+            Some((spec, name)) if joined && alone && registry::find(&spec.name).is_err() => {
+                Ok((LossSpec::joined(params), Path::new(name)))
+            }
+            Some((spec, name)) => {
+                if let Some(key) = spec.params.keys().find(|key| params.contains_key(*key)) {
+                    return Err(Failure::input(format!(
+                        "--set {key}: found `{key}` in `{name}` too, expected it once"
+                    )));
+                }
+                params.extend(spec.params);
+                Ok((LossSpec { name: spec.name, params }, &self.file))
+            }
+        }
+    }
+
     fn explain(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let loss = registry::build(&self.name, &input::assignments("--set", &self.set)?)?;
+        let (spec, file) = self.spec()?;
+        let loss = spec.build()?;
         let dtype = match self.precision {
             Precision::F32 => DType::F32,
             Precision::F64 => DType::F64,
@@ -68,7 +96,7 @@ impl LossArgs {
             )?;
             return Ok(());
         }
-        let input = input::text(&self.file)?;
+        let input = input::text(file)?;
         let name = &input.name().to_path_buf();
         let mut source = Source::open(input, &ReadOptions::default()).map_err(|error| Failure::Input(error.into()))?;
         let (mut block, mut number) = (Vec::new(), 0);

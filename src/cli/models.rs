@@ -11,6 +11,7 @@ use super::{Failure, Table, input};
 use crate::experiment::linear_weights;
 use crate::learner::registry::LEARNERS;
 use crate::loss::registry::LOSSES;
+use crate::loss::{Cell, CellCost, MeasureName, RelaxationName};
 use crate::measure::{Convention, Measure};
 
 /// Arguments of `models`.
@@ -87,8 +88,11 @@ impl ModelsArgs {
         for entry in LOSSES {
             let defaults = (entry.defaults)();
             if self.json {
-                let row = json!({"loss": entry.name, "summary": entry.summary, "formula": entry.formula, "cost": entry.cost,
-                    "paper": entry.paper, "parameters": defaults});
+                let mut row = json!({"loss": entry.name, "summary": entry.summary, "formula": entry.formula,
+                    "cost": entry.cost, "paper": entry.paper, "parameters": defaults});
+                if entry.forms.is_some() {
+                    row["cells"] = Cell::all().map(cell_value).collect();
+                }
                 writeln!(out, "{row}")?;
                 continue;
             }
@@ -97,6 +101,9 @@ impl ModelsArgs {
             parameters(&defaults, out)?;
             writeln!(out, "  cost        {}", entry.cost)?;
             writeln!(out, "  source      {}\n", entry.paper)?;
+        }
+        if !self.json {
+            write!(out, "{}", cells())?;
         }
         Ok(())
     }
@@ -154,6 +161,31 @@ impl ModelsArgs {
     }
 }
 
+fn cell_value(cell: Cell) -> Value {
+    json!({"measure": cell.measure.name(), "relaxation": cell.relaxation.name(), "cost": cell.cost().to_string(),
+        "loss": cell.named()})
+}
+
+/// Every measure through every relaxation, with what each costs.
+fn cells() -> String {
+    let mut table = Table::new(["", "approximate", "sigmoid", "rank", "expected"]);
+    table.row(["measure", "positions", "ranks", "indicators", "ranks"]);
+    for &measure in MeasureName::ALL {
+        let mark = |&relaxation: &RelaxationName| {
+            let cell = Cell { measure, relaxation };
+            format!("{}{}", cell.cost().mark(), if cell.named().is_some() { "*" } else { "" })
+        };
+        table.row([measure.name().to_string()].into_iter().chain(RelaxationName::ALL.iter().map(mark)));
+    }
+    let legend = CellCost::ALL.map(|cost| format!("{}  {cost}\n", cost.mark()));
+    format!(
+        "Any measure through any relaxation: loss = {{ measure = \"ap\", relaxation =\n\"rank_indicators\" }}, or \
+         ap:rank_indicators on the command line.\n\n{}\n{}*  has a name of its own, listed above\n\n",
+        table.render_left(),
+        legend.concat()
+    )
+}
+
 /// Prints the defaults as lines of TOML.
 fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
     let mut title = "parameters";
@@ -184,6 +216,20 @@ fn toml_value(value: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_table_of_cells_fits_a_terminal() {
+        let text = cells();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let row = |name: &str| -> Vec<&str> {
+            let line = text.lines().find(|line| line.split_whitespace().next() == Some(name));
+            line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().skip(1).collect()
+        };
+        assert_eq!(row("ap"), ["o*", "o*", "o*", "k*"]);
+        assert_eq!(row("kendall_tau"), ["o*", "o", "c", "p"]);
+        assert_eq!(row("success"), ["o", "o", "o", "t"]);
+        assert_eq!(cell_value(Cell::all().next().unwrap())["loss"], json!("approx_ndcg"));
+    }
 
     #[test]
     fn defaults_are_valid_toml() {

@@ -2,6 +2,7 @@
 
 use crate::json::{Map, Value};
 use burn::config::Config;
+use serde::de::DeserializeOwned;
 
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
@@ -27,11 +28,37 @@ pub struct LossEntry {
     pub shift_invariant: bool,
     /// Every parameter with its default.
     pub defaults: fn() -> Map,
+    /// What a loss is joined of whose parameters depend on its parts; none for a loss with the same parameters always.
+    pub forms: Option<Forms>,
     /// The loss with the given parameters over the defaults.
     pub build: Build,
 }
 
+/// The forms of a loss that is joined of parts.
+#[derive(Debug, Clone, Copy)]
+pub struct Forms {
+    /// The parameters of every form that tests are to run.
+    pub all: fn() -> Vec<Map>,
+    /// Every parameter of the form that the given parameters name, with its default.
+    pub defaults: fn(&Map) -> Map,
+}
+
 impl LossEntry {
+    /// The parameters of every form of the loss, for tests: none but the defaults unless it is joined of parts.
+    pub fn forms(&self) -> Vec<Map> {
+        self.forms.map_or_else(|| vec![Map::new()], |forms| (forms.all)())
+    }
+
+    /// The given parameters, and the defaults of those that are not given.
+    pub fn complete(&self, params: &Map) -> Map {
+        let mut all = match self.forms {
+            Some(forms) => (forms.defaults)(params),
+            None => (self.defaults)(),
+        };
+        all.extend(params.clone());
+        all
+    }
+
     /// Name of its Rust type in [`loss`](crate::loss); that of its configuration ends in `Config`.
     pub fn type_name(&self) -> String {
         let words = self.name.split('_');
@@ -65,6 +92,11 @@ pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map)
     }
     crate::json::from_value(Value::Object(merged))
         .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal, params) })
+}
+
+/// The value at a key, as the type that it has to be.
+pub(super) fn value_of<T: DeserializeOwned>(loss: &'static str, key: &str, value: &Value) -> Result<T, LossError> {
+    crate::json::from_value(value.clone()).map_err(|refusal| LossError::Parameter { loss, refusal: refusal.under(key) })
 }
 
 /// What was found, as it was given, where the type of a whole parameter is at fault.

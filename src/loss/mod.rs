@@ -29,6 +29,7 @@
 //! | `pairwise_hinge` | [`PairwiseHinge`] | orders pairs | O(n^2) |
 //! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2) |
 //! | `rank_net` | [`RankNet`] | orders pairs | O(n^2) |
+//! | `relaxed_measure` | [`RelaxedMeasure`] | `ndcg@k` | O(n^2), or that of the relaxation |
 //! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2) |
 //! | `smooth_ap_rank` | [`SmoothApRank`] | `map` | O(n^2) |
 //! | `smooth_dcg` | [`SmoothDcg`] | `dcg` | O(n^2) |
@@ -42,6 +43,9 @@
 //! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
 //! | `soft_rr` | [`SoftRr`] | `mrr` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
+//!
+//! `relaxed_measure` is any measure of [`MeasureName`] through any relaxation of [`RelaxationName`], by default NDCG at
+//! approximate positions; its row says what that is.
 //!
 //! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
 //! [`Relaxation`]. A relaxation of your own works with every measure. Learners take such a loss, or any other of your
@@ -76,12 +80,13 @@ mod ranking_loss;
 pub mod registry;
 mod smoothing;
 mod surrogate;
+mod temperature_unit;
 mod training_loss;
 
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
 pub use curvature::{Curved, Derivatives};
-pub use entry::LossEntry;
+pub use entry::{Forms, LossEntry};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
@@ -103,15 +108,18 @@ pub use smoothing::{Sharper, Smoothing};
 pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
-    ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Dcg, DiscountShape, Exact,
-    Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel, Indicator,
-    MeasureContext, Ndcg, PositionFunction, PositionMeasure, Positions, PrecisionAt, RankExpectations, RankModel,
-    ReciprocalRank, Relaxation, Relaxed, SigmoidRanks, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank,
-    SmoothApRankConfig, SmoothDcg, SmoothDcgConfig, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision,
-    SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr,
-    SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, Surrogate,
-    exponential_fit, is_completely_monotone,
+    ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape,
+    Exact, Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel,
+    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, PairSteps, PositionFunction,
+    PositionMeasure, Positions, PrecisionAt, RPrecision, RankBiasedPrecision, RankExpectations, RankModel, RecallAt,
+    ReciprocalRank, Relaxation, RelaxationName, Relaxed, RelaxedMeasure, RelaxedMeasureConfig, SigmoidRanks,
+    SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
+    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp,
+    SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision,
+    SoftPrecisionConfig, SoftRr, SoftRrConfig, SuccessAt, Surrogate, TypeOneBound, exponential_fit,
+    is_completely_monotone,
 };
+pub use temperature_unit::{RelativeTemperature, TemperatureUnit};
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::OWN_LOSS;
 pub use training_loss::TrainingLoss;

@@ -2,12 +2,16 @@
 //! files, the property suite, the benchmarks and the documentation read it.
 
 use crate::json::{Map, Value};
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::entry::LossEntry;
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
 use super::smoothing::Smoothing;
+use super::surrogate::relaxed_measure;
 use super::{listwise, pairwise, pointwise, surrogate};
 use crate::text::nearest;
 
@@ -30,6 +34,7 @@ pub static LOSSES: &[LossEntry] = &[
     pairwise::pairwise_hinge::ENTRY,
     pairwise::pairwise_squared_hinge::ENTRY,
     pairwise::rank_net::ENTRY,
+    surrogate::relaxed_measure::ENTRY,
     surrogate::smooth_ap_indicator::ENTRY,
     surrogate::smooth_ap_rank::ENTRY,
     surrogate::smooth_dcg::ENTRY,
@@ -85,19 +90,81 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
 ///     // one epoch with `loss`
 /// }
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossSpec {
-    /// Registered name.
+    /// Registered name. It may be left out of what is read where a `measure` or a `relaxation` is given: the loss is a
+    /// [`RelaxedMeasure`](super::RelaxedMeasure) then.
     pub name: String,
     /// The parameters that differ from the defaults.
     #[serde(flatten)]
     pub params: Map,
 }
 
+impl<'de> Deserialize<'de> for LossSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(SpecVisitor)
+    }
+}
+
+/// Reads a table with a `name` and parameters beside it.
+struct SpecVisitor;
+
+impl<'de> Visitor<'de> for SpecVisitor {
+    type Value = LossSpec;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("a table with the name of a loss, or with a measure and a relaxation")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<LossSpec, A::Error> {
+        let (mut name, mut params) = (None, Map::new());
+        while let Some(key) = fields.next_key::<String>()? {
+            if key == "name" {
+                name = Some(fields.next_value()?);
+            } else {
+                params.insert(key, fields.next_value()?);
+            }
+        }
+        let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
+        match name {
+            Some(name) => Ok(LossSpec { name, params }),
+            None if joined => Ok(LossSpec::joined(params)),
+            None => Err(A::Error::missing_field("name")),
+        }
+    }
+}
+
 impl LossSpec {
+    /// A loss as a command line names it, with its default parameters: a registered name, or a measure and a relaxation
+    /// as in `ap:rank_indicators` or `ndcg@10:expected_ranks`.
+    ///
+    /// ```
+    /// use burn_rank::loss::LossSpec;
+    ///
+    /// let spec = LossSpec::parse("ndcg@10:expected_ranks");
+    /// assert_eq!(spec.params["k"], 10.into());
+    /// assert_eq!(spec.to_string(), "ndcg@10:expected_ranks");
+    /// assert!(spec.build().is_ok());
+    /// ```
+    pub fn parse(text: &str) -> Self {
+        let Some((measure, relaxation)) = text.split_once(':') else { return Self::new(text) };
+        let (measure, k) = measure.split_once('@').map_or((measure, None), |(measure, k)| (measure, Some(k)));
+        let spec = Self::joined(Map::new()).with("measure", measure).with("relaxation", relaxation);
+        match k {
+            // A cut-off that is not a number is refused when the loss is built.
+            Some(k) => spec.with("k", k.parse::<u64>().map_or_else(|_| Value::from(k), Value::from)),
+            None => spec,
+        }
+    }
+
     /// A loss with its default parameters.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), params: Map::new() }
+    }
+
+    /// A measure through a relaxation, by the parameters that name them and others.
+    pub(crate) fn joined(params: Map) -> Self {
+        Self { name: relaxed_measure::NAME.to_string(), params }
     }
 
     /// The same loss with one parameter changed.
@@ -118,9 +185,9 @@ impl LossSpec {
     /// The temperature of the loss, if it has one.
     ///
     /// # Errors
-    /// An unknown loss.
+    /// As [`build`].
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
-        Ok(find(&self.name)?.smoothing)
+        Ok(self.build()?.smoothing())
     }
 
     /// Every parameter, defaults included.
@@ -129,9 +196,18 @@ impl LossSpec {
     /// As [`build`].
     pub fn resolved(&self) -> Result<Map, LossError> {
         self.build()?;
-        let mut params = (find(&self.name)?.defaults)();
-        params.extend(self.params.clone());
-        Ok(params)
+        Ok(find(&self.name)?.complete(&self.params))
+    }
+}
+
+/// As [`LossSpec::parse`] reads it: the name, or measure, cut-off and relaxation. Other parameters are left out.
+impl fmt::Display for LossSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let text = |key: &str| self.params.get(key).and_then(Value::as_str);
+        let [measure, relaxation] = ["measure", "relaxation"].map(text);
+        let (Some(measure), Some(relaxation)) = (measure, relaxation) else { return formatter.write_str(&self.name) };
+        let cutoff = self.params.get("k").map(|k| format!("@{k}")).unwrap_or_default();
+        write!(formatter, "{measure}{cutoff}:{relaxation}")
     }
 }
 
@@ -242,6 +318,17 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_is_named_by_its_parts() {
+        let spec = LossSpec::parse("map@3:sigmoid_ranks");
+        assert_eq!(spec.to_string(), "map@3:sigmoid_ranks");
+        assert_eq!(spec.resolved().unwrap()["k"], json!(3));
+        assert_eq!(LossSpec::parse("approx_ndcg"), LossSpec::new("approx_ndcg"));
+        let refused = |text: &str| LossSpec::parse(text).build().unwrap_err().to_string();
+        assert_eq!(refused("ap@x:rank_indicators"), "relaxed_measure.k = \"x\": expected a whole number, 0 or above");
+        assert!(refused("ap:rank_indicator").ends_with("did you mean `rank_indicators`?"));
+    }
+
+    #[test]
     fn a_spec_reads_flat_and_resolves_its_defaults() {
         let spec: LossSpec = crate::json::from_value(json!({"name": "approx_ndcg", "alpha": 3.0})).unwrap();
         assert_eq!(spec, LossSpec::new("approx_ndcg").with("alpha", 3.0));
@@ -249,5 +336,15 @@ mod tests {
         assert_eq!(resolved["alpha"], json!(3.0));
         assert_eq!(resolved["k"], Value::Null);
         assert!(spec.with("alpha", -1.0).build().is_err());
+        let cell: LossSpec =
+            crate::json::from_value(json!({"measure": "ap", "sigma": 2, "relaxation": "rank_indicators"})).unwrap();
+        assert_eq!((cell.name.as_str(), cell.to_string().as_str()), ("relaxed_measure", "ap:rank_indicators"));
+        assert_eq!(cell.build().unwrap().smoothing().unwrap().parameter, "sigma");
+        let written = crate::json::to_value(&cell).unwrap();
+        assert_eq!(crate::json::from_value::<LossSpec>(written).unwrap(), cell);
+        let none = crate::json::from_value::<LossSpec>(json!({"alpha": 1.0})).unwrap_err();
+        assert_eq!(none.with_key(), "missing field `name`");
+        let wrong = crate::json::from_value::<LossSpec>(json!({"name": 3})).unwrap_err();
+        assert_eq!(wrong.with_key(), "name: found 3, expected a string");
     }
 }

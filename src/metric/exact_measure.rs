@@ -102,7 +102,7 @@ mod tests {
             (exact_measure("ndcg@3 of mine", Ndcg::new().with_k(Some(3))).unwrap(), Measure::Ndcg(Some(3))),
             (exact_measure("dcg@2 of mine", Dcg::new().with_k(Some(2))).unwrap(), Measure::Dcg(Some(2))),
             (exact_measure("p@2 of mine", PrecisionAt { k: 2 }).unwrap(), Measure::Precision(Some(2))),
-            (exact_measure("map of mine", AveragePrecision).unwrap(), Measure::Ap(None)),
+            (exact_measure("map of mine", AveragePrecision::new()).unwrap(), Measure::Ap(None)),
             (exact_measure("mrr of mine", ReciprocalRank::new()).unwrap(), Measure::ReciprocalRank(None)),
         ];
         let in_file_order = Convention { ties: crate::measure::Ties::FileOrder, ..Convention::default() };

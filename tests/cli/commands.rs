@@ -30,6 +30,64 @@ fn loss_prints_one_object_per_line() {
 }
 
 #[test]
+fn a_measure_through_a_relaxation_is_named_in_several_ways() {
+    let bench = Bench::default();
+    let list = "{\"scores\": [0.3, 0.8, -0.2], \"labels\": [0, 1, 2]}\n";
+    bench.write("lists.jsonl", list);
+    let expected = bench.output(&["loss", "smooth_ap_indicator", "lists.jsonl", "--set", "sigma=0.5"]);
+    for args in [
+        &["loss", "ap:rank_indicators", "lists.jsonl", "--set", "sigma=0.5"][..],
+        &["loss", "lists.jsonl", "--set", "measure=ap", "--set", "relaxation=rank_indicators", "--set", "sigma=0.5"],
+        &[
+            "loss",
+            "relaxed_measure",
+            "lists.jsonl",
+            "--set",
+            "measure=map",
+            "--set",
+            "relaxation=rank_indicators",
+            "--set",
+            "sigma=0.5",
+        ],
+    ] {
+        assert_eq!(bench.output(args), expected, "{args:?}");
+    }
+    let stdin = bench.command(&["loss", "--set", "measure=ap"]).write_stdin(list).assert().success();
+    assert!(String::from_utf8_lossy(&stdin.get_output().stdout).contains("\"value\""));
+    contains(
+        &bench.refused(&["loss", "ap:rank_indicator", "lists.jsonl"]),
+        &["relaxation", "did you mean `rank_indicators`?"],
+    );
+    contains(&bench.refused(&["loss", "--set", "k=3"]), &["the name of a loss, or --set measure=NAME"]);
+    contains(
+        &bench.refused(&["loss", "ndcg@3:sigmoid_ranks", "lists.jsonl", "--set", "k=3"]),
+        &["--set k: found `k` in `ndcg@3:sigmoid_ranks` too"],
+    );
+    let rows = bench.output(&["bench", "--losses", "rr:sigmoid_ranks", "--shapes", "2x4", "--repeats", "1", "--json"]);
+    assert_eq!(json(rows.lines().next().unwrap())["loss"], "rr:sigmoid_ranks");
+}
+
+#[test]
+fn cells_train_as_named_losses_do() {
+    let bench = Bench::default();
+    let train = |name: &str, loss: &str| {
+        let text = format!(
+            "name = \"{name}\"\n[data.synthetic]\ntrain_queries = 8\nvalidation_queries = 4\ntest_queries = 4\n\
+             [learner]\nkind = \"gradient\"\nepochs = 2\nanneal = {{ kind = \"linear\", from = 1.0, to = 0.5 }}\n[loss]\n{loss}\n"
+        );
+        bench.write(&format!("{name}.toml"), &text);
+        bench.output(&["train", &format!("{name}.toml"), "--out", name]);
+        json(&std::fs::read_to_string(bench.path(&format!("{name}/report.json"))).unwrap())["per_query"].clone()
+    };
+    let named = train("named", "name = \"smooth_ap_indicator\"\ntemperature_unit = \"spread\"");
+    let cell = train("cell", "measure = \"ap\"\nrelaxation = \"rank_indicators\"\ntemperature_unit = \"spread\"");
+    assert!(named.is_object() || named.is_array(), "{named}");
+    assert_eq!(named, cell);
+    // What it left can be run again.
+    bench.output(&["train", "cell/config.toml", "--out", "again"]);
+}
+
+#[test]
 fn text_is_read_from_standard_input_with_a_byte_order_mark_or_compressed() {
     let bench = Bench::default();
     let gzip = |text: &str| {
@@ -120,6 +178,12 @@ fn everything_that_can_be_trained_is_listed() {
     let losses = bench.output(&["models", "--losses", "--json"]);
     let names: Vec<Value> = losses.lines().map(|line| json(line)["loss"].clone()).collect();
     assert!(names.contains(&Value::from("approx_ndcg")) && names.contains(&Value::from("soft_ndcg")));
+    let rows: Vec<Value> = losses.lines().map(json).collect();
+    let cells = rows.iter().find(|row| row["loss"] == "relaxed_measure").unwrap()["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 11 * 4);
+    assert!(cells.iter().any(|cell| cell["measure"] == "err" && cell["loss"] == "soft_err"));
+    let text = bench.output(&["models", "--losses"]);
+    assert!(text.lines().any(|line| line.starts_with("kendall_tau  o*")), "{text}");
     assert!(bench.output(&["models", "--learners"]).contains("learner gradient"));
     assert!(bench.output(&["models", "--measures"]).contains("letor"));
     let devices = bench.output(&["devices"]);

@@ -20,7 +20,10 @@ use burn_rank::learner::rank_svm::{PairWeighting, RankSvmLoss};
 use burn_rank::learner::registry::LEARNERS;
 use burn_rank::learner::smooth_rank::Optimizer;
 use burn_rank::loss::registry::LOSSES;
-use burn_rank::loss::{DiscountShape, LambdaLossWeights, RankExpectationMethod, RankModel};
+use burn_rank::loss::{
+    Cell, DiscountShape, LambdaLossWeights, LossSpec, MeasureName, RankExpectationMethod, RankModel, RelaxationName,
+    TemperatureUnit, TypeOneBound,
+};
 use burn_rank::measure::{
     AveragePrecisionDenominator, AveragePrecisionTies, Convention, Discount, EmptyQuery, Gain, KendallTau, Measure,
     NegativeLabel, PrecisionDenominator, Ties,
@@ -234,7 +237,8 @@ fn every_parameter_of_every_loss_is_listed() {
         .flat_map(|row| code(row[4]).into_iter().map(|loss| pairs((code(row[0])[0], loss))).collect::<Vec<_>>())
         .collect();
     let mut known = Names::new();
-    for entry in LOSSES {
+    // A loss that is joined of parts has a table of its own.
+    for entry in LOSSES.iter().filter(|entry| entry.forms.is_none()) {
         for (key, default) in (entry.defaults)() {
             let default = json!(default);
             let row = rows.iter().find(|row| code(row[0])[0] == key && code(row[4]).contains(&entry.name));
@@ -252,17 +256,76 @@ fn every_parameter_of_every_loss_is_listed() {
     assert_eq!(listed.len(), known.len(), "a parameter is listed twice");
 }
 
+const CELLS: &str = "### Any measure through any relaxation";
+
+/// The row of a key in a cell: that of `RELAXATION of MEASURES`, else of one of its parts, else of every cell.
+fn row_of_cell<'a>(rows: &'a [Vec<&'a str>], cell: Cell, key: &str) -> Option<&'a Vec<&'a str>> {
+    let (measure, relaxation) = (cell.measure.name(), cell.relaxation.name());
+    let preference = |row: &Vec<&str>| match row[0].split_once(" of ") {
+        Some((of, measures)) => (code(of).contains(&relaxation) && code(measures).contains(&measure)).then_some(2),
+        None if row[0] == "every cell" => Some(0),
+        None => code(row[0]).iter().any(|part| [measure, relaxation].contains(part)).then_some(1),
+    };
+    let rows = rows.iter().filter(|row| code(row[1]) == [key]);
+    rows.filter_map(|row| Some((preference(row)?, row))).max_by_key(|(preferred, _)| *preferred).map(|(_, row)| row)
+}
+
+#[test]
+fn every_parameter_of_every_cell_is_listed() {
+    let page = page();
+    let rows = table(section(&page, CELLS), &KEYS_OF_KINDS);
+    let mut met = Names::new();
+    for cell in Cell::all() {
+        let spec = LossSpec::parse(&format!("{}:{}", cell.measure.name(), cell.relaxation.name()));
+        for (key, default) in spec.resolved().unwrap() {
+            let row =
+                row_of_cell(&rows, cell, &key).unwrap_or_else(|| panic!("docs/CONFIG.md has no `{key}` of {spec}"));
+            met.insert(row.join("|"));
+            if key != "measure" && key != "relaxation" {
+                let default = serde_json::to_value(json!(default)).unwrap();
+                assert!(says(row[4], &default), "{spec} {key}: the page says {}, the sources {default}", row[4]);
+            }
+        }
+    }
+    assert_eq!(met.len(), rows.len(), "a row that no cell has");
+}
+
+#[test]
+fn the_table_of_cells_in_the_page_of_losses_is_that_of_the_sources() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/LOSSES.md")).unwrap();
+    let relaxations: Vec<String> = RelaxationName::ALL.iter().map(|name| format!("`{}`", name.name())).collect();
+    let header: Vec<&str> = ["measure"].into_iter().chain(relaxations.iter().map(String::as_str)).collect();
+    let rows = table(section(&page, "## Any measure through any relaxation"), &header);
+    assert_eq!(rows.len(), MeasureName::ALL.len());
+    for (row, &measure) in rows.iter().zip(MeasureName::ALL) {
+        assert_eq!(code(row[0]), [measure.name()]);
+        for (found, &relaxation) in row[1..].iter().zip(RelaxationName::ALL) {
+            let cell = Cell { measure, relaxation };
+            let name = cell.named().map(|name| format!(" `{name}`")).unwrap_or_default();
+            assert_eq!(*found, format!("{}{name}", cell.cost().mark()), "{cell:?}");
+        }
+    }
+}
+
 #[test]
 fn the_temperatures_are_those_that_the_page_names() {
     for entry in LOSSES {
         let is_one_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| entry.name.starts_with(prefix));
         let said = match entry.name {
             "neural_ndcg" => Some("temperature"),
-            _ if is_one_of(&["approx_"]) => Some("alpha"),
+            _ if is_one_of(&["approx_", "relaxed_measure"]) => Some("alpha"),
             _ if is_one_of(&["smooth_", "soft_"]) => Some("sigma"),
             _ => None,
         };
         assert_eq!(entry.smoothing.map(|smoothing| smoothing.parameter), said, "{}", entry.name);
+    }
+    for cell in Cell::all() {
+        let spec = LossSpec::parse(&format!("{}:{}", cell.measure.name(), cell.relaxation.name()));
+        let found = spec.smoothing().unwrap().unwrap().parameter;
+        assert!(
+            cell.relaxation.parameters().contains(&found) && ["alpha", "sigma"].contains(&found),
+            "{spec}: {found}"
+        );
     }
 }
 
@@ -309,6 +372,10 @@ fn every_value_is_named() {
         ("### Values of the parameters", values::<RankExpectationMethod>()),
         ("### Values of the parameters", values::<RankModel>()),
         ("### Values of the parameters", values::<LambdaLossWeights>()),
+        ("### Values of the parameters", values::<TemperatureUnit>()),
+        ("### Values of the parameters", values::<MeasureName>()),
+        ("### Values of the parameters", values::<RelaxationName>()),
+        ("### Values of the parameters", values::<TypeOneBound>()),
         ("### `ada_rank`", values::<Directions>()),
         ("### `ada_rank`", values::<Emphasis>()),
         ("### `permu_rank`", values::<Pairs>()),
@@ -439,10 +506,10 @@ const RANGES: [(&str, &[&str], &[&str]); 15] = [
     ("2 or above", &["2", "1000"], &["1"]),
     ("a whole number, 0 or above", &["0", "1000"], &["-1", "0.5"]),
     ("above 0, and in the range of the parameter", &["1"], &["0"]),
+    ("above 0 and below 1", &["0.5"], &["0", "1"]),
     ("above 0, at most 1 ", &["0.5", "1"], &["0", "1.5"]),
     ("above 0, at most ", &["0.5"], &["0", "1000"]),
     ("above 0; one number or a list", &["0.5", "[0.5, 1000]"], &["0", "[1, 0]", "[]"]),
-    ("above 0 and below 1", &["0.5"], &["0", "1"]),
     ("above 0", &["0.5", "1000"], &["0"]),
     ("at least 0 and below 1", &["0", "0.5"], &["-0.5", "1"]),
     ("`true`, `false`; `false` where", &["false"], &["1", "true"]),
@@ -495,6 +562,16 @@ fn every_range_is_that_of_the_sources() {
             // No other discount looks at it.
             let set = if code(row[0]) == ["exponent"] { "loss.discount=power" } else { "seed=1" };
             probe(&base, set, &format!("loss.{}", code(row[0])[0]), row[2]);
+        }
+    }
+    let cells = table(section(&page, CELLS), &KEYS_OF_KINDS);
+    for cell in Cell::all() {
+        let (measure, relaxation) = (cell.measure.name(), cell.relaxation.name());
+        let base = completed(&format!("loss = {{ measure = \"{measure}\", relaxation = \"{relaxation}\" }}"));
+        for key in [cell.measure.parameters(), cell.relaxation.parameters()].concat() {
+            let row = row_of_cell(&cells, cell, key).unwrap();
+            let set = if key == "exponent" { "loss.discount=power" } else { "seed=1" };
+            probe(&base, set, &format!("loss.{key}"), row[3]);
         }
     }
     let gradient = completed("learner = { kind = \"gradient\" }\nscorer = { kind = \"mlp\" }");

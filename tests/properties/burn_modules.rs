@@ -54,6 +54,7 @@ holder! {
     pairwise_hinge: PairwiseHinge, PairwiseHingeConfig::new();
     pairwise_squared_hinge: PairwiseSquaredHinge, PairwiseSquaredHingeConfig::new();
     rank_net: RankNet, RankNetConfig::new();
+    relaxed_measure: RelaxedMeasure, RelaxedMeasureConfig::new();
     smooth_ap_indicator: SmoothApIndicator, SmoothApIndicatorConfig::new();
     smooth_ap_rank: SmoothApRank, SmoothApRankConfig::new();
     smooth_dcg: SmoothDcg, SmoothDcgConfig::new();

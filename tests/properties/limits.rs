@@ -1,7 +1,7 @@
 //! Surrogates tend to their measures, at the rates that the papers prove.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_rank::loss::{Lists, LossSpec, explain, registry};
+use burn_rank::loss::{Cell, Lists, LossSpec, MeasureName, RelaxationName, explain, registry};
 use burn_rank::measure::{Convention, Discount, Gain, Measure, Ranking};
 use burn_rank::op::Step;
 use proptest::prelude::*;
@@ -42,6 +42,25 @@ fn exact(measure: Measure, scores: &[f64], labels: &[f64]) -> f64 {
     let labels: Vec<f32> = labels.iter().map(|y| *y as f32).collect();
     let ranking = Ranking { scores: &scores, labels: &labels, ids: None };
     measure.query(&ranking, &Convention::preset("standard").unwrap()).unwrap().unwrap()
+}
+
+/// What a cell tends to. Without tied scores, tau over the pairs of different labels is the accuracy of their order, from
+/// -1 to 1.
+fn exact_measure(measure: MeasureName, k: Option<usize>) -> Measure {
+    let required = k.or(Some(5));
+    match measure {
+        MeasureName::Ndcg => Measure::Ndcg(k),
+        MeasureName::Dcg => Measure::Dcg(k),
+        MeasureName::Ap => Measure::Ap(k),
+        MeasureName::Rr => Measure::ReciprocalRank(k),
+        MeasureName::Err => Measure::Err(k),
+        MeasureName::Precision => Measure::Precision(required),
+        MeasureName::Recall => Measure::Recall(required),
+        MeasureName::Success => Measure::Success(required),
+        MeasureName::Rbp => Measure::Rbp { persistence: 0.8 },
+        MeasureName::RPrecision => Measure::RPrecision,
+        MeasureName::KendallTau => Measure::PairAccuracy,
+    }
 }
 
 fn erf(x: f64) -> f64 {
@@ -107,6 +126,32 @@ proptest! {
         let spec = LossSpec::new("neural_ndcg").with("temperature", plain);
         let (found, expected) = (surrogate(&spec, &scores, &labels), exact(Measure::Ndcg(None), &scores, &labels));
         prop_assert!((found - expected).abs() < 1e-6, "neural_ndcg: {found} {expected}");
+    }
+
+    /// Every measure through every relaxation, with a cut-off and without one.
+    #[test]
+    fn sharp_temperatures_give_every_measure((scores, labels) in lists()) {
+        let gap = smallest_gap(&scores);
+        for cell in Cell::all() {
+            let spec = LossSpec::parse(&format!("{}:{}", cell.measure.name(), cell.relaxation.name()));
+            let spec = match cell.relaxation {
+                RelaxationName::ApproximatePositions => spec.with("alpha", 40.0 / gap).with("beta", 80.0),
+                RelaxationName::SigmoidRanks | RelaxationName::ExpectedRanks => spec.with("sigma", gap / 40.0),
+                RelaxationName::RankIndicators => spec.with("sigma", gap * gap / 40.0),
+            };
+            for k in [None, Some(3)] {
+                let takes_cutoff = cell.measure.parameters().contains(&"k");
+                let spec = match k {
+                    Some(k) if takes_cutoff => spec.with("k", k),
+                    Some(_) => continue,
+                    None => spec.clone(),
+                };
+                let expected = exact(exact_measure(cell.measure, k), &scores, &labels);
+                let expected = if cell.measure == MeasureName::KendallTau { 2.0 * expected - 1.0 } else { expected };
+                let found = surrogate(&spec, &scores, &labels);
+                prop_assert!((found - expected).abs() < 1e-6, "{spec}, {k:?}: {found} {expected}");
+            }
+        }
     }
 
     /// smoothrank, section 5.1: a wrong indicator is at most `exp(-mu / sigma)`, a right one misses 1 by `n - 1` times

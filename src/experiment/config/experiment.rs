@@ -213,7 +213,8 @@ impl ExperimentConfig {
             fill(&mut value["learner"], (entry.defaults)());
         }
         if let Some(entry) = self.loss.as_ref().and_then(|loss| crate::loss::registry::find(&loss.name).ok()) {
-            fill(&mut value["loss"], (entry.defaults)());
+            let complete = entry.complete(&self.loss.as_ref().map(|loss| loss.params.clone()).unwrap_or_default());
+            fill(&mut value["loss"], complete);
         }
         for part in ["learner", "loss"] {
             value.get_mut(part).and_then(Value::as_object_mut).map(sort_by_key);

@@ -42,7 +42,8 @@ fn an_exclusive_or_is_ordered_by_every_kind_of_loss() {
 #[test]
 fn a_loss_that_is_flat_at_equal_scores_is_learned() {
     let by_name = ["smooth_ndcg", "smooth_ap_indicator", "smooth_rr"].map(LossSpec::new);
-    for loss in by_name.into_iter().chain([LossSpec::new("smooth_precision").with("k", 2)]) {
+    let others = [LossSpec::new("smooth_precision").with("k", 2), LossSpec::parse("ap:rank_indicators")];
+    for loss in by_name.into_iter().chain(others) {
         let fitted = fit_spec(&small(), &loss, &exclusive_or());
         assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0), "{loss:?}");
     }

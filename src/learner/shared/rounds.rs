@@ -340,7 +340,7 @@ fn complete_losses(value: &mut Value) {
             let entry = table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok());
             let Some(entry) = entry else { return table.values_mut().for_each(complete_losses) };
             let mut all: BTreeMap<String, Value> = BTreeMap::new();
-            all.extend((entry.defaults)());
+            all.extend(entry.complete(table));
             all.extend(std::mem::take(table));
             table.extend(all);
         }

@@ -38,8 +38,10 @@ fn gradients_agree_with_finite_differences() {
     let data = testing::random(3, 7, 3, 1);
     let objective = objective(&data);
     let weights = [0.3, -0.7, 0.2];
-    for name in SURROGATES {
-        let learner = config().check(&Parts::default().with_loss(LossSpec::new(name))).unwrap();
+    let cells = ["success@2:expected_ranks", "kendall_tau:rank_indicators"].map(LossSpec::parse);
+    for loss in SURROGATES.map(LossSpec::new).into_iter().chain(cells) {
+        let name = loss.to_string();
+        let learner = config().check(&Parts::default().with_loss(loss)).unwrap();
         for sigma in [8.0, 0.5] {
             let loss = learner.surrogate(sigma).unwrap();
             let (_, gradient) = objective.value_and_gradient(&weights, &*loss);

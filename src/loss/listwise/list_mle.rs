@@ -30,6 +30,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&ListMleConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, ListMleConfig::new(), params)?.init()?)),
 };
 

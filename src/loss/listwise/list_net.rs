@@ -26,6 +26,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&ListNetConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, ListNetConfig::new(), params)?.init()?)),
 };
 

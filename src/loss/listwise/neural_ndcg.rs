@@ -13,12 +13,13 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Int, Tensor, activation::softmax};
 
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{discount_table, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::{Discount, Gain};
 use crate::op::differences;
 
@@ -32,8 +33,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Pobrotyn and Bialobrzeski, NeuralNDCG: direct optimisation of a ranking metric via differentiable relaxation of sorting",
     smoothing: Some(Smoothing { parameter: "temperature", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&NeuralNdcgConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, NeuralNdcgConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&NeuralNdcgConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, NeuralNdcgConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`NeuralNdcg`].

@@ -39,6 +39,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&SoftmaxCrossEntropyConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, SoftmaxCrossEntropyConfig::new(), params)?.init()?)),
 };
 

@@ -11,11 +11,12 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pair_sum::sum_over_pairs;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::op::PairLoss;
 
 const NAME: &str = "approx_kendall_tau";
@@ -28,8 +29,11 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (19)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters(&ApproxKendallTauConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, ApproxKendallTauConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&ApproxKendallTauConfig::new()),
+    forms: None,
+    build: |params| {
+        build_in_unit(NAME, params, |params| configure(NAME, ApproxKendallTauConfig::new(), params)?.init())
+    },
 };
 
 /// Configuration of [`ApproxKendallTau`].

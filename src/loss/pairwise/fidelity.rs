@@ -23,6 +23,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&FidelityConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, FidelityConfig::new(), params)?.init()?)),
 };
 

@@ -42,6 +42,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&LambdaLossConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, LambdaLossConfig::new(), params)?.init()?)),
 };
 

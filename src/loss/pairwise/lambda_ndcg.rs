@@ -37,6 +37,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&LambdaNdcgConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, LambdaNdcgConfig::new(), params)?.init()?)),
 };
 

@@ -24,6 +24,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&PairwiseExponentialConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, PairwiseExponentialConfig::new(), params)?.init()?)),
 };
 

@@ -22,6 +22,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&PairwiseSquaredHingeConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, PairwiseSquaredHingeConfig::new(), params)?.init()?)),
 };
 

@@ -24,6 +24,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: true,
     defaults: || parameters(&RankNetConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, RankNetConfig::new(), params)?.init()?)),
 };
 

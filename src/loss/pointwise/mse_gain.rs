@@ -29,6 +29,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     smoothing: None,
     shift_invariant: false,
     defaults: || parameters(&MseGainConfig::new()),
+    forms: None,
     build: |params| Ok(Box::new(configure(NAME, MseGainConfig::new(), params)?.init()?)),
 };
 

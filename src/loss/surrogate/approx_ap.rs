@@ -11,9 +11,10 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::op::Step;
 
 const NAME: &str = "approx_ap";
@@ -26,8 +27,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (22)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters(&ApproxApConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, ApproxApConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&ApproxApConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxApConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`ApproxAp`].
@@ -51,7 +53,7 @@ impl ApproxApConfig {
     /// `alpha` or `beta` not finite or not above 0.
     pub fn init(&self) -> Result<ApproxAp, LossError> {
         let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
-        Surrogate::named(NAME, AveragePrecision, positions)
+        Surrogate::named(NAME, AveragePrecision::new(), positions)
     }
 }
 

@@ -10,9 +10,10 @@ use burn::config::Config;
 use super::measures::Dcg;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::Gain;
 use crate::op::Step;
 
@@ -26,8 +27,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters(&ApproxDcgConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, ApproxDcgConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&ApproxDcgConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxDcgConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`ApproxDcg`].

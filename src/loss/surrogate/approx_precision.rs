@@ -7,12 +7,13 @@
 
 use burn::config::Config;
 
-use super::measures::PrecisionAt;
 use super::relaxation::Approximate;
+use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::op::Step;
 
 const NAME: &str = "approx_precision";
@@ -25,8 +26,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (13), (20)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters(&ApproxPrecisionConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, ApproxPrecisionConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&ApproxPrecisionConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxPrecisionConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`ApproxPrecision`].

@@ -12,9 +12,10 @@ use burn::config::Config;
 use super::measures::ReciprocalRank;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::op::Step;
 
 const NAME: &str = "approx_rr";
@@ -27,8 +28,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), section 4.3",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters(&ApproxRrConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, ApproxRrConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&ApproxRrConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxRrConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`ApproxRr`].

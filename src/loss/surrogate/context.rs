@@ -6,28 +6,33 @@
 //! | [`sum_with_above`](MeasureContext::sum_with_above) | `sigmoid(beta (p_x - p_y))` for "y above x" | running sums of `sum_i b_i h_ij` | `sum_x a_x E[f(R_x) (b_x + sum of b_y above)]` |
 //! | [`sum_with_no_relevant_above`](MeasureContext::sum_with_no_relevant_above) | the same, as a sum of logarithms | running products | that below, of the relevance |
 //! | [`sum_with_none_above`](MeasureContext::sum_with_none_above) | the same | running products | `sum_x a_x E[f(R_x) prod of (1 - b_y) above]` |
+//! | [`any_relevant_within`](MeasureContext::any_relevant_within) `[a relevant r_x <= k]` | `1 - prod of (1 - l_x sigmoid(beta (k + 1/2 - p_x)))` | `1 - prod over j <= k of (1 - sum_i l_i h_ij)` | chance that the first relevant document is within `k` |
+//! | [`sum_within`](MeasureContext::sum_within) `sum_x a_x [r_x <= k]`, `k` of each query | as `sum` | as `sum` | `sum_x a_x P(R_x <= k)` |
+//! | [`concordance`](MeasureContext::concordance) pairs in order minus others | the step of the positions | `h` of both documents | chances that one is above the other |
 //!
-//! Positions and ranks are computed once for a list, whatever operations the measure uses. Expectations in which two
-//! documents meet are defined for completely monotone discounts without a cut-off (see
-//! [`Expected`](super::Expected)).
+//! Positions and ranks are computed once for a list, whatever operations the measure uses. What the expected relaxation
+//! takes for each operation is said at [`Expected`](super::Expected).
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 
-use burn::tensor::{Tensor, activation::sigmoid};
+use burn::tensor::{
+    Tensor,
+    activation::{log_sigmoid, sigmoid},
+};
 
+use super::concordance::{by_chances, by_indicators, by_steps};
 use super::position_function::PositionFunction;
-use super::relaxation::{Positions, Relaxed};
+use super::relaxation::{Indicators, Positions, Relaxed};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;
 use crate::op::shape::assert_same;
-use crate::op::{PairLoss, PairWeight, Step, differences, rank, step_sum};
+use crate::op::{PairLoss, PairWeight, Step, differences, pair_loss, rank, step_sum};
 
 /// One batch, as a [`PositionMeasure`](super::PositionMeasure) sees it through a relaxation.
 pub struct MeasureContext<'a> {
     lists: &'a Lists,
     relaxed: Relaxed,
-    ranks: OnceCell<Tensor<2>>,
     undefined: Cell<Option<&'static str>>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
 }
@@ -35,7 +40,7 @@ pub struct MeasureContext<'a> {
 impl<'a> MeasureContext<'a> {
     pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
         let (undefined, expected) = (Cell::new(None), RefCell::default());
-        Self { lists, relaxed, ranks: OnceCell::new(), undefined, expected }
+        Self { lists, relaxed, undefined, expected }
     }
 
     /// The first operation that was used although the relaxation does not define it.
@@ -75,7 +80,7 @@ impl<'a> MeasureContext<'a> {
         assert_same("sum", ("scores", &self.lists.scores), &[("a", &a)]);
         sum_documents(match &self.relaxed {
             Relaxed::Positions(positions) => weigh(a, f, k, positions),
-            Relaxed::Indicators(at_ranks) => at_ranks(a) * self.at_ranks(f, k),
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => at_ranks(a) * self.at(f, ranks, k),
             Relaxed::Expectations(expectations) => {
                 self.expected.borrow_mut().push((f.clone(), k));
                 a * expectations.of_rank(f, k)
@@ -100,9 +105,9 @@ impl<'a> MeasureContext<'a> {
                     + b * (positions.own - 0.5);
                 sum_documents(weigh(a, f, k, positions) * above)
             }
-            Relaxed::Indicators(at_ranks) => {
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
-                sum_documents(a * self.at_ranks(f, k) * sum_at_or_above(self.ranks(), b))
+                sum_documents(a * self.at(f, ranks, k) * sum_at_or_above(ranks.clone(), b))
             }
             Relaxed::Expectations(expectations) => {
                 self.expected_sum(f, k, a.clone(), expectations.with_above(a, f, b, k))
@@ -153,15 +158,86 @@ impl<'a> MeasureContext<'a> {
                 let above = above * others.unsqueeze_dim::<3>(0);
                 sum_documents(weigh(a, f, k, positions) * none_above(above, b))
             }
-            Relaxed::Indicators(at_ranks) => {
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
-                let above = differences(&self.ranks()).lower_elem(0.0).float().cast(dtype);
-                sum_documents(a * self.at_ranks(f, k) * none_above(above, b))
+                let above = differences(ranks).lower_elem(0.0).float().cast(dtype);
+                sum_documents(a * self.at(f, ranks, k) * none_above(above, b))
             }
             Relaxed::Expectations(expectations) => {
                 self.expected_sum(f, k, a.clone(), expectations.with_none_above(a, f, b, k))
             }
         }
+    }
+
+    /// Whether a relevant document is within the cut-off: `[B]`. It takes O(n) memory.
+    pub fn any_relevant_within(&self, k: usize) -> Tensor<1> {
+        let relevance = self.lists.relevance();
+        let none = match &self.relaxed {
+            Relaxed::Positions(Positions { positions, cutoff, .. }) => {
+                // 1 - sigmoid(t) = sigmoid(-t). With a sum of logarithms no factor vanishes.
+                let outside = (positions.clone() - (k as f64 + 0.5)) * *cutoff;
+                sum_documents(relevance * log_sigmoid(outside)).exp()
+            }
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
+                let found = at_ranks(relevance) * self.at(&PositionFunction::one(), ranks, Some(k));
+                (found.neg() + 1.0).prod_dim(1).squeeze_dim(1)
+            }
+            Relaxed::Expectations(_) => {
+                return self.sum_with_none_above(relevance.clone(), &PositionFunction::one(), relevance, Some(k));
+            }
+        };
+        none.neg() + 1.0
+    }
+
+    /// `sum_x a_x [r_x <= k]` with a cut-off `k` of each query: `[B]`.
+    ///
+    /// # Shapes
+    /// - `a`: `[batch, documents]`, 0 at padded places
+    /// - `k`: `[batch]`, whole numbers, 1 or above
+    ///
+    /// # Panics
+    /// `a` of another shape than the scores.
+    #[track_caller]
+    pub fn sum_within(&self, a: Tensor<2>, k: Tensor<1>) -> Tensor<1> {
+        assert_same("sum_within", ("scores", &self.lists.scores), &[("a", &a)]);
+        let cutoffs: Tensor<2> = k.clone().detach().unsqueeze_dim(1);
+        sum_documents(match &self.relaxed {
+            Relaxed::Positions(Positions { positions, cutoff, .. }) => {
+                a * sigmoid((positions.clone().neg() + cutoffs + 0.5) * *cutoff)
+            }
+            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
+                let inside = ranks.clone().lower_equal(cutoffs.expand(a.dims())).float().cast(a.dtype());
+                at_ranks(a) * inside * self.lists.mask.clone()
+            }
+            Relaxed::Expectations(expectations) => match expectations.within(k.detach()) {
+                Ok(chances) => a * chances,
+                Err(operation) => self.not_defined(operation, a),
+            },
+        })
+    }
+
+    /// The pairs of documents of different labels that are in the order of their labels, minus those that are in the
+    /// other order: `[B]`. It takes O(n) memory with positions of the logistic and tanh steps, otherwise O(n^2), and
+    /// O(n^3) time with soft indicators.
+    pub fn concordance(&self) -> Tensor<1> {
+        match &self.relaxed {
+            Relaxed::Positions(positions) => by_steps(self.lists, &positions.pairs, || self.pairs()),
+            Relaxed::Indicators(indicators) => by_indicators(self.lists, indicators),
+            Relaxed::Expectations(expectations) => match expectations.above() {
+                Ok(chances) => by_chances(self.lists, chances),
+                Err(operation) => sum_documents(self.not_defined(operation, self.lists.scores.clone())),
+            },
+        }
+    }
+
+    /// Number of pairs of documents of different labels, with 1 in place of 0 so that it can be a divisor: `[B]`.
+    pub fn pairs(&self) -> Tensor<1> {
+        // A hinge of margin 1 between equal scores counts the pairs.
+        let Lists { labels, mask, .. } = self.lists;
+        let equal = self.lists.scores.clone().detach().zeros_like();
+        let counts = PairLoss::Hinge { margin: 1.0 };
+        let below = pair_loss(equal, labels.clone(), mask.clone(), &PairWeight::Unit, counts);
+        one_in_place_of_zero(sum_documents(below))
     }
 
     /// `sum_x a_x f(r_x)` in descending order of `a`, which is its largest value for a decreasing `f`, with 1 in place
@@ -176,26 +252,17 @@ impl<'a> MeasureContext<'a> {
             return self.lists.ideal_dcg(a, discount, k);
         }
         let ranks = rank(a.clone(), self.lists.mask.clone());
-        one_in_place_of_zero(sum_documents(a.detach() * self.at(f, ranks, k)))
-    }
-
-    /// Whole ranks, computed once.
-    fn ranks(&self) -> Tensor<2> {
-        self.ranks.get_or_init(|| self.lists.ranks()).clone()
-    }
-
-    fn at_ranks(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2> {
-        self.at(f, self.ranks(), k)
+        one_in_place_of_zero(sum_documents(a.detach() * self.at(f, &ranks, k)))
     }
 
     /// `f` at whole ranks within the cut-off, 0 at padded places.
-    fn at(&self, f: &PositionFunction, ranks: Tensor<2>, k: Option<usize>) -> Tensor<2> {
+    fn at(&self, f: &PositionFunction, ranks: &Tensor<2>, k: Option<usize>) -> Tensor<2> {
         if let Some(discount) = f.discount() {
-            return self.lists.discounts_at(ranks, discount, k);
+            return self.lists.discounts_at(ranks.clone(), discount, k);
         }
         let values = f.at(ranks.clone()) * self.lists.mask.clone();
         match k {
-            Some(k) => values * ranks.lower_equal_elem(k as f64).float().cast(self.lists.scores.dtype()),
+            Some(k) => values * ranks.clone().lower_equal_elem(k as f64).float().cast(self.lists.scores.dtype()),
             None => values,
         }
     }
@@ -209,15 +276,18 @@ impl<'a> MeasureContext<'a> {
         expectations: Result<Tensor<2>, &'static str>,
     ) -> Tensor<1> {
         sum_documents(expectations.map_or_else(
-            |operation| {
-                self.undefined.set(self.undefined.get().or(Some(operation)));
-                a
-            },
+            |operation| self.not_defined(operation, a),
             |expectations| {
                 self.expected.borrow_mut().push((f.clone(), k));
                 expectations
             },
         ))
+    }
+
+    /// Records that the relaxation does not define an operation. The value, `instead`, has no meaning then.
+    fn not_defined(&self, operation: &'static str, instead: Tensor<2>) -> Tensor<2> {
+        self.undefined.set(self.undefined.get().or(Some(operation)));
+        instead
     }
 }
 

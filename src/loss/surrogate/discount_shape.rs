@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Discount;
 
 /// The shape of a discount, without its exponent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscountShape {
     /// `1 / log2(1 + r)`
@@ -21,6 +21,8 @@ pub enum DiscountShape {
     Exponential,
     /// 1 at ranks 1 and 2, then `ln 2 / ln r`
     Letor,
+    /// `table[r - 1]`, 0 beyond
+    Table(Vec<f64>),
 }
 
 impl DiscountShape {
@@ -33,6 +35,7 @@ impl DiscountShape {
             DiscountShape::Zipf => Discount::Zipf,
             DiscountShape::Exponential => Discount::Exponential,
             DiscountShape::Letor => Discount::Letor,
+            DiscountShape::Table(table) => Discount::Table(table),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, precision, average precision,
-//! reciprocal rank and expected reciprocal rank. See [`MeasureContext`] for the operations.
+//! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, average precision, reciprocal rank
+//! and expected reciprocal rank; those of relevance within a cut-off, and of pairs, are in `relevance_measures.rs`. See
+//! [`MeasureContext`] for the operations.
 
 use burn::tensor::{Bool, Tensor};
 
 use super::context::MeasureContext;
-use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
 use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
 use crate::loss::lists::Lists;
@@ -95,65 +95,64 @@ impl PositionMeasure for Ndcg {
     }
 }
 
-/// Relevant documents among the first `k`, over `k`. Precision needs a cut-off, so `k` is a plain number.
-#[doc(alias = "P@k")]
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PrecisionAt {
-    /// Cut-off, 1 or more.
-    pub k: usize,
-}
-
-impl PositionMeasure for PrecisionAt {
-    fn name(&self) -> &'static str {
-        "precision"
-    }
-
-    fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::required_cutoff(loss, self.k)?;
-        Ok(())
-    }
-
-    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
-        lists.has_both_relevances()
-    }
-
-    fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        list.sum(list.relevance(), &PositionFunction::one(), Some(self.k)) * (1.0 / self.k as f64)
-    }
-}
-
 /// `1/|l| sum_x l_x / r_x (relevant documents at or above x)`
 #[doc(alias = "MAP")]
 #[doc(alias = "AP")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct AveragePrecision;
+pub struct AveragePrecision {
+    /// Cut-off; none for the whole list. The sum is divided by the number of all relevant documents in either case.
+    pub k: Option<usize>,
+}
+
+impl AveragePrecision {
+    /// Average precision of the whole list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with another cut-off, 1 or more; none for the whole list.
+    pub fn with_k(self, k: Option<usize>) -> Self {
+        Self { k }
+    }
+}
 
 impl PositionMeasure for AveragePrecision {
     fn name(&self) -> &'static str {
         "average_precision"
     }
 
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::cutoff(loss, self.k).map(drop)
+    }
+
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         lists.has_both_relevances()
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        list.sum_with_above(list.relevance(), &Discount::Zipf.into(), list.relevance(), None) / list.relevant()
+        list.sum_with_above(list.relevance(), &Discount::Zipf.into(), list.relevance(), self.k) / list.relevant()
     }
 }
 
-/// One over the rank of the first relevant document.
+/// One over the rank of the first relevant document; 0 if that is beyond the cut-off.
 #[doc(alias = "MRR")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReciprocalRank {
     /// Use `sum_x l_x / r_x` instead, which is the same for one relevant document (smoothrank, section 4.1).
     pub linear: bool,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
 }
 
 impl ReciprocalRank {
     /// The reciprocal rank of the first relevant document, however many there are.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same with another cut-off, 1 or more; none for the whole list.
+    pub fn with_k(self, k: Option<usize>) -> Self {
+        Self { k, ..self }
     }
 }
 
@@ -162,15 +161,19 @@ impl PositionMeasure for ReciprocalRank {
         "reciprocal_rank"
     }
 
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::cutoff(loss, self.k).map(drop)
+    }
+
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         lists.has_both_relevances()
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
         if self.linear {
-            return list.sum(list.relevance(), &Discount::Zipf.into(), None);
+            return list.sum(list.relevance(), &Discount::Zipf.into(), self.k);
         }
-        list.sum_with_no_relevant_above(list.relevance(), &Discount::Zipf.into(), None)
+        list.sum_with_no_relevant_above(list.relevance(), &Discount::Zipf.into(), self.k)
     }
 }
 
@@ -182,6 +185,8 @@ pub struct ExpectedReciprocalRank {
     maximum_grade: u32,
     /// The chance to stop at each label.
     stops: Gain,
+    /// Cut-off; none for the whole list.
+    k: Option<usize>,
 }
 
 impl ExpectedReciprocalRank {
@@ -190,7 +195,12 @@ impl ExpectedReciprocalRank {
         let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(maximum_grade)).exp2();
         // `check` refuses other grades, which have no table.
         let labels = 0..=maximum_grade.min(LARGEST_GRADE);
-        Self { maximum_grade, stops: Gain::Table(labels.map(stop).collect()) }
+        Self { maximum_grade, stops: Gain::Table(labels.map(stop).collect()), k: None }
+    }
+
+    /// The same with another cut-off, 1 or more; none for the whole list.
+    pub fn with_k(self, k: Option<usize>) -> Self {
+        Self { k, ..self }
     }
 
     /// Label of a perfect document.
@@ -216,7 +226,7 @@ impl PositionMeasure for ExpectedReciprocalRank {
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
         if (1..=LARGEST_GRADE).contains(&self.maximum_grade) {
-            return Ok(());
+            return error::cutoff(loss, self.k).map(drop);
         }
         let expected = format!("a whole number from 1 to {LARGEST_GRADE}");
         Err(LossError::parameter(loss, "maximum_grade", self.maximum_grade, expected))
@@ -228,6 +238,6 @@ impl PositionMeasure for ExpectedReciprocalRank {
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
         let stops = list.gains(&self.stops);
-        list.sum_with_none_above(stops.clone(), &Discount::Zipf.into(), stops, None)
+        list.sum_with_none_above(stops.clone(), &Discount::Zipf.into(), stops, self.k)
     }
 }

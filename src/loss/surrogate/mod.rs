@@ -2,9 +2,9 @@
 //! [`PositionMeasure`], and each [`Relaxation`] makes a loss of it. The named surrogates of the papers are such pairs
 //! of measure and relaxation.
 //!
-//! Sums of a function of one position are defined for all relaxations of this crate. So are sums in which two documents
-//! meet (average precision, reciprocal ranks), but the expected relaxation defines them for completely monotone discounts
-//! without a cut-off alone; another combination is refused when the loss is built.
+//! Every measure of this crate is defined under every relaxation of this crate: [`RelaxedMeasure`] has all of them by
+//! name. A relaxation of your own may leave operations out; a measure that uses one of them is refused when the loss is
+//! built.
 //!
 //! Cost: that of the measure's operations, O(n^2) each (see [`MeasureContext`]), times the number of draws for a
 //! relaxation with noise.
@@ -14,13 +14,19 @@ pub(super) mod approx_dcg;
 pub(super) mod approx_ndcg;
 pub(super) mod approx_precision;
 pub(super) mod approx_rr;
+mod bound;
+mod cells;
+mod concordance;
 mod context;
 mod discount_shape;
 mod measures;
+mod names;
 mod position_function;
 mod position_measure;
 mod ranked_value;
 mod relaxation;
+pub(super) mod relaxed_measure;
+mod relevance_measures;
 pub(super) mod smooth_ap_indicator;
 pub(super) mod smooth_ap_rank;
 pub(super) mod smooth_dcg;
@@ -40,9 +46,12 @@ pub use approx_dcg::{ApproxDcg, ApproxDcgConfig};
 pub use approx_ndcg::{ApproxNdcg, ApproxNdcgConfig};
 pub use approx_precision::{ApproxPrecision, ApproxPrecisionConfig};
 pub use approx_rr::{ApproxRr, ApproxRrConfig};
+pub use bound::TypeOneBound;
+pub use cells::{Cell, CellCost};
 pub use context::MeasureContext;
 pub use discount_shape::DiscountShape;
-pub use measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, PrecisionAt, ReciprocalRank};
+pub use measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
+pub use names::{MeasureName, RelaxationName};
 pub use position_function::PositionFunction;
 pub use position_measure::PositionMeasure;
 pub(crate) use ranked_value::RankedValue;
@@ -50,9 +59,11 @@ pub use relaxation::expected::{
     ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
 };
 pub use relaxation::{
-    AnyRelaxation, Approximate, Exact, Expected, Gumbel, Indicator, Positions, RankExpectations, RankModel, Relaxation,
-    Relaxed, SigmoidRanks,
+    AnyRelaxation, Approximate, Exact, Expected, Gumbel, GumbelNoise, Indicator, Indicators, PairSteps, Positions,
+    RankExpectations, RankModel, Relaxation, Relaxed, SigmoidRanks,
 };
+pub use relaxed_measure::{RelaxedMeasure, RelaxedMeasureConfig};
+pub use relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
 pub use smooth_ap_indicator::{SmoothApIndicator, SmoothApIndicatorConfig};
 pub use smooth_ap_rank::{SmoothApRank, SmoothApRankConfig};
 pub use smooth_dcg::{SmoothDcg, SmoothDcgConfig};

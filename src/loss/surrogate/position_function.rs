@@ -6,8 +6,8 @@ use std::sync::Arc;
 use burn::tensor::{DType, Int, Tensor};
 
 use crate::measure::Discount;
-use crate::op::log2_discount;
 use crate::op::shape::assert_same;
+use crate::op::{ExponentialTerm, log2_discount};
 
 /// A function of a document's position.
 #[derive(Clone)]
@@ -15,12 +15,20 @@ pub struct PositionFunction {
     at: Arc<dyn Fn(Tensor<2>) -> Tensor<2> + Send + Sync>,
     /// The discount that the function is, if any; expectations of some discounts are cheap.
     discount: Option<Discount>,
+    /// The one exponential of the rank, counted from 0, that the function is, if it was made as such.
+    exponential: Option<ExponentialTerm>,
 }
 
 impl PositionFunction {
     /// A function of real positions from 1 on, applied element by element.
     pub fn new(at: impl Fn(Tensor<2>) -> Tensor<2> + Send + Sync + 'static) -> Self {
-        Self { at: Arc::new(at), discount: None }
+        Self { at: Arc::new(at), discount: None, exponential: None }
+    }
+
+    /// `first ratio^(position - 1)`, for a ratio above 0 and below 1. Its expectation is cheap.
+    pub fn geometric(first: f64, ratio: f64) -> Self {
+        let at = move |positions: Tensor<2>| ((positions - 1.0) * ratio.ln()).exp() * first;
+        Self { exponential: Some(ExponentialTerm { coefficient: first, base: ratio }), ..Self::new(at) }
     }
 
     /// The constant 1: counts documents.
@@ -31,6 +39,11 @@ impl PositionFunction {
     /// Returns the discount that the function was made from, if any.
     pub fn discount(&self) -> Option<&Discount> {
         self.discount.as_ref()
+    }
+
+    /// The one exponential of the rank, counted from 0, that the function was made as, if it was.
+    pub(super) fn exponential(&self) -> Option<ExponentialTerm> {
+        self.exponential
     }
 
     /// Values at real positions, in the shape of the positions.
@@ -71,7 +84,11 @@ impl Debug for PositionFunction {
 impl From<Discount> for PositionFunction {
     fn from(discount: Discount) -> Self {
         let function = discount.clone();
-        Self { at: Arc::new(move |positions| discount_at(&function, positions)), discount: Some(discount) }
+        Self {
+            at: Arc::new(move |positions| discount_at(&function, positions)),
+            discount: Some(discount),
+            exponential: None,
+        }
     }
 }
 

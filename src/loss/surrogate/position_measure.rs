@@ -64,3 +64,29 @@ pub trait PositionMeasure: Debug + Send + Sync {
     /// The measure of each query, `[B]`. It must use the same operations of `list` for every input.
     fn value(&self, list: &MeasureContext) -> Tensor<1>;
 }
+
+impl PositionMeasure for Box<dyn PositionMeasure> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        (**self).check(loss)
+    }
+
+    fn orientation(&self) -> Orientation {
+        (**self).orientation()
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        (**self).gain()
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        (**self).learnable(lists)
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        (**self).value(list)
+    }
+}

@@ -7,7 +7,7 @@ use burn::tensor::{DType, Tensor, TensorData};
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
-use super::relaxation::Relaxed;
+use super::relaxation::{Indicators, Relaxed};
 use crate::loss::error::{LossError, label_problem};
 use crate::loss::lists::Lists;
 use crate::loss::ranking_loss::Orientation;
@@ -57,17 +57,19 @@ impl<M: PositionMeasure> RankedValue<M> {
     /// The value of labels in rank order, of which those after the first `retrieved` have no rank.
     pub(crate) fn in_order(&self, labels: &[f64], retrieved: usize) -> f64 {
         let ranked = row((0..labels.len()).map(|document| f64::from(u8::from(document < retrieved))).collect());
-        self.value(labels, Relaxed::Indicators(Box::new(move |values| values * ranked.clone())))
+        self.value(&falling(labels), |lists| {
+            Relaxed::Indicators(Indicators::new(lists, move |values| values * ranked.clone()))
+        })
     }
 
     /// The mean of [`in_order`](Self::in_order) over all orders of the documents within each range of `ties`.
     pub(crate) fn averaged(&self, labels: &[f64], retrieved: usize, ties: &[Range<usize>]) -> f64 {
         debug_assert!(self.additive, "two documents meet in {}", self.measure.name());
-        self.value(labels, expectations(labels.len(), retrieved, ties))
+        self.value(&falling(labels), |_| expectations(labels.len(), retrieved, ties))
     }
 
-    fn value(&self, labels: &[f64], relaxed: Relaxed) -> f64 {
-        let value = self.measure.value(&MeasureContext::new(&falling(labels), relaxed));
+    fn value(&self, lists: &Lists, relax: impl FnOnce(&Lists) -> Relaxed) -> f64 {
+        let value = self.measure.value(&MeasureContext::new(lists, relax(lists)));
         value.into_data().iter::<f64>().sum()
     }
 }
@@ -115,7 +117,7 @@ mod tests {
         let additive = [
             RankedValue::new(Ndcg::new()).unwrap().is_additive(),
             RankedValue::new(PrecisionAt { k: 2 }).unwrap().is_additive(),
-            RankedValue::new(AveragePrecision).unwrap().is_additive(),
+            RankedValue::new(AveragePrecision::new()).unwrap().is_additive(),
             RankedValue::new(ReciprocalRank::new()).unwrap().is_additive(),
         ];
         assert_eq!(additive, [true, true, false, false]);
@@ -128,7 +130,7 @@ mod tests {
         let expected = 1.0 + 7.0 / 2.0;
         assert!((dcg.in_order(&LABELS, 4) - expected).abs() < 1e-12);
         assert!((dcg.averaged(&LABELS, 4, &[]) - expected).abs() < 1e-12);
-        let precision = RankedValue::new(AveragePrecision).unwrap();
+        let precision = RankedValue::new(AveragePrecision::new()).unwrap();
         assert!((precision.in_order(&LABELS, 3) - (1.0 + 2.0 / 3.0) / 3.0).abs() < 1e-12);
         assert_eq!(precision.in_order(&LABELS, 0), 0.0);
         assert_eq!(dcg.averaged(&LABELS, 0, &[]), 0.0);

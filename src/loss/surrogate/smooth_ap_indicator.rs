@@ -11,9 +11,10 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 
 const NAME: &str = "smooth_ap_indicator";
 
@@ -25,8 +26,11 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SmoothApIndicatorConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SmoothApIndicatorConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SmoothApIndicatorConfig::new()),
+    forms: None,
+    build: |params| {
+        build_in_unit(NAME, params, |params| configure(NAME, SmoothApIndicatorConfig::new(), params)?.init())
+    },
 };
 
 /// Configuration of [`SmoothApIndicator`].
@@ -43,7 +47,7 @@ impl SmoothApIndicatorConfig {
     /// # Errors
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SmoothApIndicator, LossError> {
-        Surrogate::named(NAME, AveragePrecision, Indicator { sigma: self.sigma })
+        Surrogate::named(NAME, AveragePrecision::new(), Indicator { sigma: self.sigma })
     }
 }
 

@@ -12,9 +12,10 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 
 const NAME: &str = "smooth_ap_rank";
 
@@ -26,8 +27,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (9)",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SmoothApRankConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SmoothApRankConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SmoothApRankConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothApRankConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SmoothApRank`].
@@ -48,7 +50,7 @@ impl SmoothApRankConfig {
     /// `sigma` not finite or not above 0, `diagonal` outside [0, 1].
     pub fn init(&self) -> Result<SmoothApRank, LossError> {
         let ranks = SigmoidRanks { sigma: self.sigma, diagonal: self.diagonal };
-        Surrogate::named(NAME, AveragePrecision, ranks)
+        Surrogate::named(NAME, AveragePrecision::new(), ranks)
     }
 }
 

@@ -10,9 +10,10 @@ use burn::config::Config;
 use super::measures::Dcg;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::Gain;
 
 const NAME: &str = "smooth_dcg";
@@ -25,8 +26,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (5)",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SmoothDcgConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SmoothDcgConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SmoothDcgConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothDcgConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SmoothDcg`].

@@ -14,9 +14,10 @@ use burn::config::Config;
 use super::measures::{Dcg, Ndcg};
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::{Discount, Gain};
 
 const NAME: &str = "smooth_ndcg";
@@ -29,8 +30,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (7), (8)",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SmoothNdcgConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SmoothNdcgConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SmoothNdcgConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothNdcgConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SmoothNdcg`].

@@ -8,12 +8,13 @@
 
 use burn::config::Config;
 
-use super::measures::PrecisionAt;
 use super::relaxation::Indicator;
+use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 
 const NAME: &str = "smooth_precision";
 
@@ -25,8 +26,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SmoothPrecisionConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SmoothPrecisionConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SmoothPrecisionConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothPrecisionConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SmoothPrecision`].

@@ -13,9 +13,10 @@ use burn::config::Config;
 use super::measures::ReciprocalRank;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 
 const NAME: &str = "smooth_rr";
 
@@ -27,8 +28,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.1",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SmoothRrConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SmoothRrConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SmoothRrConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothRrConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SmoothRr`].
@@ -48,7 +50,7 @@ impl SmoothRrConfig {
     /// # Errors
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SmoothRr, LossError> {
-        let measure = ReciprocalRank { linear: self.linear };
+        let measure = ReciprocalRank { linear: self.linear, k: None };
         Surrogate::named(NAME, measure, Indicator { sigma: self.sigma })
     }
 }

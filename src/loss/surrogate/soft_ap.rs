@@ -18,9 +18,10 @@ use super::measures::AveragePrecision;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 
 const NAME: &str = "soft_ap";
 
@@ -32,8 +33,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "the model of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for AP",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SoftApConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SoftApConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SoftApConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftApConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SoftAp`].
@@ -54,7 +56,7 @@ impl SoftApConfig {
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SoftAp, LossError> {
         let evaluation = RankExpectationMethod::Exponentials;
-        Surrogate::named(NAME, AveragePrecision, Expected { sigma: self.sigma, evaluation, model: self.model })
+        Surrogate::named(NAME, AveragePrecision::new(), Expected { sigma: self.sigma, evaluation, model: self.model })
     }
 }
 

@@ -15,9 +15,10 @@ use super::measures::Dcg;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_dcg";
@@ -30,8 +31,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SoftDcgConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SoftDcgConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SoftDcgConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftDcgConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SoftDcg`].
@@ -66,7 +68,7 @@ impl SoftDcgConfig {
     /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftDcg, LossError> {
-        let discount = self.discount.with_exponent(self.exponent);
+        let discount = self.discount.clone().with_exponent(self.exponent);
         let expected = Expected { sigma: self.sigma, evaluation: self.evaluation, model: self.model };
         Surrogate::named(NAME, Dcg { gain: self.gain.clone(), discount, k: self.k }, expected)
     }
@@ -91,9 +93,10 @@ mod tests {
             (DiscountShape::Power, 0.25 + 0.5 / 2f64.sqrt() + 0.25 / 3f64.sqrt()),
             (DiscountShape::Letor, 0.25 + 0.5 + 0.25 * 2f64.ln() / 3f64.ln()),
             (DiscountShape::Exponential, 0.25 / 2.0 + 0.5 / 4.0 + 0.25 / 8.0),
+            (DiscountShape::Table(vec![1.0, 0.4]), 0.25 + 0.5 * 0.4),
         ];
         for (discount, expected) in discounts {
-            let loss = SoftDcgConfig::new().with_discount(discount).with_exponent(0.5).init().unwrap();
+            let loss = SoftDcgConfig::new().with_discount(discount.clone()).with_exponent(0.5).init().unwrap();
             let found = explain(&loss, &[1.5; 3], &[2.0, 0.0, 1.0], DType::F64).unwrap().value;
             assert!((found - 4.0 * expected).abs() < 1e-7, "{discount:?}: {found}");
         }

@@ -16,9 +16,10 @@ use super::measures::ExpectedReciprocalRank;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 
 const NAME: &str = "soft_err";
 
@@ -30,8 +31,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the measure of Chapelle et al., Expected reciprocal rank for graded relevance",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SoftErrConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SoftErrConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SoftErrConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftErrConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SoftErr`].

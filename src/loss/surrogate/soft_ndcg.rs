@@ -18,9 +18,10 @@ use super::measures::{Dcg, Ndcg};
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_ndcg";
@@ -33,8 +34,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SoftNdcgConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SoftNdcgConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SoftNdcgConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftNdcgConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SoftNdcg`].
@@ -69,7 +71,7 @@ impl SoftNdcgConfig {
     /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftNdcg, LossError> {
-        let discount = self.discount.with_exponent(self.exponent);
+        let discount = self.discount.clone().with_exponent(self.exponent);
         let expected = Expected { sigma: self.sigma, evaluation: self.evaluation, model: self.model };
         let dcg = Dcg { gain: self.gain.clone(), discount, k: self.k };
         Surrogate::named(NAME, Ndcg { dcg }, expected)

@@ -10,13 +10,14 @@
 
 use burn::config::Config;
 
-use super::measures::PrecisionAt;
 use super::relaxation::{Expected, RankModel};
+use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 
 const NAME: &str = "soft_precision";
 
@@ -28,8 +29,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SoftPrecisionConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SoftPrecisionConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SoftPrecisionConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftPrecisionConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SoftPrecision`].

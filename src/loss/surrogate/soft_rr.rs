@@ -20,9 +20,10 @@ use super::measures::ReciprocalRank;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 
 const NAME: &str = "soft_rr";
 
@@ -34,8 +35,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the reciprocal rank",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters(&SoftRrConfig::new()),
-    build: |params| Ok(Box::new(configure(NAME, SoftRrConfig::new(), params)?.init()?)),
+    defaults: || parameters_with_unit(&SoftRrConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftRrConfig::new(), params)?.init()),
 };
 
 /// Configuration of [`SoftRr`].

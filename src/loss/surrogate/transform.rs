@@ -6,6 +6,7 @@ use std::sync::Arc;
 use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, ModuleDisplayDefault};
 use burn::tensor::{Bool, DType, Tensor};
 
+use super::bound::TypeOneBound;
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
@@ -25,12 +26,13 @@ pub struct Surrogate<M> {
     relaxation: Arc<dyn Relaxation>,
     /// The functions of one rank whose expectations the measure takes, with their cut-offs.
     expected: Vec<(PositionFunction, Option<usize>)>,
+    bound: Option<TypeOneBound>,
 }
 
 impl<M> Clone for Surrogate<M> {
     fn clone(&self) -> Self {
         let (measure, relaxation, expected) = (self.measure.clone(), self.relaxation.clone(), self.expected.clone());
-        Self { name: self.name, measure, relaxation, expected }
+        Self { name: self.name, measure, relaxation, expected, bound: self.bound }
     }
 }
 
@@ -69,15 +71,20 @@ impl<M: PositionMeasure> Surrogate<M> {
         Self::probed(measure.name(), measure, Arc::new(relaxation))
     }
 
+    /// The same of a relaxation that is shared, under the name of a registered loss.
+    pub(super) fn joined(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
+        relaxation.check(name)?;
+        measure.check(name)?;
+        Self::probed(name, measure, relaxation)
+    }
+
     /// The same under the name of a registered loss, which messages about parameters then use.
     pub(super) fn named(
         name: &'static str,
         measure: M,
         relaxation: impl Relaxation + 'static,
     ) -> Result<Self, LossError> {
-        relaxation.check(name)?;
-        measure.check(name)?;
-        Self::probed(name, measure, Arc::new(relaxation))
+        Self::joined(name, measure, Arc::new(relaxation))
     }
 
     fn probed(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
@@ -92,7 +99,19 @@ impl<M: PositionMeasure> Surrogate<M> {
         }
         let expected = context.into_expected();
         expected.iter().try_for_each(|(f, k)| relaxation.check_sum(name, f, *k))?;
-        Ok(Self { name, measure: Arc::new(measure), relaxation, expected })
+        Ok(Self { name, measure: Arc::new(measure), relaxation, expected, bound: None })
+    }
+
+    /// The same, but what is minimised is a bound of one minus the measure.
+    ///
+    /// # Errors
+    /// A measure that is not in [0, 1].
+    pub fn with_bound(self, bound: TypeOneBound) -> Result<Self, LossError> {
+        if self.measure.orientation() == Orientation::NormalizedMeasure {
+            return Ok(Self { bound: Some(bound), ..self });
+        }
+        let expected = format!("a measure in [0, 1], which {} is not", self.measure.name());
+        Err(LossError::parameter(self.name, "bound", bound.name(), expected))
     }
 
     /// The surrogate of the measure of each query of clean lists: `[B]`.
@@ -124,7 +143,7 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     }
 
     fn orientation(&self) -> Orientation {
-        self.measure.orientation()
+        if self.bound.is_some() { Orientation::Loss } else { self.measure.orientation() }
     }
 
     fn gain(&self) -> Option<&Gain> {
@@ -161,6 +180,9 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let values = self.values(lists);
+        if let Some(bound) = self.bound {
+            return bound.of(values);
+        }
         match self.measure.orientation() {
             Orientation::NormalizedMeasure => values.neg() + 1.0,
             Orientation::Measure => values.neg(),
@@ -178,7 +200,8 @@ mod tests {
     use crate::loss::surrogate::relaxation::Relaxed;
     use crate::loss::{
         AnyRelaxation, Approximate, AveragePrecision, Dcg, Exact, Expected, ExpectedReciprocalRank, Gumbel, Indicator,
-        Ndcg, PrecisionAt, RankModel, ReciprocalRank, SigmoidRanks,
+        KendallTau, Ndcg, PrecisionAt, RPrecision, RankBiasedPrecision, RankModel, RecallAt, ReciprocalRank,
+        SigmoidRanks, SuccessAt,
     };
     use crate::loss::{Explained, LossSpec, RankExpectationMethod, explain};
     use crate::measure::{Convention, Discount, Measure, Ranking};
@@ -243,15 +266,15 @@ mod tests {
     #[test]
     fn the_transforms_of_average_precision_and_reciprocal_rank_are_each_papers_surrogates() {
         let both = ["alpha", "beta"];
-        assert_agree(&surrogate(AveragePrecision, APPROXIMATE), &registered("approx_ap", &both), "ApproxAP");
+        assert_agree(&surrogate(AveragePrecision::new(), APPROXIMATE), &registered("approx_ap", &both), "ApproxAP");
         assert_agree(
-            &surrogate(AveragePrecision, INDICATOR),
+            &surrogate(AveragePrecision::new(), INDICATOR),
             &registered("smooth_ap_indicator", &["sigma"]),
             "SmoothAP",
         );
         assert_agree(&surrogate(ReciprocalRank::new(), APPROXIMATE), &registered("approx_rr", &both), "ApproxRR");
         assert_agree(&surrogate(ReciprocalRank::new(), INDICATOR), &registered("smooth_rr", &["sigma"]), "SmoothRR");
-        assert_agree(&surrogate(AveragePrecision, EXPECTED), &registered("soft_ap", &["sigma"]), "SoftAP");
+        assert_agree(&surrogate(AveragePrecision::new(), EXPECTED), &registered("soft_ap", &["sigma"]), "SoftAP");
         let exact = EXPECTED.with_model(RankModel::Exact);
         assert_agree(&surrogate(ReciprocalRank::new(), exact), &registered("soft_rr", &["sigma"]), "SoftRR");
         let err = ExpectedReciprocalRank::default();
@@ -272,9 +295,18 @@ mod tests {
             (surrogate(Ndcg::new().with_k(Some(3)), Exact), exact(Measure::Ndcg(Some(3)))),
             (surrogate(Dcg::new().with_k(Some(3)), Exact), exact(Measure::Dcg(Some(3)))),
             (surrogate(PrecisionAt { k: 3 }, Exact), exact(Measure::Precision(Some(3)))),
-            (surrogate(AveragePrecision, Exact), exact(Measure::Ap(None))),
+            (surrogate(AveragePrecision::new(), Exact), exact(Measure::Ap(None))),
             (surrogate(ReciprocalRank::new(), Exact), exact(Measure::ReciprocalRank(None))),
             (surrogate(ExpectedReciprocalRank::default(), Exact), exact(Measure::Err(None))),
+            (surrogate(AveragePrecision::new().with_k(Some(4)), Exact), exact(Measure::Ap(Some(4)))),
+            (surrogate(ReciprocalRank::new().with_k(Some(1)), Exact), exact(Measure::ReciprocalRank(Some(1)))),
+            (surrogate(ExpectedReciprocalRank::default().with_k(Some(4)), Exact), exact(Measure::Err(Some(4)))),
+            (surrogate(RecallAt { k: 4 }, Exact), exact(Measure::Recall(Some(4)))),
+            (surrogate(SuccessAt { k: 1 }, Exact), exact(Measure::Success(Some(1)))),
+            (surrogate(SuccessAt { k: 2 }, Exact), exact(Measure::Success(Some(2)))),
+            (surrogate(RPrecision, Exact), exact(Measure::RPrecision)),
+            (surrogate(RankBiasedPrecision::default(), Exact), exact(Measure::Rbp { persistence: 0.8 })),
+            (surrogate(KendallTau, Exact), exact(Measure::KendallTau)),
         ];
         for (index, (found, expected)) in pairs.iter().enumerate() {
             assert!((found.value - expected).abs() < 1e-6, "measure {index}: {} {expected}", found.value);
@@ -305,24 +337,34 @@ mod tests {
         }
     }
 
+    /// Any function of the rank, and any cut-off, has an expectation: with a small sigma it is the value itself.
     #[test]
-    fn an_expectation_that_is_not_defined_is_refused() {
-        let refused = |f: PositionFunction, k, sum, relaxation| match Surrogate::new(Meeting { f, k, sum }, relaxation)
-        {
-            Err(LossError::Undefined { operation, .. }) => operation,
-            other => panic!("{other:?}"),
-        };
-        let zipf = || PositionFunction::from(Discount::Zipf);
-        let recursion = Expected { evaluation: RankExpectationMethod::Recursion, ..EXPECTED };
-        assert_eq!(refused(zipf(), Some(3), true, EXPECTED), "sum_with_above with a cut-off");
-        assert_eq!(refused(zipf(), Some(3), false, EXPECTED), "sum_with_none_above with a cut-off");
-        assert_eq!(refused(zipf(), None, true, recursion), "sum_with_above by other means than exponentials");
-        assert_eq!(refused(zipf(), None, false, recursion), "sum_with_none_above by other means than exponentials");
-        for f in [Discount::Letor.into(), PositionFunction::new(|position| position)] {
-            let of = "of a function that is not a completely monotone discount";
-            assert_eq!(refused(f.clone(), None, true, EXPECTED), format!("sum_with_above {of}"));
-            assert_eq!(refused(f, None, false, EXPECTED), format!("sum_with_none_above {of}"));
+    fn expectations_of_any_function_are_defined() {
+        let sharp = Expected::new(1e-3);
+        let functions =
+            [Discount::Zipf.into(), Discount::Letor.into(), PositionFunction::new(|position| (position * -0.3).exp())];
+        for f in functions {
+            for (k, sum) in [(None, true), (None, false), (Some(4), true), (Some(4), false), (Some(9), true)] {
+                let meeting = || Meeting { f: f.clone(), k, sum };
+                let expected = surrogate(meeting(), Exact).value;
+                for evaluation in [RankExpectationMethod::Auto, RankExpectationMethod::Recursion] {
+                    let found = surrogate(meeting(), Expected { evaluation, ..sharp }).value;
+                    assert!((found - expected).abs() < 2e-8, "{f:?} {k:?} {sum} {evaluation:?}: {found} {expected}");
+                }
+            }
         }
+    }
+
+    #[test]
+    fn an_evaluation_that_does_not_apply_is_refused() {
+        let exponentials = Expected { evaluation: RankExpectationMethod::Exponentials, ..EXPECTED };
+        let refused = |f: PositionFunction, k| {
+            Surrogate::new(Meeting { f, k, sum: true }, exponentials).map(drop).unwrap_err().to_string()
+        };
+        let cutoff = refused(Discount::Zipf.into(), Some(3));
+        assert!(cutoff.ends_with("a discount with k = 3 is not completely monotone"), "{cutoff}");
+        let other = refused(PositionFunction::new(|position| position), None);
+        assert!(other.ends_with("the measure's function of a rank is not a discount"), "{other}");
     }
 
     /// Knows the ranks of single documents alone.
@@ -348,12 +390,18 @@ mod tests {
     fn a_function_gives_expectations_of_single_ranks() {
         let found = surrogate(Dcg::new(), Single).value;
         assert!((found - surrogate(Dcg::new(), Exact).value).abs() < 1e-12);
-        let refused = Surrogate::new(AveragePrecision, Single).unwrap_err();
+        let refused = Surrogate::new(AveragePrecision::new(), Single).unwrap_err();
         let message = "average_precision uses sum_with_above, which the single relaxation does not define: \
                        expected another relaxation";
         assert_eq!(refused.to_string(), message);
         let refused = Surrogate::new(ReciprocalRank::new(), Single).unwrap_err();
         assert!(matches!(refused, LossError::Undefined { operation: "sum_with_none_above", .. }));
+        let operation = |measure: Box<dyn PositionMeasure>| match Surrogate::new(measure, Single).map(drop) {
+            Err(LossError::Undefined { operation, .. }) => operation,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(operation(Box::new(RPrecision)), "sum_within");
+        assert_eq!(operation(Box::new(KendallTau)), "concordance");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The relaxations of this crate as one type, for configuration files.
+//! The relaxations of this crate as one type.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::loss::lists::Lists;
 use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
 
-/// The relaxations of this crate, as configuration files write them.
+/// The relaxations of this crate. In configurations they go by the names of
+/// [`RelaxationName`](crate::loss::RelaxationName).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "relaxation")]
 pub enum AnyRelaxation {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::relaxed::{Positions, Relaxation, Relaxed};
+use super::relaxed::{PairSteps, Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
@@ -46,6 +46,9 @@ impl Relaxation for Approximate {
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
-        Relaxed::Positions(Positions::new(lists.approximate_positions(self.alpha, self.step), self.beta))
+        // A position is a sum of steps between scores, so a pair is such a step.
+        let pairs = PairSteps { by: lists.centered(), steepness: self.alpha, step: self.step };
+        let positions = Positions::new(lists.approximate_positions(self.alpha, self.step), self.beta);
+        Relaxed::Positions(positions.with_pairs(pairs))
     }
 }

@@ -1,6 +1,6 @@
 //! The measure itself, by ranks, without gradient. Ties are broken by position, as in a stable sort.
 
-use super::relaxed::{Relaxation, Relaxed};
+use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::lists::Lists;
 
 /// Whole ranks, without gradient.
@@ -21,7 +21,7 @@ impl Relaxation for Exact {
         false
     }
 
-    fn relax(&self, _lists: &Lists, _sample: usize) -> Relaxed {
-        Relaxed::Indicators(Box::new(|values| values))
+    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+        Relaxed::Indicators(Indicators::new(lists, |values| values))
     }
 }

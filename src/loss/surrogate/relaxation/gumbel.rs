@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::approximate::Approximate;
+use super::gumbel_noise::GumbelNoise;
 use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::error::LossError;
-use crate::loss::gumbel::{perturbed, perturbed_by_row};
 use crate::loss::lists::Lists;
-use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::smoothing::Smoothing;
 use crate::op::Step;
 
 /// Approximate positions of scores with Gumbel noise, averaged over draws. The noise is a function of the seed, the
@@ -36,10 +35,8 @@ impl Gumbel {
         Approximate { alpha: self.alpha, beta: self.beta, step: self.step }
     }
 
-    /// Positions at noisy scores, after the noise at padded places has been removed.
-    fn at(&self, scores: Tensor<2>, lists: &Lists) -> Relaxed {
-        let scores = scores * lists.mask.clone();
-        self.approximate().relax(&Lists { scores, ..lists.clone() }, 0)
+    fn noise(&self) -> GumbelNoise {
+        GumbelNoise::new(Arc::new(self.approximate()), self.samples, self.seed)
     }
 }
 
@@ -49,14 +46,11 @@ impl Relaxation for Gumbel {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        if self.samples == 0 {
-            return Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more"));
-        }
-        self.approximate().check(loss)
+        self.noise().check(loss)
     }
 
     fn smoothing(&self) -> Option<Smoothing> {
-        Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger })
+        self.approximate().smoothing()
     }
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
@@ -72,32 +66,10 @@ impl Relaxation for Gumbel {
     }
 
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed {
-        self.at(perturbed(lists.scores.clone(), self.seed, sample), lists)
+        self.noise().relax(lists, sample)
     }
 
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
-        Some(Arc::new(ByRow(Self { seed: seed(self.seed), ..*self })))
-    }
-}
-
-/// The same with separate noise for each row of a batch.
-#[derive(Debug)]
-struct ByRow(Gumbel);
-
-impl Relaxation for ByRow {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn samples(&self) -> usize {
-        self.0.samples()
-    }
-
-    fn relax(&self, lists: &Lists, sample: usize) -> Relaxed {
-        self.0.at(perturbed_by_row(lists.scores.clone(), self.0.seed, sample), lists)
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
-        self.0.reseeded(seed)
+        self.noise().reseeded(seed)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::relaxed::{Relaxation, Relaxed};
+use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
@@ -42,6 +42,7 @@ impl Relaxation for Indicator {
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
         let (scores, mask, sigma) = (lists.scores.clone(), lists.mask.clone(), self.sigma);
-        Relaxed::Indicators(Box::new(move |values| indicator_sum(scores.clone(), values, mask.clone(), sigma)))
+        let at_ranks = move |values| indicator_sum(scores.clone(), values, mask.clone(), sigma);
+        Relaxed::Indicators(Indicators::new(lists, at_ranks))
     }
 }

@@ -8,6 +8,7 @@
 //! | [`Indicator`] | smoothrank, section 4 | `h_ij` in place of "document i is at rank j" |
 //! | [`Expected`] | softrank-directness, section III | ranks of noisy scores, and expectations over them |
 //! | [`Gumbel`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | approximate positions of scores with Gumbel noise, averaged over draws |
+//! | [`GumbelNoise`] | the same | any of the others at scores with Gumbel noise, averaged over draws |
 //!
 //! A relaxation of your own implements [`Relaxation`] and returns one of the three forms of [`Relaxed`]. Every
 //! [`PositionMeasure`](super::PositionMeasure) then works with it.
@@ -17,6 +18,7 @@ mod approximate;
 mod exact;
 pub mod expected;
 mod gumbel;
+mod gumbel_noise;
 mod indicator;
 mod relaxed;
 mod sigmoid_ranks;
@@ -26,6 +28,7 @@ pub use approximate::Approximate;
 pub use exact::Exact;
 pub use expected::{Expected, RankModel};
 pub use gumbel::Gumbel;
+pub use gumbel_noise::GumbelNoise;
 pub use indicator::Indicator;
-pub use relaxed::{Positions, RankExpectations, Relaxation, Relaxed};
+pub use relaxed::{Indicators, PairSteps, Positions, RankExpectations, Relaxation, Relaxed};
 pub use sigmoid_ranks::SigmoidRanks;

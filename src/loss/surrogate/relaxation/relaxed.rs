@@ -10,6 +10,7 @@ use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
+use crate::op::Step;
 
 /// A substitute for the ranks of a list that can have a gradient.
 ///
@@ -37,7 +38,7 @@ use crate::loss::surrogate::position_function::PositionFunction;
 ///     }
 /// }
 ///
-/// let loss = Surrogate::new(AveragePrecision, Laplace { scale: 0.1 })?;
+/// let loss = Surrogate::new(AveragePrecision::new(), Laplace { scale: 0.1 })?;
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 pub trait Relaxation: Debug + Send + Sync {
@@ -117,11 +118,26 @@ pub trait Relaxation: Debug + Send + Sync {
 pub enum Relaxed {
     /// Every document has a real position.
     Positions(Positions),
-    /// Every rank has a soft document. The function takes one value for each document and returns the value found at
-    /// the rank of each document, `[batch, documents]` to `[batch, documents]`.
-    Indicators(Box<dyn Fn(Tensor<2>) -> Tensor<2>>),
+    /// Every rank has a soft document.
+    Indicators(Indicators),
     /// Ranks are random, and expectations stand in place of values.
     Expectations(Box<dyn RankExpectations>),
+}
+
+/// Soft documents at whole ranks.
+pub struct Indicators {
+    /// Takes one value for each document and returns the value found at the rank of each document, `[batch, documents]`
+    /// to `[batch, documents]`.
+    pub at_ranks: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
+    /// The rank of each document, from 1: `[batch, documents]`.
+    pub ranks: Tensor<2>,
+}
+
+impl Indicators {
+    /// Soft documents at the ranks of these lists.
+    pub fn new(lists: &Lists, at_ranks: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
+        Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks() }
+    }
 }
 
 /// Expectations over random ranks `R`. A function that gives the first of them is one, too: the others are not defined
@@ -158,6 +174,22 @@ pub trait RankExpectations {
     ) -> Result<Tensor<2>, &'static str> {
         Err("sum_with_none_above")
     }
+
+    /// Chance that the rank of a document is within the cut-off `k` of its query, `[batch]`: `[batch, documents]`.
+    ///
+    /// # Errors
+    /// As of [`with_above`](Self::with_above).
+    fn within(&self, _k: Tensor<1>) -> Result<Tensor<2>, &'static str> {
+        Err("sum_within")
+    }
+
+    /// Chance that document `y` is above document `x`, at `[.., x, y]`: `[batch, documents, documents]`.
+    ///
+    /// # Errors
+    /// As of [`with_above`](Self::with_above).
+    fn above(&self) -> Result<Tensor<3>, &'static str> {
+        Err("concordance")
+    }
 }
 
 impl<F: Fn(&PositionFunction, Option<usize>) -> Tensor<2>> RankExpectations for F {
@@ -180,6 +212,19 @@ pub struct Positions {
     /// A document's own contribution to the sum over the documents at or above it: 1, as in the exact measure, unless a
     /// paper says otherwise.
     pub own: f64,
+    /// How two documents are compared that are in no sum with a position: Kendall's tau.
+    pub pairs: PairSteps,
+}
+
+/// The smooth step that stands for "document `y` is above document `x`": `step(steepness (by_y - by_x))`.
+#[derive(Debug, Clone)]
+pub struct PairSteps {
+    /// Value by which documents are compared, larger above smaller: `[batch, documents]`.
+    pub by: Tensor<2>,
+    /// Steepness of the step, per unit of `by`.
+    pub steepness: f64,
+    /// The step.
+    pub step: Step,
 }
 
 impl Positions {
@@ -189,6 +234,12 @@ impl Positions {
     /// - `positions`: `[batch, documents]`
     pub fn new(positions: Tensor<2>, beta: f64) -> Self {
         let order = positions.clone().neg();
-        Self { positions, cutoff: beta, order, comparison: beta, own: 1.0 }
+        let pairs = PairSteps { by: order.clone(), steepness: beta, step: Step::Logistic };
+        Self { positions, cutoff: beta, order, comparison: beta, own: 1.0, pairs }
+    }
+
+    /// The same with another comparison of pairs.
+    pub fn with_pairs(self, pairs: PairSteps) -> Self {
+        Self { pairs, ..self }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::relaxed::{Positions, Relaxation, Relaxed};
+use super::relaxed::{PairSteps, Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
@@ -65,6 +65,7 @@ impl Relaxation for SigmoidRanks {
             order: lists.scores.clone(),
             comparison: steepness,
             own: self.diagonal,
+            pairs: PairSteps { by: lists.centered(), steepness, step: Step::Logistic },
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Expectation over noisy scores: SoftRank (softrank-directness, section III).
 //!
-//! Sums of a function of one rank have an expectation for every function. Sums in which two documents meet have one for
-//! completely monotone discounts `D` without a cut-off. Such a discount is a sum of exponentials,
+//! Every operation of a measure has an expectation. Sums in which two documents meet are cheap for completely monotone
+//! discounts `D` without a cut-off. Such a discount is a sum of exponentials,
 //! `D(1 + r) = sum_m c_m z_m^r`, and with the chance `pi_yx` that `y` beats `x`, independently for all `y`,
 //!
 //! - `E[z^R] = P = prod_y (1 + pi_yx (z - 1))`,
@@ -9,11 +9,16 @@
 //! - `E[z^R prod of (1 - b_y) above x] = prod_y (1 + pi_yx (z (1 - b_y) - 1))`.
 //!
 //! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64); with
-//! [`RankModel::Exact`] O(Q M n), `Q` about `12 + 8 ln n`. Memory: that of [`above_expectation`].
+//! [`RankModel::Exact`] O(Q M n), `Q` about `12 + 8 ln n`. Memory: that of [`above_expectation`]. With a cut-off `k`, or
+//! another function of the rank, the distribution of ranks is followed trial by trial (`recursion.rs`): O(k n) and O(Q k n),
+//! in tensor operations on every backend.
+//!
+//! Measures in which only two documents at a time are compared, such as Kendall's tau, are the same in both models.
 
 mod expected_discount;
 mod exponential_fit;
 mod rank_model;
+mod recursion;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +28,7 @@ pub use rank_model::RankModel;
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use self::expected_discount::by_recursion;
@@ -33,7 +38,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::surrogate::position_function::PositionFunction;
-use crate::op::{Above, AboveExpectation, above_expectation};
+use crate::op::{Above, AboveExpectation, Comparison, above_expectation, differences};
 
 /// Expectation over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0, for sums of a function of
 /// one rank within the bound of Theorem 2.
@@ -41,8 +46,7 @@ use crate::op::{Above, AboveExpectation, above_expectation};
 pub struct Expected {
     /// Standard deviation of a score, above 0.
     pub sigma: f64,
-    /// How expectations of a function of one rank are computed. Those in which two documents meet are always computed by
-    /// exponentials.
+    /// How expectations are computed. Those in which two documents meet know two ways: by exponentials, or trial by trial.
     #[serde(default)]
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks. Reciprocal ranks need [`RankModel::Exact`].
@@ -59,6 +63,12 @@ impl Expected {
     /// The same under another distribution of ranks.
     pub fn with_model(self, model: RankModel) -> Self {
         Self { model, ..self }
+    }
+
+    /// Whether a function of the rank within the cut-off may be taken as a sum of exponentials, if it is one.
+    fn may_use_exponentials(&self, k: Option<usize>) -> bool {
+        use RankExpectationMethod::{Auto, Exponentials};
+        k.is_none() && matches!(self.evaluation, Auto | Exponentials)
     }
 
     /// The expectation of `f`, if it is a discount.
@@ -81,6 +91,7 @@ impl Relaxation for Expected {
     fn check_sum(&self, loss: &'static str, f: &PositionFunction, k: Option<usize>) -> Result<(), LossError> {
         match self.discount(f, k) {
             Some(expected) => expected.check(loss),
+            None if f.exponential().is_some() && k.is_none() => Ok(()),
             None if self.evaluation == RankExpectationMethod::Exponentials => {
                 let expected = "auto, recursion or cutoff: the measure's function of a rank is not a discount";
                 Err(LossError::parameter(loss, "evaluation", "exponentials", expected))
@@ -123,43 +134,26 @@ struct ExpectedRanks {
 }
 
 impl ExpectedRanks {
+    /// How documents compare in these lists.
+    fn mixture(&self) -> Vec<(f64, Comparison)> {
+        let [_, n] = self.lists.scores.dims();
+        self.expected.model.mixture(self.expected.sigma, n)
+    }
+
     /// `a_x E[f(R_x) A_x]`, where `A_x` is the sum or the product of `b` over the documents above, as `above` says.
-    ///
-    /// # Errors
-    /// What is not defined: the operation, and why.
-    fn meeting(
-        &self,
-        above: Above,
-        a: Tensor<2>,
-        f: &PositionFunction,
-        b: Tensor<2>,
-        k: Option<usize>,
-    ) -> Result<Tensor<2>, &'static str> {
-        let (cutoff, function, evaluation) = match above {
-            Above::Sum => (
-                "sum_with_above with a cut-off",
-                "sum_with_above of a function that is not a completely monotone discount",
-                "sum_with_above by other means than exponentials",
-            ),
-            Above::Product => (
-                "sum_with_none_above with a cut-off",
-                "sum_with_none_above of a function that is not a completely monotone discount",
-                "sum_with_none_above by other means than exponentials",
-            ),
-        };
+    fn meeting(&self, above: Above, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<2> {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
-        let [_, n] = scores.dims();
-        let discount = self.expected.discount(f, k).ok_or(function)?;
-        if k.is_some() {
-            return Err(cutoff);
+        let [batch, n] = scores.dims();
+        if self.expected.may_use_exponentials(k)
+            && let Some(Ok(fit)) = self.expected.discount(f, k).map(|discount| discount.closest_fit(n, scores.dtype()))
+        {
+            let expectation = AboveExpectation { mixture: self.mixture(), terms: fit.terms.clone(), above };
+            return above_expectation(scores, a, b, mask, &expectation);
         }
-        if matches!(discount.evaluation, RankExpectationMethod::Recursion | RankExpectationMethod::Cutoff) {
-            return Err(evaluation);
-        }
-        let fit = discount.closest_fit(n, scores.dtype()).map_err(|_| function)?;
-        let mixture = self.expected.model.mixture(self.expected.sigma, n);
-        let expectation = AboveExpectation { mixture, terms: fit.terms.clone(), above };
-        Ok(above_expectation(scores, a, b, mask, &expectation))
+        let ranks = k.unwrap_or(n).min(n);
+        let values = TensorData::new(f.at_ranks(ranks), [1, ranks]);
+        let values = Tensor::<2>::from_data(values, (&scores.device(), scores.dtype())).repeat_dim(0, batch);
+        a * recursion::expectation(&self.lists, &self.mixture(), values, b, above)
     }
 }
 
@@ -168,8 +162,14 @@ impl RankExpectations for ExpectedRanks {
         if let Some(expected) = self.expected.discount(f, k) {
             return expected.expectation(&self.lists);
         }
+        let (mixture, mask) = (self.mixture(), self.lists.mask.clone());
+        if self.expected.may_use_exponentials(k)
+            && let Some(term) = f.exponential()
+        {
+            let expectation = AboveExpectation { mixture, terms: vec![term], above: Above::Product };
+            return above_expectation(self.lists.scores.clone(), mask.clone(), mask.zeros_like(), mask, &expectation);
+        }
         let [_, n] = self.lists.scores.dims();
-        let mixture = self.expected.model.mixture(self.expected.sigma, n);
         by_recursion(&self.lists, &mixture, &f.at_ranks(k.unwrap_or(n).min(n)))
     }
 
@@ -180,7 +180,7 @@ impl RankExpectations for ExpectedRanks {
         b: Tensor<2>,
         k: Option<usize>,
     ) -> Result<Tensor<2>, &'static str> {
-        self.meeting(Above::Sum, a, f, b, k)
+        Ok(self.meeting(Above::Sum, a, f, b, k))
     }
 
     fn with_none_above(
@@ -190,6 +190,21 @@ impl RankExpectations for ExpectedRanks {
         b: Tensor<2>,
         k: Option<usize>,
     ) -> Result<Tensor<2>, &'static str> {
-        self.meeting(Above::Product, a, f, b, k)
+        Ok(self.meeting(Above::Product, a, f, b, k))
+    }
+
+    fn within(&self, k: Tensor<1>) -> Result<Tensor<2>, &'static str> {
+        let [batch, n] = self.lists.scores.dims();
+        let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &k.device()).float().cast(k.dtype());
+        let ranks = ranks.unsqueeze::<2>().expand([batch, n]);
+        let inside = ranks.lower_equal(k.unsqueeze_dim::<2>(1).expand([batch, n]));
+        let values = inside.float().cast(self.lists.scores.dtype());
+        let nothing = self.lists.mask.zeros_like();
+        Ok(recursion::expectation(&self.lists, &self.mixture(), values, nothing, Above::Product))
+    }
+
+    fn above(&self) -> Result<Tensor<3>, &'static str> {
+        let Comparison { rate, .. } = Comparison::independent(self.expected.sigma);
+        Ok(((differences(&self.lists.scores) * rate).erf() + 1.0) * 0.5)
     }
 }

@@ -3,7 +3,10 @@
 use burn::tensor::{DType, Device, Tensor};
 
 use super::*;
-use crate::loss::surrogate::{AveragePrecision, ExpectedReciprocalRank, Ndcg, PrecisionAt, ReciprocalRank};
+use crate::loss::surrogate::{
+    AveragePrecision, ExpectedReciprocalRank, KendallTau, Ndcg, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt,
+    ReciprocalRank, SuccessAt,
+};
 use crate::loss::{Explained, PositionMeasure, RankingLoss, Surrogate, explain};
 use crate::measure::{Discount, Gain};
 
@@ -18,7 +21,11 @@ fn loss(measure: impl PositionMeasure + 'static, model: RankModel) -> Box<dyn Ra
 
 fn losses(model: RankModel) -> [(&'static str, Box<dyn RankingLoss>); 3] {
     let err = ExpectedReciprocalRank::new(2);
-    [("AP", loss(AveragePrecision, model)), ("RR", loss(ReciprocalRank::new(), model)), ("ERR", loss(err, model))]
+    [
+        ("AP", loss(AveragePrecision::new(), model)),
+        ("RR", loss(ReciprocalRank::new(), model)),
+        ("ERR", loss(err, model)),
+    ]
 }
 
 fn explained(loss: &dyn RankingLoss, scores: &[f64]) -> Explained {
@@ -103,6 +110,82 @@ fn every_set_of_documents_above_is_counted() {
     }
 }
 
+/// Average precision, reciprocal rank and ERR with the cut-off.
+fn cut(model: RankModel, k: Option<usize>) -> [(&'static str, Box<dyn RankingLoss>); 3] {
+    let err = ExpectedReciprocalRank::new(2).with_k(k);
+    [
+        ("AP", loss(AveragePrecision::new().with_k(k), model)),
+        ("RR", loss(ReciprocalRank::new().with_k(k), model)),
+        ("ERR", loss(err, model)),
+    ]
+}
+
+#[test]
+fn every_set_of_documents_above_is_counted_within_a_cutoff() {
+    for model in MODELS {
+        for scores in [&SCORES[..], &[0.5, 0.5, -0.1, 0.5, 0.4]] {
+            for k in [1, 2, 4] {
+                let terms = terms(&LABELS[..scores.len()]);
+                for ((name, loss), term) in cut(model, Some(k)).into_iter().zip(terms) {
+                    let inside = |i, above: u32| if (above.count_ones() as usize) < k { term(i, above) } else { 0.0 };
+                    let (found, expected) = (explained(loss.as_ref(), scores).value, enumerated(scores, model, inside));
+                    assert!((found - expected).abs() < 5e-8, "{name}@{k}, {model:?}: {found} {expected}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sets_of_relevant_documents_are_counted() {
+    let relevant = |i: usize| f64::from(u8::from(LABELS[i] >= 1.0));
+    let rank = |above: u32| above.count_ones() as usize + 1;
+    let within = |k: usize, above: u32| f64::from(u8::from(rank(above) <= k));
+    let first = |above: u32| f64::from(u8::from((0..6).all(|j| above >> j & 1 == 0 || relevant(j) == 0.0)));
+    type Term<'a> = Box<dyn Fn(usize, u32) -> f64 + 'a>;
+    for model in MODELS {
+        let cases: [(&str, Box<dyn RankingLoss>, Term); 5] = [
+            ("recall", loss(RecallAt { k: 2 }, model), Box::new(|i, above| relevant(i) * within(2, above) / 4.0)),
+            ("success@1", loss(SuccessAt { k: 1 }, model), Box::new(|i, above| relevant(i) * within(1, above))),
+            (
+                "success@2",
+                loss(SuccessAt { k: 2 }, model),
+                Box::new(|i, above| relevant(i) * first(above) * within(2, above)),
+            ),
+            ("r_precision", loss(RPrecision, model), Box::new(|i, above| relevant(i) * within(4, above) / 4.0)),
+            (
+                "rbp",
+                loss(RankBiasedPrecision { persistence: 0.7 }, model),
+                Box::new(|i, above| relevant(i) * 0.3 * 0.7f64.powi(above.count_ones() as i32)),
+            ),
+        ];
+        for (name, loss, term) in cases {
+            let (found, expected) = (explained(&*loss, &SCORES).value, enumerated(&SCORES, model, term));
+            assert!((found - expected).abs() < 5e-8, "{name}, {model:?}: {found} {expected}");
+        }
+        let mut tau = (0.0, 0.0);
+        for i in 0..6 {
+            for j in (0..6).filter(|&j| LABELS[i] > LABELS[j]) {
+                let above = phi((SCORES[i] - SCORES[j]) / SIGMA * std::f64::consts::FRAC_1_SQRT_2);
+                tau = (tau.0 + 2.0 * above - 1.0, tau.1 + 1.0);
+            }
+        }
+        let found = explained(&*loss(KendallTau, model), &SCORES).value;
+        assert!((found - tau.0 / tau.1).abs() < 1e-12, "tau, {model:?}: {found}");
+    }
+}
+
+/// Of documents with the same score, one is the first: success at 1 is certain if all of them are relevant.
+#[test]
+fn the_exact_model_of_success_is_a_chance() {
+    let relevant = [1.0, 1.0, 1.0, 0.0];
+    let tied = |model| {
+        explain(&*loss(SuccessAt { k: 1 }, model), &[0.3, 0.3, 0.3, -9.0], &relevant, DType::F64).unwrap().value
+    };
+    assert!((tied(RankModel::Exact) - 1.0).abs() < 1e-6);
+    assert!((tied(RankModel::Independent) - 0.75).abs() < 1e-6);
+}
+
 #[test]
 fn sums_of_single_ranks_are_those_of_the_model() {
     let gain = |i: usize| Gain::Exp2.of(LABELS[i]);
@@ -130,7 +213,14 @@ fn gradients_are_differences() {
     for model in MODELS {
         let sums: [(&str, Box<dyn RankingLoss>); 2] =
             [("NDCG", loss(Ndcg::new(), model)), ("P@2", loss(PrecisionAt { k: 2 }, model))];
-        for (name, loss) in losses(model).into_iter().chain(sums) {
+        let others: [(&str, Box<dyn RankingLoss>); 5] = [
+            ("success", loss(SuccessAt { k: 2 }, model)),
+            ("recall", loss(RecallAt { k: 2 }, model)),
+            ("r_precision", loss(RPrecision, model)),
+            ("rbp", loss(RankBiasedPrecision::default(), model)),
+            ("tau", loss(KendallTau, model)),
+        ];
+        for (name, loss) in losses(model).into_iter().chain(sums).chain(cut(model, Some(3))).chain(others) {
             let gradient = explained(loss.as_ref(), &SCORES).grad;
             for (i, found) in gradient.iter().enumerate() {
                 let at = |offset: f64| {
@@ -138,7 +228,7 @@ fn gradients_are_differences() {
                     scores[i] += offset;
                     explained(loss.as_ref(), &scores).value
                 };
-                // The loss is one minus the measure.
+                // The loss is one minus the measure, or minus the measure.
                 let expected = (at(-STEP) - at(STEP)) / (2.0 * STEP);
                 assert!((found - expected).abs() < 1e-7, "{name}, {model:?}, {i}: {found} {expected}");
             }

@@ -1,0 +1,107 @@
+//! What each cell costs, a measure seen through a relaxation, and which named loss is the same.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::names::{MeasureName, RelaxationName};
+
+/// A measure seen through a relaxation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// The measure.
+    pub measure: MeasureName,
+    /// The relaxation.
+    pub relaxation: RelaxationName,
+}
+
+/// Time and memory of one query of n documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellCost {
+    /// O(n^2) time in O(n) memory, by the primitives of [`op`](crate::op).
+    Linear,
+    /// The same, but O(k n^2) time by tensor operations with a cut-off `k`.
+    LinearUnlessCut,
+    /// O(n^2) time and memory: tensors of pairs.
+    Pairs,
+    /// O(k n^2) time by tensor operations, trial by trial, with `k` ranks that count.
+    Trials,
+    /// O(n^3) time and O(n^2) memory.
+    Cubic,
+}
+
+impl CellCost {
+    /// Every cost, in the order of a legend.
+    pub const ALL: [Self; 5] = [Self::Linear, Self::LinearUnlessCut, Self::Pairs, Self::Trials, Self::Cubic];
+
+    /// The mark of a table.
+    pub fn mark(self) -> char {
+        match self {
+            Self::Linear => 'o',
+            Self::LinearUnlessCut => 'k',
+            Self::Pairs => 'p',
+            Self::Trials => 't',
+            Self::Cubic => 'c',
+        }
+    }
+}
+
+impl Display for CellCost {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Linear => "O(n^2) time, O(n) memory",
+            Self::LinearUnlessCut => "the same; with a cut-off k O(k n^2) time, O(n^2) memory",
+            Self::Pairs => "O(n^2) time and memory",
+            Self::Trials => "O(k n^2) time, O(n^2) memory, for k ranks that count",
+            Self::Cubic => "O(n^3) time, O(n^2) memory",
+        })
+    }
+}
+
+impl Cell {
+    /// Every cell, measure by measure.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of =
+            |&measure: &MeasureName| RelaxationName::ALL.iter().map(move |&relaxation| Self { measure, relaxation });
+        MeasureName::ALL.iter().flat_map(of)
+    }
+
+    /// What it costs with a distribution of ranks that takes trials as independent; the exact one takes `12 + 8 ln n`
+    /// times as much.
+    pub fn cost(self) -> CellCost {
+        use MeasureName::{Ap, Err, KendallTau, RPrecision, Rr, Success};
+        use RelaxationName::{ExpectedRanks, RankIndicators};
+        match (self.measure, self.relaxation) {
+            (Ap | Rr | Err, ExpectedRanks) => CellCost::LinearUnlessCut,
+            (Success | RPrecision, ExpectedRanks) => CellCost::Trials,
+            (Rr, RankIndicators) | (Err, _) | (KendallTau, ExpectedRanks) => CellCost::Pairs,
+            (KendallTau, RankIndicators) => CellCost::Cubic,
+            _ => CellCost::Linear,
+        }
+    }
+
+    /// The registered loss that is this cell under a name of its own, if there is one.
+    pub fn named(self) -> Option<&'static str> {
+        use MeasureName::{Ap, Dcg, Err, KendallTau, Ndcg, Precision, Rr};
+        use RelaxationName::{ApproximatePositions, ExpectedRanks, RankIndicators, SigmoidRanks};
+        Some(match (self.measure, self.relaxation) {
+            (Ndcg, ApproximatePositions) => "approx_ndcg",
+            (Dcg, ApproximatePositions) => "approx_dcg",
+            (Ap, ApproximatePositions) => "approx_ap",
+            (Rr, ApproximatePositions) => "approx_rr",
+            (Precision, ApproximatePositions) => "approx_precision",
+            (KendallTau, ApproximatePositions) => "approx_kendall_tau",
+            (Dcg, SigmoidRanks) => "smooth_dcg",
+            (Ap, SigmoidRanks) => "smooth_ap_rank",
+            (Ndcg, RankIndicators) => "smooth_ndcg",
+            (Ap, RankIndicators) => "smooth_ap_indicator",
+            (Rr, RankIndicators) => "smooth_rr",
+            (Precision, RankIndicators) => "smooth_precision",
+            (Ndcg, ExpectedRanks) => "soft_ndcg",
+            (Dcg, ExpectedRanks) => "soft_dcg",
+            (Ap, ExpectedRanks) => "soft_ap",
+            (Rr, ExpectedRanks) => "soft_rr",
+            (Err, ExpectedRanks) => "soft_err",
+            (Precision, ExpectedRanks) => "soft_precision",
+            _ => return None,
+        })
+    }
+}

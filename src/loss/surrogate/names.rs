@@ -1,0 +1,93 @@
+//! The measures and relaxations that a configuration joins by name, and the parameters that each one has.
+
+use serde::{Deserialize, Serialize};
+
+use super::relaxation::RankModel;
+
+/// Defines an enum of names, with the name as it is written and the parameters of each.
+macro_rules! names {
+    (
+        $(#[$attribute:meta])* $type:ident
+        $($(#[$doc:meta])* $variant:ident = $name:literal $(or $alias:literal)*, $parameters:expr;)*
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $type {
+            $($(#[$doc])* #[serde(rename = $name $(, alias = $alias)*)] $variant,)*
+        }
+
+        impl $type {
+            /// Every one of them, in the order of tables.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Its name in configuration files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// The keys of its parameters.
+            pub fn parameters(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$variant => &$parameters,)*
+                }
+            }
+        }
+    };
+}
+
+names! {
+    /// A measure that a configuration can name.
+    MeasureName
+    /// [`Ndcg`](super::Ndcg)
+    Ndcg = "ndcg", ["k", "gain", "discount", "exponent"];
+    /// [`Dcg`](super::Dcg)
+    Dcg = "dcg", ["k", "gain", "discount", "exponent"];
+    /// [`AveragePrecision`](super::AveragePrecision)
+    Ap = "ap" or "map", ["k"];
+    /// [`ReciprocalRank`](super::ReciprocalRank)
+    Rr = "rr" or "mrr", ["k", "linear"];
+    /// [`ExpectedReciprocalRank`](super::ExpectedReciprocalRank)
+    Err = "err", ["k", "maximum_grade"];
+    /// [`PrecisionAt`](super::PrecisionAt)
+    Precision = "precision" or "p", ["k"];
+    /// [`RecallAt`](super::RecallAt)
+    Recall = "recall", ["k"];
+    /// [`SuccessAt`](super::SuccessAt)
+    Success = "success", ["k"];
+    /// [`RankBiasedPrecision`](super::RankBiasedPrecision)
+    Rbp = "rbp", ["persistence"];
+    /// [`RPrecision`](super::RPrecision)
+    RPrecision = "r_precision", [];
+    /// [`KendallTau`](super::KendallTau)
+    KendallTau = "kendall_tau", [];
+}
+
+names! {
+    /// A relaxation that a configuration can name.
+    RelaxationName
+    /// [`Approximate`](super::Approximate)
+    ApproximatePositions = "approximate_positions", ["alpha", "beta", "step"];
+    /// [`SigmoidRanks`](super::SigmoidRanks)
+    SigmoidRanks = "sigmoid_ranks", ["sigma", "diagonal"];
+    /// [`Indicator`](super::Indicator)
+    RankIndicators = "rank_indicators", ["sigma"];
+    /// [`Expected`](super::Expected)
+    ExpectedRanks = "expected_ranks", ["sigma", "evaluation", "model"];
+}
+
+impl MeasureName {
+    /// The cut-off where none is given: that of a measure that means nothing without one.
+    pub(super) fn default_cutoff(self) -> Option<usize> {
+        matches!(self, Self::Precision | Self::Recall | Self::Success).then_some(5)
+    }
+
+    /// The distribution of ranks where none is given. Measures of the first relevant document need the exact one.
+    pub(super) fn default_model(self) -> RankModel {
+        match self {
+            Self::Rr | Self::Err | Self::Success => RankModel::Exact,
+            _ => RankModel::Independent,
+        }
+    }
+}

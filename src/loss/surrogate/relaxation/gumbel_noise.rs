@@ -1,0 +1,90 @@
+//! Gumbel noise before any relaxation: the mean of a relaxed measure over scores with noise (Bruch et al., A stochastic
+//! treatment of learning to rank scoring functions, who do so with approximate positions).
+
+use std::sync::Arc;
+
+use burn::tensor::{DType, Tensor};
+
+use super::relaxed::{Relaxation, Relaxed};
+use crate::loss::approximation::Approximation;
+use crate::loss::error::LossError;
+use crate::loss::gumbel::{perturbed, perturbed_by_row};
+use crate::loss::lists::Lists;
+use crate::loss::smoothing::Smoothing;
+use crate::loss::surrogate::position_function::PositionFunction;
+
+/// A relaxation of scores with standard Gumbel noise, averaged over draws. The noise is a function of the seed, the draw
+/// and the place in the list. Change the seed, for example in each epoch, to get other noise.
+#[derive(Debug, Clone)]
+pub struct GumbelNoise {
+    relaxation: Arc<dyn Relaxation>,
+    samples: usize,
+    seed: u64,
+    /// Whether each row of a batch has noise of its own.
+    by_row: bool,
+}
+
+impl GumbelNoise {
+    /// Noise before `relaxation`, in `samples` draws, 1 or more. All queries of a batch share the noise until the loss is
+    /// [`reseeded`](crate::loss::RankingLoss::reseeded).
+    pub fn new(relaxation: Arc<dyn Relaxation>, samples: usize, seed: u64) -> Self {
+        Self { relaxation, samples, seed, by_row: false }
+    }
+}
+
+impl Relaxation for GumbelNoise {
+    fn name(&self) -> &'static str {
+        self.relaxation.name()
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        if self.samples == 0 {
+            return Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more"));
+        }
+        self.relaxation.check(loss)
+    }
+
+    fn check_sum(&self, loss: &'static str, f: &PositionFunction, k: Option<usize>) -> Result<(), LossError> {
+        self.relaxation.check_sum(loss, f, k)
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        self.relaxation.smoothing()
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
+        let relaxation = self.relaxation.with_parameter(parameter, value)?;
+        Some(Arc::new(Self { relaxation, ..self.clone() }))
+    }
+
+    fn is_differentiable(&self) -> bool {
+        self.relaxation.is_differentiable()
+    }
+
+    fn samples(&self) -> usize {
+        self.samples * self.relaxation.samples()
+    }
+
+    fn relax(&self, lists: &Lists, sample: usize) -> Relaxed {
+        let inner = self.relaxation.samples();
+        let perturb: fn(Tensor<2>, u64, usize) -> Tensor<2> = if self.by_row { perturbed_by_row } else { perturbed };
+        // The noise at padded places is removed again.
+        let scores = perturb(lists.scores.clone(), self.seed, sample / inner) * lists.mask.clone();
+        self.relaxation.relax(&Lists { scores, ..lists.clone() }, sample % inner)
+    }
+
+    fn approximation(
+        &self,
+        loss: &'static str,
+        f: &PositionFunction,
+        k: Option<usize>,
+        documents: usize,
+        scores: DType,
+    ) -> Result<Option<Approximation>, LossError> {
+        self.relaxation.approximation(loss, f, k, documents, scores)
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
+        Some(Arc::new(Self { seed: seed(self.seed), by_row: true, ..self.clone() }))
+    }
+}

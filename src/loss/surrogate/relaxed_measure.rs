@@ -1,0 +1,377 @@
+//! Any measure through any relaxation, by their names.
+//!
+//! The loss is one minus the measure, or minus the measure where that is not in [0, 1], with a substitute in place of the
+//! ranks: see [`MeasureName`] and [`RelaxationName`]. The named surrogates (`approx_ndcg`, `smooth_ap_indicator`,
+//! `soft_err` and so on) are cells of this table with names and defaults of their own.
+//!
+//! With `gumbel_samples = S > 0` it is the mean over `S` draws of the loss of scores with standard Gumbel noise (Bruch et
+//! al., A stochastic treatment of learning to rank scoring functions). The noise is a function of `seed`, the draw and the
+//! place of a document in its list. At each part of each step the gradient learner draws it anew, by row.
+//!
+//! Cost: O(n^2), by `S`; what takes more is said at [`MeasureContext`](super::MeasureContext) and
+//! [`Expected`](super::Expected). A query in which the measure tells no two documents apart has loss 0.
+
+use std::sync::Arc;
+
+use burn::config::Config;
+use serde::de::DeserializeOwned;
+
+use super::bound::TypeOneBound;
+use super::cells::Cell;
+use super::discount_shape::DiscountShape;
+use super::measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
+use super::names::{MeasureName, RelaxationName};
+use super::position_measure::PositionMeasure;
+use super::relaxation::{Approximate, Expected, GumbelNoise, Indicator, RankModel, Relaxation, SigmoidRanks};
+use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
+use super::transform::Surrogate;
+use crate::json::{Map, Value};
+use crate::loss::approximation::RankExpectationMethod;
+use crate::loss::entry::{Forms, LossEntry, configure, parameters, value_of};
+use crate::loss::error::LossError;
+use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, with_unit};
+use crate::measure::Gain;
+use crate::op::Step;
+use crate::refusal::Refusal;
+
+pub(in crate::loss) const NAME: &str = "relaxed_measure";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "any measure through any relaxation, by `measure` and `relaxation`",
+    formula: "1 - M, or -M for dcg and kendall_tau: the measure M with a substitute for ranks",
+    cost: "O(n^2), or that of the relaxation",
+    paper: "the papers of the relaxation; Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, section 4",
+    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
+    shift_invariant: true,
+    defaults: || defaults(&Map::new()),
+    forms: Some(Forms { all: forms, defaults }),
+    build: |params| build_in_unit(NAME, params, |params| configured(params)?.init()),
+};
+
+/// Keys of every cell.
+const COMMON: [&str; 5] = ["measure", "relaxation", "bound", "gumbel_samples", "seed"];
+
+/// Configuration of [`RelaxedMeasure`]. Parameters that the measure and the relaxation do not have are without effect.
+#[derive(Config, Debug)]
+pub struct RelaxedMeasureConfig {
+    /// The measure.
+    #[config(default = "MeasureName::Ndcg")]
+    pub measure: MeasureName,
+    /// What stands in place of ranks.
+    #[config(default = "RelaxationName::ApproximatePositions")]
+    pub relaxation: RelaxationName,
+    /// Cut-off; none for 5 where the measure needs one, else for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Discount of a rank.
+    #[config(default = "DiscountShape::Log2")]
+    pub discount: DiscountShape,
+    /// Exponent of the power discount, 0 or above; without effect on others.
+    #[config(default = 1.0)]
+    pub exponent: f64,
+    /// `sum_x l_x / r_x` in place of the reciprocal rank, which is the same for one relevant document.
+    #[config(default = false)]
+    pub linear: bool,
+    /// Label of a perfect document, from 1 to 30; no label may be above it.
+    #[config(default = 4)]
+    pub maximum_grade: u32,
+    /// Chance that a reader goes on to the next document, above 0 and below 1.
+    #[config(default = 0.8)]
+    pub persistence: f64,
+    /// Steepness of approximate positions, above 0.
+    #[config(default = 10.0)]
+    pub alpha: f64,
+    /// Steepness of cut-offs and comparisons of approximate positions, above 0.
+    #[config(default = 10.0)]
+    pub beta: f64,
+    /// Smooth step of approximate positions.
+    #[config(default = "Step::Logistic")]
+    pub step: Step,
+    /// Smoothing, above 0: in scores for sigmoid ranks, in squared scores for rank indicators, the standard deviation of
+    /// a score for expected ranks.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// A document's own term of sigmoid ranks, from 0 to 1.
+    #[config(default = 1.0)]
+    pub diagonal: f64,
+    /// How expectations are computed.
+    #[config(default = "RankExpectationMethod::Auto")]
+    pub evaluation: RankExpectationMethod,
+    /// The distribution of ranks; none for the exact one where the measure needs it, else for SoftRank's.
+    pub model: Option<RankModel>,
+    /// The bound of one minus the measure that is minimised; none for one minus the measure itself.
+    pub bound: Option<TypeOneBound>,
+    /// Draws of Gumbel noise; 0 for none.
+    #[config(default = 0)]
+    pub gumbel_samples: usize,
+    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    #[config(default = 0)]
+    pub seed: u64,
+}
+
+impl RelaxedMeasureConfig {
+    /// A measure through a relaxation, with the defaults of both.
+    pub fn of(measure: MeasureName, relaxation: RelaxationName) -> Self {
+        let (k, model) = (measure.default_cutoff(), Some(measure.default_model()));
+        Self::new().with_measure(measure).with_relaxation(relaxation).with_k(k).with_model(model)
+    }
+
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// A parameter of the measure or of the relaxation out of its range, an `evaluation` that the measure does not allow.
+    pub fn init(&self) -> Result<RelaxedMeasure, LossError> {
+        let relaxation = match self.gumbel_samples {
+            0 => self.relaxation(),
+            samples => Arc::new(GumbelNoise::new(self.relaxation(), samples, self.seed)),
+        };
+        let surrogate = Surrogate::joined(NAME, self.measure(), relaxation)?;
+        match self.bound {
+            None => Ok(surrogate),
+            Some(bound) => surrogate.with_bound(bound),
+        }
+    }
+
+    fn measure(&self) -> Box<dyn PositionMeasure> {
+        let cutoff = self.k.or(self.measure.default_cutoff());
+        let required = cutoff.unwrap_or_default();
+        let discount = self.discount.clone().with_exponent(self.exponent);
+        let dcg = Dcg { gain: self.gain.clone(), discount, k: cutoff };
+        match self.measure {
+            MeasureName::Ndcg => Box::new(Ndcg { dcg }),
+            MeasureName::Dcg => Box::new(dcg),
+            MeasureName::Ap => Box::new(AveragePrecision { k: cutoff }),
+            MeasureName::Rr => Box::new(ReciprocalRank { linear: self.linear, k: cutoff }),
+            MeasureName::Err => Box::new(ExpectedReciprocalRank::new(self.maximum_grade).with_k(cutoff)),
+            MeasureName::Precision => Box::new(PrecisionAt { k: required }),
+            MeasureName::Recall => Box::new(RecallAt { k: required }),
+            MeasureName::Success => Box::new(SuccessAt { k: required }),
+            MeasureName::Rbp => Box::new(RankBiasedPrecision { persistence: self.persistence }),
+            MeasureName::RPrecision => Box::new(RPrecision),
+            MeasureName::KendallTau => Box::new(KendallTau),
+        }
+    }
+
+    fn relaxation(&self) -> Arc<dyn Relaxation> {
+        let (sigma, evaluation) = (self.sigma, self.evaluation);
+        match self.relaxation {
+            RelaxationName::ApproximatePositions => {
+                Arc::new(Approximate { alpha: self.alpha, beta: self.beta, step: self.step })
+            }
+            RelaxationName::SigmoidRanks => Arc::new(SigmoidRanks { sigma, diagonal: self.diagonal }),
+            RelaxationName::RankIndicators => Arc::new(Indicator { sigma }),
+            RelaxationName::ExpectedRanks => {
+                let model = self.model.unwrap_or(self.measure.default_model());
+                Arc::new(Expected { sigma, evaluation, model })
+            }
+        }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        let parts = [&COMMON[..], self.measure.parameters(), self.relaxation.parameters()];
+        parts.iter().any(|keys| keys.contains(&key))
+    }
+}
+
+/// `1 - M` or `-M` with a substitute for ranks.
+pub type RelaxedMeasure = Surrogate<Box<dyn PositionMeasure>>;
+
+/// The parameters that name a cell.
+fn named_form(Cell { measure, relaxation }: Cell) -> Map {
+    let names = [("measure", measure.name()), ("relaxation", relaxation.name())];
+    Map::from_iter(names.map(|(key, name)| (key.to_string(), Value::from(name))))
+}
+
+/// Every measure through every relaxation, noise before each relaxation, and each bound.
+fn forms() -> Vec<Map> {
+    let cells = Cell::all().map(|cell| {
+        let mut form = named_form(cell);
+        // A list that is within the cut-off has the same recall in any order.
+        if cell.measure.default_cutoff().is_some() {
+            form.insert("k".to_string(), Value::from(2));
+        }
+        form
+    });
+    let with = |relaxation: RelaxationName, key: &str, value: Value| {
+        let mut form = named_form(Cell { measure: MeasureName::Ap, relaxation });
+        form.insert(key.to_string(), value);
+        form
+    };
+    let noisy = RelaxationName::ALL.iter().map(|&relaxation| with(relaxation, "gumbel_samples", Value::from(2)));
+    let bounded = TypeOneBound::ALL
+        .iter()
+        .map(|bound| with(RelaxationName::ApproximatePositions, "bound", Value::from(bound.name())));
+    cells.chain(noisy).chain(bounded).collect()
+}
+
+/// The cell that the parameters name, with its defaults; the default one in place of a name that is not known.
+fn named_cell(params: &Map) -> RelaxedMeasureConfig {
+    let RelaxedMeasureConfig { measure, relaxation, .. } = RelaxedMeasureConfig::new();
+    RelaxedMeasureConfig::of(
+        part(params, "measure", measure).unwrap_or(measure),
+        part(params, "relaxation", relaxation).unwrap_or(relaxation),
+    )
+}
+
+/// Every parameter of the cell that the parameters name, with its default.
+fn defaults(params: &Map) -> Map {
+    let cell = named_cell(params);
+    with_unit(parameters(&cell).into_iter().filter(|(key, _)| cell.has(key)).collect())
+}
+
+/// The name at `key`, or `default`.
+fn part<T: DeserializeOwned>(params: &Map, key: &str, default: T) -> Result<T, LossError> {
+    params.get(key).map_or(Ok(default), |value| value_of(NAME, key, value))
+}
+
+/// The configuration of a cell with the given parameters.
+fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
+    let cell = named_cell(params);
+    part(params, "measure", cell.measure)?;
+    part(params, "relaxation", cell.relaxation)?;
+    match params.keys().find(|key| !cell.has(key)) {
+        Some(key) => Err(LossError::Parameter { loss: NAME, refusal: not_of(&cell, key) }),
+        None => configure(NAME, cell, params),
+    }
+}
+
+/// Why a cell does not take a key: nothing has it, or another measure or relaxation does.
+fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
+    let measures = MeasureName::ALL.iter().map(|measure| (measure.name(), measure.parameters()));
+    let relaxations = RelaxationName::ALL.iter().map(|relaxation| (relaxation.name(), relaxation.parameters()));
+    let owners: Vec<String> = measures
+        .chain(relaxations)
+        .filter(|(_, keys)| keys.contains(&key))
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    if owners.is_empty() {
+        let known = defaults(&named_form(Cell { measure: cell.measure, relaxation: cell.relaxation }));
+        return Refusal::unknown(key, "parameter", key, known.keys(), "").of(NAME);
+    }
+    let (measure, relaxation) = (cell.measure.name(), cell.relaxation.name());
+    let words =
+        format!("neither `{measure}` nor `{relaxation}` has this parameter; it belongs to {}", owners.join(", "));
+    Refusal::fault(key, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::json::json;
+    use crate::loss::gumbel::perturbed;
+    use crate::loss::{Explained, LossSpec, RankingLoss, explain, registry};
+
+    const SCORES: [f64; 6] = [0.31, -1.2, 2.5, 0.9, -0.4, 1.7];
+    const LABELS: [f64; 6] = [2.0, 1.0, 0.0, 0.0, 4.0, 1.0];
+
+    fn explained(loss: &dyn RankingLoss, scores: &[f64]) -> Explained {
+        explain(loss, scores, &LABELS, DType::F64).unwrap()
+    }
+
+    fn built(params: Value) -> Box<dyn RankingLoss> {
+        registry::build(NAME, params.as_object().unwrap()).unwrap()
+    }
+
+    fn message(params: Value) -> String {
+        registry::build(NAME, params.as_object().unwrap()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn named_losses_are_cells() {
+        let sharp = json!({"alpha": 3.0, "beta": 2.0, "sigma": 0.5, "k": 3});
+        let mut names = 0;
+        for cell in Cell::all() {
+            let Some(name) = cell.named() else { continue };
+            let own = (registry::find(name).unwrap().defaults)();
+            let given = sharp.as_object().unwrap().iter().filter(|(key, _)| own.contains_key(*key));
+            let params = Map::from_iter(given.map(|(key, value)| (key.clone(), value.clone())));
+            let mut of_cell = named_form(cell);
+            of_cell.extend(params.clone());
+            let named = explained(&*registry::build(name, &params).unwrap(), &SCORES);
+            let joined = explained(&*registry::build(NAME, &of_cell).unwrap(), &SCORES);
+            assert!((named.loss - joined.loss).abs() < 1e-14, "{name}: {} {}", named.loss, joined.loss);
+            for (named, joined) in named.grad.iter().zip(&joined.grad) {
+                assert!((named - joined).abs() < 1e-14, "{name}: {named} {joined}");
+            }
+            names += 1;
+        }
+        let families = ["approx_", "smooth_", "soft_"];
+        let surrogates = registry::LOSSES.iter().filter(|entry| families.iter().any(|f| entry.name.starts_with(f)));
+        assert_eq!(names, surrogates.count());
+    }
+
+    /// The noise of every cell is that of `gumbel.rs`, averaged over draws.
+    #[test]
+    fn noise_works_with_every_cell() {
+        for mut form in
+            forms().into_iter().filter(|form| !form.contains_key("gumbel_samples") && !form.contains_key("bound"))
+        {
+            let plain = built(Value::Object(form.clone()));
+            let by_hand = |draw: usize| {
+                let scores =
+                    burn::tensor::Tensor::<2>::from_data([SCORES], (&burn::tensor::Device::flex(), DType::F64));
+                let noisy: Vec<f64> = perturbed(scores, 5, draw).into_data().iter::<f64>().collect();
+                explained(&*plain, &noisy).loss
+            };
+            form.insert("gumbel_samples".into(), 2.into());
+            form.insert("seed".into(), 5.into());
+            let noisy = built(Value::Object(form.clone()));
+            let (found, expected) = (explained(&*noisy, &SCORES).loss, (by_hand(0) + by_hand(1)) / 2.0);
+            assert!((found - expected).abs() < 1e-12, "{form:?}: {found} {expected}");
+            let again = noisy.reseeded(&|own| own + 1).expect("it has noise");
+            assert_ne!(explained(&*again, &SCORES).loss, found, "{form:?}");
+            assert!(plain.reseeded(&|own| own).is_none());
+        }
+    }
+
+    #[test]
+    fn a_cell_has_the_parameters_of_its_parts() {
+        let keys = |params: Value| -> Vec<String> { defaults(params.as_object().unwrap()).keys().cloned().collect() };
+        let positions = keys(json!({"measure": "rbp"}));
+        for key in ["measure", "relaxation", "persistence", "alpha", "beta", "step", "gumbel_samples", "seed"] {
+            assert!(positions.iter().any(|found| found == key), "{key}: {positions:?}");
+        }
+        assert!(!positions.iter().any(|key| key == "sigma" || key == "k"), "{positions:?}");
+        let cell = defaults(json!({"measure": "success", "relaxation": "expected_ranks"}).as_object().unwrap());
+        assert_eq!((&cell["k"], &cell["model"]), (&json!(5), &json!("exact")));
+    }
+
+    #[test]
+    fn what_a_cell_does_not_have_is_refused_with_what_has_it() {
+        assert_eq!(
+            message(json!({"measure": "ndgc"})),
+            "relaxed_measure.measure: unknown variant `ndgc`, expected one of `ndcg`, `dcg`, `ap`, `map`, `mrr`, `rr`, \
+             `err`, `p`, `precision`, `recall`, `success`, `rbp`, `r_precision`, `kendall_tau`; did you mean `ndcg`?"
+        );
+        assert_eq!(
+            message(json!({"relaxation": "expected_ranks", "beta": 1.0})),
+            "relaxed_measure.beta: neither `ndcg` nor `expected_ranks` has this parameter; it belongs to \
+             `approximate_positions`"
+        );
+        assert_eq!(
+            message(json!({"measure": "ap", "alhpa": 1.0})),
+            "relaxed_measure: unknown parameter `alhpa`; did you mean `alpha`?"
+        );
+        assert_eq!(
+            message(json!({"measure": "rbp", "persistence": 1.0})),
+            "relaxed_measure.persistence = 1: expected a number above 0 and below 1"
+        );
+        assert_eq!(
+            message(json!({"measure": "recall", "k": 0})),
+            "relaxed_measure.k = 0: expected a cut-off of 1 or more"
+        );
+        assert_eq!(
+            message(json!({"measure": "dcg", "bound": "exp"})),
+            "relaxed_measure.bound = exp: expected a measure in [0, 1], which dcg is not"
+        );
+        let spec = LossSpec::new(NAME).with("measure", "ap").with("relaxation", "rank_indicators");
+        assert_eq!(spec.smoothing().unwrap().unwrap().parameter, "sigma");
+        assert_eq!(spec.resolved().unwrap()["sigma"], json!(1.0));
+    }
+}
