@@ -15,7 +15,9 @@
 
 mod above_expectation;
 mod at_rank;
+mod boxes;
 mod by_label;
+mod convolution;
 // Calls code for instructions that were found at run time.
 #[allow(unsafe_code)]
 mod dispatch;
@@ -35,6 +37,7 @@ mod rank;
 mod rank_expectation;
 mod rank_recursion;
 mod real;
+mod step_boxes;
 mod step_sum;
 mod step_walk;
 mod sum;

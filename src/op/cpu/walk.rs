@@ -181,6 +181,11 @@ impl Sorted {
         self
     }
 
+    /// Scores in this order, times `scale`.
+    pub fn scaled(&self, scale: f64) -> Vec<f64> {
+        self.x.iter().map(|x| x * scale).collect()
+    }
+
     /// `values`, one per document, in this order.
     pub fn gather<T: Copy>(&self, values: &[T]) -> Vec<T> {
         self.order.iter().map(|&i| values[i as usize]).collect()
