@@ -24,6 +24,9 @@ pub const POINTS: usize = 16;
 /// Documents in a smallest box, at most.
 pub const LEAF: usize = 32;
 
+/// Lanes in which products are added, whatever the width of vectors: the bits do not depend on it.
+const LANES: usize = 8;
+
 /// Halvings down to the boxes of targets that are summed apart, on any thread.
 const TASK_LEVEL: u32 = 6;
 
@@ -58,7 +61,7 @@ pub trait Sum: Sync {
     /// Adds the functions of one source, of which `weight(w)` is a weight, to the sums.
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]);
 
-    /// Makes the results of the documents at these places, document by document.
+    /// Makes the results of the documents at these places, document by document. Rows of sums may have more places.
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]);
 
     /// Whether the functions of differences within `span`, over part of it of this width, are known from [`POINTS`]
@@ -110,16 +113,19 @@ struct Chebyshev {
     points: [f64; POINTS],
     /// `matrix[k][l]`: coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.
     matrix: [[f64; POINTS]; POINTS],
+    /// `transposed[l][k] = matrix[k][l]`
+    transposed: [[f64; POINTS]; POINTS],
 }
 
 impl Chebyshev {
     fn new() -> Self {
         let angle = |l: usize| std::f64::consts::PI * (l as f64 + 0.5) / POINTS as f64;
         let coefficient =
-            |k: usize, l: usize| if k == 0 { 1.0 } else { 2.0 * (k as f64 * angle(l)).cos() } / POINTS as f64;
+            |k: usize, l: usize| (if k == 0 { 1.0 } else { 2.0 * (k as f64 * angle(l)).cos() }) / POINTS as f64;
         Self {
             points: std::array::from_fn(|l| angle(l).cos()),
             matrix: std::array::from_fn(|k| std::array::from_fn(|l| coefficient(k, l))),
+            transposed: std::array::from_fn(|l| std::array::from_fn(|k| coefficient(k, l))),
         }
     }
 
@@ -131,26 +137,26 @@ impl Chebyshev {
     }
 }
 
-/// Chebyshev polynomials of a box at some numbers in it.
-struct Polynomials([[f64; LEAF]; POINTS]);
+/// Chebyshev polynomials of a box at up to `N` numbers in it.
+struct Polynomials<const N: usize>([[f64; N]; POINTS]);
 
-impl Polynomials {
+impl<const N: usize> Polynomials<N> {
     #[inline(always)]
     fn new<const FMA: bool>(span: Span, y: &[f64]) -> Self {
-        let mut values = [[0.0; LEAF]; POINTS];
+        let mut values = [[0.0; N]; POINTS];
         let center = 0.5 * (span.low + span.high);
         // All numbers of a box without width are its centre.
         let scale = if span.width() > 0.0 { 2.0 / span.width() } else { 0.0 };
-        let mut position = [0.0; LEAF];
+        let mut position = [0.0; N];
         for (position, y) in position.iter_mut().zip(y) {
             *position = (y - center) * scale;
         }
-        values[0] = [1.0; LEAF];
+        values[0] = [1.0; N];
         values[1] = position;
         for k in 2..POINTS {
             let [before, last] = [values[k - 2], values[k - 1]];
-            for i in 0..LEAF {
-                values[k][i] = (2.0 * position[i] * last[i]) - before[i];
+            for i in 0..N {
+                values[k][i] = (2.0 * position[i]).fma::<FMA>(last[i], -before[i]);
             }
         }
         Self(values)
@@ -246,13 +252,13 @@ impl<S: Sum> Kernel for Upward<'_, '_, S> {
                 for half in place.halves() {
                     let points = boxes.chebyshev.of(boxes.span(half));
                     let weights = &halves[half.number * rows * POINTS..][..rows * POINTS];
-                    add_moments::<FMA>(span, &points, weights, &mut moments);
+                    add_moments::<FMA, POINTS>(span, &points, weights, &mut moments);
                 }
             } else {
                 let documents = boxes.documents(place);
                 let scratch = &mut scratch[..rows * documents.len()];
                 boxes.sum.weigh(documents.clone(), scratch);
-                add_moments::<FMA>(span, &boxes.y[documents], scratch, &mut moments);
+                add_moments::<FMA, LEAF>(span, &boxes.y[documents], scratch, &mut moments);
             }
             for (weights, moments) in weights.chunks_exact_mut(POINTS).zip(&moments) {
                 for (row, moment) in boxes.chebyshev.matrix.iter().zip(moments) {
@@ -267,12 +273,12 @@ impl<S: Sum> Kernel for Upward<'_, '_, S> {
 
 /// Adds `sum_j w_j T_k(y_j)` for every weight and polynomial.
 #[inline(always)]
-fn add_moments<const FMA: bool>(span: Span, y: &[f64], weights: &[f64], moments: &mut [[f64; POINTS]]) {
-    let polynomials = Polynomials::new::<FMA>(span, y);
+fn add_moments<const FMA: bool, const N: usize>(span: Span, y: &[f64], weights: &[f64], moments: &mut [[f64; POINTS]]) {
+    let polynomials = Polynomials::<N>::new::<FMA>(span, y);
     for (weights, moments) in weights.chunks_exact(y.len()).zip(moments) {
         for (moment, polynomial) in moments.iter_mut().zip(&polynomials.0) {
-            let mut lanes = [0.0; 8];
-            for (weights, polynomial) in weights.chunks(8).zip(polynomial.chunks(8)) {
+            let mut lanes = [0.0; LANES];
+            for (weights, polynomial) in weights.chunks(LANES).zip(polynomial.chunks(LANES)) {
                 for ((lane, weight), value) in lanes.iter_mut().zip(weights).zip(polynomial) {
                     *lane = weight.fma::<FMA>(*value, *lane);
                 }
@@ -295,6 +301,15 @@ enum Way {
     Now { by_documents: bool, at_documents: bool },
     /// The functions are constant.
     Counted,
+}
+
+/// Documents of a smallest box, and the last of them again up to whole vectors.
+#[inline(always)]
+fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
+    let mut y = [documents[documents.len() - 1]; LEAF];
+    let length = documents.len().min(LEAF);
+    y[..length].copy_from_slice(&documents[..length]);
+    (y, length.next_multiple_of(LANES))
 }
 
 /// A box of targets on the way down: its sums so far at its points, if there are any, and the boxes of sources that it
@@ -345,7 +360,7 @@ impl<S: Sum> Downward<'_, '_, S> {
 
 impl<S: Sum> Kernel for Downward<'_, '_, S> {
     #[inline(always)]
-    fn run<const FMA: bool>(mut self) {
+    fn run<const FMA: bool>(self) {
         let (boxes, sum) = (self.boxes, self.boxes.sum);
         let first = boxes.documents(self.root).start;
         let mut scratch = Scratch::new(sum);
@@ -354,11 +369,12 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
         let mut visits = vec![Visit { place: self.root, sums: None, sources: vec![everything] }];
         while let Some(Visit { place, sums, mut sources }) = visits.pop() {
             let (span, documents) = (boxes.span(place), boxes.documents(place));
-            let y = &boxes.y[documents.clone()];
+            let (y, width) = filled(&boxes.y[documents.clone()]);
+            let y = &y[..width];
             let points = boxes.chebyshev.of(span);
             let mut at_points = sums.unwrap_or_else(|| vec![0.0; sum.sums() * POINTS]);
             let is_leaf = place.level == boxes.depth;
-            let at_documents = &mut at_documents[..if is_leaf { sum.sums() * y.len() } else { 0 }];
+            let at_documents = &mut at_documents[..if is_leaf { sum.sums() * width } else { 0 }];
             at_documents.fill(0.0);
             let mut later = Vec::new();
             while let Some(source) = sources.pop() {
@@ -376,7 +392,7 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
                 }
             }
             if is_leaf {
-                interpolate::<FMA>(&boxes.chebyshev, span, &at_points, y, at_documents);
+                interpolate::<FMA, LEAF>(&boxes.chebyshev, span, &at_points, y, at_documents);
                 let width = sum.results();
                 let results = &mut self.results[(documents.start - first) * width..(documents.end - first) * width];
                 sum.finish(documents, at_documents, results);
@@ -384,7 +400,7 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
                 for half in place.halves() {
                     let points = boxes.chebyshev.of(boxes.span(half));
                     let mut sums = vec![0.0; at_points.len()];
-                    interpolate::<FMA>(&boxes.chebyshev, span, &at_points, &points, &mut sums);
+                    interpolate::<FMA, POINTS>(&boxes.chebyshev, span, &at_points, &points, &mut sums);
                     visits.push(Visit { place: half, sums: Some(sums), sources: later.clone() });
                 }
             }
@@ -470,11 +486,22 @@ pub fn results(target: Target, sum: &impl Sum, y: &[f64]) -> Vec<f64> {
 
 /// Adds sums that are known at the points of a box at other numbers in it.
 #[inline(always)]
-fn interpolate<const FMA: bool>(chebyshev: &Chebyshev, span: Span, at_points: &[f64], y: &[f64], sums: &mut [f64]) {
-    let polynomials = Polynomials::new::<FMA>(span, y);
+fn interpolate<const FMA: bool, const N: usize>(
+    chebyshev: &Chebyshev,
+    span: Span,
+    at_points: &[f64],
+    y: &[f64],
+    sums: &mut [f64],
+) {
+    let polynomials = Polynomials::<N>::new::<FMA>(span, y);
     for (at_points, sums) in at_points.chunks_exact(POINTS).zip(sums.chunks_exact_mut(y.len())) {
-        for (row, polynomial) in chebyshev.matrix.iter().zip(&polynomials.0) {
-            let coefficient: f64 = row.iter().zip(at_points).map(|(a, b)| a * b).sum();
+        let mut coefficients = [0.0; POINTS];
+        for (row, &at_point) in chebyshev.transposed.iter().zip(at_points) {
+            for (coefficient, value) in coefficients.iter_mut().zip(row) {
+                *coefficient = value.fma::<FMA>(at_point, *coefficient);
+            }
+        }
+        for (coefficient, polynomial) in coefficients.into_iter().zip(&polynomials.0) {
             for (sum, value) in sums.iter_mut().zip(polynomial) {
                 *sum = coefficient.fma::<FMA>(*value, *sum);
             }

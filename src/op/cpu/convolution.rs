@@ -82,9 +82,9 @@ where
 
     #[inline(always)]
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]) {
-        let n = places.len();
+        let width = sums.len() / W;
         for (i, (place, results)) in places.zip(results.chunks_exact_mut(R)).enumerate() {
-            results.copy_from_slice(&(self.finish)(place, std::array::from_fn(|w| sums[w * n + i])));
+            results.copy_from_slice(&(self.finish)(place, std::array::from_fn(|w| sums[w * width + i])));
         }
     }
 

@@ -198,6 +198,19 @@ impl Sorted {
         }
     }
 
+    /// Writes `values` in this order to column `column` of the rows of their documents, each of `width` numbers.
+    pub fn scatter_strided<T: Real>(
+        &self,
+        values: impl Iterator<Item = f64>,
+        out: &mut [T],
+        column: usize,
+        width: usize,
+    ) {
+        for (&i, value) in self.order.iter().zip(values) {
+            out[i as usize * width + column] = T::from_f64(value);
+        }
+    }
+
     /// What the walker reads at each place, with sums over the documents on one side of it; `scale` turns differences of
     /// scores into distances.
     pub fn walk(&self, target: Target, side: Side, scale: f64, walker: &impl Walker) -> Vec<f64> {
