@@ -13,7 +13,7 @@ use crate::execution::Target;
 
 /// Whether boxes cost less than pairs.
 pub fn pays<T: Real>(x: &[T]) -> bool {
-    const DOCUMENTS: usize = 512;
+    const DOCUMENTS: usize = 3072;
     is_single::<T>() && x.len() >= DOCUMENTS
 }
 
@@ -243,4 +243,69 @@ pub fn gradient<T: Real>(target: Target, x: &[T], sent: &[T], sigma: f64, terms:
     let rate = 0.5 / sigma;
     let flows = Flows { terms, sent, scale: rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI };
     sorted.scatter(results(target, &flows, &sorted.scaled(rate)).into_iter(), to_x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::box_cases::{Errors, cases, gradient_weights, padded, sample};
+    use super::super::rank_expectation::{rank_expectation, rank_expectation_gradient};
+    use super::*;
+
+    const N: usize = 3100;
+
+    /// Bases from those that only the first rank feels to those that the last one does.
+    fn terms() -> Vec<ExponentialTerm> {
+        [(0.3, 1e-9), (0.3, 0.0067), (0.2, 0.4), (0.1, 0.9), (0.06, 0.99), (0.04, 0.9999)]
+            .map(|(coefficient, base)| ExponentialTerm { coefficient, base })
+            .to_vec()
+    }
+
+    #[test]
+    fn expectations_in_boxes_are_as_precise_as_single_precision_wherever_documents_stand() {
+        let (g, mask, terms) = (gradient_weights(N), vec![1.0; N], terms());
+        for (name, x, steepness) in cases(N) {
+            let sigma = 0.5 / steepness;
+            let (out, products) = rank_expectation(&x, &mask, N, sigma, &terms);
+            let gradient = rank_expectation_gradient(&x, &mask, &products, &g, N, sigma, &terms);
+            for i in sample(N) {
+                let mut logarithms = vec![0.0; terms.len()];
+                let mut slopes = Errors::default();
+                for j in (0..N).filter(|&j| j != i) {
+                    let t = steepness * (f64::from(x[j]) - f64::from(x[i]));
+                    let (ahead, behind, bell) = beats::<f64, false>(t);
+                    let density = steepness * 0.5 * std::f64::consts::FRAC_2_SQRT_PI * bell;
+                    for (m, term) in terms.iter().enumerate() {
+                        let z = term.base;
+                        logarithms[m] +=
+                            if ahead < 0.1 { (ahead * (z - 1.0)).ln_1p() } else { (behind + z * ahead).ln() };
+                        let sent = |i: usize| {
+                            f64::from(g[i]) * term.coefficient * (z - 1.0) * f64::from(products[i * terms.len() + m])
+                        };
+                        slopes.add(density * sent(j) / (ahead + z * behind));
+                        slopes.add(-density * sent(i) / (behind + z * ahead));
+                    }
+                }
+                let mut expectation = Errors::default();
+                for (logarithm, term) in logarithms.iter().zip(&terms) {
+                    expectation.add(term.coefficient * logarithm.exp());
+                }
+                let errors = [expectation.error(out[i]), slopes.error(gradient[i])];
+                assert!(errors.iter().all(|error| *error < 1e-6), "{name}, {i}: {errors:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn padding_changes_no_bit() {
+        let (_, x, _) = cases(N).swap_remove(0);
+        let (mask, g, terms) = (vec![1.0; N], gradient_weights(N), terms());
+        let run = |[x, mask, g]: [&[f32]; 3]| {
+            let (out, products) = rank_expectation(x, mask, x.len(), 0.3, &terms);
+            let gradient = rank_expectation_gradient(x, mask, &products, g, x.len(), 0.3, &terms);
+            [out, gradient].map(|values| values[..N].to_vec())
+        };
+        let all = [&x, &mask, &g];
+        let filled = all.map(|values| padded(values));
+        assert_eq!(run(all.map(|values| values.as_slice())), run(filled.each_ref().map(|values| values.as_slice())));
+    }
 }

@@ -8,7 +8,7 @@ use crate::execution::Target;
 
 /// Whether boxes cost less than pairs. `weights` are the arrays that a document adds through.
 pub fn pays<T: Real>(weights: &[&[T]]) -> bool {
-    const SOURCES: usize = 512;
+    const SOURCES: usize = 1024;
     is_single::<T>() && weights[0].len() >= SOURCES && adding(weights).count() >= SOURCES
 }
 
@@ -162,4 +162,70 @@ pub fn gradient<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], g: &[T], a
     let weights = [v.clone(), g.clone()];
     let finish = |place: usize, [of_v, of_g]: [f64; 2]| [alpha * S::SCALE * (v[place] * of_g - g[place] * of_v)];
     adding.scatter(results(target, &Convolution::new(S::SLOPE, weights, finish), &adding.y), to_x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::box_cases::{Errors, cases, gradient_weights, padded, sample};
+    use super::super::parameters::Step;
+    use super::super::step_sum::{step_sum, step_sum_gradient};
+
+    const N: usize = 2000;
+
+    fn pair(step: Step, t: f64) -> (f64, f64) {
+        use super::super::rank_expectation::beats;
+        use std::f64::consts::{FRAC_1_PI, FRAC_2_SQRT_PI};
+        if step == Step::Erf {
+            let (value, _, bell) = beats::<f64, false>(t);
+            return (value, 0.5 * FRAC_2_SQRT_PI * bell);
+        }
+        let value = if t < -1.0 { -(1.0 / t).atan() * FRAC_1_PI } else { 0.5 + t.atan() * FRAC_1_PI };
+        (value, FRAC_1_PI / (1.0 + t * t))
+    }
+
+    #[test]
+    fn steps_in_boxes_are_as_precise_as_single_precision_wherever_documents_stand() {
+        let g = gradient_weights(N);
+        for (name, x, alpha) in cases(N) {
+            for step in [Step::Erf, Step::Arctan] {
+                let v: Vec<f32> = (0..N).map(|i| if i % 3 == 1 { 0.0 } else { (1 + i % 5) as f32 }).collect();
+                let value = step_sum(&x, &v, N, alpha, step);
+                let gradient = step_sum_gradient(&x, &v, &g, N, alpha, step);
+                for i in sample(N) {
+                    let (mut sum, mut slopes) = (Errors::default(), Errors::default());
+                    for j in 0..N {
+                        let (of_pair, slope) = pair(step, alpha * (f64::from(x[j]) - f64::from(x[i])));
+                        sum.add(f64::from(v[j]) * of_pair);
+                        let exchange = f64::from(v[i]) * f64::from(g[j]) - f64::from(g[i]) * f64::from(v[j]);
+                        slopes.add(alpha * slope * exchange);
+                    }
+                    let errors = [sum.error(value[i]), slopes.error(gradient[i])];
+                    assert!(errors.iter().all(|error| *error < 5e-7), "{name}, {step:?}, {i}: {errors:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn padding_and_threads_change_no_bit_of_boxes() {
+        let n = 2500;
+        let (_, x, _) = cases(n).swap_remove(0);
+        let v: Vec<f32> = (0..n).map(|i| if i % 4 == 3 { 0.0 } else { 1.0 }).collect();
+        let g = gradient_weights(n);
+        let [padded_x, padded_v, padded_g] = [&x, &v, &g].map(|values| padded(values));
+        for step in [Step::Erf, Step::Arctan] {
+            let value = step_sum(&x, &v, n, 2.0, step);
+            let gradient = step_sum_gradient(&x, &v, &g, n, 2.0, step);
+            let length = padded_x.len();
+            assert_eq!(value, step_sum(&padded_x, &padded_v, length, 2.0, step)[..n]);
+            assert_eq!(gradient, step_sum_gradient(&padded_x, &padded_v, &padded_g, length, 2.0, step)[..n]);
+            for threads in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| {
+                    assert_eq!(value, step_sum(&x, &v, n, 2.0, step));
+                    assert_eq!(gradient, step_sum_gradient(&x, &v, &g, n, 2.0, step));
+                });
+            }
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! The logistic step of a list whose scores span less than the exponent range takes one exponential a document:
 //! with `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
-//! list, is computed from the difference of each pair. Long lists take [walks](super::step_walk).
+//! list, is computed from the difference of each pair. Long lists take [walks](super::step_walk) or, with other steps,
+//! [boxes](super::step_boxes).
 
 use std::marker::PhantomData;
 
@@ -240,17 +241,15 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
             let last = out[rows - 1];
             return out[rows..].fill(last);
         }
-        if step_boxes::pays(&[v]) {
-            let (x, v, fast) = (&x[..rows], &v[..rows], &mut out[..rows]);
-            match step {
-                Step::Erf => step_boxes::value(target, x, v, alpha, step_boxes::Erf, fast),
-                Step::Arctan => step_boxes::value(target, x, v, alpha, step_boxes::Arctan, fast),
-                Step::Logistic | Step::Tanh => {}
+        if matches!(step, Step::Erf | Step::Arctan) && step_boxes::pays(&[v]) {
+            let (x, v, sums) = (&x[..rows], &v[..rows], &mut out[..rows]);
+            if step == Step::Erf {
+                step_boxes::value(target, x, v, alpha, step_boxes::Erf, sums);
+            } else {
+                step_boxes::value(target, x, v, alpha, step_boxes::Arctan, sums);
             }
-            if !matches!(step, Step::Logistic | Step::Tanh) {
-                let last = out[rows - 1];
-                return out[rows..].fill(last);
-            }
+            let last = out[rows - 1];
+            return out[rows..].fill(last);
         }
         let exponentials = if step == Step::Logistic { list.exponentials(target, rows) } else { None };
         for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
