@@ -236,10 +236,10 @@ impl Sum for Flows<'_> {
 }
 
 /// Gradient in `x`. `sent` is `g_i c_m (z_m - 1) P_im`, `[documents, terms]`.
-pub fn gradient<T: Real>(target: Target, x: &[T], sent: &[T], sigma: f64, terms: &[ExponentialTerm], to_x: &mut [T]) {
+pub fn gradient<T: Real>(target: Target, x: &[T], sent: &[f64], sigma: f64, terms: &[ExponentialTerm], to_x: &mut [T]) {
     let sorted = Sorted::new(x);
-    let rows: Vec<&[T]> = sent.chunks_exact(terms.len()).collect();
-    let sent = sorted.gather(&rows).into_iter().flatten().map(|value| value.to_f64()).collect();
+    let rows: Vec<&[f64]> = sent.chunks_exact(terms.len()).collect();
+    let sent = sorted.gather(&rows).concat();
     let rate = 0.5 / sigma;
     let flows = Flows { terms, sent, scale: rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI };
     sorted.scatter(results(target, &flows, &sorted.scaled(rate)).into_iter(), to_x);

@@ -241,9 +241,12 @@ pub fn rank_expectation_gradient<T: Real>(
             return scatter(to_x, &members, &to_rows);
         }
         if rank_boxes::pays(&x) {
-            let of_document = |&i: &usize| (0..width).map(move |m| (i, m));
-            let sent = members.iter().flat_map(of_document);
-            let sent: Vec<T> = sent.map(|(i, m)| flushed(g[i] * terms.slopes[m] * products[i * width + m])).collect();
+            let of_document = |&i: &usize| {
+                let products = products[i * width..][..width].iter().zip(exact);
+                products
+                    .map(move |(product, term)| g[i].to_f64() * term.coefficient * (term.base - 1.0) * product.to_f64())
+            };
+            let sent: Vec<f64> = members.iter().flat_map(of_document).collect();
             rank_boxes::gradient(target, &x, &sent, sigma, exact, &mut to_rows);
             return scatter(to_x, &members, &to_rows);
         }
