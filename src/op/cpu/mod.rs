@@ -15,6 +15,7 @@
 
 mod above_expectation;
 mod at_rank;
+mod beats;
 #[cfg(test)]
 mod box_cases;
 mod boxes;

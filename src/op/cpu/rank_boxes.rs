@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
+use super::beats::beats;
 use super::boxes::{Constant, Span, Sum, results};
 use super::convolution::{BELL_REACH, bell_is_smooth};
 use super::parameters::ExponentialTerm;
-use super::rank_expectation::beats;
 use super::real::Real;
 use super::walk::{Sorted, is_single};
 use crate::execution::Target;

@@ -6,6 +6,7 @@
 //! take [boxes](super::rank_boxes).
 
 use super::{
+    beats::beats,
     dispatch::{Kernel, dispatch, target},
     list::{diverged, documents, gather, scatter},
     parallel::for_each,
@@ -43,15 +44,6 @@ impl<T: Real> Terms<T> {
     fn len(&self) -> usize {
         self.bases.len()
     }
-}
-
-/// The probability that `j` beats `i`, that it does not, and `exp(-t^2)`, from `t = (x_j - x_i) / (2 sigma)`.
-#[inline(always)]
-pub(super) fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
-    let bell = (-t * t).exponential::<FMA>();
-    let small = T::HALF * t.abs().scaled_erfc::<FMA>() * bell;
-    let large = T::ONE - small;
-    if t < T::ZERO { (small, large, bell) } else { (large, small, bell) }
 }
 
 /// 0 in place of values so small that arithmetic on them is slow, and that no sum would show.

@@ -173,7 +173,7 @@ mod tests {
     const N: usize = 2000;
 
     fn pair(step: Step, t: f64) -> (f64, f64) {
-        use super::super::rank_expectation::beats;
+        use super::super::beats::beats;
         use std::f64::consts::{FRAC_1_PI, FRAC_2_SQRT_PI};
         if step == Step::Erf {
             let (value, _, bell) = beats::<f64, false>(t);
