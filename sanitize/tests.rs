@@ -1,10 +1,10 @@
 //! Every kernel with all instructions found, on lists of every length that ends a vector, a tile or a block, and one
-//! beside it.
+//! beside it; and on a list that is long enough for every walk and box.
 
 use crate::cpu::*;
 use crate::execution::{Instructions, enter};
 
-const LENGTHS: [usize; 17] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025];
+const LENGTHS: [usize; 18] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025, 3100];
 
 /// One batch of lists of `n` documents, the last `padding` of each padded.
 struct Batch<T> {

@@ -4,7 +4,8 @@
 //! product takes its factors as [`rank_expectation`](super::rank_expectation()) does. The gradient computes the products
 //! again, so that nothing but the inputs is kept for it.
 
-use super::rank_expectation::{beats, flushed};
+use super::beats::beats;
+use super::rank_expectation::flushed;
 use super::{
     dispatch::{Kernel, dispatch, target},
     list::{diverged, documents, gather, scatter},

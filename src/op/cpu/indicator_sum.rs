@@ -1,7 +1,9 @@
-//! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential a pair.
+//! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential per pair. Long
+//! lists take [boxes](super::indicator_boxes).
 
 use super::{
     dispatch::{Kernel, dispatch, target},
+    indicator_boxes,
     list::{diverged, documents, gather, scatter},
     parallel::for_each,
     real::Real,
@@ -56,7 +58,10 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
         let members = documents(mask);
         let (x, a) = (gather(x, &members), gather(a, &members));
         let (mut sums, mut totals) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
-        if !diverged(&x, &mut sums) {
+        let finite = !diverged(&x, &mut sums);
+        if finite && indicator_boxes::pays(&x) {
+            indicator_boxes::value(target, &x, &a, sigma, &mut sums, &mut totals);
+        } else if finite {
             let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
             for_each(tiles, x.len() * x.len(), |((rows, out), total)| {
                 dispatch(target, Sums { x: &x, a: &a, rows, rate, out, total });
@@ -131,7 +136,11 @@ pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) 
         let (x, a, out) = (of(x), of(a), of(out));
         let q: Vec<T> = of(g).iter().zip(of(total)).map(|(&g, total)| g / total).collect();
         let mut sums = vec![T::ZERO; x.len()];
-        if !diverged(&x, &mut sums) {
+        let finite = !diverged(&x, &mut sums);
+        if finite && indicator_boxes::pays(&x) {
+            let documents = indicator_boxes::Documents { x: &x, a: &a, out: &out, q: &q };
+            indicator_boxes::gradient(target, documents, sigma, &mut sums);
+        } else if finite {
             let tiles = sums.chunks_mut(TILE).enumerate().collect();
             for_each(tiles, x.len() * x.len(), |(tile, to_x)| {
                 dispatch(target, Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });

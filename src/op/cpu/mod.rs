@@ -7,7 +7,7 @@
 //! does in the tensor definitions, so that a run that has diverged shows it.
 //!
 //! Sums over all pairs of a long list that are convolutions with a decaying function take O(n log n) instead, in
-//! [walks](walk) along the sorted list.
+//! [walks](walk) along the sorted list; sums of other smooth functions do in [boxes] of it.
 //!
 //! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions), and those with a
 //! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
@@ -15,12 +15,18 @@
 
 mod above_expectation;
 mod at_rank;
+mod beats;
+#[cfg(test)]
+mod box_cases;
+mod boxes;
 mod by_label;
+mod convolution;
 // Calls code for instructions that were found at run time.
 #[allow(unsafe_code)]
 mod dispatch;
 mod elementwise;
 mod ideal_dcg;
+mod indicator_boxes;
 mod indicator_sum;
 mod list;
 mod log_softmax;
@@ -33,9 +39,11 @@ mod pair_window;
 mod parallel;
 mod parameters;
 mod rank;
+mod rank_boxes;
 mod rank_expectation;
 mod rank_recursion;
 mod real;
+mod step_boxes;
 mod step_sum;
 mod step_walk;
 mod sum;

@@ -2,13 +2,16 @@
 //!
 //! A product `p` over documents takes the factor `1 + pi (z - 1)` as `p - p pi (1 - z)` for a base `z` of at least
 //! 1/2, so that neither the rounding of `z` nor that of equal factors of tied documents adds up; for a smaller base as
-//! `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its precision when `pi` is close to 1.
+//! `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its precision when `pi` is close to 1. Long lists
+//! take [boxes](super::rank_boxes).
 
 use super::{
+    beats::beats,
     dispatch::{Kernel, dispatch, target},
     list::{diverged, documents, gather, scatter},
     parallel::for_each,
     parameters::ExponentialTerm,
+    rank_boxes,
     real::Real,
     sum::sum,
     tiles::{BLOCK, TILE, add, reduce, stripes},
@@ -41,15 +44,6 @@ impl<T: Real> Terms<T> {
     fn len(&self) -> usize {
         self.bases.len()
     }
-}
-
-/// The probability that `j` beats `i`, that it does not, and `exp(-t^2)`, from `t = (x_j - x_i) / (2 sigma)`.
-#[inline(always)]
-pub(super) fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
-    let bell = (-t * t).exponential::<FMA>();
-    let small = T::HALF * t.abs().scaled_erfc::<FMA>() * bell;
-    let large = T::ONE - small;
-    if t < T::ZERO { (small, large, bell) } else { (large, small, bell) }
 }
 
 /// 0 in place of values so small that arithmetic on them is slow, and that no sum would show.
@@ -110,7 +104,7 @@ pub fn rank_expectation<T: Real>(
     sigma: f64,
     terms: &[ExponentialTerm],
 ) -> (Vec<T>, Vec<T>) {
-    let terms = Terms::new(terms, sigma);
+    let (exact, terms) = (terms, Terms::new(terms, sigma));
     let (width, target) = (terms.len(), target());
     let (mut out, mut products) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len() * width]);
     let inputs = x.chunks(n).zip(mask.chunks(n));
@@ -118,6 +112,15 @@ pub fn rank_expectation<T: Real>(
     for_each(lists, x.len() * n * width, |((x, mask), (out, products))| {
         let members = documents(mask);
         let x = gather(x, &members);
+        if rank_boxes::pays(&x) && !diverged(&x, &mut []) {
+            let of_members = rank_boxes::products(target, &x, sigma, exact);
+            for (&i, values) in members.iter().zip(of_members.chunks_exact(width)) {
+                products[i * width..][..width].copy_from_slice(values);
+                let terms = values.iter().zip(exact);
+                out[i] = T::from_f64(terms.map(|(value, term)| value.to_f64() * term.coefficient).sum());
+            }
+            return;
+        }
         // Tile by tile, term by term.
         let mut tiled = vec![T::ZERO; x.len() * width];
         if !diverged(&x, &mut tiled) {
@@ -217,7 +220,7 @@ pub fn rank_expectation_gradient<T: Real>(
     sigma: f64,
     terms: &[ExponentialTerm],
 ) -> Vec<T> {
-    let terms = Terms::new(terms, sigma);
+    let (exact, terms) = (terms, Terms::new(terms, sigma));
     let (width, target) = (terms.len(), target());
     let mut to_x = vec![T::ZERO; x.len()];
     let inputs = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(products.chunks(n * width));
@@ -227,6 +230,16 @@ pub fn rank_expectation_gradient<T: Real>(
         let x = gather(x, &members);
         let mut to_rows = vec![T::ZERO; x.len()];
         if diverged(&x, &mut to_rows) {
+            return scatter(to_x, &members, &to_rows);
+        }
+        if rank_boxes::pays(&x) {
+            let of_document = |&i: &usize| {
+                let products = products[i * width..][..width].iter().zip(exact);
+                products
+                    .map(move |(product, term)| g[i].to_f64() * term.coefficient * (term.base - 1.0) * product.to_f64())
+            };
+            let sent: Vec<f64> = members.iter().flat_map(of_document).collect();
+            rank_boxes::gradient(target, &x, &sent, sigma, exact, &mut to_rows);
             return scatter(to_x, &members, &to_rows);
         }
         let stripes = stripes(x.len());

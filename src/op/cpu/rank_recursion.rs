@@ -3,7 +3,8 @@
 //! A tile of rows keeps its distributions rank by rank, `[ranks, rows]`, so that a trial is one pass over them. The
 //! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one.
 
-use super::rank_expectation::{beats, flushed};
+use super::beats::beats;
+use super::rank_expectation::flushed;
 use super::{
     dispatch::{Kernel, dispatch, target},
     list::{diverged, documents, gather, scatter},

@@ -2,7 +2,8 @@
 //!
 //! The logistic step of a list whose scores span less than the exponent range takes one exponential a document:
 //! with `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
-//! list, is computed from the difference of each pair. Long lists take [walks](super::step_walk).
+//! list, is computed from the difference of each pair. Long lists take [walks](super::step_walk) or, with other steps,
+//! [boxes](super::step_boxes).
 
 use std::marker::PhantomData;
 
@@ -12,7 +13,7 @@ use super::{
     parallel::for_each,
     parameters::Step,
     real::Real,
-    step_walk,
+    step_boxes, step_walk,
     sum::sum,
     tiles::{BLOCK, TILE, add, blocks, tiles},
 };
@@ -240,6 +241,16 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
             let last = out[rows - 1];
             return out[rows..].fill(last);
         }
+        if matches!(step, Step::Erf | Step::Arctan) && step_boxes::pays(&[v]) {
+            let (x, v, sums) = (&x[..rows], &v[..rows], &mut out[..rows]);
+            if step == Step::Erf {
+                step_boxes::value(target, x, v, alpha, step_boxes::Erf, sums);
+            } else {
+                step_boxes::value(target, x, v, alpha, step_boxes::Arctan, sums);
+            }
+            let last = out[rows - 1];
+            return out[rows..].fill(last);
+        }
         let exponentials = if step == Step::Logistic { list.exponentials(target, rows) } else { None };
         for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
             (Some(Exponentials { e, .. }), _) => {
@@ -369,6 +380,15 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         if step == Step::Logistic && step_walk::pays(&[v, g]) {
             let members = ..list.members;
             return step_walk::gradient(target, &x[members], &v[members], &g[members], alpha, &mut to_x[members]);
+        }
+        if step_boxes::pays(&[v, g]) {
+            let members = ..list.members;
+            let (x, v, g, fast) = (&x[members], &v[members], &g[members], &mut to_x[members]);
+            match step {
+                Step::Erf => return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Erf, fast),
+                Step::Arctan => return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Arctan, fast),
+                Step::Logistic | Step::Tanh => {}
+            }
         }
         let (members, alpha) = (list.members, list.alpha);
         let exponentials = if step == Step::Logistic { list.exponentials(target, members) } else { None };

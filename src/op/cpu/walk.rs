@@ -181,6 +181,11 @@ impl Sorted {
         self
     }
 
+    /// Scores in this order, times `scale`.
+    pub fn scaled(&self, scale: f64) -> Vec<f64> {
+        self.x.iter().map(|x| x * scale).collect()
+    }
+
     /// `values`, one per document, in this order.
     pub fn gather<T: Copy>(&self, values: &[T]) -> Vec<T> {
         self.order.iter().map(|&i| values[i as usize]).collect()
@@ -190,6 +195,19 @@ impl Sorted {
     pub fn scatter<T: Real>(&self, values: impl Iterator<Item = f64>, out: &mut [T]) {
         for (&i, value) in self.order.iter().zip(values) {
             out[i as usize] = T::from_f64(value);
+        }
+    }
+
+    /// Writes `values` in this order to column `column` of the rows of their documents, each of `width` numbers.
+    pub fn scatter_strided<T: Real>(
+        &self,
+        values: impl Iterator<Item = f64>,
+        out: &mut [T],
+        column: usize,
+        width: usize,
+    ) {
+        for (&i, value) in self.order.iter().zip(values) {
+            out[i as usize * width + column] = T::from_f64(value);
         }
     }
 
