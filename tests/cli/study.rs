@@ -7,26 +7,71 @@ use serde_json::Value;
 use super::Bench;
 use super::bad_input::contains;
 
+/// The studies that need only a ranking.
+const OF_A_RANKING: [&str; 3] = ["position-accuracy", "measure-accuracy", "softrank-directness"];
+
 #[test]
-fn every_study_runs_and_leaves_its_page() {
+fn a_study_prints_its_verdicts_and_leaves_its_page() {
     let bench = Bench::default();
     let list = bench.output(&["study"]);
-    for name in ["position-accuracy", "measure-accuracy", "softrank-directness"] {
+    for name in OF_A_RANKING {
         assert!(list.contains(name), "{list}");
         let text = bench.output(&["study", name, "--queries", "12", "--out", name]);
-        assert!(
-            text.starts_with(name) && text.contains("\nholds  Theorem") && !text.contains("fails  Theorem"),
-            "{text}"
-        );
+        assert!(text.starts_with(name) && text.contains("  Theorem"), "{text}");
         assert!(text.lines().skip(2).all(|line| line.chars().count() <= 140), "{text}");
         let report: Value =
             serde_json::from_str(&fs::read_to_string(bench.path(name).join("study.json")).unwrap()).unwrap();
         assert_eq!((report["study"].as_str(), report["queries"].as_u64()), (Some(name), Some(12)));
+        let claims = report["claims"].as_array().unwrap();
+        for claim in claims {
+            let verdict = claim["verdict"].as_str().unwrap();
+            assert!(["holds", "fails", "vacuous", "open"].contains(&verdict), "{claim}");
+            assert!(claim["numbers"].is_object(), "{claim}");
+            let line =
+                format!("{verdict:7}  {}: {}", claim["source"].as_str().unwrap(), claim["claim"].as_str().unwrap());
+            assert!(text.contains(&line), "{line}");
+        }
         let page = fs::read_to_string(bench.path(name).join("study.html")).unwrap();
         assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<svg") && page.ends_with("</html>\n"));
         let printed = bench.output(&["study", name, "--queries", "12", "--json"]);
         assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), report, "the same on every run");
     }
+}
+
+/// One page for every study that takes a ranking, with an index.
+#[test]
+fn all_studies_of_a_ranking_are_one_page() {
+    let bench = Bench::default();
+    bench.write("data", "1 qid:1 1:0\n0 qid:1 1:0\n2 qid:1 1:0\n");
+    bench.write("scores", "3\n1\n2\n");
+    let args = ["study", "all", "--scores", "scores", "data", "--quick"];
+    let text = bench.output(&[&args[..], &["--out", "all"]].concat());
+    let record: Value = serde_json::from_str(&fs::read_to_string(bench.path("all/study.json")).unwrap()).unwrap();
+    let page = fs::read_to_string(bench.path("all/study.html")).unwrap();
+    for name in OF_A_RANKING {
+        assert!(text.contains(&format!("{name}: ")), "{text}");
+        assert!(page.contains(&format!("href=\"#{name}\"")) && page.contains(&format!("id=\"{name}\"")));
+    }
+    assert!(record["studies"].as_array().unwrap().iter().all(|study| study["quick"] == true));
+    let printed = bench.output(&[&args[..], &["--json"]].concat());
+    assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), record);
+    bench.output(&[&args[..], &["--out", "all"]].concat());
+}
+
+/// Figure 2 at the paper's alpha = 100, and a bound that no query can exceed.
+#[test]
+fn nothing_is_said_to_hold_that_was_not_shown() {
+    let bench = Bench::default();
+    let report: Value = serde_json::from_str(&bench.output(&["study", "measure-accuracy", "--json"])).unwrap();
+    let verdict = |report: &Value, source: &str, claim: &str| {
+        let claims = report["claims"].as_array().unwrap().iter();
+        let mut of = claims.filter(|of| of["source"] == source && of["claim"].as_str().unwrap().ends_with(claim));
+        of.next().unwrap_or_else(|| panic!("{source}: {claim}"))["verdict"].as_str().unwrap().to_string()
+    };
+    assert_eq!(verdict(&report, "Figure 2", "alpha = 100"), "fails");
+    let directness: Value = serde_json::from_str(&bench.output(&["study", "softrank-directness", "--json"])).unwrap();
+    assert_ne!(verdict(&directness, "Theorem 2, as proved", "sigma = 1"), "holds");
+    assert_eq!(verdict(&directness, "Theorem 2, equation (1)", "delta = 4 sigma"), "fails");
 }
 
 /// Scores 3, 1 and 2 with labels 1, 0 and 2 at alpha = 1: the error of ApproxNDCG is worked by hand. Ties have no
@@ -51,7 +96,7 @@ fn a_given_ranking_is_studied() {
     assert!((rho - 0.5 * (first + second)).abs() < 1e-9, "{rho}");
     assert_eq!(report["tables"][2]["rows"][0][1][0], 1.0, "one query has a bound");
     let text = bench.output(&["study", "softrank-directness", "--scores", "scores", "data", "--over", "1"]);
-    assert!(text.contains("\nopen   Theorem 2") && text.contains("there are no queries"), "{text}");
+    assert!(text.contains("\nopen     Theorem 2") && text.contains("the claim covers none of 2 queries"), "{text}");
 }
 
 #[test]
@@ -62,6 +107,9 @@ fn studies_that_cannot_be_made_are_refused() {
     let refused = |args: &[&str]| bench.refused(&[&["study"], args].concat());
     contains(&refused(&["position-acuracy"]), &["unknown study", "did you mean `position-accuracy`?"]);
     contains(&refused(&["measure-accuracy", "--over", "0"]), &["alpha = 0: expected a finite number above 0"]);
+    contains(&refused(&["measure-accuracy", "--over", "beta=x"]), &["found `x`, expected numbers"]);
+    contains(&refused(&["measure-accuracy", "--over", "betta=1"]), &["no parameter `betta`", "did you mean `beta`?"]);
+    contains(&refused(&["all", "--over", "1"]), &["--over", "expected one study"]);
     contains(&refused(&["measure-accuracy", "--over", "2,1"]), &["alpha = 1", "ascending"]);
     contains(&refused(&["measure-accuracy", "scores"]), &["expected MODEL DATA, --scores FILE DATA, or neither"]);
     contains(
