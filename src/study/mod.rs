@@ -5,6 +5,7 @@
 //! fails is a finding, not an error.
 
 mod approximate;
+mod discounts;
 mod entry;
 mod error;
 mod findings;
@@ -25,7 +26,8 @@ pub use verdict::Verdict;
 use crate::text::nearest;
 
 /// Every study.
-pub const STUDIES: &[StudyEntry] = &[position_accuracy::ENTRY, measure_accuracy::ENTRY, softrank_directness::ENTRY];
+pub const STUDIES: &[StudyEntry] =
+    &[position_accuracy::ENTRY, measure_accuracy::ENTRY, softrank_directness::ENTRY, discounts::ENTRY];
 
 /// Returns the study of this name.
 ///
