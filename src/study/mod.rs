@@ -5,6 +5,7 @@
 //! fails is a finding, not an error.
 
 mod approximate;
+mod bounds;
 mod discounts;
 mod entry;
 mod error;
@@ -27,7 +28,7 @@ use crate::text::nearest;
 
 /// Every study.
 pub const STUDIES: &[StudyEntry] =
-    &[position_accuracy::ENTRY, measure_accuracy::ENTRY, softrank_directness::ENTRY, discounts::ENTRY];
+    &[position_accuracy::ENTRY, measure_accuracy::ENTRY, softrank_directness::ENTRY, discounts::ENTRY, bounds::ENTRY];
 
 /// Returns the study of this name.
 ///

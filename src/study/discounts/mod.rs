@@ -39,9 +39,9 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 };
 
 /// Samples of which each grows from the least `n` to the largest.
-const SAMPLES: usize = 24;
+const SAMPLES: usize = 40;
 /// Samples and largest `n` of a quick study.
-const QUICK: (usize, f64) = (12, 10_000.0);
+const QUICK: (usize, f64) = (24, 10_000.0);
 /// A limit holds if what is fitted is within this of it.
 const MARGIN: f64 = 0.01;
 
@@ -231,7 +231,7 @@ mod tests {
     /// The logarithm settles and the halving discount does not, which each theorem says of its own discount only.
     #[test]
     fn generated_documents_tell_the_discounts_apart() {
-        let series = Series::draw(&Population::Generated, &[100, 1000, 10_000], 16, 1, |_| ());
+        let series = Series::draw(&Population::Generated, &[100, 1000, 10_000], 40, 1, |_| ());
         let settles = |case: usize| no_limit(&CASES[limits::HALVING], &series.spread(case)).unwrap().verdict;
         assert_eq!((settles(limits::HALVING), settles(limits::LOG)), (Verdict::Holds, Verdict::Fails));
         assert_eq!(lemma_2(&series).verdict, Verdict::Holds);
