@@ -59,6 +59,12 @@ pub enum StudyError {
         /// Where the queries come from.
         origin: String,
     },
+    /// Data to train on that have no queries to test on.
+    #[error("{origin}: found no queries to test on, expected some in data.test or data.folds")]
+    NothingToTest {
+        /// Where the data come from.
+        origin: String,
+    },
     /// A loss that cannot be computed.
     #[error(transparent)]
     Loss(#[from] LossError),

@@ -9,12 +9,16 @@ mod bounds;
 mod discounts;
 mod entry;
 mod error;
+mod errors;
 mod findings;
 mod measure_accuracy;
 mod position_accuracy;
+mod smoothness;
 mod softrank_directness;
 mod source;
 mod subject;
+mod training;
+mod truncation;
 mod verdict;
 
 pub use entry::{Domain, Parameter, Silent, StudyEntry, StudyOptions, StudyProgress};
@@ -27,8 +31,16 @@ pub use verdict::Verdict;
 use crate::text::nearest;
 
 /// Every study.
-pub const STUDIES: &[StudyEntry] =
-    &[position_accuracy::ENTRY, measure_accuracy::ENTRY, softrank_directness::ENTRY, discounts::ENTRY, bounds::ENTRY];
+pub const STUDIES: &[StudyEntry] = &[
+    position_accuracy::ENTRY,
+    measure_accuracy::ENTRY,
+    softrank_directness::ENTRY,
+    smoothness::ENTRY,
+    truncation::ENTRY,
+    discounts::ENTRY,
+    bounds::ENTRY,
+    errors::ENTRY,
+];
 
 /// Returns the study of this name.
 ///

@@ -4,17 +4,21 @@
 //! If `epsilon < 1/2`, ApproxAP is off by less than
 //! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
 //! to the number of relevant documents. Both measures lie in `[0, 1]`, as do their surrogates, so that a bound of 1 or
-//! more is vacuous.
+//! more is vacuous. rho is the mean error over queries: of a ranking at hand, and after each epoch of a training
+//! (`over_training.rs`).
 
-use super::StudyError;
-use super::approximate::{largest_error, theorem_5, theorem_6};
-use super::entry::{Domain, Parameter, Setting, StudyEntry};
-use super::findings::{About, Claim, Curves, Findings, Table};
-use super::source::Kind;
-use super::subject::{ScoredQuery, Subject};
-use super::verdict::{Bounded, falls};
+mod over_training;
+
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure};
+use crate::study::StudyError;
+use crate::study::approximate::{largest_error, theorem_5, theorem_6};
+use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::findings::{About, Claim, Curves, Findings, Table};
+use crate::study::source::Kind;
+use crate::study::subject::{ScoredQuery, Subject};
+use crate::study::training::Material;
+use crate::study::verdict::{Bounded, falls};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "measure-accuracy",
@@ -24,7 +28,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
         Parameter { name: "alpha", values: &[1.0, 10.0, 50.0, 100.0, 1000.0], domain: Domain::Positive },
         Parameter { name: "beta", values: &[1.0, 10.0, 20.0, 50.0, 100.0], domain: Domain::Positive },
     ],
-    takes: &[Kind::Generated, Kind::Ranking],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Training],
     run,
 };
 
@@ -71,15 +75,24 @@ fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64
 }
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
-    let subject = setting.subject();
     let (alphas, betas) = (setting.values("alpha"), setting.values("beta"));
-    let errors = all_errors(setting, &subject, alphas, betas)?;
-    Ok(Findings {
-        about: About::queries(&subject),
-        tables: tables(&errors, alphas, betas),
-        curves: curves(&errors, alphas, betas),
-        claims: claims(&errors, alphas, betas),
-    })
+    let kind = setting.source.kind();
+    let mut findings = Findings::default();
+    if kind == Kind::Training {
+        findings.about = About::text(Material::of(setting)?.origin);
+    } else {
+        let subject = setting.subject();
+        let errors = all_errors(setting, &subject, alphas, betas)?;
+        findings.about = About::queries(&subject);
+        findings.tables = tables(&errors, alphas, betas);
+        findings.curves = curves(&errors, alphas, betas);
+        findings.claims = claims(&errors, alphas, betas);
+    }
+    // A ranking alone says nothing of how it was trained.
+    if kind != Kind::Ranking {
+        over_training::extend(&mut findings, setting, alphas, betas)?;
+    }
+    Ok(findings)
 }
 
 fn tables(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Table> {

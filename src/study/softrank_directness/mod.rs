@@ -1,4 +1,5 @@
-//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2).
+//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1,
+//! `theorem_1.rs`).
 //!
 //! Let `delta` be the smallest difference of two scores, `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4
 //! sigma^2))`, `e_3` a bound on the variance of a rank and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two
@@ -12,23 +13,26 @@
 //!
 //! Both measures lie in `[0, 1]`, so that a bound of 1 or more is vacuous.
 
+mod theorem_1;
+
 use std::f64::consts::{LN_2, PI};
 
 use statrs::function::erf::erfc;
 
-use super::StudyError;
-use super::entry::{Domain, Parameter, Setting, StudyEntry};
-use super::findings::{About, Claim, Curves, Findings, Table};
-use super::source::Kind;
-use super::subject::{ScoredQuery, Subject};
-use super::verdict::{Bounded, Judged, falls};
+use self::theorem_1::Problem;
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Gain, Measure, mean_of};
+use crate::study::StudyError;
+use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::findings::{About, Claim, Curves, Findings, Table};
+use crate::study::source::{Kind, Source};
+use crate::study::subject::{ScoredQuery, Subject};
+use crate::study::verdict::{Bounded, Judged, falls};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "softrank-directness",
     summary: "how far SoftNDCG is from NDCG, within the bound of Theorem 2",
-    paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, Theorem 2",
+    paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, Theorems 1 and 2",
     parameters: &[Parameter { name: "sigma", values: &[0.001, 0.01, 0.1, 1.0], domain: Domain::Positive }],
     takes: &[Kind::Generated, Kind::Ranking],
     run,
@@ -132,15 +136,24 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         setting.step(&format!("sigma = {sigma}"), at, sigmas.len());
         of_sigma.push(errors(&subject, &exact, sigma)?);
     }
+    let mut tables = vec![table(sigmas, &of_sigma, mean_of(exact.iter().copied())), counts(sigmas, &of_sigma)];
+    let mut claims = claims(sigmas, &of_sigma);
+    if let Source::Generated { seed, .. } = setting.source {
+        let problem = Problem::generated(if setting.quick { 6 } else { 20 }, *seed);
+        let step = |at: usize| setting.step("Theorem 1", at, sigmas.len());
+        let (table, of_theorem_1) = theorem_1::judge(&problem, sigmas, step)?;
+        tables.push(table);
+        claims.extend(of_theorem_1);
+    }
     Ok(Findings {
         about: About::queries(&subject),
-        tables: vec![table(sigmas, &of_sigma, mean_of(exact.iter().copied())), counts(sigmas, &of_sigma)],
+        tables,
         curves: vec![
             Curves::new("|SoftNDCG - NDCG|", "sigma", sigmas)
                 .curve("rho, the mean", of_sigma.iter().map(|of| of.bounded[0].mean()))
                 .curve("largest", of_sigma.iter().map(|of| of.bounded[0].largest())),
         ],
-        claims: claims(sigmas, &of_sigma),
+        claims,
     })
 }
 
