@@ -35,9 +35,9 @@ impl Series {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "discounts", number as u64));
             let sample = population.draw(largest, &mut random);
             for (at, &n) in sizes.iter().enumerate() {
-                for ranker in 0..RANKERS.len() {
-                    for (case, value) in ndcg(&sample, ranker, n, &discounts).into_iter().enumerate() {
-                        values[case][ranker][at].push(value);
+                for (ranker, _) in RANKERS.iter().enumerate() {
+                    for (of_case, value) in values.iter_mut().zip(ndcg(&sample, ranker, n, &discounts)) {
+                        of_case[ranker][at].push(value);
                     }
                 }
             }
