@@ -1,8 +1,9 @@
 //! A study: what it takes, what it varies, and how it is made.
 
+use super::error::StudyError;
 use super::findings::{Findings, StudyReport};
 use super::source::{Kind, Source};
-use super::{StudyError, Subject};
+use super::subject::Subject;
 use crate::ranker::Versions;
 use crate::refusal::Refusal;
 use crate::text::nearest;

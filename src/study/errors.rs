@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::StudyError;
 use super::entry::{Setting, StudyEntry};
+use super::error::StudyError;
 use super::findings::{About, Claim, Curves, Findings, Table};
 use super::source::{Kind, Source};
 use super::subject::{ScoredQuery, Subject};

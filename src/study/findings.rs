@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Subject;
+use super::subject::Subject;
 use super::verdict::{Judged, Verdict};
 use crate::plot::Scale;
 use crate::ranker::Versions;

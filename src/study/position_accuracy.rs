@@ -6,9 +6,9 @@
 //! No step is off by more than 1/2 per document, so a bound of `(n - 1) / 2` is vacuous. The paper extends its
 //! conclusions to other steps without a proof; the tail of arctan falls like `1 / t` and breaks the exponential bound.
 
-use super::StudyError;
 use super::approximate::{largest_error, positions, theorem_3, theorem_5};
 use super::entry::{Domain, Parameter, Setting, StudyEntry};
+use super::error::StudyError;
 use super::findings::{About, Claim, Curves, Findings, Table};
 use super::source::Kind;
 use super::subject::{ScoredQuery, Subject};

@@ -9,8 +9,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::StudyError;
 use super::entry::{Domain, Parameter, Setting, StudyEntry};
+use super::error::StudyError;
 use super::findings::{About, Claim, Curves, Findings, Table};
 use super::source::Kind;
 use super::subject::{ScoredQuery, Subject};

@@ -1,6 +1,7 @@
 //! What a study examines: generated queries, a ranking, two rankings, or data to train on.
 
-use super::{StudyError, Subject};
+use super::error::StudyError;
+use super::subject::Subject;
 use crate::experiment::{ExperimentConfig, Split};
 
 /// What a study examines.

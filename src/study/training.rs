@@ -2,8 +2,8 @@
 
 use burn::tensor::Device;
 
-use super::StudyError;
 use super::entry::Setting;
+use super::error::StudyError;
 use super::source::Source;
 use super::subject::{ScoredQuery, Subject};
 use crate::data::{Normalizer, RankingDataset, SynthConfig};

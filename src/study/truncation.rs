@@ -4,8 +4,8 @@
 //! in training is better even where a smaller one is tested. All `k` are tested on the same queries, so that
 //! differences are paired.
 
-use super::StudyError;
 use super::entry::{Domain, Parameter, Setting, StudyEntry};
+use super::error::StudyError;
 use super::findings::{About, Claim, Curves, Findings, Table};
 use super::source::Kind;
 use super::training::{Material, measured};

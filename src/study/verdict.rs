@@ -174,10 +174,11 @@ impl Bounded {
         };
         let mut parts = Vec::new();
         if above > 0 {
-            parts.push(format!("above the bound in {above}"));
+            parts.push(format!("above the bound in {above}, up to {} times it", short(share)));
         }
         if below > 0 {
-            parts.push(format!("below it in {below}, at most {} % of it", short(100.0 * share)));
+            let nearest = if above > 0 { String::new() } else { format!(", at most {} % of it", short(100.0 * share)) };
+            parts.push(format!("below it in {below}{nearest}"));
         }
         if close > 0 {
             parts.push(format!("too close to call in {close}"));

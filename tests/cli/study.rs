@@ -99,6 +99,42 @@ fn a_given_ranking_is_studied() {
     assert!(text.contains("\nopen     Theorem 2") && text.contains("the claim covers none of 2 queries"), "{text}");
 }
 
+/// Two rankers on two queries: the first errs on no pair, the second on the two pairs of the label 2.
+#[test]
+fn two_rankings_are_compared() {
+    let bench = Bench::default();
+    bench.write("data", "2 qid:1 1:0\n1 qid:1 1:0\n0 qid:1 1:0\n1 qid:2 1:0\n0 qid:2 1:0\n");
+    bench.write("right", "3\n2\n1\n2\n1\n");
+    bench.write("wrong", "0\n2\n1\n2\n1\n");
+    let args = ["study", "errors", "--scores", "right", "data", "--against", "wrong", "--json"];
+    let report: Value = serde_json::from_str(&bench.output(&args)).unwrap();
+    assert_eq!(report["subject"], "right on data against wrong on data");
+    let rows = report["tables"][0]["rows"].as_array().unwrap();
+    let rates: Vec<(&str, [f64; 3])> =
+        rows.iter().map(|row| (row[0].as_str().unwrap(), [0, 1, 2].map(|at| row[1][at].as_f64().unwrap()))).collect();
+    assert_eq!(rates, [("1-0", [2.0, 0.0, 0.0]), ("2-0", [1.0, 0.0, 1.0]), ("2-1", [1.0, 0.0, 1.0])]);
+    assert!(report["claims"].as_array().unwrap().iter().all(|claim| claim["verdict"] == "open"), "one or two queries");
+    let message = bench.refused(&["study", "errors", "--scores", "right", "data"]);
+    contains(&message, &["errors: found a ranking, expected generated data or data to train on or two rankings"]);
+}
+
+#[test]
+fn a_study_trains_on_the_data_of_a_configuration() {
+    let bench = Bench::default();
+    let size = ["--queries", "30", "--features", "5", "--median-length", "8", "--max-length", "12"];
+    bench.output(&[&["synth"][..], &size, &["--parts", "5", "--out", "data"]].concat());
+    bench.write("train.toml", "[data]\nfolds = \"data\"\n[learner]\nkind = \"regression\"\n");
+    let args = ["study", "truncation", "--config", "train.toml", "--quick", "--over", "k=1,5", "--json"];
+    let report: Value = serde_json::from_str(&bench.output(&args)).unwrap();
+    assert_eq!(report["subject"], "train.toml, fold 1");
+    assert_eq!(report["tables"][0]["rows"].as_array().unwrap().len(), 2);
+    bench.write("untested.toml", "[data]\ntrain = [\"data/S1.txt\"]\n[learner]\nkind = \"regression\"\n");
+    let message = bench.refused(&["study", "truncation", "--config", "untested.toml", "--quick"]);
+    contains(&message, &["untested.toml", "no queries to test on"]);
+    let message = bench.refused(&["study", "bounds", "--config", "train.toml"]);
+    contains(&message, &["bounds: found data to train on, expected generated data"]);
+}
+
 #[test]
 fn studies_that_cannot_be_made_are_refused() {
     let bench = Bench::default();

@@ -18,12 +18,12 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use self::type_two::{Orders, TypeTwo};
-use super::StudyError;
-use super::entry::{Domain, Parameter, Setting, StudyEntry};
-use super::findings::{About, Claim, Curves, Findings, Table};
-use super::source::{Kind, Source};
-use super::verdict::{Bounded, Judged, ROUNDING, Verdict, short};
 use crate::seed::seed_for;
+use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::error::StudyError;
+use crate::study::findings::{About, Claim, Curves, Findings, Table};
+use crate::study::source::{Kind, Source};
+use crate::study::verdict::{Bounded, Judged, ROUNDING, Verdict, short};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "bounds",

@@ -19,11 +19,11 @@ mod series;
 use self::limits::{CASES, Case};
 use self::population::{Population, RANKERS};
 use self::series::Series;
-use super::StudyError;
-use super::entry::{Domain, Parameter, Setting, StudyEntry};
-use super::findings::{About, Claim, Curves, Findings, Table};
-use super::source::{Kind, Source};
-use super::verdict::{Judged, Mean, Verdict, short};
+use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::error::StudyError;
+use crate::study::findings::{About, Claim, Curves, Findings, Table};
+use crate::study::source::{Kind, Source};
+use crate::study::verdict::{Judged, Mean, Verdict, short};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "discounts",

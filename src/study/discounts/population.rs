@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::seed::seed_for;
-use crate::study::Subject;
+use crate::study::subject::Subject;
 
 /// The ranking functions, from the best to the worst: by quality, by the quality of every other document, at random.
 pub(super) const RANKERS: [&str; 3] = ["good", "middling", "random"];

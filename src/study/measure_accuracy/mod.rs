@@ -11,9 +11,9 @@ mod over_training;
 
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure};
-use crate::study::StudyError;
 use crate::study::approximate::{largest_error, theorem_5, theorem_6};
 use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::error::StudyError;
 use crate::study::findings::{About, Claim, Curves, Findings, Table};
 use crate::study::source::Kind;
 use crate::study::subject::{ScoredQuery, Subject};

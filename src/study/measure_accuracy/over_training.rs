@@ -3,8 +3,8 @@
 
 use crate::loss::LossSpec;
 use crate::measure::Measure;
-use crate::study::StudyError;
 use crate::study::entry::Setting;
+use crate::study::error::StudyError;
 use crate::study::findings::{Claim, Curves, Findings, Table};
 use crate::study::training::{Linear, Material, measured};
 use crate::study::verdict::{Mean, falls};

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Gain, Measure, mean_of};
 use crate::seed::seed_for;
-use crate::study::StudyError;
+use crate::study::error::StudyError;
 use crate::study::findings::{Claim, Table};
 use crate::study::training::{Linear, LinearQuery};
 use crate::study::verdict::{Bounded, Judged};
@@ -95,10 +95,11 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     Ok(best.1)
 }
 
-/// Returns an angle at which the mean SoftNDCG is largest, as near as the search goes.
-fn best_soft(linear: &Linear, sigma: f64) -> Result<f64, StudyError> {
+/// Returns an angle at which the mean SoftNDCG is largest, as near as the search goes. It is no worse than `other`, the
+/// one thing that the theorem needs of it.
+fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
     let step = std::f64::consts::TAU / GRID as f64;
-    let mut best = (f64::NEG_INFINITY, 0.0);
+    let mut best = (mean(&soft(linear, other, sigma)?), other);
     for at in 0..GRID {
         let theta = at as f64 * step;
         let value = mean(&soft(linear, theta, sigma)?);
@@ -174,7 +175,7 @@ pub(super) fn judge(
     let second = best_exact(&problem.train)?;
     for (at, &sigma) in sigmas.iter().enumerate() {
         step(at);
-        let thetas = [best_soft(&problem.train, sigma)?, second];
+        let thetas = [best_soft(&problem.train, sigma, second)?, second];
         let train = Compared::new(&problem.train, thetas, sigma)?;
         let test = Compared::new(&problem.test, thetas, sigma)?;
         let figures = [
