@@ -258,11 +258,9 @@ pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
             format!("; {step} it rises by {} \u{b1} {}", short(-fall.mean), short(fall.error))
         }
         (Verdict::Open, Some((_, step, fall))) => {
-            format!(
-                "; {step} it falls by {} \u{b1} {}, within two standard errors",
-                short(fall.mean),
-                short(fall.error)
-            )
+            let way = if fall.mean < 0.0 { "rises" } else { "falls" };
+            let size = short(fall.mean.abs());
+            format!("; {step} it {way} by {size} \u{b1} {}, within two standard errors", short(fall.error))
         }
         _ => String::new(),
     };
