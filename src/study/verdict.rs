@@ -15,6 +15,9 @@ pub(super) const ROUNDING: f64 = 1e-9;
 /// The standard errors that a mean must be away from 0.
 const STANDARD_ERRORS: f64 = 2.0;
 
+/// The standard errors that a fit must be away from its limit to fail: more, since a study fits some thirty.
+const STANDARD_ERRORS_OF_FITS: f64 = 3.0;
+
 /// What a study says of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -229,12 +232,12 @@ impl Mean {
     }
 
     /// Judges whether the mean is within `margin` of `target`: the interval of two standard errors must lie inside to
-    /// hold, outside to fail.
+    /// hold, that of three outside to fail.
     pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
-        let (off, far) = ((self.mean - target).abs(), STANDARD_ERRORS * self.error);
+        let off = (self.mean - target).abs();
         match () {
-            () if off + far < margin - ROUNDING => Verdict::Holds,
-            () if off - far > margin + ROUNDING => Verdict::Fails,
+            () if off + STANDARD_ERRORS * self.error < margin - ROUNDING => Verdict::Holds,
+            () if off - STANDARD_ERRORS_OF_FITS * self.error > margin + ROUNDING => Verdict::Fails,
             () => Verdict::Open,
         }
     }
@@ -273,6 +276,7 @@ pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
 /// Formats a number of any magnitude in a few characters.
 pub(super) fn short(value: f64) -> String {
     match value.abs() {
+        _ if !value.is_finite() => "unknown".to_string(),
         _ if value.fract() == 0.0 && value.abs() < 1e6 => format!("{value}"),
         size if (1e-3..1e4).contains(&size) => {
             let decimals = (4 - size.log10().floor() as i32).clamp(0, 6) as usize;

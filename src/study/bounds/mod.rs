@@ -10,7 +10,7 @@
 //!
 //! Theorem 3 says that type two is at most type one where every `F(pi*) - F(pi)` is at least `E(sigma)`. The differences
 //! grow with the norm, on which the order does not depend: so there is a norm from which the condition holds, if the
-//! order is perfect with a margin, and none otherwise.
+//! worst perfect order beats the best imperfect one, and none otherwise.
 
 mod type_two;
 
