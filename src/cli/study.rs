@@ -76,8 +76,8 @@ pub struct StudyArgs {
     config: Option<PathBuf>,
     /// Values of a parameter, ascending, separated by commas, as in beta=1,10; without a name, of the first; may be
     /// repeated
-    #[arg(long, value_name = "VALUES", value_parser = over)]
-    over: Vec<Over>,
+    #[arg(long, value_name = "VALUES")]
+    over: Vec<String>,
     /// Less of everything, to look at: fewer values, epochs and samples
     #[arg(long)]
     quick: bool,
@@ -106,14 +106,15 @@ pub struct StudyArgs {
 /// Values of a parameter, the first one where it has no name.
 type Over = (Option<String>, Vec<f64>);
 
-fn over(text: &str) -> Result<Over, String> {
+fn over(text: &str) -> Result<Over, Failure> {
     let (name, values) = match text.split_once('=') {
         Some((name, values)) => (Some(name.trim().to_string()), values),
         None => (None, text),
     };
     let number = |value: &str| {
-        let value = value.trim();
-        value.parse::<f64>().map_err(|_| format!("found `{value}`, expected numbers separated by commas"))
+        let unreadable =
+            || Failure::input(format!("--over {text}: found `{value}`, expected numbers separated by commas"));
+        value.trim().parse::<f64>().map_err(|_| unreadable())
     };
     Ok((name, values.split(',').map(number).collect::<Result<_, _>>()?))
 }
@@ -136,6 +137,7 @@ impl StudyArgs {
         if all && !self.over.is_empty() {
             return Err(Failure::input("--over: found values for all studies, expected one study"));
         }
+        let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>, _>>()?;
         let files = files();
         if let Some(path) = &self.out {
             OutputFolder::look(path, &Purpose::Files(&files))?;
@@ -147,7 +149,7 @@ impl StudyArgs {
                 continue;
             }
             let bar = Bar::new(study.name);
-            let made = study.run(&source, &StudyOptions { over: &self.over, quick: self.quick, progress: &bar });
+            let made = study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress: &bar });
             bar.bar.finish_and_clear();
             reports.push(made?);
         }
