@@ -1,4 +1,4 @@
-//! A guide in three pages.
+//! A guide in four pages.
 
 /// From a LETOR file to a ranker.
 #[doc = include_str!("../docs/guide/tutorial.md")]
@@ -11,3 +11,7 @@ pub mod cookbook {}
 /// The meaning of a measure's value.
 #[doc = include_str!("../docs/guide/conventions.md")]
 pub mod conventions {}
+
+/// What the papers claim, checked on data at hand.
+#[doc = include_str!("../docs/guide/studies.md")]
+pub mod studies {}

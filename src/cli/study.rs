@@ -4,26 +4,41 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::execution_args::ExecutionArgs;
 use super::scored::Scored;
 use super::{Failure, Table, input};
-use crate::experiment::{Entry, OutputFolder, Purpose, is_page};
-use crate::report::study_page;
-use crate::study::{STUDIES, StudyError, StudyReport, Subject, find};
+use crate::data::RankingDataset;
+use crate::experiment::{Document, Entry, ExperimentConfig, OutputFolder, Purpose, is_page};
+use crate::json::json;
+use crate::report::{studies_page, study_page};
+use crate::study::{
+    STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
+};
 
 /// File of the record of a study.
 const JSON: &str = "study.json";
 /// File of its page.
 const PAGE: &str = "study.html";
+/// What names every study.
+const ALL: &str = "all";
+
+/// Longest line of what was found of a claim.
+const LINE: usize = 110;
 
 const READING: &str = "\
 Inputs:
   study                          what can be studied
-  study NAME                     on generated queries
+  study NAME                     on generated data
   study NAME MODEL DATA...       on the ranking of a saved ranker, or of the folder
                                  of a `train` run
-  study NAME --scores FILE DATA...  on one score per line
+  study NAME MODEL DATA... --against MODEL  on two rankings of the same data
+  study NAME --scores FILE DATA...  on one score per line; --against is then
+                                 another such file
+  study NAME --config FILE       on the data of a configuration of `train`; the
+                                 study trains what it needs
+  study all ...                  every study that takes such an input
 
   Scores are float32, as rankers give them; those of a file are rounded.
   Queries without a relevant or without an irrelevant document are left out.
@@ -31,30 +46,46 @@ Inputs:
   means and have no bound.
 
 How to read it:
-  A table has the figures by the values of the parameter (--over), then each
-  claim of the paper with what was found. `holds` and `fails` are about these
-  queries alone, `open` means that they decide nothing; the exit code is 0.";
+  The tables have the figures by the values of the parameters (--over), then
+  comes each claim of the paper with what was found. The verdicts are about
+  these data alone:
+    holds    shown: beyond 1e-9 where numbers are compared, beyond two standard
+             errors of paired differences where means are
+    fails    the opposite was shown, as surely
+    vacuous  it cannot fail here, as with a bound of 1 on a measure below 1
+    open     nothing was shown
+  The exit code is 0 whatever the verdicts.";
 
 /// Arguments of `study`.
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct StudyArgs {
-    /// The study; without one, the list of all
+    /// The study, or `all`; without one, the list of all
     name: Option<String>,
-    /// MODEL and DATA files; only DATA files with --scores; none for generated queries
+    /// MODEL and DATA files; only DATA files with --scores; none for generated data
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
     /// One score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", requires = "files")]
     scores: Option<PathBuf>,
-    /// Values of the parameter, ascending, separated by commas
-    #[arg(long, value_name = "VALUES", value_delimiter = ',')]
-    over: Vec<f64>,
+    /// A second ranking of the same data: a model, or with --scores a file of scores
+    #[arg(long, value_name = "FILE", requires = "files")]
+    against: Option<PathBuf>,
+    /// A configuration of `train`, whose data the study trains on
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    config: Option<PathBuf>,
+    /// Values of a parameter, ascending, separated by commas, as in beta=1,10; without a name, of the first; may be
+    /// repeated
+    #[arg(long, value_name = "VALUES")]
+    over: Vec<String>,
+    /// Less of everything, to look at: fewer values, epochs and samples
+    #[arg(long)]
+    quick: bool,
     /// Number of generated queries
-    #[arg(long, default_value_t = 200, conflicts_with = "files", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, default_value_t = 200, conflicts_with_all = ["files", "config"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     queries: u32,
-    /// Seed of generated queries
-    #[arg(long, default_value_t = 1, conflicts_with = "files")]
+    /// Seed of generated data
+    #[arg(long, default_value_t = 1, conflicts_with_all = ["files", "config"])]
     seed: u64,
     /// Folder for study.json and study.html, the page with its plots: a new or empty one, or that of an earlier study
     /// or run
@@ -72,6 +103,22 @@ pub struct StudyArgs {
     execution: ExecutionArgs,
 }
 
+/// Values of a parameter, the first one where it has no name.
+type Over = (Option<String>, Vec<f64>);
+
+fn over(text: &str) -> Result<Over, Failure> {
+    let (name, values) = match text.split_once('=') {
+        Some((name, values)) => (Some(name.trim().to_string()), values),
+        None => (None, text),
+    };
+    let number = |value: &str| {
+        let unreadable =
+            || Failure::input(format!("--over {text}: found `{value}`, expected numbers separated by commas"));
+        value.trim().parse::<f64>().map_err(|_| unreadable())
+    };
+    Ok((name, values.split(',').map(number).collect::<Result<_, _>>()?))
+}
+
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
         Failure::Input(error.into())
@@ -85,33 +132,63 @@ impl StudyArgs {
 
     fn study(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let Some(name) = &self.name else { return self.list(out) };
-        let study = find(name)?;
+        let all = name == ALL;
+        let studies: Vec<&StudyEntry> = if all { STUDIES.iter().collect() } else { vec![find(name)?] };
+        if all && !self.over.is_empty() {
+            return Err(Failure::input("--over: found values for all studies, expected one study"));
+        }
+        let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>, _>>()?;
         let files = files();
         if let Some(path) = &self.out {
             OutputFolder::look(path, &Purpose::Files(&files))?;
         }
-        let report = study.run(&self.subject()?, &self.over)?;
+        let source = self.source()?;
+        let mut reports = Vec::new();
+        for study in studies {
+            if all && !study.accepts(&source) {
+                continue;
+            }
+            let bar = Bar::new(study.name);
+            let made = study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress: &bar });
+            bar.bar.finish_and_clear();
+            reports.push(made?);
+        }
+        let record = match all {
+            true => json!({ "studies": reports }),
+            false => json!(reports[0]),
+        };
         if let Some(path) = &self.out {
             let folder = OutputFolder::take(path, &Purpose::Files(&files))?;
-            folder.write_json(JSON, &report)?;
-            folder.write(PAGE, study_page(&report).as_bytes())?;
+            folder.write_json(JSON, &record)?;
+            folder.write(PAGE, if all { studies_page(&reports) } else { study_page(&reports[0]) }.as_bytes())?;
         }
         if self.json {
-            writeln!(out, "{}", serde_json::to_string(&report).map_err(Failure::work)?)?;
+            writeln!(out, "{record}")?;
             return Ok(());
         }
-        print(&report, out)
+        for (number, report) in reports.iter().enumerate() {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            print(report, out)?;
+        }
+        Ok(())
     }
 
     fn list(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let mut table = Table::new(["study", "over", "what"]);
         for study in STUDIES {
+            let names: Vec<&str> = study.parameters.iter().map(|parameter| parameter.name).collect();
             if self.json {
+                let parameters: Vec<_> = (study.parameters.iter())
+                    .map(|parameter| json!({"name": parameter.name, "values": parameter.values}))
+                    .collect();
+                let takes: Vec<&str> = study.takes.iter().map(|kind| kind.name()).collect();
                 let (name, what) = (study.name, study.summary);
-                let row = crate::json::json!({"study": name, "parameter": study.parameter, "values": study.values, "what": what, "paper": study.paper});
+                let row = json!({"study": name, "parameters": parameters, "takes": takes, "what": what, "paper": study.paper});
                 writeln!(out, "{row}")?;
             }
-            table.row([study.name, study.parameter, study.summary]);
+            table.row([study.name, &names.join(", "), study.summary]);
         }
         if !self.json {
             write!(out, "{}", table.render_left())?;
@@ -119,46 +196,104 @@ impl StudyArgs {
         Ok(())
     }
 
-    fn subject(&self) -> Result<Subject, Failure> {
-        let named = |ranking: &Path, data: &[PathBuf]| {
-            let data: Vec<String> = data.iter().map(|path| path.display().to_string()).collect();
-            format!("{} on {}", ranking.display(), data.join(" "))
-        };
+    fn source(&self) -> Result<Source, Failure> {
         let read = |data: &[PathBuf]| self.reading.read(data, None);
-        match (&self.scores, self.files.as_slice()) {
-            (None, []) => Ok(Subject::generated(self.queries as usize, self.seed)),
-            (Some(scores), files) => {
+        match (&self.scores, &self.config, self.files.as_slice()) {
+            (None, Some(config), []) => training(config),
+            (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
+            (Some(scores), None, files) => {
                 let data = read(files)?;
-                Ok(Subject::new(named(scores, files), &data, Scored::from_file(scores, &data)?.as_float32()))
+                let by = |scores: &Path| Ok(subject(scores, files, &data, &Scored::from_file(scores, &data)?));
+                self.rankings(scores, by)
             }
-            (None, [model, files @ ..]) if !files.is_empty() => {
+            (None, None, [model, files @ ..]) if !files.is_empty() => {
                 let data = read(files)?;
-                let scored = Scored::by_ranker(model, &data, &input::device(&self.device)?)?;
-                Ok(Subject::new(named(model, files), &data, scored.as_float32()))
+                let device = input::device(&self.device)?;
+                let by = |model: &Path| Ok(subject(model, files, &data, &Scored::by_ranker(model, &data, &device)?));
+                self.rankings(model, by)
             }
-            (None, _) => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),
+            _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),
         }
     }
+
+    /// Returns one ranking, or two with `--against`.
+    fn rankings(&self, first: &Path, by: impl Fn(&Path) -> Result<Subject, Failure>) -> Result<Source, Failure> {
+        Ok(match &self.against {
+            None => Source::Ranking(by(first)?),
+            Some(second) => Source::Rankings(by(first)?, by(second)?),
+        })
+    }
+}
+
+fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Scored) -> Subject {
+    let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    Subject::new(format!("{} on {}", ranking.display(), files.join(" ")), data, scored.as_float32())
+}
+
+/// Reads the data of a configuration.
+fn training(path: &Path) -> Result<Source, Failure> {
+    let config = ExperimentConfig::from_document(&Document::read(path, &[])?)?;
+    let split = config.data.split()?;
+    Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
+}
+
+/// A bar of the steps of a study on standard error, drawn only on a terminal.
+struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    fn new(study: &str) -> Self {
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {pos}/{len} {elapsed}<{eta} {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(study.to_string());
+        Self { bar }
+    }
+}
+
+impl StudyProgress for Bar {
+    fn step(&self, what: &str, done: usize, all: usize) {
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(what.to_string());
+    }
+}
+
+/// What every record of a study has had, whatever the version that wrote it.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Record {
+    #[expect(dead_code, reason = "read to recognise the file")]
+    Study { study: String, paper: String, tables: Vec<crate::json::Value>, claims: Vec<crate::json::Value> },
+    #[expect(dead_code, reason = "read to recognise the file")]
+    Studies { studies: Vec<StudyReport> },
 }
 
 /// Returns the files of a study, and how they are recognised.
 fn files() -> [Entry; 2] {
     let is_study = |path: &Path| {
         let read = std::fs::read(path).ok();
-        read.is_some_and(|bytes| serde_json::from_slice::<StudyReport>(&bytes).is_ok())
+        read.is_some_and(|bytes| serde_json::from_slice::<Record>(&bytes).is_ok())
     };
     [Entry::recorded(JSON, is_study), Entry::recorded(PAGE, is_page)]
 }
 
 fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
+    let findings = &report.findings;
+    let about = &findings.about;
     writeln!(out, "{}: {}", report.study, report.summary)?;
     writeln!(out, "{}", report.paper)?;
-    writeln!(
-        out,
-        "{}: {} queries with something to rank, {} documents, {} queries with equal scores",
-        report.subject, report.queries, report.documents, report.tied_queries
-    )?;
-    for table in &report.findings.tables {
+    write!(out, "{}", about.subject)?;
+    if let (Some(queries), Some(documents), Some(tied)) = (about.queries, about.documents, about.tied_queries) {
+        write!(
+            out,
+            ": {queries} queries with something to rank, {documents} documents, {tied} queries with equal scores"
+        )?;
+    }
+    writeln!(out, "{}", if report.quick { " (quick)" } else { "" })?;
+    for table in &findings.tables {
         let mut shown = Table::new(table.columns.iter().cloned());
         for (name, values) in &table.rows {
             shown.row([name.clone()].into_iter().chain(values.iter().map(|value| figure(*value))));
@@ -166,10 +301,28 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
         write!(out, "\n{}\n{}", table.title, shown.render())?;
     }
     writeln!(out)?;
-    for claim in &report.findings.claims {
-        writeln!(out, "{:5}  {}: {}\n       {}", claim.verdict(), claim.source, claim.claim, claim.found)?;
+    for claim in &findings.claims {
+        writeln!(out, "{:7}  {}: {}", claim.verdict.name(), claim.source, claim.claim)?;
+        for line in wrapped(&claim.found) {
+            writeln!(out, "         {line}")?;
+        }
     }
     Ok(())
+}
+
+/// Breaks a text between words into lines.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < LINE => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
 }
 
 /// Formats a number of any magnitude in a few characters.

@@ -41,6 +41,28 @@ impl Axis {
         Self { from, to, ticks: ticks.collect() }
     }
 
+    /// Creates the axis of these decimal logarithms, with the share `room` of their range added at both ends, and at
+    /// most `most` labels at powers of ten, or at 1, 2 and 5 times a power where there are fewer than two.
+    pub(super) fn powers(logarithms: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
+        let around = Self::around(logarithms, room, most);
+        let (first, last) = (around.from.ceil(), around.to.floor());
+        let every = ((last - first) / most as f64).ceil().max(1.0);
+        let count = ((last - first) / every).floor();
+        let ticks: Vec<(f64, String)> = match count >= 1.0 {
+            true => (0..=count as usize).map(|i| first + i as f64 * every).map(|at| (at, power_label(at, 1))).collect(),
+            false => [1, 2, 5]
+                .into_iter()
+                .flat_map(|factor| {
+                    let powers = around.from.floor() as i64..=around.to.floor() as i64;
+                    powers.map(move |power| (power as f64, factor))
+                })
+                .map(|(power, factor)| (power + f64::from(factor).log10(), power_label(power, factor)))
+                .filter(|(at, _)| (around.from..=around.to).contains(at))
+                .collect(),
+        };
+        Self { ticks, ..around }
+    }
+
     /// Creates the axis from 1/2 below the first place to 1/2 above the last, with at most `most` of their labels.
     pub(super) fn places(first: f64, labels: &[String], most: usize) -> Self {
         let every = labels.len().div_ceil(most.max(1)).max(1);
@@ -113,6 +135,15 @@ fn tick_label(at: f64, step: f64) -> String {
     if label.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
         return label.trim_start_matches('-').to_string();
     }
+    label.replacen('-', "\u{2212}", 1)
+}
+
+/// Formats `factor` times a power of ten.
+fn power_label(power: f64, factor: u32) -> String {
+    let label = match power {
+        power if (-3.0..=5.0).contains(&power) => format!("{}", f64::from(factor) * 10f64.powi(power as i32)),
+        power => format!("{factor}e{power}"),
+    };
     label.replacen('-', "\u{2212}", 1)
 }
 
@@ -198,6 +229,15 @@ mod tests {
             texts.dedup();
             assert_eq!(texts.len(), axis.ticks.len(), "{axis:?}");
         }
+    }
+
+    #[test]
+    fn logarithms_are_labelled_with_what_they_stand_for() {
+        let powers = |values: &[f64]| Axis::powers(values.iter().map(|value| value.log10()), 0.05, 5);
+        assert_eq!(labels(&powers(&[1.0, 1000.0])), ["1", "10", "100", "1000"]);
+        assert_eq!(labels(&powers(&[1e-12, 1.0])), ["1e\u{2212}12", "1e\u{2212}9", "1e\u{2212}6", "0.001", "1"]);
+        assert_eq!(labels(&powers(&[15.0, 60.0])), ["20", "50"]);
+        assert!(labels(&powers(&[])).len() > 1, "the default range");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use plotters::prelude::{Circle, LineSeries, PathElement};
 
+use serde::{Deserialize, Serialize};
+
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
 use super::{Ink, px, svg};
 
@@ -19,6 +21,28 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
+/// How an axis places its values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// By their size.
+    #[default]
+    Linear,
+    /// By their logarithm; values that are not above 0 have no place.
+    Log,
+}
+
+impl Scale {
+    /// Returns the place of a value, not a number if it has none.
+    fn place(self, value: f64) -> f64 {
+        match self {
+            Scale::Linear => value,
+            Scale::Log if value > 0.0 => value.log10(),
+            Scale::Log => f64::NAN,
+        }
+    }
+}
+
 /// Curves on common axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lines {
@@ -32,6 +56,10 @@ pub struct Lines {
     pub marks: Vec<f64>,
     /// Labels for 1, 2, ... in place of the numbers.
     pub x_labels: Option<Vec<String>>,
+    /// How values are placed across; places with labels of their own are not scaled.
+    pub across: Scale,
+    /// How values are placed upward.
+    pub upward: Scale,
     /// Heights that the plot includes besides those of the curves, so that plots can be compared.
     pub heights: Vec<f64>,
 }
@@ -39,20 +67,32 @@ pub struct Lines {
 impl Lines {
     /// Draws the plot as SVG.
     pub fn svg(&self) -> String {
+        let across = if self.x_labels.is_some() { Scale::Linear } else { self.across };
         let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
-        let all = || self.lines.iter().flat_map(|line| line.points.iter().copied()).filter(finite);
-        let x = match &self.x_labels {
-            Some(labels) => Axis::places(1.0, labels, 8),
-            None => Axis::around(all().map(|(x, _)| x).chain(self.marks.iter().copied()), 0.02, 6).whole(),
+        let place = |(x, y): &(f64, f64)| (across.place(*x), self.upward.place(*y));
+        let lines: Vec<(Ink, Vec<(f64, f64)>)> =
+            self.lines.iter().map(|line| (line.ink, line.points.iter().map(place).collect())).collect();
+        let all = || lines.iter().flat_map(|(_, points)| points.iter().copied()).filter(finite);
+        let marks: Vec<f64> = self.marks.iter().map(|mark| across.place(*mark)).collect();
+        let xs = || all().map(|(x, _)| x).chain(marks.iter().copied());
+        let x = match (&self.x_labels, across) {
+            (Some(labels), _) => Axis::places(1.0, labels, 8),
+            (None, Scale::Log) => Axis::powers(xs(), 0.02, 6),
+            (None, Scale::Linear) if xs().all(|x| x.fract() == 0.0) => Axis::around(xs(), 0.02, 6).whole(),
+            (None, Scale::Linear) => Axis::around(xs(), 0.02, 6),
         };
-        let y = Axis::around(all().map(|(_, y)| y).chain(self.heights.iter().copied()), 0.05, 5);
+        let ys = all().map(|(_, y)| y).chain(self.heights.iter().map(|height| self.upward.place(*height)));
+        let y = match self.upward {
+            Scale::Log => Axis::powers(ys, 0.05, 5),
+            Scale::Linear => Axis::around(ys, 0.05, 5),
+        };
         svg(280, &self.label, |area| {
             let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
-            for &mark in &self.marks {
+            for &mark in marks.iter().filter(|mark| mark.is_finite()) {
                 let ends = vec![(mark, y.from), (mark, y.to)];
                 chart.draw_series([PathElement::new(ends, stroke(Ink::Mark, 1))])?;
             }
-            for Line { ink, points, .. } in &self.lines {
+            for (ink, points) in &lines {
                 for unbroken in points.split(|point| !finite(point)) {
                     chart.draw_series(LineSeries::new(unbroken.iter().copied(), stroke(*ink, DATA)))?;
                 }

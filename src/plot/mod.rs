@@ -12,7 +12,7 @@ mod rows;
 
 pub use bars::{Bars, Group};
 pub use ink::Ink;
-pub use lines::{Line, Lines};
+pub use lines::{Line, Lines, Scale};
 pub use rows::{Dot, Row, Rows};
 
 use plotters::coord::Shift;
@@ -63,6 +63,8 @@ mod tests {
             lines,
             marks: vec![],
             x_labels: None,
+            across: Scale::Linear,
+            upward: Scale::Linear,
             heights: vec![],
         };
         let group = |shares| Group { name: "a".into(), ink: Ink::Test, shares };
@@ -71,6 +73,8 @@ mod tests {
             lines(vec![]).svg(),
             lines(vec![line(vec![(1.0, 1e300), (2.0, -1e300)])]).svg(),
             lines(vec![line(vec![(7.0, 0.0)])]).svg(),
+            Lines { across: Scale::Log, upward: Scale::Log, ..lines(vec![line(vec![(1e-3, 1e-9), (1e3, 2.0)])]) }.svg(),
+            Lines { across: Scale::Log, upward: Scale::Log, ..lines(vec![line(vec![(0.0, -1.0), (5.0, 5.0)])]) }.svg(),
             lines(vec![line(vec![(1.0, f64::NAN), (2.0, 0.5), (3.0, f64::INFINITY)])]).svg(),
             Bars::grouped("labels", vec!["0".into(), "1".into()], vec![group(vec![0.9, 0.1])]).svg(),
             Bars::grouped("labels", vec![], vec![]).svg(),

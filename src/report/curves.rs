@@ -9,7 +9,7 @@ use super::number;
 use crate::experiment::FitReport;
 use crate::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
 use crate::measure::{Convention, Measure};
-use crate::plot::{Ink, Line, Lines};
+use crate::plot::{Ink, Line, Lines, Scale};
 
 /// The data that all curves of a report share.
 pub(super) struct Curves<'a> {
@@ -72,7 +72,8 @@ impl Curves<'_> {
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
         let label = format!("Curves of {}: {}", title, names.join("; "));
         let (x_name, x_labels) = (self.axis(&fit.history), grid(&fit.history).map(|(_, labels)| labels));
-        figure(title, Lines { label, x_name, lines, marks, x_labels, heights }.svg(), &legend)
+        let (across, upward) = (Scale::Linear, Scale::Linear);
+        figure(title, Lines { label, x_name, lines, marks, x_labels, across, upward, heights }.svg(), &legend)
     }
 
     /// States how far apart the surrogate and the exact measure are at the selected round.

@@ -34,6 +34,11 @@ pub fn study_page(report: &StudyReport) -> String {
     whole(study::frame(report))
 }
 
+/// Builds the complete page of several studies, with an index.
+pub fn studies_page(reports: &[StudyReport]) -> String {
+    whole(study::index(reports))
+}
+
 /// Adds its surroundings to the body of a page.
 fn whole(Frame { command, name, body }: Frame) -> String {
     let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));

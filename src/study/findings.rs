@@ -1,9 +1,12 @@
 //! Findings of a study.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::{StudyEntry, Subject};
-use crate::measure::mean_of;
+use super::subject::Subject;
+use super::verdict::{Judged, Verdict};
+use crate::plot::Scale;
 use crate::ranker::Versions;
 
 /// The record of a study.
@@ -15,14 +18,9 @@ pub struct StudyReport {
     pub summary: String,
     /// Where the paper states it.
     pub paper: String,
-    /// Where the scored queries come from.
-    pub subject: String,
-    /// Queries with something to rank.
-    pub queries: usize,
-    /// Their documents.
-    pub documents: usize,
-    /// Queries with equal scores, about which the theorems say nothing.
-    pub tied_queries: usize,
+    /// Whether it was made with less of everything.
+    #[serde(default)]
+    pub quick: bool,
     /// What was found.
     #[serde(flatten)]
     pub findings: Findings,
@@ -33,12 +31,31 @@ pub struct StudyReport {
 /// Tables, curves and claims.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
+    /// What was examined.
+    #[serde(flatten)]
+    pub about: About,
     /// Tables; the first has one row for each value of the study's parameter.
     pub tables: Vec<Table>,
-    /// Curves over the parameter.
+    /// Curves.
     pub curves: Vec<Curves>,
-    /// What the paper claims, and whether it holds here.
+    /// What the paper claims, and what was found of it here.
     pub claims: Vec<Claim>,
+}
+
+/// What was examined.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// Where the queries come from.
+    pub subject: String,
+    /// Queries with something to rank, where the study is of scored queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<usize>,
+    /// Their documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<usize>,
+    /// Queries with equal scores, about which the theorems say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tied_queries: Option<usize>,
 }
 
 /// Figures by name.
@@ -52,7 +69,7 @@ pub struct Table {
     pub rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
-/// Positive figures over the values of a parameter, for a logarithmic axis.
+/// Figures over the values of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
     /// What is shown.
@@ -61,6 +78,10 @@ pub struct Curves {
     pub parameter: String,
     /// Its values.
     pub at: Vec<f64>,
+    /// The axis of the parameter.
+    pub across: Scale,
+    /// The axis of the figures.
+    pub upward: Scale,
     /// Name and figures of each curve.
     pub curves: Vec<(String, Vec<Option<f64>>)>,
 }
@@ -74,95 +95,79 @@ pub struct Claim {
     pub claim: String,
     /// What was found.
     pub found: String,
-    /// Whether the finding agrees with the claim; `None` if the queries at hand decide nothing.
-    pub holds: Option<bool>,
+    /// What that says of the claim, here.
+    pub verdict: Verdict,
+    /// The numbers that the verdict rests on.
+    pub numbers: BTreeMap<String, f64>,
 }
 
 impl Claim {
-    /// Returns `holds`, `fails`, or `open` if the queries at hand decide nothing.
-    pub fn verdict(&self) -> &'static str {
-        match self.holds {
-            Some(true) => "holds",
-            Some(false) => "fails",
-            None => "open",
-        }
+    pub(super) fn new(source: impl Into<String>, claim: impl Into<String>, judged: Judged) -> Self {
+        let Judged { verdict, found, numbers } = judged;
+        Self { source: source.into(), claim: claim.into(), found, verdict, numbers }
     }
 }
 
-impl StudyReport {
-    pub(super) fn new(study: &StudyEntry, subject: &Subject, findings: Findings) -> Self {
+impl Findings {
+    /// Returns how many claims have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.claims.iter().filter(|claim| claim.verdict == verdict).count()
+    }
+}
+
+impl About {
+    /// Describes something other than scored queries.
+    pub(super) fn text(subject: impl Into<String>) -> Self {
+        Self { subject: subject.into(), ..Self::default() }
+    }
+
+    /// Describes scored queries.
+    pub(super) fn queries(subject: &Subject) -> Self {
         Self {
-            study: study.name.to_string(),
-            summary: study.summary.to_string(),
-            paper: study.paper.to_string(),
             subject: subject.origin.clone(),
-            queries: subject.queries.len(),
-            documents: subject.documents(),
-            tied_queries: subject.queries.iter().filter(|query| query.smallest_difference() == 0.0).count(),
-            findings,
-            versions: Versions::current(),
+            queries: Some(subject.queries.len()),
+            documents: Some(subject.documents()),
+            tied_queries: Some(subject.queries.iter().filter(|query| query.smallest_difference() == 0.0).count()),
         }
     }
 }
 
-/// Errors beside their bounds, gathered over queries.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Bounded {
-    errors: Vec<f64>,
-    /// The largest error as a share of its bound.
-    closest: f64,
-    violations: usize,
-    bounded: usize,
-}
-
-/// Tolerance for rounding errors in sums.
-const ROUNDING: f64 = 1e-9;
-
-impl Bounded {
-    /// Adds an error and, where the theorem says something, its bound.
-    pub(super) fn add(&mut self, error: f64, bound: Option<f64>) {
-        self.errors.push(error);
-        if let Some(bound) = bound {
-            self.bounded += 1;
-            self.closest = self.closest.max(error / bound.max(ROUNDING));
-            // An error that is not a number is not within its bound.
-            self.violations += usize::from(error.is_nan() || error > bound + ROUNDING);
-        }
+impl Table {
+    /// Creates a table without rows.
+    pub(super) fn new<S: Into<String>>(title: impl Into<String>, columns: impl IntoIterator<Item = S>) -> Self {
+        Self { title: title.into(), columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Returns the mean error, `rho` in the papers.
-    pub(super) fn mean(&self) -> Option<f64> {
-        mean_of(self.errors.iter().copied())
-    }
-
-    /// Returns the largest error.
-    pub(super) fn largest(&self) -> Option<f64> {
-        self.errors.iter().copied().reduce(f64::max)
-    }
-
-    /// Returns how many errors have a bound.
-    pub(super) fn bounded(&self) -> usize {
-        self.bounded
-    }
-
-    /// Builds the claim that no error is above its bound, over all values of the parameter.
-    pub(super) fn claim(of: &[Bounded], source: &str, claim: &str, what: &str) -> Claim {
-        let sum = |part: fn(&Bounded) -> usize| of.iter().map(part).sum::<usize>();
-        let (violations, bounded) = (sum(|of| of.violations), sum(|of| of.bounded));
-        let closest = of.iter().map(|of| of.closest).fold(0.0, f64::max);
-        let found = match bounded {
-            0 => format!("there are no {what} here"),
-            _ => format!("above the bound in {violations} of {bounded} {what}; at most {:.2} % of it", 100.0 * closest),
-        };
-        let holds = (bounded > 0).then_some(violations == 0);
-        Claim { source: source.to_string(), claim: claim.to_string(), found, holds }
+    /// Adds a row. Values that are not finite are not defined.
+    pub(super) fn row(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) {
+        let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
+        self.rows.push((name.into(), values));
     }
 }
 
-/// Builds the claim that a figure does not rise from one value of the parameter to the next.
-pub(super) fn falls(figures: &[Option<f64>], source: &str, claim: &str) -> Claim {
-    let known: Vec<f64> = figures.iter().copied().flatten().collect();
-    let holds = (known.len() > 1).then(|| known.windows(2).all(|two| two[1] <= two[0] + ROUNDING));
-    let found = known.iter().map(|figure| format!("{figure:.3e}")).collect::<Vec<_>>().join(" ");
-    Claim { source: source.to_string(), claim: claim.to_string(), found, holds }
+impl Curves {
+    /// Creates a plot without curves, with both axes logarithmic.
+    pub(super) fn new(title: impl Into<String>, parameter: impl Into<String>, at: &[f64]) -> Self {
+        let (title, parameter, at) = (title.into(), parameter.into(), at.to_vec());
+        Self { title, parameter, at, across: Scale::Log, upward: Scale::Log, curves: Vec::new() }
+    }
+
+    /// Makes the axis of the parameter linear.
+    pub(super) fn linear_across(mut self) -> Self {
+        self.across = Scale::Linear;
+        self
+    }
+
+    /// Makes the axis of the figures linear.
+    pub(super) fn linear_upward(mut self) -> Self {
+        self.upward = Scale::Linear;
+        self
+    }
+
+    /// Adds a curve. Values that are not finite are not defined.
+    pub(super) fn curve(mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) -> Self {
+        let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
+        self.curves.push((name.into(), values));
+        self
+    }
 }

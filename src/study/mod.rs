@@ -1,80 +1,46 @@
-//! Studies: checks, on a ranking at hand, of what the papers prove about their surrogates.
+//! Studies: checks, on rankings at hand, of what the papers prove and claim.
 //!
-//! A study examines scored queries, its [`Subject`], at several values of its parameter. It gives [`Findings`]: tables,
-//! curves of the errors, and the claims of the paper with what was found. A claim that does not hold is a finding, not
-//! an error.
+//! A study examines a [`Source`]: generated data, a ranking, two rankings, or data to train on. It gives [`Findings`]:
+//! tables, curves, and the claims of the paper, each with a [`Verdict`] and the numbers that it rests on. A claim that
+//! fails is a finding, not an error.
 
+mod approximate;
+mod bounds;
+mod discounts;
+mod entry;
+mod error;
+mod errors;
 mod findings;
 mod measure_accuracy;
 mod position_accuracy;
+mod smoothness;
 mod softrank_directness;
+mod source;
 mod subject;
+mod training;
+mod truncation;
+mod verdict;
 
-pub use findings::{Claim, Curves, Findings, StudyReport, Table};
+pub use entry::{Domain, Parameter, Silent, StudyEntry, StudyOptions, StudyProgress};
+pub use error::StudyError;
+pub use findings::{About, Claim, Curves, Findings, StudyReport, Table};
+pub use source::{Kind, Source, Training};
 pub use subject::{ScoredQuery, Subject};
+pub use verdict::Verdict;
 
-use crate::loss::LossError;
-use crate::measure::MeasureError;
-use crate::refusal::Refusal;
-use crate::text::{did_you_mean, nearest};
-
-/// One study.
-#[derive(Debug, Clone, Copy)]
-pub struct StudyEntry {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// What it shows, in one line.
-    pub summary: &'static str,
-    /// Where the paper states it.
-    pub paper: &'static str,
-    /// The parameter that it varies.
-    pub parameter: &'static str,
-    /// Values of the parameter, unless others are given.
-    pub values: &'static [f64],
-    run: fn(&Subject, &[f64]) -> Result<Findings, StudyError>,
-}
+use crate::text::nearest;
 
 /// Every study.
-pub const STUDIES: &[StudyEntry] = &[position_accuracy::ENTRY, measure_accuracy::ENTRY, softrank_directness::ENTRY];
-
-/// Reasons why a study cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StudyError {
-    /// A study that does not exist.
-    #[error("unknown study `{found}`, expected {known}{}", did_you_mean(.nearest))]
-    Unknown {
-        /// The name given.
-        found: String,
-        /// All names.
-        known: String,
-        /// The nearest name, if one is near.
-        nearest: Option<String>,
-    },
-    /// A value of the parameter that the study cannot use.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// A score that is not finite.
-    #[error("{origin}: found the score {found}, expected finite numbers")]
-    Score {
-        /// Where the queries come from.
-        origin: String,
-        /// The score.
-        found: f64,
-    },
-    /// Scored queries of which none has a relevant and an irrelevant document.
-    #[error("{origin}: found no query with a relevant and an irrelevant document, expected one or more")]
-    NothingToRank {
-        /// Where the queries come from.
-        origin: String,
-    },
-    /// A loss that cannot be computed.
-    #[error(transparent)]
-    Loss(#[from] LossError),
-    /// A measure that cannot be computed.
-    #[error(transparent)]
-    Measure(#[from] MeasureError),
-}
+pub const STUDIES: &[StudyEntry] = &[
+    position_accuracy::ENTRY,
+    measure_accuracy::ENTRY,
+    softrank_directness::ENTRY,
+    smoothness::ENTRY,
+    truncation::ENTRY,
+    discounts::ENTRY,
+    bounds::ENTRY,
+    errors::ENTRY,
+];
 
 /// Returns the study of this name.
 ///
@@ -91,50 +57,26 @@ pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
     })
 }
 
-impl StudyEntry {
-    /// Makes the study at `values` of its parameter, or at its own values if none are given.
-    ///
-    /// # Errors
-    /// Values that are not finite, above 0 and ascending; a subject with nothing to rank, or with scores that are not
-    /// finite.
-    pub fn run(&self, subject: &Subject, values: &[f64]) -> Result<StudyReport, StudyError> {
-        let values = if values.is_empty() { self.values } else { values };
-        let beyond = values.iter().find(|value| !(value.is_finite() && **value > 0.0));
-        let not_after = || values.windows(2).find(|two| two[0] >= two[1]).map(|two| &two[1]);
-        if let Some(found) = beyond.or_else(not_after) {
-            let expected = "a finite number above 0, each once and in ascending order";
-            return Err(Refusal::new(self.parameter, found, expected).into());
-        }
-        if subject.queries.is_empty() {
-            return Err(StudyError::NothingToRank { origin: subject.origin.clone() });
-        }
-        let mut scores = subject.queries.iter().flat_map(|query| &query.scores);
-        if let Some(&found) = scores.find(|score| !score.is_finite()) {
-            return Err(StudyError::Score { origin: subject.origin.clone(), found });
-        }
-        Ok(StudyReport::new(self, subject, (self.run)(subject, values)?))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const QUICK: StudyOptions = StudyOptions { over: &[], quick: true, progress: &Silent };
+
     #[test]
-    fn every_theorem_holds_on_generated_queries() {
-        let subject = Subject::generated(30, 1);
+    fn every_study_gives_whole_tables_and_a_record_that_is_read_back() {
+        let source = Source::Generated { queries: 12, seed: 1 };
         for study in STUDIES {
-            let report = study.run(&subject, &[]).unwrap();
+            let report = study.run(&source, &QUICK).unwrap();
             let findings = &report.findings;
             assert!(!findings.claims.is_empty() && !findings.tables.is_empty(), "{}", study.name);
-            // What a figure shows on the paper's data is not a theorem.
-            for claim in findings.claims.iter().filter(|claim| claim.source.starts_with("Theorem")) {
-                assert_eq!(claim.holds, Some(true), "{}: {claim:?}", study.name);
-            }
             for table in &findings.tables {
                 for (_, values) in &table.rows {
                     assert_eq!(values.len() + 1, table.columns.len(), "{}: {}", study.name, table.title);
                 }
+            }
+            for curves in &findings.curves {
+                assert!(curves.curves.iter().all(|(_, values)| values.len() == curves.at.len()), "{}", curves.title);
             }
             let written = serde_json::to_string(&report).unwrap();
             assert_eq!(serde_json::from_str::<StudyReport>(&written).unwrap(), report);
@@ -143,16 +85,26 @@ mod tests {
 
     #[test]
     fn what_cannot_be_studied_is_refused() {
-        let message = |found: Result<StudyReport, StudyError>| found.unwrap_err().to_string();
         let subject = Subject::generated(2, 1);
         let study = find("measure-accuracy").unwrap();
-        assert!(message(study.run(&subject, &[0.0])).starts_with("alpha = 0: expected a finite number above 0"));
-        assert!(message(study.run(&subject, &[2.0, 1.0])).starts_with("alpha = 1"));
+        let refused = |source: Source, over: &[(Option<String>, Vec<f64>)]| {
+            study.run(&source, &StudyOptions { over, ..QUICK }).unwrap_err().to_string()
+        };
+        let over = |name: Option<&str>, values: &[f64]| vec![(name.map(str::to_string), values.to_vec())];
+        let given = || Source::Ranking(subject.clone());
+        let message = refused(given(), &over(None, &[0.0]));
+        assert!(message.starts_with("alpha = 0: expected a finite number above 0"), "{message}");
+        assert!(refused(given(), &over(None, &[2.0, 1.0])).starts_with("alpha = 1"));
+        let message = refused(given(), &over(Some("betta"), &[1.0]));
+        assert!(message.contains("no parameter `betta`") && message.ends_with("did you mean `beta`?"), "{message}");
         let mut endless = subject.clone();
         endless.queries[0].scores[1] = f64::NEG_INFINITY;
-        assert!(message(study.run(&endless, &[])).ends_with("found the score -inf, expected finite numbers"));
+        let message = refused(Source::Ranking(endless), &[]);
+        assert!(message.ends_with("found the score -inf, expected finite numbers"), "{message}");
         let nothing = Subject { origin: "data".into(), queries: Vec::new() };
-        assert!(message(study.run(&nothing, &[])).starts_with("data: found no query with a relevant"));
+        assert!(refused(Source::Ranking(nothing), &[]).starts_with("data: found no query with a relevant"));
+        let two = Source::Rankings(subject.clone(), subject.clone());
+        assert!(refused(two, &[]).starts_with("measure-accuracy: found two rankings, expected generated data or"));
         let unknown = find("softrank-directnes").unwrap_err().to_string();
         assert!(unknown.ends_with("did you mean `softrank-directness`?"), "{unknown}");
     }

@@ -8,7 +8,7 @@ use crate::loss::{LossSpec, explain};
 use crate::measure::{Convention, Measure, Ranking};
 use crate::seed::seed_for;
 
-use super::StudyError;
+use super::error::StudyError;
 
 /// One query.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,26 +7,76 @@ use serde_json::Value;
 use super::Bench;
 use super::bad_input::contains;
 
+/// The studies that need only a ranking.
+const OF_A_RANKING: [&str; 3] = ["position-accuracy", "measure-accuracy", "softrank-directness"];
+
 #[test]
-fn every_study_runs_and_leaves_its_page() {
+fn a_study_prints_its_verdicts_and_leaves_its_page() {
     let bench = Bench::default();
     let list = bench.output(&["study"]);
-    for name in ["position-accuracy", "measure-accuracy", "softrank-directness"] {
+    for name in OF_A_RANKING {
         assert!(list.contains(name), "{list}");
-        let text = bench.output(&["study", name, "--queries", "12", "--out", name]);
-        assert!(
-            text.starts_with(name) && text.contains("\nholds  Theorem") && !text.contains("fails  Theorem"),
-            "{text}"
-        );
+        let text = bench.output(&["study", name, "--queries", "12", "--quick", "--out", name]);
+        assert!(text.starts_with(name) && text.contains("  Theorem"), "{text}");
         assert!(text.lines().skip(2).all(|line| line.chars().count() <= 140), "{text}");
         let report: Value =
             serde_json::from_str(&fs::read_to_string(bench.path(name).join("study.json")).unwrap()).unwrap();
         assert_eq!((report["study"].as_str(), report["queries"].as_u64()), (Some(name), Some(12)));
+        let claims = report["claims"].as_array().unwrap();
+        for claim in claims {
+            let verdict = claim["verdict"].as_str().unwrap();
+            assert!(["holds", "fails", "vacuous", "open"].contains(&verdict), "{claim}");
+            assert!(claim["numbers"].is_object(), "{claim}");
+            let line =
+                format!("{verdict:7}  {}: {}", claim["source"].as_str().unwrap(), claim["claim"].as_str().unwrap());
+            assert!(text.contains(&line), "{line}");
+        }
         let page = fs::read_to_string(bench.path(name).join("study.html")).unwrap();
         assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<svg") && page.ends_with("</html>\n"));
-        let printed = bench.output(&["study", name, "--queries", "12", "--json"]);
+        let printed = bench.output(&["study", name, "--queries", "12", "--quick", "--json"]);
         assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), report, "the same on every run");
     }
+}
+
+/// One page for every study that takes a ranking, with an index.
+#[test]
+fn all_studies_of_a_ranking_are_one_page() {
+    let bench = Bench::default();
+    bench.write("data", "1 qid:1 1:0\n0 qid:1 1:0\n2 qid:1 1:0\n");
+    bench.write("scores", "3\n1\n2\n");
+    let args = ["study", "all", "--scores", "scores", "data", "--quick"];
+    let text = bench.output(&[&args[..], &["--out", "all"]].concat());
+    let record: Value = serde_json::from_str(&fs::read_to_string(bench.path("all/study.json")).unwrap()).unwrap();
+    let page = fs::read_to_string(bench.path("all/study.html")).unwrap();
+    for name in OF_A_RANKING {
+        assert!(text.contains(&format!("{name}: ")), "{text}");
+        assert!(page.contains(&format!("href=\"#{name}\"")) && page.contains(&format!("id=\"{name}\"")));
+    }
+    assert!(record["studies"].as_array().unwrap().iter().all(|study| study["quick"] == true));
+    let printed = bench.output(&[&args[..], &["--json"]].concat());
+    assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), record);
+    bench.output(&[&args[..], &["--out", "all"]].concat());
+}
+
+/// Figure 2 at the paper's alpha = 100 and elsewhere, and bounds that no query can exceed.
+#[test]
+fn nothing_is_said_to_hold_that_was_not_shown() {
+    let bench = Bench::default();
+    let report: Value =
+        serde_json::from_str(&bench.output(&["study", "measure-accuracy", "--quick", "--json"])).unwrap();
+    let verdict = |report: &Value, source: &str, claim: &str| {
+        let claims = report["claims"].as_array().unwrap().iter();
+        let mut of = claims.filter(|of| of["source"] == source && of["claim"].as_str().unwrap().ends_with(claim));
+        of.next().unwrap_or_else(|| panic!("{source}: {claim}"))["verdict"].as_str().unwrap().to_string()
+    };
+    for alpha in ["alpha = 1", "alpha = 100", "alpha = 1000"] {
+        assert_ne!(verdict(&report, "Figure 2", alpha), "holds");
+    }
+    assert_eq!(verdict(&report, "Theorem 5", "alpha = 1, for every beta"), "vacuous");
+    let directness: Value =
+        serde_json::from_str(&bench.output(&["study", "softrank-directness", "--quick", "--json"])).unwrap();
+    assert_ne!(verdict(&directness, "Theorem 2, as proved", "sigma = 1"), "holds");
+    assert_eq!(verdict(&directness, "Theorem 2, equation (1)", "delta = 4 sigma"), "fails");
 }
 
 /// Scores 3, 1 and 2 with labels 1, 0 and 2 at alpha = 1: the error of ApproxNDCG is worked by hand. Ties have no
@@ -51,7 +101,43 @@ fn a_given_ranking_is_studied() {
     assert!((rho - 0.5 * (first + second)).abs() < 1e-9, "{rho}");
     assert_eq!(report["tables"][2]["rows"][0][1][0], 1.0, "one query has a bound");
     let text = bench.output(&["study", "softrank-directness", "--scores", "scores", "data", "--over", "1"]);
-    assert!(text.contains("\nopen   Theorem 2") && text.contains("there are no queries"), "{text}");
+    assert!(text.contains("\nopen     Theorem 2") && text.contains("the claim covers none of 2 queries"), "{text}");
+}
+
+/// Two rankers on two queries: the first errs on no pair, the second on the two pairs of the label 2.
+#[test]
+fn two_rankings_are_compared() {
+    let bench = Bench::default();
+    bench.write("data", "2 qid:1 1:0\n1 qid:1 1:0\n0 qid:1 1:0\n1 qid:2 1:0\n0 qid:2 1:0\n");
+    bench.write("right", "3\n2\n1\n2\n1\n");
+    bench.write("wrong", "0\n2\n1\n2\n1\n");
+    let args = ["study", "errors", "--scores", "right", "data", "--against", "wrong", "--json"];
+    let report: Value = serde_json::from_str(&bench.output(&args)).unwrap();
+    assert_eq!(report["subject"], "right on data against wrong on data");
+    let rows = report["tables"][0]["rows"].as_array().unwrap();
+    let rates: Vec<(&str, [f64; 3])> =
+        rows.iter().map(|row| (row[0].as_str().unwrap(), [0, 1, 2].map(|at| row[1][at].as_f64().unwrap()))).collect();
+    assert_eq!(rates, [("1-0", [2.0, 0.0, 0.0]), ("2-0", [1.0, 0.0, 1.0]), ("2-1", [1.0, 0.0, 1.0])]);
+    assert!(report["claims"].as_array().unwrap().iter().all(|claim| claim["verdict"] == "open"), "one or two queries");
+    let message = bench.refused(&["study", "errors", "--scores", "right", "data"]);
+    contains(&message, &["errors: found a ranking, expected generated data or data to train on or two rankings"]);
+}
+
+#[test]
+fn a_study_trains_on_the_data_of_a_configuration() {
+    let bench = Bench::default();
+    let size = ["--queries", "30", "--features", "5", "--median-length", "8", "--max-length", "12"];
+    bench.output(&[&["synth"][..], &size, &["--parts", "5", "--out", "data"]].concat());
+    bench.write("train.toml", "[data]\nfolds = \"data\"\n[learner]\nkind = \"regression\"\n");
+    let args = ["study", "truncation", "--config", "train.toml", "--quick", "--over", "k=1,5", "--json"];
+    let report: Value = serde_json::from_str(&bench.output(&args)).unwrap();
+    assert_eq!(report["subject"], "train.toml, fold 1");
+    assert_eq!(report["tables"][0]["rows"].as_array().unwrap().len(), 2);
+    bench.write("untested.toml", "[data]\ntrain = [\"data/S1.txt\"]\n[learner]\nkind = \"regression\"\n");
+    let message = bench.refused(&["study", "truncation", "--config", "untested.toml", "--quick"]);
+    contains(&message, &["untested.toml", "no queries to test on"]);
+    let message = bench.refused(&["study", "bounds", "--config", "train.toml"]);
+    contains(&message, &["bounds: found data to train on, expected generated data"]);
 }
 
 #[test]
@@ -62,6 +148,9 @@ fn studies_that_cannot_be_made_are_refused() {
     let refused = |args: &[&str]| bench.refused(&[&["study"], args].concat());
     contains(&refused(&["position-acuracy"]), &["unknown study", "did you mean `position-accuracy`?"]);
     contains(&refused(&["measure-accuracy", "--over", "0"]), &["alpha = 0: expected a finite number above 0"]);
+    contains(&refused(&["measure-accuracy", "--over", "beta=x"]), &["found `x`, expected numbers"]);
+    contains(&refused(&["measure-accuracy", "--over", "betta=1"]), &["no parameter `betta`", "did you mean `beta`?"]);
+    contains(&refused(&["all", "--over", "1"]), &["--over", "expected one study"]);
     contains(&refused(&["measure-accuracy", "--over", "2,1"]), &["alpha = 1", "ascending"]);
     contains(&refused(&["measure-accuracy", "scores"]), &["expected MODEL DATA, --scores FILE DATA, or neither"]);
     contains(

@@ -1,0 +1,348 @@
+//! Discounts and cut-offs with what the theorems say of them, for generated documents.
+//!
+//! Of every ranking function the mean relevance at canonical score `s` is `y(s) = a + b s`, so that the integrals of the
+//! paper have closed forms. With `y(1) = a + b` and `t = 1 - s`:
+//! `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
+
+use super::population::{LABEL_1, LABEL_2};
+
+/// A discount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decay {
+    /// `1 / log(1 + r)`
+    Log,
+    /// `r^(-1/2)`
+    Root,
+    /// `1 / r`
+    Zipf,
+    /// `2^-r`
+    Halving,
+}
+
+impl Decay {
+    pub(super) const ALL: [Decay; 4] = [Decay::Log, Decay::Root, Decay::Zipf, Decay::Halving];
+
+    /// Returns the discount at `rank`, from 1.
+    pub(super) fn at(self, rank: f64) -> f64 {
+        match self {
+            Decay::Log => 1.0 / rank.ln_1p(),
+            Decay::Root => rank.powf(-BETA),
+            Decay::Zipf => 1.0 / rank,
+            Decay::Halving => (-rank).exp2(),
+        }
+    }
+}
+
+/// The exponent of [`Decay::Root`].
+const BETA: f64 = 0.5;
+/// The share of [`Cut::Fifth`].
+const FIFTH: f64 = 0.2;
+
+/// A cut-off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// None.
+    Whole,
+    /// `k = sqrt(n)`, which is `o(n)`.
+    Root,
+    /// `k = n / 5`.
+    Fifth,
+}
+
+impl Cut {
+    /// Returns the cut-off of a list of `n`.
+    pub(super) fn of(self, n: usize) -> usize {
+        match self {
+            Cut::Whole => n,
+            Cut::Root => (n as f64).sqrt().round() as usize,
+            Cut::Fifth => n / 5,
+        }
+    }
+}
+
+/// How a limit is approached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rate {
+    /// In `1 / log n` and its square.
+    Logarithms,
+    /// In `1 / log n`.
+    Logarithm,
+    /// In `n^(-1/2)`.
+    Root,
+}
+
+impl Rate {
+    /// Returns the terms besides the constant at `n`.
+    pub(super) fn terms(self, n: f64) -> Vec<f64> {
+        match self {
+            Rate::Logarithms => vec![1.0 / n.ln(), n.ln().powi(-2)],
+            Rate::Logarithm => vec![1.0 / n.ln()],
+            Rate::Root => vec![n.powf(-0.5)],
+        }
+    }
+}
+
+/// A discount with a cut-off and a gain.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) decay: Decay,
+    pub(super) cut: Cut,
+    /// Whether the gain is the label, from 0 to 2, or whether the document is relevant.
+    pub(super) graded: bool,
+    pub(super) rate: Rate,
+    /// Whether every ranking function has the same limit, whatever the documents.
+    pub(super) same_for_all: bool,
+    /// The theorem that gives the limit.
+    pub(super) limit_theorem: Option<&'static str>,
+    pub(super) limit_in_words: &'static str,
+    /// The theorem that says that there is none.
+    pub(super) no_limit_theorem: Option<&'static str>,
+    /// The theorem on distinguishability, and whether it says that ranking functions are kept apart.
+    pub(super) distinguishes: Option<(&'static str, bool)>,
+}
+
+const BASE: Case = Case {
+    name: "",
+    decay: Decay::Log,
+    cut: Cut::Whole,
+    graded: false,
+    rate: Rate::Logarithms,
+    same_for_all: false,
+    limit_theorem: None,
+    limit_in_words: "",
+    no_limit_theorem: None,
+    distinguishes: None,
+};
+
+/// Position in [`CASES`] of the logarithm.
+pub(super) const LOG: usize = 0;
+/// Position of `r^(-1/2)`.
+pub(super) const ROOT: usize = 2;
+/// Position of `2^-r`.
+pub(super) const HALVING: usize = 5;
+/// Position of the logarithm up to `n / 5`.
+pub(super) const LOG_FIFTH: usize = 8;
+
+const OF_TOP: &str = "the mean relevance at the top";
+const OF_POWER: &str = "its integral against (1 - s)^(-beta)";
+
+pub(super) const CASES: [Case; 12] = [
+    Case {
+        name: "1 / log(1 + r)",
+        same_for_all: true,
+        limit_theorem: Some("Theorem 1"),
+        limit_in_words: "1",
+        distinguishes: Some(("Theorem 2", true)),
+        ..BASE
+    },
+    Case {
+        name: "1 / log(1 + r), graded",
+        graded: true,
+        same_for_all: true,
+        limit_theorem: Some("Theorem 1"),
+        limit_in_words: "1",
+        ..BASE
+    },
+    Case {
+        name: "r^(-1/2)",
+        decay: Decay::Root,
+        rate: Rate::Root,
+        limit_theorem: Some("Theorem 3"),
+        limit_in_words: OF_POWER,
+        distinguishes: Some(("Theorem 4", true)),
+        ..BASE
+    },
+    Case {
+        name: "r^(-1/2), graded",
+        decay: Decay::Root,
+        graded: true,
+        rate: Rate::Root,
+        limit_theorem: Some("Theorem 10"),
+        limit_in_words: OF_POWER,
+        ..BASE
+    },
+    Case {
+        name: "1 / r",
+        decay: Decay::Zipf,
+        rate: Rate::Logarithm,
+        limit_theorem: Some("Theorem 5"),
+        limit_in_words: OF_TOP,
+        ..BASE
+    },
+    Case {
+        name: "2^-r",
+        decay: Decay::Halving,
+        no_limit_theorem: Some("Theorem 6"),
+        distinguishes: Some(("Theorem 6", false)),
+        ..BASE
+    },
+    Case {
+        name: "1 / log(1 + r), k = sqrt(n)",
+        cut: Cut::Root,
+        rate: Rate::Root,
+        limit_theorem: Some("Theorem 7"),
+        limit_in_words: OF_TOP,
+        ..BASE
+    },
+    Case {
+        name: "1 / log(1 + r), k = sqrt(n), graded",
+        cut: Cut::Root,
+        graded: true,
+        rate: Rate::Root,
+        limit_theorem: Some("Theorem 11"),
+        limit_in_words: OF_TOP,
+        ..BASE
+    },
+    Case {
+        name: "1 / log(1 + r), k = n / 5",
+        cut: Cut::Fifth,
+        limit_theorem: Some("Theorem 8"),
+        limit_in_words: "the mean relevance of the top fifth, normalized",
+        distinguishes: Some(("section 3.3", true)),
+        ..BASE
+    },
+    Case {
+        name: "r^(-1/2), k = n / 5",
+        decay: Decay::Root,
+        cut: Cut::Fifth,
+        rate: Rate::Root,
+        limit_theorem: Some("Theorem 9"),
+        limit_in_words: OF_POWER,
+        distinguishes: Some(("section 3.3", true)),
+        ..BASE
+    },
+    Case {
+        name: "1 / log(1 + r), k = n / 5, graded",
+        cut: Cut::Fifth,
+        graded: true,
+        limit_theorem: Some("Theorem 12"),
+        limit_in_words: "the mean relevance of the top fifth, normalized",
+        ..BASE
+    },
+    Case {
+        name: "r^(-1/2), k = n / 5, graded",
+        decay: Decay::Root,
+        cut: Cut::Fifth,
+        graded: true,
+        rate: Rate::Root,
+        limit_theorem: Some("Theorem 13"),
+        limit_in_words: OF_POWER,
+        ..BASE
+    },
+];
+
+/// The share of the quality that each ranking function knows.
+const KNOWN: [f64; 3] = [1.0, 0.5, 0.0];
+
+/// Returns `a` and `b` of the mean relevance `a + b s` of a ranking function.
+fn relevance(ranker: usize, graded: bool) -> (f64, f64) {
+    let weight = if graded { 2.0 } else { 1.0 };
+    let (offset, slope) = (weight * LABEL_2.0 + LABEL_1.0, weight * LABEL_2.1 + LABEL_1.1);
+    (offset + (1.0 - KNOWN[ranker]) * slope / 2.0, KNOWN[ranker] * slope)
+}
+
+/// Returns the gains from the largest down, each with the probability of it or more (the paper's `R_j`).
+fn levels(graded: bool) -> Vec<(f64, f64)> {
+    let mean = |(offset, slope): (f64, f64)| offset + slope / 2.0;
+    let relevant = mean(LABEL_2) + mean(LABEL_1);
+    if graded { vec![(2.0, mean(LABEL_2)), (1.0, relevant)] } else { vec![(1.0, relevant)] }
+}
+
+impl Case {
+    /// Returns the limit of NDCG by the paper's theorems.
+    pub(super) fn limit(&self, ranker: usize) -> f64 {
+        let (a, b) = relevance(ranker, self.graded);
+        let levels = levels(self.graded);
+        // The ideal order up to the share c, each rank with the weight of `power(R_j) - power(R_(j-1))`.
+        let ideal = |c: f64, power: &dyn Fn(f64) -> f64| {
+            let mut last = 0.0;
+            levels.iter().fold(0.0, |sum, (gain, share)| {
+                let share = share.min(c);
+                let part = gain * (power(share) - power(last));
+                last = share;
+                sum + part
+            })
+        };
+        let rooted = |c: f64| (a + b) * c.powf(1.0 - BETA) - b * (1.0 - BETA) / (2.0 - BETA) * c.powf(2.0 - BETA);
+        let root = |share: f64| share.powf(1.0 - BETA);
+        match (self.decay, self.cut) {
+            (Decay::Log, Cut::Whole) => 1.0,
+            (Decay::Log, Cut::Fifth) => FIFTH * (a + b - b * FIFTH / 2.0) / ideal(FIFTH, &|share| share),
+            (Decay::Root, Cut::Whole) => rooted(1.0) / ideal(1.0, &root),
+            (Decay::Root, Cut::Fifth) => rooted(FIFTH) / ideal(FIFTH, &root),
+            (Decay::Zipf, _) | (_, Cut::Root) => (a + b) / levels[0].0,
+            (Decay::Halving, _) => f64::NAN,
+        }
+    }
+}
+
+/// Returns the pseudo-expectation of NDCG with the logarithm and binary relevance (Definition 5).
+pub(super) fn pseudo_expectation(ranker: usize, n: usize) -> f64 {
+    let ((a, b), n) = (relevance(ranker, false), n as f64);
+    let share = levels(false)[0].1;
+    let of_log = |s: f64| Decay::Log.at(s);
+    integral(n, |s| (a + b * (1.0 - s / n)) * of_log(s)) / integral(n * share, of_log)
+}
+
+/// Integrates from 1 to `to` by Simpson's rule in the logarithm.
+fn integral(to: f64, f: impl Fn(f64) -> f64) -> f64 {
+    const PANELS: usize = 4000;
+    let step = to.ln() / PANELS as f64;
+    let at = |i: usize| {
+        let s = (i as f64 * step).exp();
+        f(s) * s
+    };
+    let weighted = (0..=PANELS).map(|i| {
+        let weight = match i {
+            0 | PANELS => 1.0,
+            i if i % 2 == 1 => 4.0,
+            _ => 2.0,
+        };
+        weight * at(i)
+    });
+    weighted.sum::<f64>() * step / 3.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limits against the means of order statistics at a large n, `y` at `1 - r / (n + 1)` and the ideal order.
+    #[test]
+    fn limits_are_what_means_tend_to() {
+        let n = 400_000usize;
+        for case in CASES.iter().filter(|case| case.limit_theorem.is_some()) {
+            let k = case.cut.of(n);
+            for ranker in 0..3 {
+                let (a, b) = relevance(ranker, case.graded);
+                let (mut dcg, mut ideal) = (0.0, 0.0);
+                for rank in 1..=k {
+                    let (r, share) = (rank as f64, rank as f64 / n as f64);
+                    dcg += case.decay.at(r) * (a + b * (1.0 - r / (n + 1) as f64));
+                    let gain =
+                        levels(case.graded).iter().find(|(_, upto)| share <= *upto).map_or(0.0, |(gain, _)| *gain);
+                    ideal += case.decay.at(r) * gain;
+                }
+                // 1 / log n is .08 here.
+                let far = if case.rate == Rate::Root { 2e-3 } else { 0.09 };
+                assert!((dcg / ideal - case.limit(ranker)).abs() < far, "{} {ranker}", case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_random_ranker_is_far_from_its_limit_at_a_million() {
+        assert!((pseudo_expectation(2, 1_000_000) - 0.945).abs() < 1e-3);
+        assert!((integral(100.0, |s| 1.0 / s) - 100f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_named_cases_are_where_they_are_said_to_be() {
+        assert_eq!(
+            [LOG, ROOT, HALVING, LOG_FIFTH].map(|at| CASES[at].decay),
+            [Decay::Log, Decay::Root, Decay::Halving, Decay::Log]
+        );
+        assert!(CASES[LOG_FIFTH].cut == Cut::Fifth && !CASES[LOG_FIFTH].graded);
+    }
+}

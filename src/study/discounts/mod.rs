@@ -1,0 +1,242 @@
+//! NDCG with several discounts as lists grow (ndcg-theory, Figures 1 to 4, Theorems 1 to 13).
+//!
+//! Documents are drawn independently, so that the theorems apply, and three ranking functions sort each sample: one that
+//! knows the quality of a document, one that knows it of every other document, and a random one. What is judged:
+//!
+//! * the limits, by a fit over `n` in the rate at which each is approached: `1 / log n` where the discount is
+//!   logarithmic, `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6` the logarithm is still far from its limit.
+//! * Lemma 2: the mean NDCG is within `n^(-1/3)` of the pseudo-expectation (factors in `log n`, which the paper does not
+//!   state, are taken as 1).
+//! * Theorem 6: with `2^-r`, NDCG does not settle.
+//! * distinguishability: whether the order of two ranking functions flips as a sample grows.
+//!
+//! Cost: `n log n` per sample and ranking function.
+
+mod limits;
+mod population;
+mod series;
+
+use self::limits::{CASES, Case};
+use self::population::{Population, RANKERS};
+use self::series::Series;
+use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::error::StudyError;
+use crate::study::findings::{About, Claim, Curves, Findings, Table};
+use crate::study::source::{Kind, Source};
+use crate::study::verdict::{Judged, Mean, Verdict, short};
+
+pub(super) const ENTRY: StudyEntry = StudyEntry {
+    name: "discounts",
+    summary: "what NDCG tends to as lists grow, by discount and cut-off, and whether it keeps rankers apart",
+    paper: "Wang et al., A theoretical analysis of NDCG type ranking measures, Figures 1 to 4, Theorems 1 to 13",
+    parameters: &[Parameter {
+        name: "n",
+        values: &[100.0, 316.0, 1000.0, 3162.0, 10_000.0, 31_623.0, 100_000.0, 316_228.0, 1_000_000.0],
+        domain: Domain::Whole { from: 10, to: 10_000_000 },
+    }],
+    takes: &[Kind::Generated, Kind::Ranking],
+    run,
+};
+
+/// Samples of which each grows from the least `n` to the largest.
+const SAMPLES: usize = 40;
+/// Samples and largest `n` of a quick study.
+const QUICK: (usize, f64) = (24, 10_000.0);
+/// A limit holds if what is fitted is within this of it.
+const MARGIN: f64 = 0.01;
+
+fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    let mut sizes: Vec<usize> = setting.values("n").iter().map(|n| *n as usize).collect();
+    let samples = if setting.quick { QUICK.0 } else { SAMPLES };
+    if setting.quick && sizes.iter().any(|n| *n as f64 <= QUICK.1) {
+        sizes.retain(|n| *n as f64 <= QUICK.1);
+    }
+    let (population, seed) = match setting.source {
+        Source::Ranking(subject) => (Population::pooled(subject), 1),
+        Source::Generated { seed, .. } => (Population::Generated, *seed),
+        Source::Rankings(..) | Source::Training(_) => (Population::Generated, 1),
+    };
+    let series = Series::draw(&population, &sizes, samples, seed, |done| setting.step("samples", done, samples));
+    let generated = matches!(population, Population::Generated);
+    let mut claims: Vec<Claim> =
+        CASES.iter().enumerate().filter_map(|(case, of)| limit(of, &series.fitted(case), generated)).collect();
+    if generated {
+        claims.push(lemma_2(&series));
+    }
+    claims.extend(CASES.iter().enumerate().filter_map(|(case, of)| no_limit(of, &series.spread(case))));
+    claims.extend(CASES.iter().enumerate().filter_map(|(case, of)| distinguishable(of, &series, case)));
+    let origin = match setting.source {
+        Source::Ranking(subject) => format!(
+            "{samples} samples, drawn with replacement from the {} pooled documents of {}",
+            subject.documents(),
+            subject.origin
+        ),
+        _ => format!("{samples} samples of generated documents, seed {seed}"),
+    };
+    Ok(Findings {
+        about: About::text(origin),
+        tables: tables(&series, generated),
+        curves: FIGURES.iter().map(|case| curves(&series, *case)).collect(),
+        claims,
+    })
+}
+
+/// The cases of the paper's Figures 1 to 4.
+const FIGURES: [usize; 4] = [limits::LOG, limits::ROOT, limits::HALVING, limits::LOG_FIFTH];
+
+/// Judges whether each ranking function has its limit.
+fn limit(case: &Case, fitted: &[Vec<f64>], generated: bool) -> Option<Claim> {
+    let theorem = case.limit_theorem?;
+    let claim = format!("NDCG tends to {}, with {}", case.limit_in_words, case.name);
+    if !generated && !case.same_for_all {
+        let found = "the mean relevance by score is not known of these documents";
+        return Some(Claim::new(theorem, claim, Judged::new(Verdict::Open, found)));
+    }
+    let mut judged = Judged::new(Verdict::Open, "");
+    let (mut verdicts, mut found) = (Vec::new(), Vec::new());
+    for (ranker, values) in fitted.iter().enumerate() {
+        let (limit, mean) = (case.limit(ranker), Mean::of(values));
+        verdicts.push(mean.near(limit, MARGIN));
+        found.push(format!("{} \u{b1} {} against {}", short(mean.mean), short(mean.error), short(limit)));
+        judged = judged
+            .number(format!("fitted {}", RANKERS[ranker]), mean.mean)
+            .number(format!("limit {}", RANKERS[ranker]), limit);
+    }
+    judged.verdict = Verdict::all(verdicts);
+    judged.found = format!("fitted limits {} (within {MARGIN})", found.join(", "));
+    Some(Claim::new(theorem, claim, judged))
+}
+
+/// Judges whether the mean NDCG of the logarithm is near the pseudo-expectation at each `n`.
+fn lemma_2(series: &Series) -> Claim {
+    let (mut verdicts, mut largest) = (Vec::new(), 0f64);
+    for (at, &n) in series.sizes.iter().enumerate() {
+        for ranker in 0..RANKERS.len() {
+            let mean = Mean::of(series.at(limits::LOG, ranker, at));
+            let (pseudo, bound) = (limits::pseudo_expectation(ranker, n), (n as f64).powf(-1.0 / 3.0));
+            verdicts.push(mean.near(pseudo, bound));
+            largest = largest.max((mean.mean - pseudo).abs() / bound);
+        }
+    }
+    let found = format!("the difference is at most {} % of it", short(100.0 * largest));
+    let judged = Judged::new(Verdict::all(verdicts), found).number("largest share", largest);
+    Claim::new("Lemma 2", "mean NDCG is within n^(-1/3) of the pseudo-expectation, at each n", judged)
+}
+
+/// Judges whether samples still differ at the largest `n`, by more than a quarter of what they do at the least.
+fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
+    let theorem = case.no_limit_theorem?;
+    let left: Vec<f64> = spread.iter().map(|(first, last)| last - first / 4.0).collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| Mean::of(&spread.iter().map(of).collect::<Vec<_>>()).mean;
+    let (first, last) = (mean(|of| of.0), mean(|of| of.1));
+    let found = format!("two samples differ by {} at the least n, by {} at the largest", short(first), short(last));
+    let judged = Judged::new(Mean::of(&left).above_zero(), found).number("at the least n", first);
+    let claim = format!("NDCG does not converge, with {}", case.name);
+    Some(Claim::new(theorem, claim, judged.number("at the largest n", last)))
+}
+
+/// Judges whether flips of two ranking functions die out (or go on, where the theorem says so).
+fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
+    let (theorem, keeps_apart) = case.distinguishes?;
+    let (early, late) = series.flips(at);
+    let (early, late) = (Mean::of(&early), Mean::of(&late));
+    let goes_on = late.above_zero();
+    let died_out = late.mean == 0.0 && early.above_zero() == Verdict::Holds;
+    let verdict = match (keeps_apart, goes_on, died_out) {
+        (true, Verdict::Holds, _) | (false, _, true) => Verdict::Fails,
+        (true, _, true) | (false, Verdict::Holds, _) => Verdict::Holds,
+        _ => Verdict::Open,
+    };
+    let found = format!(
+        "flips of three pairs per sample: {} in the first half of the sizes, {} \u{b1} {} in the second",
+        short(early.mean),
+        short(late.mean),
+        short(late.error)
+    );
+    let what = if keeps_apart {
+        "from some n on the order of two ranking functions stays"
+    } else {
+        "the order of two ranking functions goes on flipping"
+    };
+    let judged = Judged::new(verdict, found).number("early flips", early.mean).number("late flips", late.mean);
+    Some(Claim::new(theorem, format!("{what}, with {}", case.name), judged))
+}
+
+fn tables(series: &Series, generated: bool) -> Vec<Table> {
+    let mut tables: Vec<Table> = FIGURES
+        .iter()
+        .map(|&case| {
+            let columns = RANKERS.iter().flat_map(|ranker| [(*ranker).to_string(), "\u{b1}".to_string()]);
+            let columns = std::iter::once("n".to_string()).chain(columns);
+            let mut table = Table::new(format!("NDCG, mean over samples, with {}", CASES[case].name), columns);
+            for (at, n) in series.sizes.iter().enumerate() {
+                let means = (0..RANKERS.len()).map(|ranker| Mean::of(series.at(case, ranker, at)));
+                table.row(n.to_string(), means.flat_map(|mean| [Some(mean.mean), Some(mean.error)]));
+            }
+            table
+        })
+        .collect();
+    let columns = RANKERS.iter().flat_map(|ranker| [format!("{ranker}, fitted"), "limit".to_string()]);
+    let mut fits = Table::new("limits", std::iter::once("discount".to_string()).chain(columns));
+    let mut flips = Table::new("flips per sample", ["discount", "first half of the sizes", "second half"]);
+    for (at, case) in CASES.iter().enumerate() {
+        if case.limit_theorem.is_some() {
+            let known = |ranker| (generated || case.same_for_all).then(|| case.limit(ranker));
+            let fitted = series.fitted(at);
+            let row = fitted.iter().enumerate();
+            fits.row(case.name, row.flat_map(|(ranker, of)| [Some(Mean::of(of).mean), known(ranker)]));
+        }
+        let (early, late) = series.flips(at);
+        flips.row(case.name, [Some(Mean::of(&early).mean), Some(Mean::of(&late).mean)]);
+    }
+    tables.extend([fits, flips]);
+    tables
+}
+
+fn curves(series: &Series, case: usize) -> Curves {
+    let at: Vec<f64> = series.sizes.iter().map(|n| *n as f64).collect();
+    let curves = Curves::new(format!("NDCG with {}", CASES[case].name), "n", &at).linear_upward();
+    RANKERS.iter().enumerate().fold(curves, |curves, (ranker, name)| {
+        curves.curve(*name, (0..at.len()).map(|at| Some(Mean::of(series.at(case, ranker, at)).mean)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Series of three ranking functions with a value at infinity, a rate and noise of our own.
+    fn fitted(limits: [f64; 3], noise: f64) -> Vec<Vec<f64>> {
+        limits.map(|limit| [-1.0, 1.0, 0.5, -0.5].map(|part| limit + noise * part).to_vec()).to_vec()
+    }
+
+    #[test]
+    fn a_limit_is_judged_by_what_is_fitted() {
+        let case = &CASES[limits::ROOT];
+        let limits = [0, 1, 2].map(|ranker| case.limit(ranker));
+        assert_eq!(limit(case, &fitted(limits, 1e-3), true).unwrap().verdict, Verdict::Holds);
+        assert_eq!(limit(case, &fitted(limits, 0.1), true).unwrap().verdict, Verdict::Open);
+        assert_eq!(limit(case, &fitted([1.0; 3], 1e-3), true).unwrap().verdict, Verdict::Fails);
+        assert_eq!(limit(case, &fitted(limits, 1e-3), false).unwrap().verdict, Verdict::Open, "unknown documents");
+    }
+
+    #[test]
+    fn whether_ndcg_settles_is_judged_by_what_is_left_of_the_spread() {
+        let case = &CASES[limits::HALVING];
+        assert_eq!(no_limit(case, &[(0.3, 0.3), (0.2, 0.25), (0.4, 0.3)]).unwrap().verdict, Verdict::Holds);
+        assert_eq!(no_limit(case, &[(0.3, 0.003), (0.2, 0.002), (0.4, 0.001)]).unwrap().verdict, Verdict::Fails);
+        assert_eq!(no_limit(case, &[(0.3, 0.3)]).unwrap().verdict, Verdict::Open);
+    }
+
+    /// The logarithm settles and the halving discount does not, which each theorem says of its own discount only.
+    #[test]
+    fn generated_documents_tell_the_discounts_apart() {
+        let series = Series::draw(&Population::Generated, &[100, 1000, 10_000], 40, 1, |_| ());
+        let settles = |case: usize| no_limit(&CASES[limits::HALVING], &series.spread(case)).unwrap().verdict;
+        assert_eq!((settles(limits::HALVING), settles(limits::LOG)), (Verdict::Holds, Verdict::Fails));
+        assert_eq!(lemma_2(&series).verdict, Verdict::Holds);
+        let mut off = series.clone();
+        off.values[limits::LOG][0][2].iter_mut().for_each(|value| *value -= 0.1);
+        assert_eq!(lemma_2(&off).verdict, Verdict::Fails);
+    }
+}

@@ -1,0 +1,83 @@
+//! Reasons why a study cannot be made.
+
+use crate::experiment::ExperimentError;
+use crate::loss::LossError;
+use crate::measure::MeasureError;
+use crate::refusal::Refusal;
+use crate::text::did_you_mean;
+
+/// Reasons why a study cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// A study that does not exist.
+    #[error("unknown study `{found}`, expected {known}{}", did_you_mean(.nearest))]
+    Unknown {
+        /// The name given.
+        found: String,
+        /// All names.
+        known: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+    },
+    /// A parameter that the study does not have.
+    #[error("{study} has no parameter `{found}`, expected {known}{}", did_you_mean(.nearest))]
+    Parameter {
+        /// The study.
+        study: &'static str,
+        /// The name given.
+        found: String,
+        /// Its parameters.
+        known: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+    },
+    /// A value of a parameter that the study cannot use.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A source that the study cannot use.
+    #[error("{study}: found {found}, expected {expected}")]
+    Source {
+        /// The study.
+        study: &'static str,
+        /// What was given.
+        found: &'static str,
+        /// What the study takes.
+        expected: String,
+    },
+    /// A score that is not finite.
+    #[error("{origin}: found the score {found}, expected finite numbers")]
+    Score {
+        /// Where the queries come from.
+        origin: String,
+        /// The score.
+        found: f64,
+    },
+    /// Scored queries of which none has a relevant and an irrelevant document.
+    #[error("{origin}: found no query with a relevant and an irrelevant document, expected one or more")]
+    NothingToRank {
+        /// Where the queries come from.
+        origin: String,
+    },
+    /// Data to train on that have no queries to test on.
+    #[error("{origin}: found no queries to test on, expected some in data.test or data.folds")]
+    NothingToTest {
+        /// Where the data come from.
+        origin: String,
+    },
+    /// A loss that cannot be computed.
+    #[error(transparent)]
+    Loss(#[from] LossError),
+    /// A measure that cannot be computed.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// A ranker that cannot be trained.
+    #[error(transparent)]
+    Experiment(#[from] Box<ExperimentError>),
+}
+
+impl From<ExperimentError> for StudyError {
+    fn from(error: ExperimentError) -> Self {
+        Box::new(error).into()
+    }
+}

@@ -1,0 +1,90 @@
+//! What a study examines: generated queries, a ranking, two rankings, or data to train on.
+
+use super::error::StudyError;
+use super::subject::Subject;
+use crate::experiment::{ExperimentConfig, Split};
+
+/// What a study examines.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Whatever the study generates itself.
+    Generated {
+        /// Number of scored queries, for studies of a ranking.
+        queries: usize,
+        /// Seed of all that is generated.
+        seed: u64,
+    },
+    /// The queries of a ranker.
+    Ranking(Subject),
+    /// The queries of two rankers, the same documents in the same order.
+    Rankings(Subject, Subject),
+    /// Data to train on.
+    Training(Box<Training>),
+}
+
+/// Data to train on, as a configuration of `train` names them.
+#[derive(Debug, Clone)]
+pub struct Training {
+    /// Where the data come from.
+    pub origin: String,
+    /// The configuration; a study replaces its learner and loss.
+    pub config: ExperimentConfig,
+    /// Its queries.
+    pub split: Split,
+}
+
+/// A kind of [`Source`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// [`Source::Generated`]
+    Generated,
+    /// [`Source::Ranking`]
+    Ranking,
+    /// [`Source::Rankings`]
+    Rankings,
+    /// [`Source::Training`]
+    Training,
+}
+
+impl Kind {
+    /// Returns its name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Generated => "generated data",
+            Kind::Ranking => "a ranking",
+            Kind::Rankings => "two rankings",
+            Kind::Training => "data to train on",
+        }
+    }
+}
+
+impl Source {
+    /// Returns its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Source::Generated { .. } => Kind::Generated,
+            Source::Ranking(_) => Kind::Ranking,
+            Source::Rankings(..) => Kind::Rankings,
+            Source::Training(_) => Kind::Training,
+        }
+    }
+
+    /// Refuses rankings with nothing to rank, or with scores that are not finite.
+    pub(super) fn check(&self) -> Result<(), StudyError> {
+        let subjects = match self {
+            Source::Ranking(subject) => vec![subject],
+            Source::Rankings(first, second) => vec![first, second],
+            Source::Generated { .. } | Source::Training(_) => vec![],
+        };
+        for subject in subjects {
+            if subject.queries.is_empty() {
+                return Err(StudyError::NothingToRank { origin: subject.origin.clone() });
+            }
+            let mut scores = subject.queries.iter().flat_map(|query| &query.scores);
+            if let Some(&found) = scores.find(|score| !score.is_finite()) {
+                return Err(StudyError::Score { origin: subject.origin.clone(), found });
+            }
+        }
+        Ok(())
+    }
+}
