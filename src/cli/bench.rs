@@ -68,6 +68,9 @@ enum BenchCommand {
         /// Leaves of a tree
         #[arg(long, default_value_t = 31, value_parser = value_parser!(u32).range(2..))]
         leaves: u32,
+        /// A parameter of the loss, as in k=30
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        set: Vec<String>,
     },
 }
 
@@ -87,11 +90,13 @@ impl BenchArgs {
             Some(BenchCommand::Train { loss, queries, batch }) => {
                 self.train(loss, *queries as usize, *batch as usize, out)
             }
-            Some(BenchCommand::Trees { loss, queries, rounds, leaves }) => {
+            Some(BenchCommand::Trees { loss, queries, rounds, leaves, set }) => {
                 let data = SynthConfig { queries: *queries as usize, ..SynthConfig::default() };
                 let (rounds, leaves) = (*rounds as usize, *leaves as usize);
                 let config = BoostedTreesConfig { rounds, leaves, ..BoostedTreesConfig::default() };
-                let (loss, repeats) = (LossSpec::new(loss), self.repeats as usize);
+                let mut loss = LossSpec::parse(loss);
+                loss.params.extend(input::assignments("--set", set)?);
+                let repeats = self.repeats as usize;
                 self.trees(&TreesBench { config, loss, data, repeats, seed: 1 }, out)
             }
             None => self.losses(out),

@@ -96,6 +96,13 @@ impl Worth<'_> {
         gradient * gradient / curvature
     }
 
+    /// The merits of two leaves that no bound concerns, by one division.
+    #[inline(always)]
+    fn merits(&self, left: Sums, right: Sums) -> f64 {
+        let ((left, left_curvature), (right, right_curvature)) = (self.shrunk(left), self.shrunk(right));
+        (left * left * right_curvature + right * right * left_curvature) / (left_curvature * right_curvature)
+    }
+
     /// The merit of a leaf with a value.
     fn merit_at(&self, sums: Sums, value: f64) -> f64 {
         let (gradient, curvature) = (self.units.gradient(sums), self.units.curvature(sums) + self.params.l2);
@@ -134,52 +141,51 @@ impl Scan<'_> {
         } else {
             self.worth.merit(self.sums)
         };
-        let mut best: Option<Split> = None;
+        let mut best = Split { gain: params.min_gain, feature: usize::MAX, bin: 0, left: Sums::default() };
         for (feature, thresholds, bins) in block.features(slot) {
             if !self.features[feature] {
                 continue;
             }
-            let direction = params.directions[feature];
-            let cuts = self.cuts(&bins[..thresholds.len()]);
-            let mut consider = |bin: usize, left: Sums, merits: f64| {
-                let gain = merits - own;
-                if gain > best.map_or(params.min_gain, |split| split.gain) {
-                    best = Some(Split { gain, feature, bin, left });
-                }
-            };
+            let (bins, direction) = (&bins[..thresholds.len()], params.directions[feature]);
             if is_bounded || direction != Direction::Any {
-                cuts.for_each(|(bin, left, right)| {
-                    if let Some(merits) = self.bounded_merits(left, right, direction) {
-                        consider(bin, left, merits);
-                    }
+                self.scan(feature, bins, &mut best, |left, right| {
+                    self.bounded_merits(left, right, direction).map_or(f64::NEG_INFINITY, |merits| merits - own)
                 });
             } else {
-                cuts.for_each(|(bin, left, right)| {
-                    consider(bin, left, self.worth.merit(left) + self.worth.merit(right))
-                });
+                self.scan(feature, bins, &mut best, |left, right| self.worth.merits(left, right) - own);
             }
         }
-        best
+        (best.feature != usize::MAX).then_some(best)
     }
 
-    /// The bins after which a cut leaves enough on both sides, with the sums of the sides.
+    /// Looks for a better split of a feature at the bins after which both sides have enough.
     #[inline(always)]
-    fn cuts(&self, bins: &[Sums]) -> impl Iterator<Item = (usize, Sums, Sums)> {
+    fn scan(&self, feature: usize, bins: &[Sums], best: &mut Split, gain: impl Fn(Sums, Sums) -> f64) {
         let TreeParams { min_documents, min_curvature, .. } = *self.worth.params;
         let units = self.worth.units;
-        let (all, documents) = (self.sums, units.documents(self.sums));
+        let most = units.documents(self.sums).saturating_sub(min_documents);
         let mut left = Sums::default();
-        let sides = bins.iter().enumerate().filter(|(_, own)| **own != Sums::default()).map(move |(bin, &own)| {
+        for (bin, &own) in bins.iter().enumerate() {
+            if own == Sums::default() {
+                continue;
+            }
             left = left.plus(own);
-            (bin, left, all.minus(left))
-        });
-        sides
-            .skip_while(move |(_, left, _)| units.documents(*left) < min_documents)
-            .take_while(move |(_, left, _)| documents - units.documents(*left) >= min_documents)
-            .filter(move |(_, left, right)| {
-                min_curvature == 0.0
-                    || (units.curvature(*left) >= min_curvature && units.curvature(*right) >= min_curvature)
-            })
+            let documents = units.documents(left);
+            if documents < min_documents {
+                continue;
+            }
+            if documents > most {
+                break;
+            }
+            let right = self.sums.minus(left);
+            if min_curvature > 0.0 && units.curvature(left).min(units.curvature(right)) < min_curvature {
+                continue;
+            }
+            let gain = gain(left, right);
+            if gain > best.gain {
+                *best = Split { gain, feature, bin, left };
+            }
+        }
     }
 
     /// The merits of two children whose values keep their bounds; `None` if they are against the feature's direction.

@@ -79,7 +79,8 @@ impl FixedPoint {
 
     #[inline(always)]
     pub(super) fn curvature(&self, sums: Sums) -> f64 {
-        (sums.0[1] >> self.count_bits) as f64 * self.curvature_unit
+        // Signed numbers are converted by one instruction.
+        (sums.0[1] >> self.count_bits) as i64 as f64 * self.curvature_unit
     }
 
     /// Number of documents.

@@ -1,13 +1,18 @@
 //! The logistic loss over the pairs of one list with its first and second derivatives, for learners that take Newton
 //! steps: [`pair_derivatives`].
+//!
+//! Documents are sorted by score, the highest first. A document then meets those after it with `u = exp(x_j - x_i)` at
+//! most 1, a ratio of two exponentials that were taken once, and documents beyond a cut-off, which have weight 0 among
+//! themselves, are never met by each other: O(k n) pairs.
 
 use super::{
-    by_label::ByLabel,
     dispatch::{Kernel, dispatch, target},
-    pair_weight::PairWeight,
+    list::{gather, scatter},
+    order::by_descending_value,
+    pair_weight::{Distance, PairWeight},
     real::Real,
     sum::sum,
-    tiles::{TILE, add, blocks},
+    tiles::TILE,
 };
 
 /// A sum over the pairs of one list, and its derivatives in the score of each document, weights taken as constants.
@@ -23,79 +28,136 @@ pub struct PairDerivatives<T> {
     pub curvature: Vec<T>,
 }
 
-/// Both derivatives for the rows `start..`, and what these send to the documents below them.
-struct Derivatives<'a, T> {
-    list: &'a ByLabel<T>,
-    start: usize,
-    value: &'a mut [T],
-    rows: [&'a mut [T]; 2],
-    all: [&'a mut [T]; 2],
+/// A list sorted by descending score.
+struct Sorted<T> {
+    x: Vec<T>,
+    labels: Vec<T>,
+    weight: PairWeight<Vec<T>>,
+    /// Documents that pairs with weight have as their first.
+    firsts: usize,
 }
 
-impl<T: Real> Kernel for Derivatives<'_, T> {
+impl<T: Real> Sorted<T> {
+    /// Weights of the pairs of document `i` with those from `start` on.
+    #[inline(always)]
+    fn weights(&self, i: usize, start: usize, out: &mut [T]) {
+        let others = start..start + out.len();
+        match &self.weight {
+            PairWeight::Unit => out.fill(T::ONE),
+            PairWeight::Document(u) => {
+                let labels = self.labels[others.clone()].iter().zip(&u[others]);
+                for (out, (&label, &weight)) in out.iter_mut().zip(labels) {
+                    *out = if label > self.labels[i] { weight } else { u[i] };
+                }
+            }
+            PairWeight::Lambda { gain, discount, absolute, distance, .. } => {
+                let (g, d, absolute) = (gain[i], discount[i], T::from_f64(*absolute));
+                for (out, (&gain, &discount)) in
+                    out.iter_mut().zip(gain[others.clone()].iter().zip(&discount[others.clone()]))
+                {
+                    *out = (gain - g).abs() * (discount - d).abs() * absolute;
+                }
+                if let Some(Distance { scores, offset }) = distance {
+                    let (s, offset) = (scores[i], T::from_f64(*offset));
+                    out.iter_mut()
+                        .zip(&scores[others])
+                        .for_each(|(out, &score)| *out = *out / (offset + (score - s).abs()));
+                }
+            }
+        }
+    }
+}
+
+/// Sums over all pairs of a list.
+struct Sums<'a, T> {
+    list: &'a Sorted<T>,
+    value: &'a mut T,
+    slopes: &'a mut T,
+    gradient: &'a mut [T],
+    curvature: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Sums<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let rows = &self.list.x[self.start..];
-        let ([row_gradient, row_curvature], [to_gradient, to_curvature]) = (self.rows, self.all);
-        let (mut weights, mut slopes, mut bends) = ([T::ZERO; TILE], [T::ZERO; TILE], [T::ZERO; TILE]);
-        for block in blocks(self.list.above.len()) {
-            let (mut value, mut gradient, mut curvature) = ([T::ZERO; TILE], [T::ZERO; TILE], [T::ZERO; TILE]);
-            for j in block {
-                let (x, above) = (self.list.x[j], self.list.above[j]);
-                let length = above.saturating_sub(self.start).min(self.value.len());
-                if length == 0 {
-                    continue;
+        let (list, n) = (self.list, self.list.x.len());
+        // Exponentials relative to the score of a document above; those far below it are as good as 0.
+        let (mut exponentials, mut base) = (vec![T::ZERO; n], None);
+        let (mut weights, mut flows, mut bends) = ([T::ZERO; TILE], [T::ZERO; TILE], [T::ZERO; TILE]);
+        let (mut losses, mut slopes) = ([T::ZERO; TILE], [T::ZERO; TILE]);
+        for i in 0..list.firsts {
+            let x = list.x[i];
+            if base.is_none_or(|base| base - x > T::RANGE * T::HALF) {
+                base = Some(x);
+                for (exponential, &other) in exponentials[i..].iter_mut().zip(&list.x[i..]) {
+                    *exponential = (other - x).exponential::<FMA>();
                 }
-                let weights = self.list.weights(j, self.start, length, &mut weights);
-                let (slopes, bends) = (&mut slopes[..weights.len()], &mut bends[..weights.len()]);
-                for (i, &weight) in weights.iter().enumerate() {
-                    let t = rows[i] - x;
-                    let u = (-t.abs()).exponential::<FMA>();
-                    let large = T::ONE / (T::ONE + u);
-                    value[i] = value[i] + weight * ((-t).larger(T::ZERO) + u.log_1p::<FMA>());
-                    slopes[i] = weight * large * if t < T::ZERO { T::ONE } else { u };
-                    bends[i] = weight * large * large * u;
-                    gradient[i] = gradient[i] - slopes[i];
-                    curvature[i] = curvature[i] + bends[i];
-                }
-                to_gradient[j] = to_gradient[j] + sum(slopes);
-                to_curvature[j] = to_curvature[j] + sum(bends);
             }
-            add(self.value, &value);
-            add(row_gradient, &gradient);
-            add(row_curvature, &curvature);
+            let (label, reciprocal) = (list.labels[i], T::ONE / exponentials[i]);
+            let (mut flow, mut bend) = (T::ZERO, T::ZERO);
+            for start in (i + 1..n).step_by(TILE) {
+                let others = start..(start + TILE).min(n);
+                let count = others.len();
+                let weights = &mut weights[..count];
+                list.weights(i, start, weights);
+                let columns =
+                    list.x[others.clone()].iter().zip(&list.labels[others.clone()]).zip(&exponentials[others.clone()]);
+                let to = self.gradient[others.clone()].iter_mut().zip(&mut self.curvature[others]);
+                let sums = losses.iter_mut().zip(slopes.iter_mut());
+                let own = flows.iter_mut().zip(bends.iter_mut());
+                for (
+                    ((((&other, &other_label), &exponential), &weight), (to_gradient, to_curvature)),
+                    ((loss, slope), (flow, bend)),
+                ) in columns.zip(&*weights).zip(to).zip(sums.zip(own))
+                {
+                    let u = exponential * reciprocal;
+                    let large = T::ONE / (T::ONE + u);
+                    // Pairs that the labels do not order have weight 0; in the others the higher label is right or wrong.
+                    let (is_right, is_wrong) = (label > other_label, label < other_label);
+                    let weight = if is_right | is_wrong { weight } else { T::ZERO };
+                    let wrong = weight * large * if is_right { u } else { T::ONE };
+                    let short = if is_wrong { x - other } else { T::ZERO };
+                    *loss = *loss + weight * (u.log_1p::<FMA>() + short);
+                    *slope = *slope + wrong;
+                    *flow = if is_wrong { wrong } else { -wrong };
+                    *bend = weight * u * large * large;
+                    *to_gradient = *to_gradient - *flow;
+                    *to_curvature = *to_curvature + *bend;
+                }
+                flow = flow + sum(&flows[..count]);
+                bend = bend + sum(&bends[..count]);
+            }
+            self.gradient[i] = self.gradient[i] + flow;
+            self.curvature[i] = self.curvature[i] + bend;
         }
+        (*self.value, *self.slopes) = (sum(&losses), sum(&slopes));
     }
 }
 
-/// `sum_ij w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. The sums of two lists do
-/// not share threads: callers have many lists.
+/// `sum_ij w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. A weight has no `gap`. The
+/// pairs of one list do not share threads: callers have many lists.
 pub fn pair_derivatives<T: Real>(x: &[T], labels: &[T], weight: PairWeight<&[T]>) -> PairDerivatives<T> {
     let n = x.len();
-    let target = target();
-    let list = ByLabel::new(x, labels, &vec![T::ONE; n], weight);
-    let zeros = || vec![T::ZERO; n];
-    let (mut value, mut rows, mut all) = (zeros(), [zeros(), zeros()], [zeros(), zeros()]);
-    for start in (0..n).step_by(TILE) {
-        let tile = start..(start + TILE).min(n);
-        let kernel = Derivatives {
-            list: &list,
-            start,
-            value: &mut value[tile.clone()],
-            rows: rows.each_mut().map(|rows| &mut rows[tile.clone()]),
-            all: all.each_mut().map(|all| &mut all[..]),
-        };
-        dispatch(target, kernel);
-    }
-    let [gradient, curvature] = [0, 1].map(|order| {
-        let mut found = zeros();
-        for (place, &member) in list.members.iter().enumerate() {
-            found[member] = rows[order][place] + all[order][place];
-        }
-        found
+    let mut order: Vec<usize> = (0..n).collect();
+    by_descending_value(&mut order, x);
+    let weight = weight.map(|values| gather(values, &order));
+    let firsts = match &weight {
+        PairWeight::Lambda { discount, .. } => discount.iter().rposition(|&d| d != T::ZERO).map_or(0, |last| last + 1),
+        _ => n,
+    };
+    let list = Sorted { x: gather(x, &order), labels: gather(labels, &order), weight, firsts };
+    let (mut value, mut slopes) = (T::ZERO, T::ZERO);
+    let (mut gradient, mut curvature) = (vec![T::ZERO; n], vec![T::ZERO; n]);
+    let (value_out, slopes_out) = (&mut value, &mut slopes);
+    let kernel =
+        Sums { list: &list, value: value_out, slopes: slopes_out, gradient: &mut gradient, curvature: &mut curvature };
+    dispatch(target(), kernel);
+    let [gradient, curvature] = [gradient, curvature].map(|sorted| {
+        let mut out = vec![T::ZERO; n];
+        scatter(&mut out, &order, &sorted);
+        out
     });
-    // All slopes of rows are negative.
-    PairDerivatives { value: sum(&value), slopes: -sum(&rows[0]), gradient, curvature }
+    PairDerivatives { value, slopes, gradient, curvature }
 }
 
 #[cfg(test)]
@@ -132,22 +194,26 @@ mod tests {
     fn derivatives_are_those_summed_pair_by_pair() {
         for n in [0, 1, 2, 17, 130, 300] {
             let draw = |d: usize, seed: usize| ((d * 7919 + seed * 104_729) % 1009) as f64 / 1009.0;
-            let x: Vec<f64> = (0..n).map(|d| 8.0 * draw(d, 1) - 4.0).collect();
+            // A long list spans more than the exponents of its type.
+            let scale = if n == 300 { 3000.0 } else { 8.0 };
+            let x: Vec<f64> = (0..n).map(|d| scale * (draw(d, 1) - 0.5)).collect();
             let labels: Vec<f64> = (0..n).map(|d| (5.0 * draw(d, 2)).floor()).collect();
             let gain: Vec<f64> = labels.iter().map(|label| label.exp2() - 1.0).collect();
-            let discount: Vec<f64> = (0..n).map(|d| if d % 3 == 0 { 0.0 } else { draw(d, 3) }).collect();
+            // Beyond a cut-off of 40 in the order of the scores there is no discount.
+            let ahead = |d: usize| x.iter().filter(|other| **other > x[d]).count();
+            let discount: Vec<f64> = (0..n).map(|d| if ahead(d) < 40 { draw(d, 3) } else { 0.0 }).collect();
             let rank: Vec<f64> = (0..n).map(|d| d as f64 + 1.0).collect();
-            let lambda = PairWeight::Lambda {
-                gain: &gain[..],
-                discount: &discount[..],
-                rank: &rank[..],
-                absolute: 1.0,
-                gap: 0.0,
-                distance: None,
+            let lambda = |distance| {
+                let (gain, discount, rank) = (&gain[..], &discount[..], &rank[..]);
+                PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance }
             };
-            let cases: [(_, PairDerivatives<f64>); 2] = [
+            let swap = |i: usize, j: usize| (gain[i] - gain[j]).abs() * (discount[i] - discount[j]).abs();
+            let near = Some(Distance { scores: &x[..], offset: 0.01 });
+            let cases: [(_, PairDerivatives<f64>); 4] = [
                 (PairWeight::Unit, reference(&x, &labels, |_, _| 1.0)),
-                (lambda, reference(&x, &labels, |i, j| (gain[i] - gain[j]).abs() * (discount[i] - discount[j]).abs())),
+                (PairWeight::Document(&gain[..]), reference(&x, &labels, |i, _| gain[i])),
+                (lambda(None), reference(&x, &labels, swap)),
+                (lambda(near), reference(&x, &labels, |i, j| swap(i, j) / (0.01 + (x[i] - x[j]).abs()))),
             ];
             for (weight, expected) in cases {
                 let found = pair_derivatives(&x, &labels, weight);
