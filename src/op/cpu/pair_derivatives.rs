@@ -171,13 +171,13 @@ mod tests {
         for i in 0..n {
             for j in (0..n).filter(|&j| labels[i] > labels[j]) {
                 let (w, t) = (weight(i, j), x[i] - x[j]);
-                let wrong = 1.0 / (1.0 + t.exp());
+                let (wrong, right) = (1.0 / (1.0 + t.exp()), 1.0 / (1.0 + (-t).exp()));
                 sum.value += w * ((-t.abs()).exp().ln_1p() + (-t).max(0.0));
                 sum.slopes += w * wrong;
                 sum.gradient[i] -= w * wrong;
                 sum.gradient[j] += w * wrong;
-                sum.curvature[i] += w * wrong * (1.0 - wrong);
-                sum.curvature[j] += w * wrong * (1.0 - wrong);
+                sum.curvature[i] += w * wrong * right;
+                sum.curvature[j] += w * wrong * right;
             }
         }
         sum
