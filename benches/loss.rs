@@ -8,7 +8,7 @@ use burn_rank::loss::{
     Approximate, Indicator, LossSpec, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction,
     Relaxation, Surrogate, registry,
 };
-use burn_rank::measure::Gain;
+use burn_rank::measure::{Discount, Gain};
 use burn_rank::op::Step;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -24,9 +24,11 @@ fn batch(device: &Device) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
     (scores, labels, Tensor::<2>::ones(shape, device).greater_elem(0.0))
 }
 
-/// NDCG with a discount of its own making.
+/// NDCG with a discount of the crate's, or one of its own making.
 #[derive(Debug, Clone)]
-struct OwnNdcg;
+struct OwnNdcg {
+    own_discount: bool,
+}
 
 impl PositionMeasure for OwnNdcg {
     fn name(&self) -> &'static str {
@@ -38,13 +40,17 @@ impl PositionMeasure for OwnNdcg {
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        let discount = PositionFunction::new(|position| ((position + 1.0).log() * std::f64::consts::LOG2_E).recip());
+        let discount = if self.own_discount {
+            PositionFunction::new(|position| ((position + 1.0).log() * std::f64::consts::LOG2_E).recip())
+        } else {
+            Discount::Log2.into()
+        };
         let gains = list.gains(&Gain::Exp2);
         list.sum(gains.clone(), &discount, None) / list.ideal(gains, &discount, None)
     }
 }
 
-/// Average precision as [`OwnNdcg`] is written.
+/// Average precision with the crate's reciprocal.
 #[derive(Debug, Clone)]
 struct OwnAp;
 
@@ -54,13 +60,13 @@ impl PositionMeasure for OwnAp {
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        let reciprocal = PositionFunction::new(|position| position.recip());
+        let reciprocal = Discount::Zipf.into();
         list.sum_with_above(list.relevance(), &reciprocal, list.relevance(), None) / list.relevant()
     }
 }
 
-/// Pairs of a named loss and the same function written outside this crate.
-fn own() -> Vec<(&'static str, Box<dyn RankingLoss>)> {
+/// Named losses, and the same functions written outside this crate.
+fn own() -> Vec<(&'static str, &'static str, Box<dyn RankingLoss>)> {
     fn surrogate(
         measure: impl PositionMeasure + Clone + 'static,
         to: impl Relaxation + 'static,
@@ -68,10 +74,12 @@ fn own() -> Vec<(&'static str, Box<dyn RankingLoss>)> {
         Box::new(Surrogate::new(measure, to).expect("valid parameters"))
     }
     let positions = || Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic };
+    let ndcg = |own_discount| OwnNdcg { own_discount };
     vec![
-        ("approx_ndcg", surrogate(OwnNdcg, positions())),
-        ("smooth_ndcg", surrogate(OwnNdcg, Indicator { sigma: 1.0 })),
-        ("approx_ap", surrogate(OwnAp, positions())),
+        ("approx_ndcg", "own", surrogate(ndcg(false), positions())),
+        ("approx_ndcg", "own discount too", surrogate(ndcg(true), positions())),
+        ("smooth_ndcg", "own", surrogate(ndcg(false), Indicator { sigma: 1.0 })),
+        ("approx_ap", "own", surrogate(OwnAp, positions())),
     ]
 }
 
@@ -93,7 +101,7 @@ fn losses(criterion: &mut Criterion) {
     group.finish();
     let mut group = criterion.benchmark_group(format!("own_measure/{LISTS}x{DOCUMENTS}"));
     group.throughput(throughput).sample_size(20);
-    for (name, own) in own() {
+    for (name, what, own) in own() {
         let named = LossSpec::new(name).build().expect("defaults are valid");
         let value = |loss: &dyn RankingLoss| {
             loss.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean).into_scalar::<f32>()
@@ -101,8 +109,10 @@ fn losses(criterion: &mut Criterion) {
         // Times of two different functions say nothing. A measure has no sign of its own: its loss is 1 minus it.
         let (own_value, named_value) = (value(&*own), value(&*named));
         assert!((own_value - named_value).abs() < 1e-5, "{name}: {own_value} written outside, {named_value} here");
-        group.bench_function(format!("{name}/named"), |bencher| bencher.iter(|| black_box(step(&*named))));
-        group.bench_function(format!("{name}/own"), |bencher| bencher.iter(|| black_box(step(&*own))));
+        group.bench_function(format!("{name}/named, beside {what}"), |bencher| {
+            bencher.iter(|| black_box(step(&*named)))
+        });
+        group.bench_function(format!("{name}/{what}"), |bencher| bencher.iter(|| black_box(step(&*own))));
     }
     group.finish();
 }
