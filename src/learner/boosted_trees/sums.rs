@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn sums_are_exact_to_the_unit_and_do_not_overflow() {
-        for size in [1e-300, 1e-9, 1.0, 3.7e8, 1e250] {
+        for size in [1e-200, 1e-9, 1.0, 3.7e8, 1e250] {
             let n = 100_000;
             let gradient: Vec<f64> =
                 (0..n).map(|d| size * (f64::from(d as u32 * 7919 % n) / f64::from(n) - 0.4)).collect();

@@ -334,11 +334,17 @@ mod tests {
         assert!(matches!(nodes[0], Node::Split { feature: 0, .. }));
     }
 
-    /// A line of documents whose targets rise but for a dip, and a second feature that is the first turned round.
+    /// A line of documents whose targets rise, steeply at first, but for a dip, and a second feature that is the first
+    /// turned round.
     fn dip() -> (RankingDataset, Vec<f64>) {
         let rows: Vec<(f32, [f32; 2])> = (0..24).map(|i| (0.0, [i as f32, -(i as f32)])).collect();
         let documents: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();
-        (dataset(2, &[&documents]), (0..24).map(|i| if (8..16).contains(&i) { -5.0 } else { f64::from(i) }).collect())
+        let target = |i: u32| match i {
+            0..8 => 3.0 * f64::from(i),
+            8..16 => -5.0,
+            _ => f64::from(i),
+        };
+        (dataset(2, &[&documents]), (0..24).map(target).collect())
     }
 
     #[test]
@@ -363,7 +369,7 @@ mod tests {
             [left, right].map(|child| matches!(nodes[child as usize], Node::Split { .. }))
         };
         assert_eq!(depth(true), [true, true]);
-        // The dip asks for two cuts on one side.
+        // What is steep or dips lies on one side.
         assert_ne!(depth(false), [true, true]);
     }
 
