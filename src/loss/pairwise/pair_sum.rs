@@ -1,9 +1,13 @@
 //! Losses that are the sum or mean of a pair loss over the pairs that the labels order; also sums over all pairs.
+//!
+//! Where documents have weights, a pair has that of its more relevant document, and the mean over pairs is a weighted
+//! mean.
 
 use burn::module::Module;
 use burn::tensor::{Int, Tensor};
 
 use crate::loss::curvature::{self, Curved, Derivatives};
+use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
@@ -37,6 +41,10 @@ impl RankingLoss for PairSum {
         }
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let scores = match self.scale {
             Some(scale) => lists.centered() * scale,
@@ -59,7 +67,8 @@ impl Curved for PairSum {
 /// `sum_{y_i > y_j} l(x_i - x_j)` of each query, `[B]`, or the mean over these pairs.
 pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: bool) -> Tensor<1> {
     let sum = |x: Tensor<2>, loss: PairLoss| {
-        sum_documents(pair_loss(x, lists.labels.clone(), lists.mask.clone(), &PairWeight::Unit, loss))
+        // The sum of a document is over the pairs in which it is the more relevant one.
+        sum_documents(lists.weighted(pair_loss(x, lists.labels.clone(), lists.mask.clone(), &PairWeight::Unit, loss)))
     };
     if !mean {
         return sum(x, loss);
