@@ -7,6 +7,7 @@
 
 mod batch;
 mod dataset;
+mod document_weights;
 pub(crate) mod error;
 pub mod folds;
 mod input;

@@ -102,13 +102,15 @@ pub(crate) fn trainable(
     }
 }
 
-/// Refuses training queries with weights, for a learner that does not take them.
+/// Refuses weights of training queries and documents, for a learner that does not take them.
 pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
-    if train.query_weights.is_empty() {
-        return Ok(());
+    for (what, weights) in [("queries", &train.query_weights), ("documents", &train.document_weights)] {
+        if !weights.is_empty() {
+            let reason = format!("the training {what} have weights, which this learner does not take; `gradient` does");
+            return Err(LearnerError::Data { learner, reason });
+        }
     }
-    let reason = "the training queries have weights, which this learner does not take; `gradient` does".to_string();
-    Err(LearnerError::Data { learner, reason })
+    Ok(())
 }
 
 /// Returns whether values of a measure may lie outside `[0, 1]`, whatever the convention.
@@ -154,10 +156,10 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
     Ok(mean(-1.0)?.zip(mean(1.0)?))
 }
 
-/// Checks the labels for a loss, and warns of queries in which it has nothing to learn.
+/// Checks the labels and the weights of documents for a loss, and warns of queries in which it has nothing to learn.
 ///
 /// # Errors
-/// A label outside the domain of its gain; no query to learn from.
+/// A label outside the domain of its gain; weights that the loss does not take; no query to learn from.
 pub(crate) fn learnable(
     learner: &'static str,
     loss: &dyn RankingLoss,
@@ -175,6 +177,9 @@ pub(crate) fn learnable(
             return Err(LearnerError::Data { learner, reason });
         }
         other => other?,
+    }
+    if !train.document_weights.is_empty() {
+        loss.check_document_weights()?;
     }
     let idle = loss.degenerate_queries(&train.labels, &train.offsets)?.len();
     if idle == train.queries() {
