@@ -2,6 +2,7 @@
 
 mod burn_modules;
 mod devices;
+mod document_weights;
 mod limits;
 mod loss_contract;
 mod measures;
