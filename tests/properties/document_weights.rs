@@ -160,6 +160,11 @@ fn weights_matter_and_follow_their_documents() {
         for (place, &d) in order.iter().enumerate() {
             assert!(close(found.gradients[1][place], found.gradients[0][d], 1e-9), "{name}: document {d}");
         }
+        // Precision beyond the end of the list has no gradient.
+        if found.gradients[2].iter().all(|gradient| *gradient == 0.0) {
+            assert!(spec.name.ends_with("_precision"), "{name}");
+            continue;
+        }
         assert!((0..5).any(|d| (found.gradients[0][d] - found.gradients[2][d]).abs() > 1e-6), "{name}");
     }
 }
