@@ -12,3 +12,5 @@ mod op_shapes;
 mod own_loss;
 mod own_measure;
 mod process;
+#[cfg(feature = "learners")]
+mod unbiased;

@@ -141,7 +141,8 @@ impl ExperimentConfig {
     /// Refuses weights that no file has, or that the learner or the loss does not take.
     fn check_weights(&self) -> Result<(), Refusal> {
         let read = &self.data.read;
-        let kinds: [(Weights, &str, fn(&LearnerEntry) -> bool); 2] = [
+        type Takes = fn(&LearnerEntry) -> bool;
+        let kinds: [(Weights, &str, Takes); 2] = [
             (read.query_weights, "query", |entry| entry.takes_query_weights),
             (read.document_weights, "document", |entry| entry.takes_document_weights),
         ];
