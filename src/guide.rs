@@ -1,4 +1,4 @@
-//! A guide in three pages.
+//! A guide in four pages.
 
 /// From a LETOR file to a ranker.
 #[doc = include_str!("../docs/guide/tutorial.md")]
@@ -11,3 +11,7 @@ pub mod cookbook {}
 /// The meaning of a measure's value.
 #[doc = include_str!("../docs/guide/conventions.md")]
 pub mod conventions {}
+
+/// Learning from clicks without position bias.
+#[doc = include_str!("../docs/guide/clicks.md")]
+pub mod clicks {}

@@ -3,13 +3,13 @@
 //! In a session the documents of a query are shown in the order of their scores. The document at rank `r` is examined
 //! with the chance `r^-eta`, its *propensity*, whatever the document is; an examined document with label `y` is clicked
 //! with the chance `noise + (1 - noise) (2^y - 1) / (2^m - 1)`, where `m` is the largest label of the data (Ai et al.,
-//! Unbiased learning to rank with unbiased propensity estimation, section 4.1). All draws are independent.
+//! Unbiased learning to rank with unbiased propensity estimation). All draws are independent.
 //!
 //! A session becomes a query whose labels are its clicks, 0 or 1. A clicked document has the weight `min(r^eta,
-//! max_weight)`, one over its propensity, and the others have weight 1. In a loss that is a sum over the clicked
-//! documents, each weighted, the expectation over the clicks does not depend on the ranks that the documents were shown
-//! at, as long as no weight is clipped (Joachims, Swaminathan and Schnabel, Unbiased learning-to-rank with biased
-//! feedback, equation 4).
+//! max_weight)`, one over its propensity, and the others have weight 1. In a loss that is a weighted sum over the
+//! clicked documents, in which one does not depend on the clicks of others, the expectation over the clicks does not
+//! depend on the ranks that the documents were shown at, as long as no weight is clipped (Joachims, Swaminathan and
+//! Schnabel, Unbiased learning-to-rank with biased feedback).
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
