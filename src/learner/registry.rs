@@ -87,17 +87,16 @@ mod tests {
             let mut context = testing::context(None);
             context.selection.measure = crate::measure::Measure::Ndcg(Some(5));
             let kinds = [
-                ("queries", &of_queries, entry.takes_query_weights),
-                ("documents", &of_documents, entry.takes_document_weights),
+                ("queries", &of_queries, entry.takes_query_weights, "`gradient` does"),
+                ("documents", &of_documents, entry.takes_document_weights, "`boosted_trees` and `gradient` do"),
             ];
-            for (what, data, takes) in kinds {
+            for (what, data, takes, others) in kinds {
                 if takes {
                     assert!(learner.fit(data, None, &context).is_ok(), "{}: {what}", entry.name);
                     continue;
                 }
                 let message = learner.fit(data, None, &context).unwrap_err().to_string();
-                let expected =
-                    format!("the training {what} have weights, which this learner does not take; `gradient` does");
+                let expected = format!("the training {what} have weights, which this learner does not take; {others}");
                 assert_eq!(message, format!("{}: {expected}", entry.name));
             }
         }

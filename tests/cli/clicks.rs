@@ -85,8 +85,11 @@ fn training_follows_the_weights_of_documents() {
     let expected =
         "data.read.document_weights: found \"file\", expected \"none\": approx_ap takes no weights of documents";
     assert!(loss.contains(expected), "{loss}");
-    let learner = refused("learner={kind=\"boosted_trees\"}");
-    assert!(learner.contains("the learner `boosted_trees` takes no document weights; `gradient` does"), "{learner}");
+    let learner = refused("learner={kind=\"smooth_rank\"}");
+    assert!(
+        learner.contains("the learner `smooth_rank` takes no document weights; `boosted_trees` and `gradient` do"),
+        "{learner}"
+    );
     bench.write("clicks.txt.weight", "1\n2\n");
     let short = refused("seed=1");
     assert!(short.contains("clicks.txt.weight: 2 document weights, "), "{short}");

@@ -378,7 +378,8 @@ mod tests {
         assert!(read("", &[weights]).is_ok());
         let refused = |set: &str, loss: &str| read("", &[set, weights, loss]).unwrap_err();
         let learner = refused("learner={kind=\"smooth_rank\"}", "loss.name=smooth_ndcg");
-        let expected = "\"none\": the learner `smooth_rank` takes no document weights; `gradient` does";
+        let expected =
+            "\"none\": the learner `smooth_rank` takes no document weights; `boosted_trees` and `gradient` do";
         assert_eq!(
             learner,
             format!("--set {weights}: data.read.document_weights: found \"file\", expected {expected}")

@@ -45,7 +45,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: false,
     takes_query_weights: false,
-    takes_document_weights: false,
+    takes_document_weights: true,
     round_name: "round",
     defaults: entry::defaults::<BoostedTreesConfig>,
     build: entry::build::<BoostedTreesConfig>,

@@ -102,15 +102,23 @@ pub(crate) fn trainable(
     }
 }
 
-/// Refuses weights of training queries and documents, for a learner that does not take them.
+/// Refuses weights of training queries and documents, for a learner that takes neither.
 pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
-    for (what, weights) in [("queries", &train.query_weights), ("documents", &train.document_weights)] {
-        if !weights.is_empty() {
-            let reason = format!("the training {what} have weights, which this learner does not take; `gradient` does");
-            return Err(LearnerError::Data { learner, reason });
-        }
+    of_equal_queries(learner, train)?;
+    refuse_weights(learner, "documents", &train.document_weights, "`boosted_trees` and `gradient` do")
+}
+
+/// Refuses weights of training queries.
+pub(crate) fn of_equal_queries(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
+    refuse_weights(learner, "queries", &train.query_weights, "`gradient` does")
+}
+
+fn refuse_weights(learner: &'static str, what: &str, weights: &[f32], others: &str) -> Result<(), LearnerError> {
+    if weights.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let reason = format!("the training {what} have weights, which this learner does not take; {others}");
+    Err(LearnerError::Data { learner, reason })
 }
 
 /// Returns whether values of a measure may lie outside `[0, 1]`, whatever the convention.

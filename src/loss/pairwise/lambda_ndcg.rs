@@ -134,13 +134,13 @@ impl RankingLoss for LambdaNdcg {
 }
 
 impl Curved for LambdaNdcg {
-    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
         let Places { gain, discount, rank } = self.places(labels, scores);
         let (gain, discount, rank) = (&gain[..], &discount[..], &rank[..]);
         let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
         let distance = (self.score_normalization && apart).then_some(Distance { scores, offset: SCORE_OFFSET });
         let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance };
-        let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight);
+        let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight, weights);
         if self.query_normalization && slopes > 0.0 {
             let both = 2.0 * slopes;
             found.multiply(both.ln_1p() * std::f64::consts::LOG2_E / both);

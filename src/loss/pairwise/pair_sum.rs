@@ -56,11 +56,15 @@ impl RankingLoss for PairSum {
 
 /// Derivatives of the logistic loss, the only one for which `curvature` is not `None`.
 impl Curved for PairSum {
-    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
-        let below = |label: &f32| labels.iter().filter(|other| *other < label).count();
-        let pairs = if self.mean { labels.iter().map(below).sum::<usize>().max(1) } else { 1 };
-        let weights = vec![1.0 / pairs as f64; labels.len()];
-        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), SlicePairWeight::Document(&weights)).0
+    fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
+        let weight = |document: usize| weights.map_or(1.0, |weights| f64::from(weights[document]));
+        // The sum of the weights of all pairs.
+        let below = |label: f32| labels.iter().filter(|other| **other < label).count() as f64;
+        let pairs: f64 = labels.iter().enumerate().map(|(document, &label)| below(label) * weight(document)).sum();
+        let share = if self.mean && pairs > 0.0 { pairs.recip() } else { 1.0 };
+        let shares = vec![share; labels.len()];
+        let of_pairs = SlicePairWeight::Document(&shares[..]);
+        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), of_pairs, weights).0
     }
 }
 

@@ -26,6 +26,8 @@ pub struct PairDerivatives<T> {
 /// Both derivatives for the rows `start..`, and what these send to the documents below them.
 struct Derivatives<'a, T> {
     list: &'a ByLabel<T>,
+    /// What multiplies the weights of each row.
+    factor: Option<&'a [T]>,
     start: usize,
     value: &'a mut [T],
     rows: [&'a mut [T]; 2],
@@ -47,6 +49,9 @@ impl<T: Real> Kernel for Derivatives<'_, T> {
                     continue;
                 }
                 let weights = self.list.weights(j, self.start, length, &mut weights);
+                if let Some(factor) = self.factor {
+                    weights.iter_mut().zip(factor).for_each(|(weight, &factor)| *weight = *weight * factor);
+                }
                 let (slopes, bends) = (&mut slopes[..weights.len()], &mut bends[..weights.len()]);
                 for (i, &weight) in weights.iter().enumerate() {
                     let t = rows[i] - x;
@@ -68,18 +73,25 @@ impl<T: Real> Kernel for Derivatives<'_, T> {
     }
 }
 
-/// `sum_ij w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. The sums of two lists do
-/// not share threads: callers have many lists.
-pub fn pair_derivatives<T: Real>(x: &[T], labels: &[T], weight: PairWeight<&[T]>) -> PairDerivatives<T> {
+/// `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. `u` is a factor of
+/// each document, 1 where there is none. The sums of two lists do not share threads: callers have many lists.
+pub fn pair_derivatives<T: Real>(
+    x: &[T],
+    labels: &[T],
+    weight: PairWeight<&[T]>,
+    factor: Option<&[T]>,
+) -> PairDerivatives<T> {
     let n = x.len();
     let target = target();
     let list = ByLabel::new(x, labels, &vec![T::ONE; n], weight);
+    let factor: Option<Vec<T>> = factor.map(|factor| list.members.iter().map(|&member| factor[member]).collect());
     let zeros = || vec![T::ZERO; n];
     let (mut value, mut rows, mut all) = (zeros(), [zeros(), zeros()], [zeros(), zeros()]);
     for start in (0..n).step_by(TILE) {
         let tile = start..(start + TILE).min(n);
         let kernel = Derivatives {
             list: &list,
+            factor: factor.as_deref().map(|factor| &factor[tile.clone()]),
             start,
             value: &mut value[tile.clone()],
             rows: rows.each_mut().map(|rows| &mut rows[tile.clone()]),
@@ -145,12 +157,19 @@ mod tests {
                 gap: 0.0,
                 distance: None,
             };
-            let cases: [(_, PairDerivatives<f64>); 2] = [
-                (PairWeight::Unit, reference(&x, &labels, |_, _| 1.0)),
-                (lambda, reference(&x, &labels, |i, j| (gain[i] - gain[j]).abs() * (discount[i] - discount[j]).abs())),
-            ];
+            let factor: Vec<f64> = (0..n).map(|d| 3.0 * draw(d, 4)).collect();
+            let found = pair_derivatives(&x, &labels, lambda, Some(&factor));
+            let lambda_of = |i: usize, j: usize| (gain[i] - gain[j]).abs() * (discount[i] - discount[j]).abs();
+            let expected = reference(&x, &labels, |i, j| factor[i] * lambda_of(i, j));
+            assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
+            assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
+            assert_close(&found.gradient, &expected.gradient, 1e-13);
+            assert_close(&found.curvature, &expected.curvature, 1e-13);
+            let cases: [(_, PairDerivatives<f64>); 2] =
+                [(PairWeight::Unit, reference(&x, &labels, |_, _| 1.0)), (lambda, reference(&x, &labels, lambda_of))];
             for (weight, expected) in cases {
-                let found = pair_derivatives(&x, &labels, weight);
+                let found = pair_derivatives(&x, &labels, weight, None);
+                assert_eq!(pair_derivatives(&x, &labels, weight, Some(&vec![1.0; n])), found);
                 assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
                 assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
                 assert_close(&found.gradient, &expected.gradient, 1e-13);
