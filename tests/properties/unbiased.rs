@@ -39,7 +39,7 @@ fn learned(train: &RankingDataset, [validation, test]: [&RankingDataset; 2], see
     let context = FitContext {
         device: Device::flex(),
         seed,
-        selection: Selection { measure: measure.clone(), convention: convention.clone() },
+        selection: Selection { measure, convention: convention.clone() },
         directory: None,
         resume: false,
         dashboard: false,
