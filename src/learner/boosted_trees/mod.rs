@@ -17,6 +17,8 @@
 //! which is where boosting starts. For these the first tree is a regression on the loss's gains (`2^y - 1` if it has
 //! none), just as smoothrank starts from ridge regression.
 //!
+//! What weights of documents do is a matter of the loss; in that regression they multiply the gains.
+//!
 //! Cost of a round: the derivatives, O(documents x features) per level of the tree (`histogram`), and a walk of every
 //! validation document through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better
 //! round for `patience` rounds.
