@@ -85,6 +85,7 @@ fn training_follows_the_weights_of_documents() {
     let expected =
         "data.read.document_weights: found \"file\", expected \"none\": approx_ap takes no weights of documents";
     assert!(loss.contains(expected), "{loss}");
+    bench.write("run.toml", &config.replace("softmax_cross_entropy", "smooth_dcg"));
     let learner = refused("learner={kind=\"smooth_rank\"}");
     assert!(
         learner.contains("the learner `smooth_rank` takes no document weights; `boosted_trees` and `gradient` do"),
