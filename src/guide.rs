@@ -15,3 +15,7 @@ pub mod conventions {}
 /// What the papers claim, checked on data at hand.
 #[doc = include_str!("../docs/guide/studies.md")]
 pub mod studies {}
+
+/// Learning from clicks without position bias.
+#[doc = include_str!("../docs/guide/clicks.md")]
+pub mod clicks {}

@@ -23,6 +23,7 @@
 //! - **On a GPU**: build with one of the features `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`, then call [`device::open`]
 //!   or use burn's own devices. The same losses run there. The cookbook has a table of the backends.
 //! - **What a number means**: [conventions](guide::conventions).
+//! - **From clicks**: [without position bias](guide::clicks).
 //!
 //! # Modules
 //! The modules form layers, each of which uses only those below it:

@@ -1,6 +1,7 @@
 //! The command line: parse, validate, call the library, print. One file or folder per command.
 
 mod bench;
+mod clicks;
 mod compare;
 mod convert;
 mod cv;
@@ -71,6 +72,8 @@ enum Command {
     Study(study::StudyArgs),
     /// Generated LETOR text in the shape of MSLR-WEB
     Synth(synth::SynthArgs),
+    /// Generated clicks on logged rankings, with inverse propensities as weights
+    Clicks(clicks::ClicksArgs),
     /// Time of losses and of training on this machine
     Bench(bench::BenchArgs),
     /// What can be trained, and what a saved ranker is
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Loss(args) => args.run(&mut out),
         Command::Study(args) => args.run(&mut out),
         Command::Synth(args) => args.run(&mut out),
+        Command::Clicks(args) => args.run(&mut out),
         Command::Bench(args) => args.run(&mut out),
         Command::Models(args) => args.run(&mut out),
         Command::Devices(args) => args.run(&mut out),

@@ -28,6 +28,8 @@ pub struct RankingBatch {
     pub queries: Vec<usize>,
     /// `[queries]`; what each query counts in training. `None` if all count the same.
     pub query_weights: Option<Tensor<1>>,
+    /// `[queries, documents]`; what each document counts in training, 0 at padding. `None` if all count the same.
+    pub document_weights: Option<Tensor<2>>,
 }
 
 impl RankingBatch {
@@ -46,6 +48,8 @@ impl RankingBatch {
             queries: queries.to_vec(),
             query_weights: (!dataset.query_weights.is_empty())
                 .then(|| Tensor::from_data(TensorData::new(weights, [queries.len()]), device)),
+            document_weights: (!dataset.document_weights.is_empty())
+                .then(|| Tensor::from_data(padding.gather(&dataset.document_weights), device)),
         }
     }
 }
@@ -216,6 +220,15 @@ mod tests {
         let data = dataset(&[1, 3, 2]).with_query_weights(vec![0.5, 1.0, 2.0]).unwrap();
         let weights = RankingBatch::assemble(&data, &[2, 0], &Device::flex()).query_weights.unwrap();
         assert_eq!(weights.into_data().try_to_vec::<f32>().unwrap(), [2.0, 0.5]);
+    }
+
+    #[test]
+    fn a_batch_has_the_weights_of_its_documents() {
+        let data = dataset(&[1, 3]).with_document_weights(vec![0.5, 1.0, 2.0, 3.0]).unwrap();
+        let batch = RankingBatch::assemble(&data, &[1, 0], &Device::flex());
+        let weights = batch.document_weights.unwrap().into_data().try_to_vec::<f32>().unwrap();
+        assert_eq!(weights, [1.0, 2.0, 3.0, 0.5, 0.0, 0.0]);
+        assert!(RankingBatch::assemble(&dataset(&[1]), &[0], &Device::flex()).document_weights.is_none());
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct RankingDataset {
     pub document_ids: Vec<String>,
     /// The weight of each query in training, 0 or above; empty when all weigh the same. Measures do not read it.
     pub query_weights: Vec<f32>,
+    /// The weight of each document in training, 0 or above; empty when all weigh the same. Measures do not read it.
+    pub document_weights: Vec<f32>,
 }
 
 impl RankingDataset {
@@ -85,6 +87,7 @@ impl RankingDataset {
             return Err(inconsistent("number of document identifiers", self.document_ids.len(), expected));
         }
         self.check_query_weights()?;
+        self.check_document_weights()?;
         let mut seen = HashSet::new();
         if let Some(id) = self.query_ids.iter().find(|id| !seen.insert(id.as_str())) {
             return Err(inconsistent("a query identifier", format!("`{id}` again"), "one query of that identifier"));
@@ -161,6 +164,9 @@ impl RankingDataset {
                 out.document_ids.extend_from_slice(&self.document_ids[self.range(q)]);
             }
             out.query_weights.extend(self.query_weights.get(q));
+            if !self.document_weights.is_empty() {
+                out.document_weights.extend_from_slice(&self.document_weights[self.range(q)]);
+            }
         }
         out
     }
@@ -175,6 +181,7 @@ impl RankingDataset {
         let mut seen = HashSet::new();
         let has_ids = parts.iter().any(|part| !part.document_ids.is_empty());
         let has_weights = parts.iter().any(|part| !part.query_weights.is_empty());
+        let has_document_weights = parts.iter().any(|part| !part.document_weights.is_empty());
         for part in parts {
             if part.feature_count != out.feature_count {
                 return Err(inconsistent("number of features of a part", part.feature_count, out.feature_count));
@@ -198,6 +205,10 @@ impl RankingDataset {
             out.query_weights.extend_from_slice(&part.query_weights);
             if has_weights {
                 out.query_weights.resize(out.queries(), 1.0);
+            }
+            out.document_weights.extend_from_slice(&part.document_weights);
+            if has_document_weights {
+                out.document_weights.resize(out.labels.len(), 1.0);
             }
         }
         Ok(out)
@@ -257,10 +268,15 @@ impl RankingDataset {
         }
         // Data without weights keep the hash that they had before there were any.
         bytes(&self.query_weights, &mut hash);
+        if !self.document_weights.is_empty() {
+            // Told apart from weights of as many queries.
+            text("document_weights", &mut hash);
+            bytes(&self.document_weights, &mut hash);
+        }
         hexadecimal(&hash.finalize())
     }
 }
 
-fn inconsistent(what: impl Into<String>, found: impl ToString, expected: impl ToString) -> DataError {
+pub(super) fn inconsistent(what: impl Into<String>, found: impl ToString, expected: impl ToString) -> DataError {
     DataError::Inconsistent { what: what.into(), found: found.to_string(), expected: expected.to_string() }
 }

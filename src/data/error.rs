@@ -94,6 +94,18 @@ pub enum DataError {
         /// Its number of queries.
         queries: usize,
     },
+    /// Another number of document weights than of documents.
+    #[error("{}: {weights} document weights, {} has {documents} documents", path.display(), data.display())]
+    DocumentWeights {
+        /// The file of weights.
+        path: PathBuf,
+        /// Their number, as far as they were read.
+        weights: usize,
+        /// The file of documents.
+        data: PathBuf,
+        /// Its number of documents.
+        documents: usize,
+    },
     /// A label outside the domain of a measure or loss.
     #[error("query `{query}`, document {document}: label {found}, expected {expected}")]
     Label {

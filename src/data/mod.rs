@@ -3,10 +3,12 @@
 //! [`letor::read`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds folds or cuts
 //! a dataset into them, a [`Normalizer`] is fitted on training data, and a [`BatchPlanner`] chooses the queries of each
 //! [`RankingBatch`]. [`trec`] reads and writes runs and judgements. Files are read by path; the functions whose names
-//! end in `_from` read any other [`Input`].
+//! end in `_from` read any other [`Input`]. A [`ClickModel`] generates clicks on rankings.
 
 mod batch;
+mod clicks;
 mod dataset;
+mod document_weights;
 pub(crate) mod error;
 pub mod folds;
 mod input;
@@ -19,6 +21,7 @@ mod synth;
 pub mod trec;
 
 pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
+pub use clicks::{ClickModel, Clicks};
 pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use folds::Fold;

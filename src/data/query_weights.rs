@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::dataset::inconsistent;
 use super::{DataError, RankingDataset};
 
 impl RankingDataset {
@@ -15,7 +16,7 @@ impl RankingDataset {
     /// finite, and weights that are all 0.
     pub fn with_query_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
         if weights.len() != self.queries() {
-            return Err(wrong("number of query weights", weights.len(), self.queries()));
+            return Err(inconsistent("number of query weights", weights.len(), self.queries()));
         }
         self.query_weights = weights;
         self.check_query_weights()?;
@@ -50,21 +51,17 @@ impl RankingDataset {
             return Ok(());
         }
         if weights.len() != self.queries() {
-            return Err(wrong("number of query weights", weights.len(), format!("0 or {}", self.queries())));
+            return Err(inconsistent("number of query weights", weights.len(), format!("0 or {}", self.queries())));
         }
         if let Some(query) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
             let what = format!("the weight of query `{}`", self.query_ids[query]);
-            return Err(wrong(what, weights[query], "a finite number of at least 0"));
+            return Err(inconsistent(what, weights[query], "a finite number of at least 0"));
         }
         if weights.iter().all(|&weight| weight == 0.0) {
-            return Err(wrong("every query weight", 0, "above 0 for some query"));
+            return Err(inconsistent("every query weight", 0, "above 0 for some query"));
         }
         Ok(())
     }
-}
-
-fn wrong(what: impl Into<String>, found: impl ToString, expected: impl ToString) -> DataError {
-    DataError::Inconsistent { what: what.into(), found: found.to_string(), expected: expected.to_string() }
 }
 
 #[cfg(test)]

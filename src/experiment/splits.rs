@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
-use crate::data::letor::{self, QueryWeights, ReadOptions};
+use crate::data::letor::{self, ReadOptions, Weights};
 use crate::data::{DataError, RankingDataset, folds};
 use crate::refusal::Refusal;
 
@@ -108,8 +108,12 @@ impl DataConfig {
         let train = letor::read(train, &self.read).map_err(about("data.train"))?;
         // Sparse files may lack the last features; the training set decides how many there are.
         // Weights are of training alone.
-        let like_train =
-            ReadOptions { features: Some(train.feature_count), query_weights: QueryWeights::None, ..self.read.clone() };
+        let like_train = ReadOptions {
+            features: Some(train.feature_count),
+            query_weights: Weights::None,
+            document_weights: Weights::None,
+            ..self.read.clone()
+        };
         let other = |paths: &[PathBuf], key| match paths {
             [] => Ok(None),
             paths => letor::read(paths, &like_train).map(Some).map_err(about(key)),

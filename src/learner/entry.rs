@@ -101,6 +101,9 @@ pub struct LearnerEntry {
     pub takes_scorer: bool,
     /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
     pub takes_query_weights: bool,
+    /// Whether it takes [weights of documents](crate::data::RankingDataset::document_weights), with a loss that does;
+    /// the others refuse them.
+    pub takes_document_weights: bool,
     /// What a round of it is called: `epoch`, `round`.
     pub round_name: &'static str,
     /// Every parameter that has a default, with it.

@@ -75,21 +75,30 @@ mod tests {
     }
 
     #[test]
-    fn query_weights_are_taken_or_refused_by_name() {
-        let data = testing::random(12, 6, 3, 1).with_query_weights((1..=12).map(|w| w as f32).collect()).unwrap();
+    fn weights_are_taken_or_refused_by_name() {
+        let data = testing::random(12, 6, 3, 1);
+        let some = |count: usize| (1..=count).map(|weight| weight as f32).collect::<Vec<f32>>();
+        let of_queries = data.clone().with_query_weights(some(data.queries())).unwrap();
+        let of_documents = data.clone().with_document_weights(some(data.documents())).unwrap();
         for entry in LEARNERS {
             let loss = LossSpec::new("smooth_ndcg").into();
             let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
             let learner = (entry.build)(&Map::new(), &parts).unwrap();
             let mut context = testing::context(None);
             context.selection.measure = crate::measure::Measure::Ndcg(Some(5));
-            if entry.takes_query_weights {
-                assert!(learner.fit(&data, None, &context).is_ok(), "{}", entry.name);
-                continue;
+            let kinds = [
+                ("queries", &of_queries, entry.takes_query_weights, "`gradient` does"),
+                ("documents", &of_documents, entry.takes_document_weights, "`boosted_trees` and `gradient` do"),
+            ];
+            for (what, data, takes, others) in kinds {
+                if takes {
+                    assert!(learner.fit(data, None, &context).is_ok(), "{}: {what}", entry.name);
+                    continue;
+                }
+                let message = learner.fit(data, None, &context).unwrap_err().to_string();
+                let expected = format!("the training {what} have weights, which this learner does not take; {others}");
+                assert_eq!(message, format!("{}: {expected}", entry.name));
             }
-            let message = learner.fit(&data, None, &context).unwrap_err().to_string();
-            let expected = "the training queries have weights, which this learner does not take; `gradient` does";
-            assert_eq!(message, format!("{}: {expected}", entry.name));
         }
     }
 

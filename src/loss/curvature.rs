@@ -6,8 +6,10 @@ use crate::op::{PairDerivatives, SlicePairWeight as PairWeight, pair_derivatives
 
 /// A loss whose second derivatives are cheap and never negative.
 pub trait Curved: Sync {
-    /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score.
-    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives;
+    /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score. `weights`
+    /// are those of the documents; a loss that does not take them
+    /// ([`check_document_weights`](super::RankingLoss::check_document_weights)) is given none.
+    fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives;
 }
 
 /// The loss of one query, and its derivatives with respect to the score of each document.
@@ -29,12 +31,19 @@ impl Derivatives {
     }
 }
 
-/// `sum_{y_i > y_j} w_ij log(1 + exp(-sigma (s_i - s_j)))`, the weights taken as constants, and the sum of the
-/// magnitudes of its pairs' slopes.
-pub(super) fn logistic(labels: &[f32], scores: &[f64], sigma: f64, weight: PairWeight<&[f64]>) -> (Derivatives, f64) {
+/// `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, the weights `w` of pairs and `u` of documents taken as
+/// constants, and the sum of the magnitudes of its pairs' slopes.
+pub(super) fn logistic(
+    labels: &[f32],
+    scores: &[f64],
+    sigma: f64,
+    weight: PairWeight<&[f64]>,
+    of_documents: Option<&[f32]>,
+) -> (Derivatives, f64) {
     let x: Vec<f64> = scores.iter().map(|score| sigma * score).collect();
     let labels: Vec<f64> = labels.iter().copied().map(f64::from).collect();
-    let found = pair_derivatives(&x, &labels, weight);
+    let of_documents: Option<Vec<f64>> = of_documents.map(|weights| weights.iter().copied().map(f64::from).collect());
+    let found = pair_derivatives(&x, &labels, weight, of_documents.as_deref());
     let PairDerivatives { value, slopes, mut gradient, mut curvature } = found;
     gradient.iter_mut().for_each(|slope| *slope *= sigma);
     curvature.iter_mut().for_each(|bend| *bend *= sigma * sigma);
@@ -43,10 +52,10 @@ pub(super) fn logistic(labels: &[f32], scores: &[f64], sigma: f64, weight: PairW
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
+    use burn::tensor::{DType, Device, Tensor};
 
     use crate::loss::registry::LOSSES;
-    use crate::loss::{LossSpec, explain};
+    use crate::loss::{Lists, LossSpec, explain};
 
     const LABELS: [f32; 5] = [2.0, 0.0, 1.0, 0.0, 2.0];
     const SCORES: [f64; 5] = [0.5, 1.25, -0.25, 0.75, -1.0];
@@ -70,10 +79,30 @@ mod tests {
         assert!(curved().len() > 4, "rank_net and lambda_ndcg at least");
         for spec in curved() {
             let loss = spec.build().unwrap();
-            let found = loss.curvature().unwrap().derivatives(&LABELS, &SCORES);
+            let found = loss.curvature().unwrap().derivatives(&LABELS, &SCORES, None);
             let expected = explain(&*loss, &SCORES, &LABELS.map(f64::from), DType::F64).unwrap();
             assert!((found.loss - expected.loss).abs() < 1e-12, "{spec:?}: {} {}", found.loss, expected.loss);
             for (pairs, autodiff) in found.gradient.iter().zip(&expected.grad) {
+                assert!((pairs - autodiff).abs() < 1e-12, "{spec:?}: {pairs} {autodiff}");
+            }
+        }
+    }
+
+    #[test]
+    fn weighted_derivatives_are_those_of_the_weighted_loss() {
+        let weights = [0.5f32, 4.0, 2.0, 1.0, 3.0];
+        let device = Device::flex().autodiff();
+        let row = |values: [f64; 5]| Tensor::<2>::from_data([values], (&device, DType::F64));
+        for spec in curved() {
+            let loss = spec.build().unwrap();
+            let found = loss.curvature().unwrap().derivatives(&LABELS, &SCORES, Some(&weights));
+            let scores = row(SCORES).require_grad();
+            let lists = Lists::new(scores.clone(), row(LABELS.map(f64::from)), row([1.0; 5]).greater_elem(0.0));
+            let output = loss.forward_lists(&lists.with_document_weights(row(weights.map(f64::from))));
+            let value: f64 = output.to_data().iter::<f64>().sum();
+            assert!((found.loss - value).abs() < 1e-12, "{spec:?}: {} {value}", found.loss);
+            let expected = scores.grad(&output.backward()).unwrap().into_data();
+            for (pairs, autodiff) in found.gradient.iter().zip(expected.iter::<f64>()) {
                 assert!((pairs - autodiff).abs() < 1e-12, "{spec:?}: {pairs} {autodiff}");
             }
         }
@@ -86,13 +115,13 @@ mod tests {
         for spec in curved().into_iter().filter(|spec| !held(spec)) {
             let loss = spec.build().unwrap();
             let curved = loss.curvature().unwrap();
-            let found = curved.derivatives(&LABELS, &SCORES);
+            let found = curved.derivatives(&LABELS, &SCORES, None);
             for document in 0..SCORES.len() {
                 // A step this short does not change the ranks, which the derivatives take as constants.
                 let at = |step: f64| {
                     let mut scores = SCORES;
                     scores[document] += step;
-                    curved.derivatives(&LABELS, &scores).gradient[document]
+                    curved.derivatives(&LABELS, &scores, None).gradient[document]
                 };
                 let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
                 assert!((found.curvature[document] - difference).abs() < 1e-8, "{spec:?}, document {document}");
@@ -103,7 +132,7 @@ mod tests {
     #[test]
     fn a_query_with_equal_labels_has_zero_derivatives() {
         for spec in curved() {
-            let found = spec.build().unwrap().curvature().unwrap().derivatives(&[1.0; 3], &[0.0, 1.0, 2.0]);
+            let found = spec.build().unwrap().curvature().unwrap().derivatives(&[1.0; 3], &[0.0, 1.0, 2.0], None);
             assert_eq!((found.loss, found.gradient, found.curvature), (0.0, vec![0.0; 3], vec![0.0; 3]), "{spec:?}");
         }
     }

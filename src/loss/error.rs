@@ -109,6 +109,14 @@ pub enum LossError {
         /// The operation of [`MeasureContext`](super::MeasureContext).
         operation: &'static str,
     },
+    /// Weights of documents, and a loss that does not take them.
+    #[error("{loss} takes no weights of documents: {reason}")]
+    DocumentWeights {
+        /// Name of the loss.
+        loss: &'static str,
+        /// Why it takes none.
+        reason: &'static str,
+    },
     /// A query weight that is negative or not finite.
     #[error("query {}: weight {found}, expected a finite number >= 0", .query + 1)]
     Weight {

@@ -20,6 +20,9 @@ pub struct Lists {
     pub mask: Tensor<2>,
     /// `[B, N]`, true at padded places.
     pub padded: Tensor<2, Bool>,
+    /// `[B, N]`, what each document counts, in the type of the scores and 0 at padded places; carries no gradient.
+    /// `None` if all count the same. See [`RankingLoss::check_document_weights`](super::RankingLoss::check_document_weights).
+    pub document_weights: Option<Tensor<2>>,
 }
 
 impl Lists {
@@ -42,6 +45,34 @@ impl Lists {
             labels: labels.detach().cast(dtype).mask_fill(padded.clone(), 0.0),
             mask: mask.float().cast(dtype),
             padded,
+            document_weights: None,
+        }
+    }
+
+    /// The same lists, in which each document counts by its weight, 0 or above.
+    ///
+    /// # Shapes
+    /// - `weights`: `[batch, documents]`; what stands at padded places does not matter
+    ///
+    /// # Panics
+    /// `weights` of a different shape from the scores.
+    #[track_caller]
+    pub fn with_document_weights(self, weights: Tensor<2>) -> Self {
+        assert_same("with_document_weights", ("scores", &self.scores), &[("weights", &weights)]);
+        let weights = weights.detach().cast(self.scores.dtype()).mask_fill(self.padded.clone(), 0.0);
+        Self { document_weights: Some(weights), ..self }
+    }
+
+    /// `x` times the weight of each document, or `x` if all count the same: `[B, N]`.
+    ///
+    /// # Panics
+    /// `x` of a different shape from the scores.
+    #[track_caller]
+    pub fn weighted(&self, x: Tensor<2>) -> Tensor<2> {
+        assert_same("weighted", ("scores", &self.scores), &[("x", &x)]);
+        match &self.document_weights {
+            Some(weights) => x * weights.clone(),
+            None => x,
         }
     }
 
@@ -229,6 +260,14 @@ mod tests {
         assert_eq!(values(lists.gains(&Gain::Exp2Raw)), [4.0, 1.0, 2.0, 2.0, 2.0, 0.0]);
         assert_eq!(values(lists.gains(&Gain::Table(vec![0.5, 2.0, 7.0]))), [7.0, 0.5, 2.0, 2.0, 2.0, 0.0]);
         assert_eq!(values(lists.ranks())[..5], [3.0, 1.0, 2.0, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn weights_multiply_documents_and_vanish_at_padding() {
+        let weights = Tensor::<2>::from_floats([[2.0, 0.5, 0.0], [1.0, 3.0, f32::NAN]], &Device::flex());
+        let weighted = lists().with_document_weights(weights);
+        assert_eq!(values(weighted.weighted(weighted.labels.clone())), [4.0, 0.0, 0.0, 1.0, 3.0, 0.0]);
+        assert_eq!(values(lists().weighted(lists().labels)), [2.0, 0.0, 1.0, 1.0, 1.0, 0.0]);
     }
 
     #[test]

@@ -51,6 +51,10 @@
 //! [`Relaxation`]. A relaxation of your own works with every measure. Learners take such a loss, or any other of your
 //! own, as a [`TrainingLoss`].
 //!
+//! # Weights of documents
+//! Most losses take weights of documents ([`Lists::with_document_weights`]); those of average precision, reciprocal rank
+//! and ERR refuse them. [`RankingLoss::check_document_weights`] says which and what a weight does.
+//!
 //! # Papers
 //! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state
 //! them.

@@ -58,6 +58,20 @@ pub trait RankingLoss: Debug + Send + Sync {
         None
     }
 
+    /// Whether [`query_losses`](RankingLoss::query_losses) takes [weights of documents](Lists::document_weights), as
+    /// [inverse propensities](crate::data::ClickModel) are. By default it does not.
+    ///
+    /// A loss that is a sum over documents takes a weighted sum, one that is a mean a weighted mean. A pair of documents
+    /// has the weight of the more relevant one. A surrogate of a measure multiplies the gain or the relevance of each
+    /// document, in the ideal value too. Weights of 1 change no bit.
+    ///
+    /// # Errors
+    /// [`LossError::DocumentWeights`] for a loss that does not take them.
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        let reason = "its `RankingLoss::check_document_weights` does not say that it reads `Lists::document_weights`";
+        Err(LossError::DocumentWeights { loss: self.name(), reason })
+    }
+
     /// Loss of each query of clean lists, `[B]`. The caller sets the losses of degenerate queries to 0, and with them
     /// the gradient that comes back: the derivatives at a degenerate query need only be finite.
     ///
@@ -124,11 +138,26 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// Different shapes.
     #[track_caller]
     fn forward_no_reduction(&self, scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Tensor<1> {
-        let lists = Lists::new(scores, labels, mask);
-        let learnable = self.learnable(&lists);
-        let losses = self.query_losses(&lists);
-        assert_per_query(self.name(), "losses", losses.dims(), &lists);
-        assert_per_query(self.name(), "learnable queries", learnable.dims(), &lists);
+        self.forward_lists(&Lists::new(scores, labels, mask))
+    }
+
+    /// Loss of each query of clean lists, whose documents may have [weights](Lists::with_document_weights): `[B]`.
+    /// Whether a query has something to learn depends on its labels alone.
+    ///
+    /// # Panics
+    /// Weights of documents, and a loss that does not take them
+    /// ([`check_document_weights`](RankingLoss::check_document_weights)).
+    #[track_caller]
+    fn forward_lists(&self, lists: &Lists) -> Tensor<1> {
+        if lists.document_weights.is_some()
+            && let Err(error) = self.check_document_weights()
+        {
+            panic!("{error}");
+        }
+        let learnable = self.learnable(lists);
+        let losses = self.query_losses(lists);
+        assert_per_query(self.name(), "losses", losses.dims(), lists);
+        assert_per_query(self.name(), "learnable queries", learnable.dims(), lists);
         losses.mask_fill(learnable.bool_not(), 0.0)
     }
 

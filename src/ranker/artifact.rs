@@ -241,6 +241,7 @@ fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
         query_ids: data.query_ids.clone(),
         document_ids: data.document_ids.clone(),
         query_weights: data.query_weights.clone(),
+        document_weights: data.document_weights.clone(),
     }
 }
 

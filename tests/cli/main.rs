@@ -4,6 +4,7 @@
 mod common;
 
 mod bad_input;
+mod clicks;
 mod commands;
 mod compare;
 mod config_reference;

@@ -19,14 +19,14 @@ use serde_json::json;
 use crate::devices::{Present, devices};
 
 /// One query: scores and labels.
-type Query = (Vec<f64>, Vec<f64>);
+pub(crate) type Query = (Vec<f64>, Vec<f64>);
 
 /// A loss under test.
-struct Subject {
-    name: String,
-    entry: &'static LossEntry,
-    spec: LossSpec,
-    loss: Box<dyn RankingLoss>,
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) entry: &'static LossEntry,
+    pub(crate) spec: LossSpec,
+    pub(crate) loss: Box<dyn RankingLoss>,
 }
 
 impl Subject {
@@ -40,7 +40,7 @@ impl Subject {
 }
 
 /// Returns every form of every registered loss with its defaults, and with parameters that take other paths.
-fn subjects() -> Vec<Subject> {
+pub(crate) fn subjects() -> Vec<Subject> {
     let table = json!({"table": [0.0, 1.0, 2.5, 7.0, 7.0, 30.0]});
     let variants = [
         ("approx_ndcg", json!({"k": 3, "beta": 2.0})),
@@ -91,7 +91,7 @@ fn subjects() -> Vec<Subject> {
 }
 
 /// Returns queries of 2 to 17 documents with graded labels and distinct scores.
-fn queries() -> Vec<Query> {
+pub(crate) fn queries() -> Vec<Query> {
     [2, 5, 9, 17]
         .map(|n| {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(3, "contract", n as u64));
@@ -104,16 +104,16 @@ fn queries() -> Vec<Query> {
 }
 
 /// Returns queries with nothing to learn: no document, no relevant document, one document only, one label only.
-fn degenerate() -> Vec<Query> {
+pub(crate) fn degenerate() -> Vec<Query> {
     let labels = [vec![], vec![0.0; 3], vec![2.0], vec![3.0; 4], vec![0.0]];
     labels.map(|labels| (labels.iter().enumerate().map(|(i, _)| i as f64 * 0.7 - 1.0).collect(), labels)).to_vec()
 }
 
 /// Losses of queries and the gradient of their sum, including padding.
 #[derive(Debug, Clone, PartialEq)]
-struct Outcome {
-    losses: Vec<f64>,
-    gradients: Vec<Vec<f64>>,
+pub(crate) struct Outcome {
+    pub(crate) losses: Vec<f64>,
+    pub(crate) gradients: Vec<Vec<f64>>,
 }
 
 /// Makes a batch padded to `width`, with `filler` as score and label of the padding.
@@ -121,7 +121,7 @@ fn tensors(queries: &[Query], width: usize, filler: f64, dtype: DType) -> (Tenso
     tensors_on(&Device::flex(), queries, width, filler, dtype)
 }
 
-fn tensors_on(
+pub(crate) fn tensors_on(
     device: &Device,
     queries: &[Query],
     width: usize,
@@ -145,7 +145,7 @@ fn tensors_on(
     (scores, labels, mask)
 }
 
-fn longest(queries: &[Query]) -> usize {
+pub(crate) fn longest(queries: &[Query]) -> usize {
     queries.iter().map(|(scores, _)| scores.len()).max().unwrap_or(0)
 }
 
@@ -178,7 +178,7 @@ fn evaluate_on(
     Outcome { losses: values(losses), gradients: gradient.chunks(width).map(<[f64]>::to_vec).collect() }
 }
 
-fn close(found: f64, expected: f64, tolerance: f64) -> bool {
+pub(crate) fn close(found: f64, expected: f64, tolerance: f64) -> bool {
     (found - expected).abs() <= tolerance * (1.0 + expected.abs())
 }
 
@@ -209,7 +209,7 @@ fn left_out_on_gpus(name: &str, loss: &dyn RankingLoss) -> Option<&'static str> 
 }
 
 /// Returns the devices that a subject is tested on.
-fn devices_for(name: &str, loss: &dyn RankingLoss) -> impl Iterator<Item = &'static Present> + use<> {
+pub(crate) fn devices_for(name: &str, loss: &dyn RankingLoss) -> impl Iterator<Item = &'static Present> + use<> {
     let reason = left_out_on_gpus(name, loss);
     devices().iter().filter(move |present| {
         if let (Some(reason), false) = (reason, present.processor) {

@@ -2,6 +2,7 @@
 
 mod burn_modules;
 mod devices;
+mod document_weights;
 mod limits;
 mod loss_contract;
 mod measures;
@@ -11,3 +12,5 @@ mod op_shapes;
 mod own_loss;
 mod own_measure;
 mod process;
+#[cfg(feature = "learners")]
+mod unbiased;

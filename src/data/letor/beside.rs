@@ -1,4 +1,4 @@
-//! Files beside a data file, one number per line: `FILE.query`, `FILE.query_weights`.
+//! Files beside a data file, one number per line: `FILE.query`, `FILE.query_weights`, `FILE.weight`.
 
 use std::ffi::OsString;
 use std::io::Read;

@@ -5,8 +5,8 @@
 //!   LF or CRLF; blank lines and comment lines are skipped.
 //! * All documents of a query are on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
 //!   `FILE` holds the size of each query, one number per line (LightGBM's convention).
-//! * With [`QueryWeights::File`], `FILE.query_weights` beside `FILE` holds the weight of each query in training, one
-//!   number per line.
+//! * With [`Weights::File`], `FILE.query_weights` beside `FILE` holds the weight of each query in training, or
+//!   `FILE.weight` that of each document (LightGBM's convention), one number per line.
 //! * `#docid = NAME ...` names a document; any other comment is kept whole as its identifier.
 //! * Labels are finite and at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]); values are
 //!   finite.
@@ -66,18 +66,18 @@ pub enum Groups {
     QueryFile,
 }
 
-/// Source of the weights of queries in training.
+/// Source of weights in training, of queries or of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum QueryWeights {
-    /// None: every query weighs the same.
+pub enum Weights {
+    /// None: all weigh the same.
     #[default]
     None,
-    /// `FILE.query_weights`.
+    /// `FILE.query_weights` for queries, `FILE.weight` for documents.
     File,
 }
 
-impl QueryWeights {
+impl Weights {
     /// Returns whether there are none.
     pub fn is_none(&self) -> bool {
         *self == Self::None
@@ -96,8 +96,11 @@ pub struct ReadOptions {
     /// Source of the queries. Default: `auto`.
     pub groups: Groups,
     /// Source of the weights of queries. Default: none.
-    #[serde(skip_serializing_if = "QueryWeights::is_none")]
-    pub query_weights: QueryWeights,
+    #[serde(skip_serializing_if = "Weights::is_none")]
+    pub query_weights: Weights,
+    /// Source of the weights of documents. Default: none.
+    #[serde(skip_serializing_if = "Weights::is_none")]
+    pub document_weights: Weights,
     /// Largest feature index. Default: 1,000,000.
     pub max_feature_index: usize,
     /// Largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16
@@ -119,7 +122,8 @@ impl Default for ReadOptions {
             features: None,
             missing: Missing::default(),
             groups: Groups::default(),
-            query_weights: QueryWeights::default(),
+            query_weights: Weights::default(),
+            document_weights: Weights::default(),
             max_feature_index: 1_000_000,
             max_cells: None,
             max_line_bytes: 64 << 20,
@@ -208,7 +212,9 @@ struct Assembly<'a> {
     /// File (index into `files`) and line where each query began.
     begun: HashMap<String, (usize, usize)>,
     /// One for each query so far, if there are any.
-    weights: Vec<f32>,
+    query_weights: Vec<f32>,
+    /// One for each document so far, if there are any.
+    document_weights: Vec<f32>,
     files: Vec<PathBuf>,
     missing: bool,
 }
@@ -233,7 +239,8 @@ impl<'a> Assembly<'a> {
             columns: options.features,
             bytes: 0,
             begun: HashMap::new(),
-            weights: Vec::new(),
+            query_weights: Vec::new(),
+            document_weights: Vec::new(),
             files: Vec::new(),
             missing: false,
         }
@@ -245,9 +252,13 @@ impl<'a> Assembly<'a> {
             let expected = format!("`auto` or `qid`: there is no file of group sizes beside {}", path.display());
             return Err(Refusal::new("groups", "query-file", expected).into());
         }
-        if !is_file && self.options.query_weights == QueryWeights::File {
-            let expected = format!("`none`: there is no file of query weights beside {}", path.display());
-            return Err(Refusal::new("query_weights", "file", expected).into());
+        let weights = [
+            ("query_weights", "query weights", self.options.query_weights),
+            ("document_weights", "document weights", self.options.document_weights),
+        ];
+        if let Some((key, what, _)) = weights.iter().find(|(_, _, source)| !is_file && !source.is_none()) {
+            let expected = format!("`none`: there is no file of {what} beside {}", path.display());
+            return Err(Refusal::new(*key, "file", expected).into());
         }
         self.files.push(path.clone());
         let mut source = Source::open(input, self.options)?;
@@ -287,9 +298,13 @@ impl<'a> Assembly<'a> {
         if state.has_queries != Some(true) {
             self.groups_from_file(path, state.documents_before)?;
         }
-        if self.options.query_weights == QueryWeights::File {
-            let queries = self.dataset.queries() - self.weights.len();
-            self.weights.extend(weight_file::read(path, queries)?);
+        if self.options.query_weights == Weights::File {
+            let queries = self.dataset.queries() - self.query_weights.len();
+            self.query_weights.extend(weight_file::of_queries(path, queries)?);
+        }
+        if self.options.document_weights == Weights::File {
+            let documents = self.dataset.documents() - state.documents_before;
+            self.document_weights.extend(weight_file::of_documents(path, documents)?);
         }
         Ok(())
     }
@@ -423,10 +438,13 @@ impl<'a> Assembly<'a> {
         if self.missing {
             fill_missing(&mut self.dataset);
         }
-        match self.options.query_weights {
-            QueryWeights::None => Ok(self.dataset),
-            QueryWeights::File => self.dataset.with_query_weights(self.weights),
+        if self.options.query_weights == Weights::File {
+            self.dataset = self.dataset.with_query_weights(self.query_weights)?;
         }
+        if self.options.document_weights == Weights::File {
+            self.dataset = self.dataset.with_document_weights(self.document_weights)?;
+        }
+        Ok(self.dataset)
     }
 }
 

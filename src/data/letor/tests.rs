@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{Groups, Missing, QueryWeights, ReadOptions, read, read_from};
+use super::{Groups, Missing, ReadOptions, Weights, read, read_from};
 use crate::data::{DataError, Input, RankingDataset};
 
 /// Writes files into a new folder.
@@ -177,7 +177,7 @@ fn group_sizes_are_read_from_beside_the_file() {
 
 #[test]
 fn query_weights_are_read_from_beside_the_file() {
-    let weighted = ReadOptions { query_weights: QueryWeights::File, ..ReadOptions::default() };
+    let weighted = ReadOptions { query_weights: Weights::File, ..ReadOptions::default() };
     let data: &[u8] = b"0 qid:1 1:1\n1 qid:1 1:2\n2 qid:2 1:3\n";
     let more = compressed(b"0 qid:3 1:1\n");
     let (_folder, paths) =
@@ -206,6 +206,35 @@ fn query_weights_are_read_from_beside_the_file() {
     assert_eq!(
         read_from([stream], &weighted).unwrap_err().to_string(),
         "query_weights = file: expected `none`: there is no file of query weights beside a stream"
+    );
+}
+
+#[test]
+fn document_weights_are_read_from_lightgbms_file() {
+    let weighted = ReadOptions { document_weights: Weights::File, ..ReadOptions::default() };
+    let data: &[u8] = b"0 qid:1 1:1\n1 qid:1 1:2\n2 qid:2 1:3\n";
+    let more = compressed(b"0 qid:3 1:1\n");
+    let (_folder, paths) = files(&[("a", data), ("a.weight", b"0.5\n2\n1\n"), ("b.gz", &more), ("b.weight", b"1e1")]);
+    let both = [paths[0].clone(), paths[2].clone()];
+    assert_eq!(read(&both, &weighted).unwrap().document_weights, [0.5, 2.0, 1.0, 10.0]);
+    assert!(read(&both, &ReadOptions::default()).unwrap().document_weights.is_empty());
+    for (weights, expected) in [
+        ("1\n2\n", "a.weight: 2 document weights, "),
+        ("1\n1\n1\n1\n", "a has 3 documents"),
+        ("1\n-1\n", "a.weight:2:1: found `-1`, expected the weight of a document (a finite number of at least 0)"),
+        ("0\n0\n0\n", "dataset: every document weight is 0, expected above 0 for some document"),
+    ] {
+        std::fs::write(&paths[1], weights).unwrap();
+        let message = read(&paths[..1], &weighted).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+    std::fs::remove_file(&paths[1]).unwrap();
+    let message = read(&paths[..1], &weighted).unwrap_err().to_string();
+    assert!(message.contains("a.weight: "), "{message}");
+    let stream = Input::from_reader("a stream", std::io::Cursor::new(data));
+    assert_eq!(
+        read_from([stream], &weighted).unwrap_err().to_string(),
+        "document_weights = file: expected `none`: there is no file of document weights beside a stream"
     );
 }
 

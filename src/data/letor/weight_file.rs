@@ -1,20 +1,42 @@
-//! Weights of queries beside a data file: `FILE.query_weights`, one number per line, in the order of the queries.
+//! Weights beside a data file, one number per line: of queries in `FILE.query_weights`, of documents in `FILE.weight`,
+//! as LightGBM keeps them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::beside::{Beside, numbers};
 use crate::data::DataError;
 
-const WEIGHTS: Beside = Beside { ending: "query_weights" };
+const OF_QUERIES: Beside = Beside { ending: "query_weights" };
+const OF_DOCUMENTS: Beside = Beside { ending: "weight" };
 
 /// Reads the weights of the queries of `data`, one for each of `queries`.
-pub(super) fn read(data: &Path, queries: usize) -> Result<Vec<f32>, DataError> {
-    let path = WEIGHTS.find(data).unwrap_or_else(|| WEIGHTS.name(data));
-    let (weights, whole) = numbers(&path, queries, "the weight of a query (a finite number of at least 0)", |field| {
+pub(super) fn of_queries(data: &Path, queries: usize) -> Result<Vec<f32>, DataError> {
+    let expected = "the weight of a query (a finite number of at least 0)";
+    read(&OF_QUERIES, data, queries, expected, |path, weights| {
+        let data = data.to_path_buf();
+        DataError::QueryWeights { path, weights, data, queries }
+    })
+}
+
+/// Reads the weights of the documents of `data`, one for each of `documents`.
+pub(super) fn of_documents(data: &Path, documents: usize) -> Result<Vec<f32>, DataError> {
+    let expected = "the weight of a document (a finite number of at least 0)";
+    read(&OF_DOCUMENTS, data, documents, expected, |path, weights| {
+        let data = data.to_path_buf();
+        DataError::DocumentWeights { path, weights, data, documents }
+    })
+}
+
+fn read(
+    beside: &Beside,
+    data: &Path,
+    count: usize,
+    expected: &str,
+    wrong_count: impl FnOnce(PathBuf, usize) -> DataError,
+) -> Result<Vec<f32>, DataError> {
+    let path = beside.find(data).unwrap_or_else(|| beside.name(data));
+    let (weights, whole) = numbers(&path, count, expected, |field| {
         field.parse::<f32>().ok().filter(|weight| *weight >= 0.0 && weight.is_finite())
     })?;
-    if weights.len() != queries || !whole {
-        return Err(DataError::QueryWeights { path, weights: weights.len(), data: data.to_path_buf(), queries });
-    }
-    Ok(weights)
+    if weights.len() == count && whole { Ok(weights) } else { Err(wrong_count(path, weights.len())) }
 }

@@ -7,7 +7,7 @@ use crate::data::{DataError, RankingDataset};
 
 impl RankingDataset {
     /// Writes LETOR text that [`letor::read`](crate::data::letor::read) reads back as the same dataset, bit for bit:
-    /// every feature is written, with the fewest digits that round to it.
+    /// every feature is written, with the fewest digits that round to it. Weights are not part of it.
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] for an identifier that LETOR text cannot hold (a query with blanks, a document with
@@ -32,6 +32,19 @@ impl RankingDataset {
                 line.push(b'\n');
                 output.write_all(&line).map_err(failed)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the weight of each document, one per line, as [`Weights::File`](crate::data::letor::Weights) reads them
+    /// from `FILE.weight`. Without weights, each is 1.
+    ///
+    /// # Errors
+    /// [`DataError::Io`], with an empty path, for a failed write.
+    pub fn write_document_weights(&self, output: &mut impl Write) -> Result<(), DataError> {
+        for document in 0..self.documents() {
+            let weight = self.document_weights.get(document).copied().unwrap_or(1.0);
+            writeln!(output, "{weight}").map_err(|source| DataError::Io { path: "".into(), source })?;
         }
         Ok(())
     }

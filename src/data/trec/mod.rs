@@ -10,6 +10,7 @@
 //!   that of the longest query and of a few blocks of text, however long the run is. The lines of a query are expected
 //!   to be consecutive; where they are not, the run is read once more and its text is held in memory.
 //! * [`read_judged`] does the same for the queries that have judgements.
+//! * [`read_run_scores`] gives the documents of a dataset their scores in a run.
 //! * [`Qrels::read_from`], [`read_run_from`] and [`read_judged_from`] read any [`Input`](super::Input).
 //! * [`write_run`] and [`write_qrels`] write the same formats.
 //!
@@ -34,10 +35,12 @@ mod judged;
 mod line;
 mod qrels;
 mod run;
+mod scores;
 mod segments;
 mod write;
 
 pub use judged::{JudgedRun, read_judged, read_judged_from};
 pub use qrels::Qrels;
 pub use run::{Run, RunQuery, read_run, read_run_from};
+pub use scores::{read_run_scores, read_run_scores_from};
 pub use write::{write_qrels, write_run};

@@ -67,7 +67,7 @@ fn query_name(dataset: &RankingDataset, q: usize) -> Result<&str, DataError> {
 }
 
 /// Returns the names of the documents of a query.
-fn document_names(dataset: &RankingDataset, q: usize) -> Vec<Cow<'_, str>> {
+pub(super) fn document_names(dataset: &RankingDataset, q: usize) -> Vec<Cow<'_, str>> {
     let ids = dataset.document_ids.get(dataset.range(q)).unwrap_or_default();
     let mut seen = HashSet::new();
     if !ids.is_empty() && ids.iter().all(|id| is_name(id) && seen.insert(id)) {

@@ -8,7 +8,9 @@ use super::document::{ConfigError, Document};
 use super::grid;
 use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
 use crate::data::NormalizerKind;
+use crate::data::letor::Weights;
 use crate::json::{Map, Value, json};
+use crate::learner::registry::LearnerEntry;
 use crate::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
 use crate::loss::{LossError, LossSpec};
 use crate::measure::Measure;
@@ -108,7 +110,7 @@ impl ExperimentConfig {
         config.check_data()?;
         config.check_cross_validation()?;
         config.learner().map_err(refusal_of)?;
-        config.check_query_weights()?;
+        config.check_weights()?;
         Ok(config)
     }
 
@@ -136,23 +138,39 @@ impl ExperimentConfig {
         }
     }
 
-    fn check_query_weights(&self) -> Result<(), Refusal> {
-        const KEY: &str = "data.read.query_weights";
-        if self.data.read.query_weights.is_none() {
-            return Ok(());
+    /// Refuses weights that no file has, or that the learner or the loss does not take.
+    fn check_weights(&self) -> Result<(), Refusal> {
+        let read = &self.data.read;
+        type Takes = fn(&LearnerEntry) -> bool;
+        let kinds: [(Weights, &str, Takes); 2] = [
+            (read.query_weights, "query", |entry| entry.takes_query_weights),
+            (read.document_weights, "document", |entry| entry.takes_document_weights),
+        ];
+        for (source, of, takes) in kinds {
+            if source.is_none() {
+                continue;
+            }
+            let key = format!("data.read.{of}_weights");
+            if self.data.synthetic.is_some() {
+                return Err(Refusal::new(key, "\"file\"", "\"none\": generated queries have no files"));
+            }
+            let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let taking = || registry::LEARNERS.iter().filter(|entry| takes(entry));
+            if !taking().any(|entry| entry.name == kind) {
+                let names: Vec<String> = taking().map(|entry| format!("`{}`", entry.name)).collect();
+                let (verb, names) = (if names.len() == 1 { "does" } else { "do" }, names.join(" and "));
+                let expected = format!("\"none\": the learner `{kind}` takes no {of} weights; {names} {verb}");
+                return Err(Refusal::new(key, "\"file\"", expected));
+            }
         }
-        if self.data.synthetic.is_some() {
-            return Err(Refusal::new(KEY, "\"file\"", "\"none\": generated queries have no files"));
+        // A loss that cannot be built has been refused with its learner.
+        if !read.document_weights.is_none()
+            && let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::build)
+            && let Err(error) = loss.check_document_weights()
+        {
+            return Err(Refusal::new("data.read.document_weights", "\"file\"", format!("\"none\": {error}")));
         }
-        let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let takes = |entry: &&registry::LearnerEntry| entry.takes_query_weights;
-        if registry::LEARNERS.iter().filter(takes).any(|entry| entry.name == kind) {
-            return Ok(());
-        }
-        let names: Vec<String> =
-            registry::LEARNERS.iter().filter(takes).map(|entry| format!("`{}`", entry.name)).collect();
-        let expected = format!("\"none\": the learner `{kind}` takes no query weights; {} does", names.join(" or "));
-        Err(Refusal::new(KEY, "\"file\"", expected))
+        Ok(())
     }
 
     fn check_cross_validation(&self) -> Result<(), Refusal> {
@@ -353,6 +371,23 @@ mod tests {
             let expected = format!("data.read.query_weights: found \"file\", expected {expected}");
             assert_eq!(error, format!("--set {weights}: {expected}"));
         }
+    }
+
+    #[test]
+    fn document_weights_need_a_learner_and_a_loss_that_take_them() {
+        let weights = "data.read.document_weights=file";
+        assert!(read("", &[weights]).is_ok());
+        let refused = |set: &str, loss: &str| read("", &[set, weights, loss]).unwrap_err();
+        let learner = refused("learner={kind=\"smooth_rank\"}", "loss.name=smooth_ndcg");
+        let expected =
+            "\"none\": the learner `smooth_rank` takes no document weights; `boosted_trees` and `gradient` do";
+        assert_eq!(
+            learner,
+            format!("--set {weights}: data.read.document_weights: found \"file\", expected {expected}")
+        );
+        let loss = refused("seed=1", "loss.name=approx_ap");
+        let expected = "\"none\": approx_ap takes no weights of documents: its measure is not a sum over documents";
+        assert!(loss.contains(expected), "{loss}");
     }
 
     #[test]

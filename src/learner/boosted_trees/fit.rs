@@ -8,10 +8,11 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::config::{BoostedTrees, BoostedTreesConfig, NAME};
+use super::derivatives::Derivatives;
 use super::histogram::Block;
 use super::objective::Objective;
 use super::split::TreeParams;
-use super::tree::{Derivatives, Grown, grow};
+use super::tree::{Grown, grow};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
@@ -57,10 +58,11 @@ fn leaf_values(grown: &Grown, scores: &mut [f64], train: &RankingDataset) -> Res
     Ok(())
 }
 
-/// Derivatives at equal scores of a regression on the loss's gains: the mean gain of the query minus the document's
-/// own.
+/// Derivatives at equal scores of a regression on the loss's gains, each times the weight of its document: the mean of
+/// the query minus the document's own.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
-    let gains = start_gains(NAME, train, loss)?;
+    let mut gains = start_gains(NAME, train, loss)?;
+    gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
     let mut gradient = Vec::with_capacity(gains.len());
     for query in 0..train.queries() {
         let own = &gains[train.range(query)];
@@ -254,7 +256,8 @@ impl RankingLearner for BoostedTrees {
         validation: Option<&RankingDataset>,
         context: &FitContext,
     ) -> Result<Fitted, LearnerError> {
-        let rounds = Rounds::new(NAME, train, validation, context)?;
+        checks::of_equal_queries(NAME, train)?;
+        let rounds = Rounds::of_weighted(NAME, train, validation, context)?;
         let surrogate = self.loss.build()?;
         checks::learnable(NAME, &*surrogate, train, context)?;
         let mut boosting = Boosting {

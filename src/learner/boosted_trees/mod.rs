@@ -17,11 +17,14 @@
 //! which is where boosting starts. For these the first tree is a regression on the loss's gains (`2^y - 1` if it has
 //! none), just as smoothrank starts from ridge regression.
 //!
+//! What weights of documents do is a matter of the loss; in that regression they multiply the gains.
+//!
 //! Cost of a round: the derivatives, O(documents x features) per level of the tree (`histogram`), and a walk of every
 //! validation document through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better
 //! round for `patience` rounds.
 
 mod config;
+mod derivatives;
 mod fit;
 mod histogram;
 mod objective;
@@ -45,6 +48,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: false,
     takes_query_weights: false,
+    takes_document_weights: true,
     round_name: "round",
     defaults: entry::defaults::<BoostedTreesConfig>,
     build: entry::build::<BoostedTreesConfig>,

@@ -8,7 +8,7 @@ use burn::tensor::{DType, Device};
 use rayon::prelude::*;
 
 use super::config::NAME;
-use super::tree::Derivatives;
+use super::derivatives::Derivatives;
 use crate::data::{Keep, RankingDataset};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::flat_loss::FlatLoss;
@@ -77,8 +77,11 @@ impl<'a> Objective<'a> {
     }
 
     fn second_order(&self, curved: &dyn Curved, scores: &[f64]) -> (f64, Derivatives) {
-        let of_query =
-            |query: usize| curved.derivatives(self.data.query_labels(query), &scores[self.data.range(query)]);
+        let of_query = |query: usize| {
+            let documents = self.data.range(query);
+            let weights = self.data.document_weights.get(documents.clone());
+            curved.derivatives(self.data.query_labels(query), &scores[documents], weights)
+        };
         let found: Vec<_> = (0..self.data.queries()).into_par_iter().map(Execution::current().bind(of_query)).collect();
         let (mut sum, mut all) = (0.0, Derivatives::default());
         for mut query in found {
@@ -113,10 +116,15 @@ mod tests {
     /// The value is a mean over the two queries with different labels; the gradient is that of the sum.
     #[test]
     fn the_gradient_is_that_of_the_value() {
-        let data = data();
+        let weights = vec![1.0, 0.5, 2.0, 3.0, 1.0, 1.0, 0.0, 1.0, 4.0];
+        assert_gradient(&data());
+        assert_gradient(&data().with_document_weights(weights).unwrap());
+    }
+
+    fn assert_gradient(data: &RankingDataset) {
         for name in ["approx_ndcg", "rank_net"] {
             let loss = LossSpec::new(name).build().unwrap();
-            let objective = Objective::new(&*loss, &data, &Device::flex()).unwrap();
+            let objective = Objective::new(&*loss, data, &Device::flex()).unwrap();
             let (value, found) = objective.derivatives(&SCORES);
             assert!((value - objective.value(&SCORES)).abs() < 1e-6, "{name}");
             let mut scores = SCORES;

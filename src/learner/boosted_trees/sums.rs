@@ -4,7 +4,7 @@
 //! above the number of documents. The units are powers of two, chosen for each tree so that no sum over any of its
 //! documents overflows. With 100,000 documents that leaves 44 bits to a gradient and 29 to a curvature of mean size.
 
-use super::tree::Derivatives;
+use super::derivatives::Derivatives;
 
 /// The sums of derivatives over some documents, in units of a [`FixedPoint`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -98,8 +98,7 @@ mod tests {
     fn sums_are_exact_to_the_unit_and_do_not_overflow() {
         for size in [1e-200, 1e-9, 1.0, 3.7e8, 1e250] {
             let n = 100_000;
-            let gradient: Vec<f64> =
-                (0..n).map(|d| size * (f64::from(d as u32 * 7919 % n) / f64::from(n) - 0.4)).collect();
+            let gradient: Vec<f64> = (0..n).map(|d| size * (f64::from(d * 7919 % n) / f64::from(n) - 0.4)).collect();
             let curvature: Vec<f64> = gradient.iter().map(|gradient| 0.5 * gradient.abs()).collect();
             let derivatives = Derivatives { gradient, curvature };
             let documents: Vec<u32> = (0..n).collect();

@@ -1,5 +1,7 @@
 //! Tests of boosted trees on small data.
 
+use burn::tensor::Device;
+
 use super::config::BoostedTreesConfig;
 use super::fit::towards_gains;
 use crate::data::RankingDataset;
@@ -46,6 +48,24 @@ fn a_loss_that_is_flat_at_equal_scores_is_learned() {
     for loss in by_name.into_iter().chain(others) {
         let fitted = fit_spec(&small(), &loss, &exclusive_or());
         assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0), "{loss:?}");
+    }
+}
+
+/// Two queries of opposite meaning: the document that weighs more decides.
+#[test]
+fn trees_follow_the_weights_of_documents() {
+    let rising: &[(f32, &[f32])] = &[(0.0, &[0.0]), (1.0, &[1.0])];
+    let falling: &[(f32, &[f32])] = &[(1.0, &[0.0]), (0.0, &[1.0])];
+    let data = dataset(1, &[rising, falling]);
+    // With second derivatives, by automatic differentiation, and flat at equal scores.
+    for loss in ["rank_net", "lambda_ndcg", "softmax_cross_entropy", "smooth_dcg"] {
+        let rises = |weights: [f32; 4]| {
+            let data = data.clone().with_document_weights(weights.to_vec()).unwrap();
+            let scores = fit(&small(), loss, &data).model.predict(&data, &Device::flex());
+            scores[1] > scores[0]
+        };
+        assert!(rises([1.0, 3.0, 1.0, 1.0]), "{loss}");
+        assert!(!rises([1.0, 1.0, 3.0, 1.0]), "{loss}");
     }
 }
 

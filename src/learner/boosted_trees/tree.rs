@@ -11,20 +11,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::derivatives::Derivatives;
 use super::histogram::{Block, code, threshold};
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{FixedPoint, Sums};
 use crate::op::Execution;
 use crate::ranker::Node;
-
-/// First and second derivatives of the loss with respect to each score, to which a tree is fitted.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Derivatives {
-    /// `d loss / d score` of each document.
-    pub gradient: Vec<f64>,
-    /// Second derivative, above 0, or 1 throughout for least squares.
-    pub curvature: Vec<f64>,
-}
 
 /// A tree, and the leaf of each document that it was fitted to.
 pub(super) struct Grown {

@@ -10,7 +10,8 @@
 //! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its
 //! own step. A query with nothing to learn has loss 0 and counts in the mean. Where queries have weights, each loss is
 //! multiplied by the weight of its query over the mean weight of all, in the objective and in the gradient of a step; a
-//! query of weight 0 takes no part.
+//! query of weight 0 takes no part. Weights of documents are a matter of the loss
+//! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)).
 //!
 //! # Determinism
 //! The queries of a step, dropout, noise on features, the noise of a loss and initial weights follow from the seed alone; a killed fit
@@ -61,6 +62,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: true,
     takes_query_weights: true,
+    takes_document_weights: true,
     round_name: "epoch",
     defaults: entry::defaults::<GradientConfig>,
     build: entry::build::<GradientConfig>,

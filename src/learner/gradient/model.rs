@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor};
 use burn::train::{InferenceStep, TrainOutput, TrainStep};
 
 use crate::data::{RankingBatch, RankingDataset};
-use crate::loss::RankingLoss;
+use crate::loss::{Lists, RankingLoss};
 use crate::metric::{RankingInput, RankingOutput};
 use crate::scorer::{Scorer, noise_seeds};
 use crate::seed::seed_for;
@@ -40,10 +40,14 @@ impl RankingModel {
 
     /// Training loss of each query, `[queries]`, and the scores, `[queries, documents]`.
     fn losses(&self, item: &TrainingBatch) -> (Tensor<1>, Tensor<2>) {
-        let RankingBatch { features, labels, mask, .. } = item.batch.clone();
+        let RankingBatch { features, labels, mask, document_weights, .. } = item.batch.clone();
         let noise = noise_seeds(item.noise, item.batch.queries.iter().copied());
         let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed, &noise);
-        (self.loss.forward_no_reduction(scores.clone(), labels, mask), scores)
+        let mut lists = Lists::new(scores.clone(), labels, mask);
+        if let Some(weights) = document_weights {
+            lists = lists.with_document_weights(weights);
+        }
+        (self.loss.forward_lists(&lists), scores)
     }
 
     /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the
@@ -75,7 +79,8 @@ pub struct TrainingBatch {
 }
 
 /// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`. Weights of queries multiply their
-/// losses in the mean of a batch; [`RankingDataset::weighted_for_training`] gives them the mean 1.
+/// losses in the mean of a batch; [`RankingDataset::weighted_for_training`] gives them the mean 1. The loss takes the
+/// weights of documents.
 #[derive(Debug, Clone)]
 pub struct RankingBatcher {
     data: Arc<RankingDataset>,

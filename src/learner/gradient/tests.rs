@@ -356,6 +356,43 @@ fn a_weight_counts_in_a_step_of_one_query() {
     assert!(first.iter().zip(&second).any(|(a, b)| (a - b).abs() > 1e-5), "{first:?} {second:?}");
 }
 
+/// Weights 1, 2, 3 of the documents, in turn.
+fn with_document_weights(data: &RankingDataset) -> RankingDataset {
+    let weights = (0..data.documents()).map(|document| (document % 3 + 1) as f32).collect();
+    data.clone().with_document_weights(weights).unwrap()
+}
+
+/// With a linear gain, weights of documents are factors of their labels.
+#[test]
+fn document_weights_reach_the_loss() {
+    let (train, _) = data();
+    let weighted = with_document_weights(&train);
+    let mut multiplied = train.clone();
+    multiplied.labels.iter_mut().zip(&weighted.document_weights).for_each(|(label, weight)| *label *= weight);
+    let config = || json!({"epochs": 3, "batch_queries": 7, "batch_cells": 50});
+    let fit = |data: &RankingDataset| {
+        let learner = learner(config(), json!({"kind": "linear"}), "softmax_cross_entropy");
+        let history = learner.fit(data, None, &context(None, &NoProgress)).unwrap().history;
+        history.iter().map(|round| round.objective).collect::<Vec<_>>()
+    };
+    assert_eq!(fit(&weighted), fit(&multiplied));
+    assert_ne!(fit(&weighted), fit(&train));
+    let equal = train.clone().with_document_weights(vec![1.0; train.documents()]).unwrap();
+    assert_eq!(fit(&equal), fit(&train));
+}
+
+#[test]
+fn fits_with_document_weights_are_resumed_and_report_no_surrogate() {
+    let (train, validation) = data();
+    let weighted = with_document_weights(&train);
+    testing::assert_reproducible(&stateful(), &weighted, &validation, 3);
+    let learner = |loss| learner(json!({"epochs": 1}), json!({"kind": "linear"}), loss);
+    let fitted = learner("approx_ndcg").fit(&weighted, None, &context(None, &NoProgress)).unwrap();
+    assert!(fitted.history[0].figures.iter().all(|(name, _)| name != "surrogate"), "{:?}", fitted.history[0]);
+    let refused = learner("approx_ap").fit(&weighted, None, &context(None, &NoProgress)).unwrap_err().to_string();
+    assert!(refused.starts_with("approx_ap takes no weights of documents: "), "{refused}");
+}
+
 #[test]
 fn the_log_of_a_resumed_fit_is_its_history() {
     let (train, validation) = data();

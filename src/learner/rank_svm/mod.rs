@@ -38,6 +38,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: false,
     takes_query_weights: false,
+    takes_document_weights: false,
     round_name: "round",
     defaults: entry::defaults::<RankSvmConfig>,
     build: entry::build::<RankSvmConfig>,

@@ -102,12 +102,22 @@ pub(crate) fn trainable(
     }
 }
 
-/// Refuses training queries with weights, for a learner that does not take them.
+/// Refuses weights of training queries and documents, for a learner that takes neither.
 pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
-    if train.query_weights.is_empty() {
+    of_equal_queries(learner, train)?;
+    refuse_weights(learner, "documents", &train.document_weights, "`boosted_trees` and `gradient` do")
+}
+
+/// Refuses weights of training queries.
+pub(crate) fn of_equal_queries(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
+    refuse_weights(learner, "queries", &train.query_weights, "`gradient` does")
+}
+
+fn refuse_weights(learner: &'static str, what: &str, weights: &[f32], others: &str) -> Result<(), LearnerError> {
+    if weights.is_empty() {
         return Ok(());
     }
-    let reason = "the training queries have weights, which this learner does not take; `gradient` does".to_string();
+    let reason = format!("the training {what} have weights, which this learner does not take; {others}");
     Err(LearnerError::Data { learner, reason })
 }
 
@@ -154,10 +164,10 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
     Ok(mean(-1.0)?.zip(mean(1.0)?))
 }
 
-/// Checks the labels for a loss, and warns of queries in which it has nothing to learn.
+/// Checks the labels and the weights of documents for a loss, and warns of queries in which it has nothing to learn.
 ///
 /// # Errors
-/// A label outside the domain of its gain; no query to learn from.
+/// A label outside the domain of its gain; weights that the loss does not take; no query to learn from.
 pub(crate) fn learnable(
     learner: &'static str,
     loss: &dyn RankingLoss,
@@ -175,6 +185,9 @@ pub(crate) fn learnable(
             return Err(LearnerError::Data { learner, reason });
         }
         other => other?,
+    }
+    if !train.document_weights.is_empty() {
+        loss.check_document_weights()?;
     }
     let idle = loss.degenerate_queries(&train.labels, &train.offsets)?.len();
     if idle == train.queries() {

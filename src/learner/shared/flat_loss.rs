@@ -5,7 +5,7 @@ use burn::tensor::{Bool, DType, Device, Tensor};
 
 use crate::data::padding::Padding;
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingDataset};
-use crate::loss::{RankingLoss, Reduction};
+use crate::loss::{Lists, RankingLoss};
 
 /// Maximum number of padded places of one batch.
 const CELLS: usize = 1 << 14;
@@ -54,13 +54,17 @@ struct Batch {
     padding: Padding,
     labels: Tensor<2>,
     mask: Tensor<2, Bool>,
+    /// Weights of documents, if there are any.
+    weights: Option<Tensor<2>>,
 }
 
 impl Batch {
     fn new(data: &RankingDataset, queries: &[usize], dtype: DType, device: &Device) -> Self {
         let padding = Padding::from_queries(data, queries);
         let labels = Tensor::from_data(padding.gather(&data.labels), (device, dtype));
-        Self { labels, mask: padding.mask(device), padding }
+        let weights = (!data.document_weights.is_empty())
+            .then(|| Tensor::from_data(padding.gather(&data.document_weights), (device, dtype)));
+        Self { labels, mask: padding.mask(device), weights, padding }
     }
 
     /// The scores of the batch's documents, `[queries, documents]`.
@@ -72,7 +76,11 @@ impl Batch {
     fn loss(&self, loss: &dyn RankingLoss, scores: Tensor<2>) -> Tensor<1> {
         let device = scores.device();
         let (labels, mask) = (self.labels.clone().to_device(&device), self.mask.clone().to_device(&device));
-        loss.forward(scores, labels, mask, Reduction::Sum)
+        let mut lists = Lists::new(scores, labels, mask);
+        if let Some(weights) = &self.weights {
+            lists = lists.with_document_weights(weights.clone().to_device(&device));
+        }
+        loss.forward_lists(&lists).sum()
     }
 }
 

@@ -180,7 +180,7 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no query weights.
+    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no weights.
     pub(crate) fn new(
         learner: &'static str,
         train: &'a RankingDataset,
@@ -191,7 +191,7 @@ impl<'a> Rounds<'a> {
         Self::of_weighted(learner, train, validation, context)
     }
 
-    /// As [`new`](Self::new), for a learner that takes query weights.
+    /// As [`new`](Self::new), for a learner that takes weights of queries and documents.
     pub(crate) fn of_weighted(
         learner: &'static str,
         train: &'a RankingDataset,

@@ -20,7 +20,8 @@ pub(crate) struct SurrogateValue {
 }
 
 impl SurrogateValue {
-    /// `None` for a loss that is not one minus a normalised measure, and for data with nothing to learn.
+    /// `None` for a loss that is not one minus a normalised measure, for data with nothing to learn, and where documents
+    /// have weights, which measures do not read.
     ///
     /// # Errors
     /// Labels outside the domain of the loss.
@@ -29,7 +30,9 @@ impl SurrogateValue {
         for query in loss.degenerate_queries(&train.labels, &train.offsets)? {
             learnable[query] = false;
         }
-        let comparable = loss.orientation() == Orientation::NormalizedMeasure && learnable.contains(&true);
+        let comparable = loss.orientation() == Orientation::NormalizedMeasure
+            && learnable.contains(&true)
+            && train.document_weights.is_empty();
         Ok(comparable.then(|| Self { learnable, weights: train.query_weights.clone() }))
     }
 

@@ -2,7 +2,8 @@
 //!
 //! `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in descending order
 //! of labels, ties broken by position (Xia et al., Listwise approach to learning to rank: theory and algorithm,
-//! equation 9). With a cut-off it is the likelihood of the first `k` places.
+//! equation 9). With a cut-off it is the likelihood of the first `k` places. Where documents have weights, each place
+//! has that of its document.
 //!
 //! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums. These are log-sum-exp throughout, so nothing
 //! underflows however far apart the scores are. A query whose labels are all equal has loss 0.
@@ -68,15 +69,22 @@ impl RankingLoss for ListMle {
         Orientation::Loss
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let order = label_order(lists);
         // Padding comes last in this order.
         let padded = lists.padded.clone().int().gather(1, order.clone()).greater_elem(0);
         // An offset that all scores share would cost the logarithms digits.
-        let scores = lists.centered().gather(1, order);
+        let scores = lists.centered().gather(1, order.clone());
         let [_, n] = scores.dims();
         let tails = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY));
-        let terms = (tails - scores).mask_fill(padded, 0.0);
+        let mut terms = (tails - scores).mask_fill(padded, 0.0);
+        if let Some(weights) = &lists.document_weights {
+            terms = terms * weights.clone().gather(1, order);
+        }
         sum_documents(terms.narrow(1, 0, self.k.unwrap_or(n).min(n)))
     }
 }

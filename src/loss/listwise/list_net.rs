@@ -1,7 +1,8 @@
 //! ListNet: cross entropy of the top-one distributions of labels and scores.
 //!
 //! `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise approach,
-//! section 4.3, with the labels themselves as the target's scores).
+//! section 4.3, with the labels themselves as the target's scores). Where documents have weights, the target is
+//! multiplied by them.
 //!
 //! Cost: O(n). A query whose labels are all equal has loss 0.
 
@@ -58,8 +59,12 @@ impl RankingLoss for ListNet {
         Orientation::Loss
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let target = lists.log_softmax(lists.labels.clone()).exp() * lists.mask.clone();
+        let target = lists.weighted(lists.log_softmax(lists.labels.clone()).exp() * lists.mask.clone());
         sum_documents(target * lists.log_softmax(lists.scores.clone())).neg()
     }
 }

@@ -6,6 +6,7 @@
 //! `1/Z sum_r D(r) sum_j P_rj G(y_j)` is the surrogate (Pobrotyn and Bialobrzeski, NeuralNDCG, equations 8 and 9).
 //! With `transposed` the transposed matrix is scaled, rows then columns (equation 10). With 0 iterations both forms are
 //! the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the temperature tends to 0.
+//! Where documents have weights, the gains are multiplied by them, in `Z` too.
 //!
 //! Cost: O(iterations n^2) time and memory. A query whose labels are all equal has loss 0.
 
@@ -112,6 +113,10 @@ impl RankingLoss for NeuralNdcg {
         }
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let [_, n] = lists.scores.dims();
         // Every document and every rank of a query keeps a sum of at least 1/n. Rows and columns of padding have the
@@ -127,7 +132,7 @@ impl RankingLoss for NeuralNdcg {
                 p = p.clone() / (p.sum_dim(*dim) + padded.clone());
             }
         }
-        let gains = lists.gains(&self.gain);
+        let gains = lists.weighted(lists.gains(&self.gain));
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
         let gains: Tensor<2> = (p * gains.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
         let options = (&gains.device(), gains.dtype());

@@ -11,6 +11,8 @@
 //! At each part of each step the gradient learner draws noise anew, by row, from the run's seed and `seed`; other
 //! learners keep one draw.
 //!
+//! Where documents have weights, the labels are multiplied by them.
+//!
 //! Cost: O(n), times S. A query whose labels are all equal has loss 0.
 
 use std::fmt;
@@ -154,9 +156,14 @@ impl RankingLoss for SoftmaxCrossEntropy {
         (self.gumbel_samples > 0).then(|| Box::new(drawn()) as Box<dyn RankingLoss>)
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let target = lists.weighted(lists.labels.clone());
         let cross_entropy = |scores: Tensor<2>| {
-            sum_documents(lists.labels.clone() * lists.log_softmax(scores * self.temperature.recip())).neg()
+            sum_documents(target.clone() * lists.log_softmax(scores * self.temperature.recip())).neg()
         };
         let loss = match self.gumbel_samples {
             0 => cross_entropy(lists.centered()),
@@ -167,7 +174,7 @@ impl RankingLoss for SoftmaxCrossEntropy {
                 (1..samples).map(draw).fold(first, |sum, loss| sum + loss) * (samples as f64).recip()
             }
         };
-        if self.normalize { loss / one_in_place_of_zero(sum_documents(lists.labels.clone())) } else { loss }
+        if self.normalize { loss / one_in_place_of_zero(sum_documents(target.clone())) } else { loss }
     }
 }
 

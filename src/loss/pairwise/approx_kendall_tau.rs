@@ -2,7 +2,8 @@
 //!
 //! `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`: the sign of the score difference, smoothed by the
 //! logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). The value is in [-1, 1].
-//! Pairs with equal labels do not count.
+//! Pairs with equal labels do not count. Where documents have weights, the mean is weighted, each pair by its more
+//! relevant document.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -79,6 +80,10 @@ impl RankingLoss for ApproxKendallTau {
             "alpha" => Ok(Box::new(ApproxKendallTauConfig { alpha: value }.init()?)),
             _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
         }
+    }
+
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -11,6 +11,7 @@
 //!
 //! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D
 //! for our D.) The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
+//! Where documents have weights, that of document `i` multiplies `w_ij`; `Z` is that of the gains alone.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
 
@@ -122,13 +123,18 @@ impl RankingLoss for LambdaLoss {
         Some(&self.gain)
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let (scores, mask) = (lists.centered() * self.sigma, lists.mask.clone());
         let ordered = |absolute, gap| {
             let weight = lambda_weight(lists, &self.gain, self.k, (absolute, gap), None);
             pair_loss(scores.clone(), lists.labels.clone(), mask.clone(), &weight, PairLoss::Logistic) * LOG2_E
         };
-        sum_documents(match self.weights {
+        // What a document has here is the sum over the pairs that it is the first of.
+        sum_documents(lists.weighted(match self.weights {
             LambdaLossWeights::NdcgLoss1 => {
                 let discount = lists.discounts_at(lists.ranks(), &Discount::Log2, self.k);
                 let gains = lists.gains(&self.gain);
@@ -140,7 +146,7 @@ impl RankingLoss for LambdaLoss {
             }
             LambdaLossWeights::NdcgLoss2 => ordered(0.0, 1.0),
             LambdaLossWeights::NdcgLoss2Pp => ordered(1.0, self.mu),
-        })
+        }))
     }
 }
 

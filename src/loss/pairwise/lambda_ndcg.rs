@@ -2,7 +2,8 @@
 //!
 //! `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, where `r` are the ranks
 //! by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the
-//! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4).
+//! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). Where documents have weights,
+//! that of the more relevant document multiplies the weight of a pair; `Z` is that of the gains alone.
 //!
 //! Two normalizations are those of LightGBM's `lambdarank_norm`, which XGBoost has apart. Both are held at their values,
 //! so that the gradient is no longer that of a function of the scores.
@@ -109,12 +110,18 @@ impl RankingLoss for LambdaNdcg {
         Some(self)
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let distance = self.score_normalization.then_some(SCORE_OFFSET);
         let weight = lambda_weight(lists, &self.gain, self.k, (1.0, 0.0), distance);
         let (scores, labels, mask) = (lists.centered() * self.sigma, lists.labels.clone(), lists.mask.clone());
-        let sum =
-            |scores: Tensor<2>, loss| sum_documents(pair_loss(scores, labels.clone(), mask.clone(), &weight, loss));
+        // The sum of a document is over the pairs in which it is the more relevant one.
+        let sum = |scores: Tensor<2>, loss| {
+            sum_documents(lists.weighted(pair_loss(scores, labels.clone(), mask.clone(), &weight, loss)))
+        };
         let losses = sum(scores.clone(), PairLoss::Logistic);
         if !self.query_normalization {
             return losses;
@@ -128,13 +135,13 @@ impl RankingLoss for LambdaNdcg {
 }
 
 impl Curved for LambdaNdcg {
-    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
         let Places { gain, discount, rank } = self.places(labels, scores);
         let (gain, discount, rank) = (&gain[..], &discount[..], &rank[..]);
         let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
         let distance = (self.score_normalization && apart).then_some(Distance { scores, offset: SCORE_OFFSET });
         let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance };
-        let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight);
+        let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight, weights);
         if self.query_normalization && slopes > 0.0 {
             let both = 2.0 * slopes;
             found.multiply(both.ln_1p() * std::f64::consts::LOG2_E / both);

@@ -1,9 +1,13 @@
 //! Losses that are the sum or mean of a pair loss over the pairs that the labels order; also sums over all pairs.
+//!
+//! Where documents have weights, a pair has that of its more relevant document, and the mean over pairs is a weighted
+//! mean.
 
 use burn::module::Module;
 use burn::tensor::{Int, Tensor};
 
 use crate::loss::curvature::{self, Curved, Derivatives};
+use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
@@ -37,6 +41,10 @@ impl RankingLoss for PairSum {
         }
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let scores = match self.scale {
             Some(scale) => lists.centered() * scale,
@@ -48,18 +56,23 @@ impl RankingLoss for PairSum {
 
 /// Derivatives of the logistic loss, the only one for which `curvature` is not `None`.
 impl Curved for PairSum {
-    fn derivatives(&self, labels: &[f32], scores: &[f64]) -> Derivatives {
-        let below = |label: &f32| labels.iter().filter(|other| *other < label).count();
-        let pairs = if self.mean { labels.iter().map(below).sum::<usize>().max(1) } else { 1 };
-        let weights = vec![1.0 / pairs as f64; labels.len()];
-        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), SlicePairWeight::Document(&weights)).0
+    fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
+        let weight = |document: usize| weights.map_or(1.0, |weights| f64::from(weights[document]));
+        // The sum of the weights of all pairs.
+        let below = |label: f32| labels.iter().filter(|other| **other < label).count() as f64;
+        let pairs: f64 = labels.iter().enumerate().map(|(document, &label)| below(label) * weight(document)).sum();
+        let share = if self.mean && pairs > 0.0 { pairs.recip() } else { 1.0 };
+        let shares = vec![share; labels.len()];
+        let of_pairs = SlicePairWeight::Document(&shares[..]);
+        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), of_pairs, weights).0
     }
 }
 
 /// `sum_{y_i > y_j} l(x_i - x_j)` of each query, `[B]`, or the mean over these pairs.
 pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: bool) -> Tensor<1> {
     let sum = |x: Tensor<2>, loss: PairLoss| {
-        sum_documents(pair_loss(x, lists.labels.clone(), lists.mask.clone(), &PairWeight::Unit, loss))
+        // The sum of a document is over the pairs in which it is the more relevant one.
+        sum_documents(lists.weighted(pair_loss(x, lists.labels.clone(), lists.mask.clone(), &PairWeight::Unit, loss)))
     };
     if !mean {
         return sum(x, loss);

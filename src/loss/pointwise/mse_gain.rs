@@ -2,7 +2,7 @@
 //!
 //! `1/n sum_i w_i (s_i - G(y_i))^2`, with `w_i = 1`, or, balanced, `w_i = n / (2 |l|)` for a relevant document and
 //! `n / (2 (n - |l|))` for an irrelevant one. Both kinds then have the same total weight in a query (smoothrank,
-//! section 7.1, does so over the whole data set).
+//! section 7.1, does so over the whole data set). Where documents have weights, the means are weighted.
 //!
 //! Cost: O(n). A query whose labels are all equal orders nothing and has loss 0. Adding a constant to the scores
 //! changes the loss.
@@ -78,15 +78,22 @@ impl RankingLoss for MseGain {
         Some(&self.gain)
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Ok(())
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let residual = (lists.scores.clone() - lists.gains(&self.gain)) * lists.mask.clone();
         let squares = residual.powi_scalar(2);
         if !self.balanced {
-            return sum_documents(squares) / one_in_place_of_zero(lists.counts());
+            let weights = lists.weighted(lists.mask.clone());
+            return sum_documents(lists.weighted(squares)) / one_in_place_of_zero(sum_documents(weights));
         }
         let relevance = lists.relevance();
-        let mean =
-            |part: Tensor<2>| sum_documents(squares.clone() * part.clone()) / one_in_place_of_zero(sum_documents(part));
+        let mean = |part: Tensor<2>| {
+            let part = lists.weighted(part);
+            sum_documents(squares.clone() * part.clone()) / one_in_place_of_zero(sum_documents(part))
+        };
         (mean(relevance.clone()) + mean(lists.mask.clone() - relevance)) * 0.5
     }
 }

@@ -34,13 +34,14 @@ pub struct MeasureContext<'a> {
     lists: &'a Lists,
     relaxed: Relaxed,
     undefined: Cell<Option<&'static str>>,
+    documents_meet: Cell<bool>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
 }
 
 impl<'a> MeasureContext<'a> {
     pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
-        let (undefined, expected) = (Cell::new(None), RefCell::default());
-        Self { lists, relaxed, undefined, expected }
+        let (undefined, documents_meet, expected) = (Cell::new(None), Cell::new(false), RefCell::default());
+        Self { lists, relaxed, undefined, documents_meet, expected }
     }
 
     /// The first operation that was used although the relaxation does not define it.
@@ -48,24 +49,29 @@ impl<'a> MeasureContext<'a> {
         self.undefined.get()
     }
 
+    /// Whether an operation was used in which two documents meet.
+    pub(super) fn documents_meet(&self) -> bool {
+        self.documents_meet.get()
+    }
+
     /// The functions of one rank whose expectations were taken, with their cut-offs.
     pub(super) fn into_expected(self) -> Vec<(PositionFunction, Option<usize>)> {
         self.expected.into_inner()
     }
 
-    /// Gain of each document: `[B, N]`.
+    /// Gain of each document, times its weight if there are weights: `[B, N]`.
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
-        self.lists.gains(gain)
+        self.lists.weighted(self.lists.gains(gain))
     }
 
-    /// 1 at relevant documents, else 0: `[B, N]`.
+    /// 1 at relevant documents, else 0; times the weight of the document if there are weights: `[B, N]`.
     pub fn relevance(&self) -> Tensor<2> {
-        self.lists.relevance()
+        self.lists.weighted(self.lists.relevance())
     }
 
-    /// Number of relevant documents, with 1 in place of 0 so that it can be a divisor: `[B]`.
+    /// Sum of the [`relevance`](Self::relevance), with 1 in place of 0 so that it can be a divisor: `[B]`.
     pub fn relevant(&self) -> Tensor<1> {
-        one_in_place_of_zero(sum_documents(self.lists.relevance()))
+        one_in_place_of_zero(sum_documents(self.relevance()))
     }
 
     /// `sum_x a_x f(position of x)` over the documents within the cut-off: `[B]`.
@@ -98,6 +104,7 @@ impl<'a> MeasureContext<'a> {
     #[track_caller]
     pub fn sum_with_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
+        self.documents_meet.set(true);
         match &self.relaxed {
             Relaxed::Positions(positions) => {
                 // `step_sum` includes the term y = x, as b / 2.
@@ -126,6 +133,7 @@ impl<'a> MeasureContext<'a> {
     #[track_caller]
     pub fn sum_with_no_relevant_above(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_no_relevant_above", ("scores", &self.lists.scores), &[("a", &a)]);
+        self.documents_meet.set(true);
         let relevance = self.lists.relevance();
         let Relaxed::Positions(positions) = &self.relaxed else { return self.sum_with_none_above(a, f, relevance, k) };
         // 1 - sigmoid(t) = exp(-log(1 + exp(t))). With a sum of logarithms no factor vanishes.
@@ -146,6 +154,7 @@ impl<'a> MeasureContext<'a> {
     #[track_caller]
     pub fn sum_with_none_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_none_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
+        self.documents_meet.set(true);
         let none_above = |above: Tensor<3>, b: Tensor<2>| -> Tensor<2> {
             ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2)
         };

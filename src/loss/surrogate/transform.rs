@@ -27,12 +27,15 @@ pub struct Surrogate<M> {
     /// The functions of one rank whose expectations the measure takes, with their cut-offs.
     expected: Vec<(PositionFunction, Option<usize>)>,
     bound: Option<TypeOneBound>,
+    /// Whether what a document adds to the measure depends on other documents than through its rank.
+    documents_meet: bool,
 }
 
 impl<M> Clone for Surrogate<M> {
     fn clone(&self) -> Self {
         let (measure, relaxation, expected) = (self.measure.clone(), self.relaxation.clone(), self.expected.clone());
-        Self { name: self.name, measure, relaxation, expected, bound: self.bound }
+        let (bound, documents_meet) = (self.bound, self.documents_meet);
+        Self { name: self.name, measure, relaxation, expected, bound, documents_meet }
     }
 }
 
@@ -97,9 +100,10 @@ impl<M: PositionMeasure> Surrogate<M> {
             let (measure, relaxation) = (measure.name(), relaxation.name());
             return Err(LossError::Undefined { measure, relaxation, operation });
         }
+        let documents_meet = context.documents_meet();
         let expected = context.into_expected();
         expected.iter().try_for_each(|(f, k)| relaxation.check_sum(name, f, *k))?;
-        Ok(Self { name, measure: Arc::new(measure), relaxation, expected, bound: None })
+        Ok(Self { name, measure: Arc::new(measure), relaxation, expected, bound: None, documents_meet })
     }
 
     /// The same, but what is minimised is a bound of one minus the measure.
@@ -176,6 +180,17 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
         let relaxation = self.relaxation.reseeded(seed)?;
         Some(Box::new(Self { relaxation, ..self.clone() }))
+    }
+
+    /// A measure that is a sum over documents takes weights, as DCG, NDCG and precision do. Average precision and its
+    /// like do not: a weighted document in them would also change what others add.
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        if self.documents_meet {
+            let reason = "its measure is not a sum over documents, as DCG, NDCG and precision are, so that no document \
+                          has a share of it to be weighted";
+            return Err(LossError::DocumentWeights { loss: self.name, reason });
+        }
+        Ok(())
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

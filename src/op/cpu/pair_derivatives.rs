@@ -33,6 +33,8 @@ struct Sorted<T> {
     x: Vec<T>,
     labels: Vec<T>,
     weight: PairWeight<Vec<T>>,
+    /// What multiplies the weights of the pairs in which a document is the more relevant one.
+    factor: Option<Vec<T>>,
     /// Documents that pairs with weight have as their first.
     firsts: usize,
 }
@@ -63,6 +65,12 @@ impl<T: Real> Sorted<T> {
                         .zip(&scores[others])
                         .for_each(|(out, &score)| *out = *out / (offset + (score - s).abs()));
                 }
+            }
+        }
+        if let Some(factor) = &self.factor {
+            let columns = self.labels[start..].iter().zip(&factor[start..]);
+            for (out, (&label, &other)) in out.iter_mut().zip(columns) {
+                *out = *out * if label > self.labels[i] { other } else { factor[i] };
             }
         }
     }
@@ -134,9 +142,15 @@ impl<T: Real> Kernel for Sums<'_, T> {
     }
 }
 
-/// `sum_ij w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. A weight has no `gap`. The
-/// pairs of one list do not share threads: callers have many lists.
-pub fn pair_derivatives<T: Real>(x: &[T], labels: &[T], weight: PairWeight<&[T]>) -> PairDerivatives<T> {
+/// `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. A weight has no `gap`;
+/// `u` is a factor of each document, 1 where there is none. The pairs of one list do not share threads: callers have many
+/// lists.
+pub fn pair_derivatives<T: Real>(
+    x: &[T],
+    labels: &[T],
+    weight: PairWeight<&[T]>,
+    factor: Option<&[T]>,
+) -> PairDerivatives<T> {
     let n = x.len();
     let mut order: Vec<usize> = (0..n).collect();
     by_descending_value(&mut order, x);
@@ -145,7 +159,8 @@ pub fn pair_derivatives<T: Real>(x: &[T], labels: &[T], weight: PairWeight<&[T]>
         PairWeight::Lambda { discount, .. } => discount.iter().rposition(|&d| d != T::ZERO).map_or(0, |last| last + 1),
         _ => n,
     };
-    let list = Sorted { x: gather(x, &order), labels: gather(labels, &order), weight, firsts };
+    let factor = factor.map(|factor| gather(factor, &order));
+    let list = Sorted { x: gather(x, &order), labels: gather(labels, &order), weight, factor, firsts };
     let (mut value, mut slopes) = (T::ZERO, T::ZERO);
     let (mut gradient, mut curvature) = (vec![T::ZERO; n], vec![T::ZERO; n]);
     let (value_out, slopes_out) = (&mut value, &mut slopes);
@@ -215,8 +230,16 @@ mod tests {
                 (lambda(None), reference(&x, &labels, swap)),
                 (lambda(near), reference(&x, &labels, |i, j| swap(i, j) / (0.01 + (x[i] - x[j]).abs()))),
             ];
+            let factor: Vec<f64> = (0..n).map(|d| 3.0 * draw(d, 4)).collect();
+            let found = pair_derivatives(&x, &labels, lambda(None), Some(&factor));
+            let expected = reference(&x, &labels, |i, j| factor[i] * swap(i, j));
+            assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
+            assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
+            assert_close(&found.gradient, &expected.gradient, 1e-13);
+            assert_close(&found.curvature, &expected.curvature, 1e-13);
             for (weight, expected) in cases {
-                let found = pair_derivatives(&x, &labels, weight);
+                let found = pair_derivatives(&x, &labels, weight, None);
+                assert_eq!(pair_derivatives(&x, &labels, weight, Some(&vec![1.0; n])), found);
                 assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
                 assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
                 assert_close(&found.gradient, &expected.gradient, 1e-13);

@@ -1,0 +1,100 @@
+//! Weights of documents: what each document counts in training, in the losses that take such weights.
+//!
+//! What a weight multiplies is a matter of the loss
+//! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)). The weights are taken as they are:
+//! twice the weights are twice the loss, where it is a sum over documents.
+
+use super::dataset::inconsistent;
+use super::{DataError, RankingDataset};
+
+impl RankingDataset {
+    /// Gives each document a weight in training. Weights that are all 1 are not kept.
+    ///
+    /// # Errors
+    /// [`DataError::Inconsistent`] for another number of weights than of documents, a weight that is negative or not
+    /// finite, and weights that are all 0.
+    pub fn with_document_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
+        if weights.len() != self.documents() {
+            return Err(inconsistent("number of document weights", weights.len(), self.documents()));
+        }
+        self.document_weights = weights;
+        self.check_document_weights()?;
+        if self.document_weights.iter().all(|&weight| weight == 1.0) {
+            self.document_weights.clear();
+        }
+        Ok(self)
+    }
+
+    pub(super) fn check_document_weights(&self) -> Result<(), DataError> {
+        let weights = &self.document_weights;
+        if weights.is_empty() {
+            return Ok(());
+        }
+        if weights.len() != self.documents() {
+            let expected = format!("0 or {}, the documents", self.documents());
+            return Err(inconsistent("number of document weights", weights.len(), expected));
+        }
+        if let Some(document) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+            let what = format!("the weight of document {} of the set", document + 1);
+            return Err(inconsistent(what, weights[document], "a finite number of at least 0"));
+        }
+        if weights.iter().all(|&weight| weight == 0.0) {
+            return Err(inconsistent("every document weight", 0, "above 0 for some document"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> RankingDataset {
+        RankingDataset::from_groups(vec![1.0, 2.0, 3.0], 1, vec![0.0, 1.0, 1.0], &[2, 1]).unwrap()
+    }
+
+    fn weighted(weights: &[f32]) -> RankingDataset {
+        three().with_document_weights(weights.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn weights_of_one_are_none() {
+        assert_eq!(weighted(&[1.0; 3]), three());
+        assert_eq!(weighted(&[1.0; 3]).data_hash(), three().data_hash());
+        assert_ne!(weighted(&[1.0, 2.0, 1.0]).data_hash(), three().data_hash());
+        let data = RankingDataset::from_groups(vec![1.0, 2.0], 1, vec![0.0, 1.0], &[1, 1]).unwrap();
+        let of_queries = data.clone().with_query_weights(vec![1.0, 2.0]).unwrap();
+        let of_documents = data.with_document_weights(vec![1.0, 2.0]).unwrap();
+        assert_ne!(of_queries.data_hash(), of_documents.data_hash());
+    }
+
+    #[test]
+    fn weights_follow_their_documents() {
+        let data = weighted(&[3.0, 0.0, 2.0]);
+        assert_eq!(data.select(&[1, 0]).document_weights, [2.0, 3.0, 0.0]);
+        let mut other = three();
+        other.query_ids = vec!["a".into(), "b".into()];
+        let joined = RankingDataset::concat(&[&other, &data]).unwrap();
+        assert_eq!(joined.document_weights, [1.0, 1.0, 1.0, 3.0, 0.0, 2.0]);
+        let joined = RankingDataset::concat(&[&data, &other]).unwrap();
+        assert_eq!(joined.document_weights, [3.0, 0.0, 2.0, 1.0, 1.0, 1.0]);
+        let both = data.with_query_weights(vec![0.0, 4.0]).unwrap();
+        assert_eq!(both.weighted_for_training().unwrap().document_weights, [2.0]);
+    }
+
+    #[test]
+    fn weights_that_cannot_be_are_refused() {
+        let expected = "a finite number of at least 0";
+        for (weights, message) in [
+            (vec![1.0], "dataset: number of document weights is 1, expected 3".to_string()),
+            (vec![1.0, -1.0, 1.0], format!("dataset: the weight of document 2 of the set is -1, expected {expected}")),
+            (
+                vec![1.0, 1.0, f32::NAN],
+                format!("dataset: the weight of document 3 of the set is NaN, expected {expected}"),
+            ),
+            (vec![0.0; 3], "dataset: every document weight is 0, expected above 0 for some document".to_string()),
+        ] {
+            assert_eq!(three().with_document_weights(weights).unwrap_err().to_string(), message);
+        }
+    }
+}
