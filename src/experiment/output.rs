@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::config::resolves_to;
 use super::error::OutputError;
 use super::mark::Mark;
 use super::run_folder::{CONFIG, Contents, Entry, LOCK, REPORT, RUN_FILES, RunKind, standing};
@@ -239,7 +240,7 @@ fn may_take(
     claim: Claim,
 ) -> Result<(), OutputError> {
     let occupied = |reason: &str| Err(OutputError::Occupied { path: path.to_path_buf(), reason: reason.to_string() });
-    let same = fs::read_to_string(path.join(CONFIG)).is_ok_and(|there| there == configuration);
+    let same = resolves_to(&path.join(CONFIG), configuration);
     let [of_train, of_cv] = [RunKind::Train, RunKind::CrossValidation].map(|kind| contents.keeps(kind));
     let (own, other) = match kind {
         RunKind::Train => (of_train, of_cv),
