@@ -38,7 +38,8 @@ pub use crate::loss::{
     RelaxedMeasure, RelaxedMeasureConfig, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig,
     SmoothDcg, SmoothDcgConfig, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr,
     SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig,
-    SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig,
+    SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, XeNdcg,
+    XeNdcgConfig,
 };
 pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, mask_from_padding};
 pub use crate::measure::{Convention, Gain, Measure};

@@ -57,6 +57,7 @@ mod tests {
         let others = [
             LossSpec::new("rank_net").with("sigma", 1.5),
             LossSpec::new("rank_net").with("mean_over_pairs", true),
+            LossSpec::new("xe_ndcg").with("gamma", 0.25),
             LossSpec::new("lambda_ndcg").with("k", 2).with("sigma", 0.5),
             LossSpec::new("lambda_ndcg").with("score_normalization", true).with("sigma", 2.0),
             LossSpec::new("lambda_ndcg").with("score_normalization", true).with("query_normalization", true),

@@ -43,6 +43,7 @@
 //! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
 //! | `soft_rr` | [`SoftRr`] | `mrr` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
+//! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
 //!
 //! `relaxed_measure` is any measure of [`MeasureName`] through any relaxation of [`RelaxationName`], by default NDCG at
 //! approximate positions; its row says what that is.
@@ -74,6 +75,7 @@ mod explain;
 mod gumbel;
 mod lists;
 mod listwise;
+mod noise;
 mod pairwise;
 mod pointwise;
 mod ranking_loss;
@@ -94,7 +96,7 @@ pub use explain::{Explained, explain};
 pub use lists::{Lists, mask_from_padding};
 pub use listwise::{
     ListMle, ListMleConfig, ListNet, ListNetConfig, NeuralNdcg, NeuralNdcgConfig, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyConfig, neural_sort,
+    SoftmaxCrossEntropyConfig, XeNdcg, XeNdcgConfig, neural_sort,
 };
 pub use pairwise::{
     ApproxKendallTau, ApproxKendallTauConfig, Fidelity, FidelityConfig, LambdaLoss, LambdaLossConfig,

@@ -48,6 +48,7 @@ pub static LOSSES: &[LossEntry] = &[
     surrogate::soft_precision::ENTRY,
     surrogate::soft_rr::ENTRY,
     listwise::softmax_cross_entropy::ENTRY,
+    listwise::xe_ndcg::ENTRY,
 ];
 
 /// The entry of a name.
@@ -309,7 +310,7 @@ mod tests {
         );
         assert_eq!(
             message("approx_ndcg", json!({"step": "logit"})),
-            "approx_ndcg.step = \"logit\": expected one of `logistic`, `tanh`, `erf`, `arctan`"
+            "approx_ndcg.step = \"logit\": expected one of `logistic`, `tanh`, `erf`, `arctan`, `laplace`"
         );
         assert_eq!(
             message("approx_ndcg", json!({"alpha": 0})),

@@ -68,6 +68,7 @@ holder! {
     soft_precision: SoftPrecision, SoftPrecisionConfig::new();
     soft_rr: SoftRr, SoftRrConfig::new();
     softmax_cross_entropy: SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig::new();
+    xe_ndcg: XeNdcg, XeNdcgConfig::new();
 }
 
 /// Computes every loss of the model for the same three documents, then its two surrogates.

@@ -47,6 +47,7 @@ fn subjects() -> Vec<Subject> {
         ("approx_ndcg", json!({"step": "tanh", "gain": "linear"})),
         ("approx_ndcg", json!({"step": "erf", "alpha": 1.0, "gain": table})),
         ("approx_ndcg", json!({"step": "arctan", "gain": "exp2_raw"})),
+        ("approx_ap", json!({"step": "laplace", "alpha": 2.0})),
         ("approx_ap", json!({"alpha": 2.0, "beta": 1.0})),
         ("approx_precision", json!({"k": 1})),
         ("rank_net", json!({"sigma": 0.5, "mean_over_pairs": true})),
@@ -58,6 +59,7 @@ fn subjects() -> Vec<Subject> {
         ("mse_gain", json!({"balanced": true, "gain": "linear"})),
         ("softmax_cross_entropy", json!({"normalise": true, "temperature": 0.5})),
         ("softmax_cross_entropy", json!({"gumbel_samples": 3, "seed": 5})),
+        ("xe_ndcg", json!({"gamma": 0.5})),
         ("soft_ndcg", json!({"evaluation": "recursion", "sigma": 0.3})),
         ("soft_ndcg", json!({"k": 2, "gain": "exp2_raw"})),
         ("soft_ndcg", json!({"discount": "power", "exponent": 0.5})),
@@ -82,6 +84,7 @@ fn subjects() -> Vec<Subject> {
         ("relaxed_measure", json!({"measure": "kendall_tau", "step": "erf", "alpha": 2.0})),
         ("relaxed_measure", json!({"measure": "kendall_tau", "step": "arctan", "alpha": 2.0})),
         ("relaxed_measure", json!({"measure": "kendall_tau", "step": "tanh", "alpha": 2.0})),
+        ("relaxed_measure", json!({"measure": "kendall_tau", "step": "laplace", "alpha": 2.0})),
         ("relaxed_measure", json!({"measure": "rr", "k": 3, "relaxation": "rank_indicators"})),
     ];
     let defaults = registry::LOSSES.iter().flat_map(|entry| {
