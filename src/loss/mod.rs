@@ -20,6 +20,7 @@
 //! | `approx_rr` | [`ApproxRr`] | `mrr` | O(n^2) |
 //! | `fidelity` | [`Fidelity`] | orders pairs | O(n^2) |
 //! | `lambda_loss` | [`LambdaLoss`] | bounds NDCG@k | O(n^2) |
+//! | `lambda_measure` | [`LambdaMeasure`] | orders pairs by what they change AP, RR, ERR or precision | O(n^2) |
 //! | `lambda_ndcg` | [`LambdaNdcg`] | orders pairs by what they change NDCG@k | O(n^2) |
 //! | `list_mle` | [`ListMle`] | orders the list | O(n^2) |
 //! | `list_net` | [`ListNet`] | fits the top document | O(n) |
@@ -28,6 +29,7 @@
 //! | `pairwise_exponential` | [`PairwiseExponential`] | orders pairs | O(n^2) |
 //! | `pairwise_hinge` | [`PairwiseHinge`] | orders pairs | O(n^2) |
 //! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2) |
+//! | `plackett_luce_ndcg` | [`PlackettLuceNdcg`] | `ndcg@k` | O(n log n), times the rankings |
 //! | `rank_net` | [`RankNet`] | orders pairs | O(n^2) |
 //! | `relaxed_measure` | [`RelaxedMeasure`] | `ndcg@k` | O(n^2), or that of the relaxation |
 //! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2) |
@@ -43,6 +45,7 @@
 //! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
 //! | `soft_rr` | [`SoftRr`] | `mrr` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
+//! | `stochastic_rank` | [`StochasticRank`] | `ndcg@k` | O(n^2), times the draws |
 //! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
 //!
 //! `relaxed_measure` is any measure of [`MeasureName`] through any relaxation of [`RelaxationName`], by default NDCG at
@@ -70,6 +73,7 @@ mod check;
 mod curvature;
 mod entry;
 mod error;
+mod estimate;
 #[cfg(any(feature = "flex", test))]
 mod explain;
 mod gumbel;
@@ -95,13 +99,15 @@ pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 pub use explain::{Explained, explain};
 pub use lists::{Lists, mask_from_padding};
 pub use listwise::{
-    ListMle, ListMleConfig, ListNet, ListNetConfig, NeuralNdcg, NeuralNdcgConfig, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyConfig, XeNdcg, XeNdcgConfig, neural_sort,
+    ListMle, ListMleConfig, ListNet, ListNetConfig, NeuralNdcg, NeuralNdcgConfig, PlackettLuceNdcg,
+    PlackettLuceNdcgConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, StochasticRank, StochasticRankConfig,
+    XeNdcg, XeNdcgConfig, neural_sort,
 };
 pub use pairwise::{
     ApproxKendallTau, ApproxKendallTauConfig, Fidelity, FidelityConfig, LambdaLoss, LambdaLossConfig,
-    LambdaLossWeights, LambdaNdcg, LambdaNdcgConfig, PairSum, PairwiseExponential, PairwiseExponentialConfig,
-    PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig, RankNet, RankNetConfig,
+    LambdaLossWeights, LambdaMeasure, LambdaMeasureConfig, LambdaNdcg, LambdaNdcgConfig, PairSum, PairwiseExponential,
+    PairwiseExponentialConfig, PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig,
+    RankNet, RankNetConfig, SwapMeasure,
 };
 pub use pointwise::{MseGain, MseGainConfig};
 pub use ranking_loss::{Orientation, RankingLoss, reduce, reduce_weighted};

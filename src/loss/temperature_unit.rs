@@ -112,6 +112,10 @@ impl RankingLoss for RelativeTemperature {
         Ok(Box::new(Self { loss: self.loss.with_parameter(parameter, value)?.into() }))
     }
 
+    fn estimates_gradient(&self) -> bool {
+        self.loss.estimates_gradient()
+    }
+
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
         Some(Box::new(Self { loss: self.loss.reseeded(seed)?.into() }))
     }

@@ -2,6 +2,7 @@
 
 mod burn_modules;
 mod devices;
+mod estimators;
 mod limits;
 mod loss_contract;
 mod measures;

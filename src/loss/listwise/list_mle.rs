@@ -10,12 +10,11 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::activation::log_sigmoid;
-use burn::tensor::{IndexingUpdateOp, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
-use crate::loss::lists::Lists;
-use crate::loss::lists::sum_documents;
+use crate::loss::lists::{Lists, order_of_ranks, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::op::rank;
 
@@ -82,19 +81,16 @@ impl RankingLoss for ListMle {
 }
 
 /// The logarithm of an empty sum, small enough to vanish beside any score and large enough not to overflow.
-const EMPTY: f32 = f32::MIN / 4.0;
+pub(super) const EMPTY: f32 = f32::MIN / 4.0;
 
 /// Document at each place by descending label, ties broken by position, padding last: `[B, N]`.
 fn label_order(lists: &Lists) -> Tensor<2, Int> {
-    let [batch, n] = lists.labels.dims();
     let labels = lists.labels.clone().mask_fill(lists.padded.clone(), f32::MIN);
-    let places = (rank(labels, lists.mask.ones_like()) - 1.0).int();
-    let documents = Tensor::<1, Int>::arange(0..n as i64, &places.device()).unsqueeze::<2>().expand([batch, n]);
-    places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add)
+    order_of_ranks(rank(labels, lists.mask.ones_like()))
 }
 
 /// `out_t = log sum_{u >= t} exp(x_u)` by doubling: after step `d`, each place holds the sum over the next `2 d`.
-fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
+pub(super) fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;
     while d < n {
