@@ -118,14 +118,14 @@ pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
     ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape,
     Exact, Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel,
-    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, PairSteps, PositionFunction,
-    PositionMeasure, Positions, PrecisionAt, RPrecision, RankBiasedPrecision, RankExpectations, RankModel, RecallAt,
-    ReciprocalRank, Relaxation, RelaxationName, Relaxed, RelaxedMeasure, RelaxedMeasureConfig, SigmoidRanks,
-    SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
-    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp,
-    SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision,
-    SoftPrecisionConfig, SoftRr, SoftRrConfig, SuccessAt, Surrogate, TypeOneBound, exponential_fit,
-    is_completely_monotone,
+    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, NeuralSort, PairSteps,
+    PositionFunction, PositionMeasure, Positions, PrecisionAt, ProjectedRanks, RPrecision, RankBiasedPrecision,
+    RankExpectations, RankModel, RecallAt, ReciprocalRank, Relaxation, RelaxationName, Relaxed, RelaxedMeasure,
+    RelaxedMeasureConfig, SigmoidRanks, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig,
+    SmoothDcg, SmoothDcgConfig, SmoothIndicators, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig,
+    SmoothRr, SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg,
+    SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftSort, SuccessAt, Surrogate,
+    TypeOneBound, exponential_fit, is_completely_monotone,
 };
 pub use temperature_unit::{RelativeTemperature, TemperatureUnit};
 #[cfg(feature = "learners")]

@@ -60,6 +60,7 @@ fn subjects() -> Vec<Subject> {
         ("lambda_measure", json!({"measure": "err"})),
         ("lambda_measure", json!({"measure": "precision", "k": 1})),
         ("list_mle", json!({"k": 2})),
+        ("list_mle", json!({"discount": "log2", "shuffle_ties": true, "seed": 3})),
         ("plackett_luce_ndcg", json!({"k": 2, "samples": 1, "gain": "linear"})),
         ("stochastic_rank", json!({"k": 2, "mu": 0.25, "samples": 1})),
         ("mse_gain", json!({"balanced": true, "gain": "linear"})),
@@ -92,6 +93,10 @@ fn subjects() -> Vec<Subject> {
         ("relaxed_measure", json!({"measure": "kendall_tau", "step": "tanh", "alpha": 2.0})),
         ("relaxed_measure", json!({"measure": "kendall_tau", "step": "laplace", "alpha": 2.0})),
         ("relaxed_measure", json!({"measure": "rr", "k": 3, "relaxation": "rank_indicators"})),
+        ("relaxed_measure", json!({"measure": "ndcg", "k": 3, "relaxation": "neural_sort", "sigma": 0.5})),
+        ("relaxed_measure", json!({"measure": "ap", "k": 2, "relaxation": "soft_sort", "temperature_unit": "spread"})),
+        ("relaxed_measure", json!({"measure": "err", "k": 3, "relaxation": "smooth_indicators", "delta": 0.3})),
+        ("relaxed_measure", json!({"measure": "ap", "relaxation": "projected_ranks", "sigma": 0.1})),
     ];
     let defaults = registry::LOSSES.iter().flat_map(|entry| {
         entry.forms().into_iter().map(|form| Subject::new(serde_json::to_value(form).unwrap(), entry.name))

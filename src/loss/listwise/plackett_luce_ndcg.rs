@@ -146,13 +146,27 @@ impl PlackettLuceNdcg {
         let chances = |values: Tensor<2>| {
             let none = values.clone().lower_equal_elem(0.0);
             let logs = (values.mask_fill(none.clone(), 1.0).log() - left.clone()).mask_fill(none, EMPTY);
-            let sums = suffix_log_sum_exp(logs.flip([1])).flip([1]);
-            (sums + scores.clone()).exp()
+            (prefix_log_sum_exp(logs) + scores.clone()).exp()
         };
         let slopes = below + worth * chances(discounts) - chances(from_here);
         let slopes = slopes * mask;
         Estimate { value, slopes: slopes.gather(1, (ranks - 1.0).int()) * lists.mask.clone() }
     }
+}
+
+/// `out_r = log sum_{k <= r} exp(x_k)` by doubling: after step `d`, each place holds the sum over the last `2 d`.
+fn prefix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
+    let [batch, n] = x.dims();
+    let mut d = 1;
+    while d < n {
+        let beyond = Tensor::<2>::full([batch, d], EMPTY, (&x.device(), x.dtype()));
+        let shifted = Tensor::cat(vec![beyond, x.clone().narrow(1, 0, n - d)], 1);
+        // Exact where either is the logarithm of an empty sum, unlike the form with a gradient.
+        let smaller = (x.clone() - shifted.clone()).abs().neg().exp().log1p();
+        x = x.max_pair(shifted) + smaller;
+        d *= 2;
+    }
+    x
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 //! What is drawn is a function of `seed` and of the rank of a document in its list, and is the same for every query. At
 //! each part of each step the gradient learner draws anew, by row; other learners keep one draw.
 //!
-//! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, `p = softmax(s)`. (The paper and LightGBM
-//! take an approximation of higher order.)
+//! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, `p = softmax(s)`. (The paper and
+//! LightGBM take an approximation of higher order.)
 //!
 //! Cost: O(n), and a sort to draw. A query whose labels are all equal has loss 0.
 

@@ -252,7 +252,7 @@ mod tests {
                         }
                         let mut swapped = LABELS;
                         swapped.swap(p, q);
-                        let expected = (exact(own.clone(), &swapped) - exact(own.clone(), &LABELS)).abs();
+                        let expected = (exact(own, &swapped) - exact(own, &LABELS)).abs();
                         let what = format!("{measure:?}@{k}, {p} and {q}");
                         assert!((after[q - p - 1] - expected).abs() < 1e-12, "{what}: {} {expected}", after[q - p - 1]);
                         assert!((found - expected).abs() < 1e-12, "{what}: {found} {expected}");

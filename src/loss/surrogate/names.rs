@@ -75,6 +75,14 @@ names! {
     RankIndicators = "rank_indicators", ["sigma"];
     /// [`Expected`](super::Expected)
     ExpectedRanks = "expected_ranks", ["sigma", "evaluation", "model"];
+    /// [`NeuralSort`](super::NeuralSort)
+    NeuralSort = "neural_sort", ["sigma"];
+    /// [`SoftSort`](super::SoftSort)
+    SoftSort = "soft_sort", ["sigma"];
+    /// [`SmoothIndicators`](super::SmoothIndicators)
+    SmoothIndicators = "smooth_indicators", ["alpha", "delta"];
+    /// [`ProjectedRanks`](super::ProjectedRanks)
+    ProjectedRanks = "projected_ranks", ["sigma", "beta"];
 }
 
 impl MeasureName {

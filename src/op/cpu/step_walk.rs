@@ -1,4 +1,5 @@
-//! [`step_sum`](super::step_sum()) of long lists with the logistic and Laplace steps in O(n log n), for results in `f32`.
+//! [`step_sum`](super::step_sum()) of long lists with the logistic and Laplace steps in O(n log n), for results in
+//! `f32`.
 
 use super::parameters::Step;
 use super::real::Real;
