@@ -141,12 +141,13 @@ impl PlackettLuceNdcg {
         let from_here = placed.clone().flip([1]).cumsum(1).flip([1]);
         let below = from_here.clone() - placed;
         // log of the sum of exponentials that is left at each rank.
-        let left = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY)).mask_fill(padded, 0.0);
+        let left = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY)).mask_fill(padded.clone(), 0.0);
         // sum_{k <= r} v_k exp(s_r - left_k), of values 0 or above, in logarithms.
         let chances = |values: Tensor<2>| {
             let none = values.clone().lower_equal_elem(0.0);
             let logs = (values.mask_fill(none.clone(), 1.0).log() - left.clone()).mask_fill(none, EMPTY);
-            (prefix_log_sum_exp(logs) + scores.clone()).exp()
+            // At padded places nothing bounds the exponent.
+            (prefix_log_sum_exp(logs) + scores.clone()).mask_fill(padded.clone(), EMPTY).exp()
         };
         let slopes = below + worth * chances(discounts) - chances(from_here);
         let slopes = slopes * mask;

@@ -2,14 +2,13 @@
 //!
 //! `-sum_i phi_i log softmax(s)_i`, `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)`, with `gamma_i` in [0, 1]
 //! (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1` it is a convex bound of minus the
-//! logarithm of NDCG. By default they are drawn uniformly, as in LightGBM's `rank_xendcg`; a number gives all documents the
-//! same.
+//! logarithm of NDCG. By default they are drawn uniformly, as in LightGBM's `rank_xendcg`; a number gives all documents
+//! the same.
 //!
 //! What is drawn is a function of `seed` and of the rank of a document in its list, and is the same for every query. At
 //! each part of each step the gradient learner draws anew, by row; other learners keep one draw.
 //!
-//! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, `p = softmax(s)`. (The paper and
-//! LightGBM take an approximation of higher order.)
+//! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, `p = softmax(s)`.
 //!
 //! Cost: O(n), and a sort to draw. A query whose labels are all equal has loss 0.
 

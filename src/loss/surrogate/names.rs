@@ -99,3 +99,10 @@ impl MeasureName {
         }
     }
 }
+
+impl RelaxationName {
+    /// The steepness where none is given. Smooth indicators multiply it from rank to rank.
+    pub(super) fn default_alpha(self) -> f64 {
+        if self == Self::SmoothIndicators { 1.0 } else { 10.0 }
+    }
+}

@@ -124,7 +124,8 @@ impl RelaxedMeasureConfig {
     /// A measure through a relaxation, with the defaults of both.
     pub fn of(measure: MeasureName, relaxation: RelaxationName) -> Self {
         let (k, model) = (measure.default_cutoff(), Some(measure.default_model()));
-        Self::new().with_measure(measure).with_relaxation(relaxation).with_k(k).with_model(model)
+        let cell = Self::new().with_measure(measure).with_relaxation(relaxation);
+        cell.with_k(k).with_model(model).with_alpha(relaxation.default_alpha())
     }
 
     /// Checks the parameters.

@@ -16,7 +16,9 @@ impl Step {
             Step::Arctan => t.atan() / std::f64::consts::PI + 0.5,
             Step::Laplace => {
                 let below = (-t.clone()).above(0.0);
-                let small = (-t.abs()).exp() * 0.5;
+                // Not the absolute value, whose derivative at 0 is 0.
+                let distance = t * (-below.clone() * 2.0 + 1.0);
+                let small = (-distance).exp() * 0.5;
                 small.clone() * below.clone() + (-small + 1.0) * (-below + 1.0)
             }
         }

@@ -5,6 +5,7 @@
 //! rank indicators for differentiable IR measures). Scores are counted from the lowest of their list, since the formula
 //! needs them to be 0 or above.
 //!
+//! A rank depends on all ranks above it by way of `alpha`, so that a large one makes the gradient of a long list very steep.
 //! The factors of the documents that are left shrink by `1 - delta` per rank, so that a long list needs a cut-off, or a
 //! large `alpha`. The ranks are found one after the other: their number is the depth of the computation.
 
