@@ -5,8 +5,9 @@
 //! rank indicators for differentiable IR measures). Scores are counted from the lowest of their list, since the formula
 //! needs them to be 0 or above.
 //!
-//! A rank depends on all ranks above it by way of `alpha`, so that a large one makes the gradient of a long list very steep.
-//! The factors of the documents that are left shrink by `1 - delta` per rank, so that a long list needs a cut-off, or a
+//! A rank depends on all ranks above it, each time by way of `alpha`, so that a large one makes the gradient of a long
+//! list very steep. Above `alpha s_i = 1000` the factor of a document is held in the gradient, which would overflow. The
+//! factors of the documents that are left shrink by `1 - delta` per rank, so that a long list needs a cut-off, or a
 //! large `alpha`. The ranks are found one after the other: their number is the depth of the computation.
 
 use std::sync::Arc;
@@ -31,6 +32,9 @@ pub struct SmoothIndicators {
     #[serde(default)]
     pub top: Option<usize>,
 }
+
+/// `alpha s_i` up to which the gradient goes through what was found at the ranks above.
+const STEEPEST: f64 = 1e3;
 
 impl Relaxation for SmoothIndicators {
     fn name(&self) -> &'static str {
@@ -62,11 +66,13 @@ impl Relaxation for SmoothIndicators {
         let scores = lists.centered();
         let lowest = scores.clone().mask_fill(lists.padded.clone(), f32::MAX).min_dim(1).expand(scores.dims());
         let above = ((scores - lowest) * self.alpha).mask_fill(lists.padded.clone(), 0.0);
+        let steep = above.clone().greater_elem(STEEPEST);
         let mut left = lists.mask.ones_like();
         let mut rows = Vec::new();
         for _ in 0..self.top.unwrap_or(n).min(n) {
             // Finite, so that a list of padding only is not 0 / 0.
-            let logits = (above.clone() * left.clone()).mask_fill(lists.padded.clone(), -1e30);
+            let factor = left.clone().mask_where(steep.clone(), left.clone().detach());
+            let logits = (above.clone() * factor).mask_fill(lists.padded.clone(), -1e30);
             let row = softmax(logits, 1) * lists.mask.clone();
             left = left * (row.clone().neg() + (1.0 - self.delta));
             rows.push(row);
