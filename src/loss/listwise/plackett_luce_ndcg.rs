@@ -186,7 +186,7 @@ mod tests {
         let ideal: f64 = [7.0, 3.0, 1.0].iter().zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
         let worth = LABELS.map(|label| (label.exp2() - 1.0) / ideal);
         let rest = |from: usize| -> f64 { (from..=5).map(|rank| discount(rank) * worth[order[rank - 1]]).sum() };
-        let mut slopes = vec![0.0; 5];
+        let mut slopes = [0.0; 5];
         for (place, &d) in order.iter().enumerate() {
             let rank = place + 1;
             slopes[d] = rest(rank + 1);
