@@ -42,7 +42,7 @@ impl<T: Real> Batch<T> {
         step_sum(&far, mask, n, 1.0, Step::Logistic);
         let diverged: Vec<T> = x.iter().map(|&x| x / T::ZERO).collect();
         step_sum_gradient(&diverged, mask, g, n, 1.0, Step::Logistic);
-        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
             // The second is too steep for one exponential a document.
             for alpha in [1.0, 1e4] {
                 step_sum(x, mask, n, alpha, step);

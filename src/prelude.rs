@@ -32,13 +32,15 @@
 pub use crate::loss::{
     ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxKendallTau, ApproxKendallTauConfig, ApproxNdcg,
     ApproxNdcgConfig, ApproxPrecision, ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Fidelity, FidelityConfig,
-    LambdaLoss, LambdaLossConfig, LambdaNdcg, LambdaNdcgConfig, ListMle, ListMleConfig, ListNet, ListNetConfig,
-    MseGain, MseGainConfig, NeuralNdcg, NeuralNdcgConfig, PairwiseExponential, PairwiseExponentialConfig,
-    PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig, RankNet, RankNetConfig,
-    RelaxedMeasure, RelaxedMeasureConfig, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig,
-    SmoothDcg, SmoothDcgConfig, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr,
-    SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig,
-    SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig,
+    LambdaLoss, LambdaLossConfig, LambdaMeasure, LambdaMeasureConfig, LambdaNdcg, LambdaNdcgConfig, ListMle,
+    ListMleConfig, ListNet, ListNetConfig, MseGain, MseGainConfig, NeuralNdcg, NeuralNdcgConfig, PairwiseExponential,
+    PairwiseExponentialConfig, PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig,
+    PlackettLuceNdcg, PlackettLuceNdcgConfig, RankNet, RankNetConfig, RelaxedMeasure, RelaxedMeasureConfig,
+    SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
+    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp,
+    SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision,
+    SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, StochasticRank,
+    StochasticRankConfig, XeNdcg, XeNdcgConfig,
 };
 pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, mask_from_padding};
 pub use crate::measure::{Convention, Gain, Measure};

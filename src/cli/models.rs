@@ -168,20 +168,31 @@ fn cell_value(cell: Cell) -> Value {
 
 /// Every measure through every relaxation, with what each costs.
 fn cells() -> String {
-    let mut table = Table::new(["", "approximate", "sigmoid", "rank", "expected"]);
-    table.row(["measure", "positions", "ranks", "indicators", "ranks"]);
-    for &measure in MeasureName::ALL {
-        let mark = |&relaxation: &RelaxationName| {
-            let cell = Cell { measure, relaxation };
-            format!("{}{}", cell.cost().mark(), if cell.named().is_some() { "*" } else { "" })
+    let part = |relaxations: &[RelaxationName]| {
+        let row = |first: &str, cells: Vec<String>| [first.to_string()].into_iter().chain(cells);
+        // The two words of a name stand above each other.
+        let words = |word: usize| -> Vec<String> {
+            let names = relaxations.iter().map(|relaxation| relaxation.name().split('_').nth(word));
+            names.map(|word| word.unwrap_or_default().to_string()).collect()
         };
-        table.row([measure.name().to_string()].into_iter().chain(RelaxationName::ALL.iter().map(mark)));
-    }
+        let mut table = Table::new(row("", words(0)));
+        table.row(row("measure", words(1)));
+        for &measure in MeasureName::ALL {
+            let mark = |&relaxation: &RelaxationName| {
+                let cell = Cell { measure, relaxation };
+                format!("{}{}", cell.cost().mark(), if cell.named().is_some() { "*" } else { "" })
+            };
+            table.row(row(measure.name(), relaxations.iter().map(mark).collect()));
+        }
+        table.render_left()
+    };
+    // All of them side by side are wider than a terminal.
+    let tables: Vec<String> = RelaxationName::ALL.chunks(4).map(part).collect();
     let legend = CellCost::ALL.map(|cost| format!("{}  {cost}\n", cost.mark()));
     format!(
         "Any measure through any relaxation: loss = {{ measure = \"ap\", relaxation =\n\"rank_indicators\" }}, or \
          ap:rank_indicators on the command line.\n\n{}\n{}*  has a name of its own, listed above\n\n",
-        table.render_left(),
+        tables.join("\n"),
         legend.concat()
     )
 }

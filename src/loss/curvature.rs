@@ -66,6 +66,11 @@ mod tests {
         let others = [
             LossSpec::new("rank_net").with("sigma", 1.5),
             LossSpec::new("rank_net").with("mean_over_pairs", true),
+            LossSpec::new("lambda_measure").with("measure", "rr").with("k", 3),
+            LossSpec::new("lambda_measure").with("measure", "err").with("sigma", 2.0),
+            LossSpec::new("lambda_measure").with("measure", "precision").with("k", 2).with("score_normalization", true),
+            LossSpec::new("lambda_measure").with("query_normalization", true),
+            LossSpec::new("xe_ndcg").with("gamma", 0.25),
             LossSpec::new("lambda_ndcg").with("k", 2).with("sigma", 0.5),
             LossSpec::new("lambda_ndcg").with("score_normalization", true).with("sigma", 2.0),
             LossSpec::new("lambda_ndcg").with("score_normalization", true).with("query_normalization", true),

@@ -199,6 +199,14 @@ pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usiz
     }
 }
 
+/// A number of draws, if there is at least one.
+pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossError> {
+    match samples {
+        0 => Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more")),
+        samples => Ok(samples),
+    }
+}
+
 /// A cut-off of a measure that cannot do without one, if it keeps at least one rank.
 pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, LossError> {
     if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }

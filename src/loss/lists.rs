@@ -1,7 +1,7 @@
 //! `Lists`: the clean form of a batch, in which no padded value can be seen, and the quantities that most losses take
 //! from it.
 
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::{Bool, IndexingUpdateOp, Int, Tensor};
 
 use super::error::LossError;
 use crate::measure::{Discount, Gain};
@@ -218,6 +218,15 @@ pub fn mask_from_padding(padding: Tensor<2, Bool>) -> Tensor<2, Bool> {
 /// Sums over the documents: `[B, N]` to `[B]`.
 pub fn sum_documents(x: Tensor<2>) -> Tensor<1> {
     x.sum_dim(1).squeeze_dim(1)
+}
+
+/// The document at each rank, `[B, N]`, from the rank of each document, counted from 1, as [`rank`] gives them.
+pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
+    let [batch, n] = ranks.dims();
+    // In range even where scores that are not numbers have no ranks.
+    let places = (ranks - 1.0).int().clamp(0, n as i64 - 1);
+    let documents = Tensor::<1, Int>::arange(0..n as i64, &places.device()).unsqueeze::<2>().expand([batch, n]);
+    places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add).clamp(0, n as i64 - 1)
 }
 
 /// `x` with 1 in place of 0, for division.

@@ -20,6 +20,7 @@
 //! | `approx_rr` | [`ApproxRr`] | `mrr` | O(n^2) |
 //! | `fidelity` | [`Fidelity`] | orders pairs | O(n^2) |
 //! | `lambda_loss` | [`LambdaLoss`] | bounds NDCG@k | O(n^2) |
+//! | `lambda_measure` | [`LambdaMeasure`] | orders pairs by what they change AP, RR, ERR or precision | O(n^2) |
 //! | `lambda_ndcg` | [`LambdaNdcg`] | orders pairs by what they change NDCG@k | O(n^2) |
 //! | `list_mle` | [`ListMle`] | orders the list | O(n^2) |
 //! | `list_net` | [`ListNet`] | fits the top document | O(n) |
@@ -28,6 +29,7 @@
 //! | `pairwise_exponential` | [`PairwiseExponential`] | orders pairs | O(n^2) |
 //! | `pairwise_hinge` | [`PairwiseHinge`] | orders pairs | O(n^2) |
 //! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2) |
+//! | `plackett_luce_ndcg` | [`PlackettLuceNdcg`] | `ndcg@k` | O(n log n), times the rankings |
 //! | `rank_net` | [`RankNet`] | orders pairs | O(n^2) |
 //! | `relaxed_measure` | [`RelaxedMeasure`] | `ndcg@k` | O(n^2), or that of the relaxation |
 //! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2) |
@@ -43,6 +45,8 @@
 //! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
 //! | `soft_rr` | [`SoftRr`] | `mrr` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
+//! | `stochastic_rank` | [`StochasticRank`] | `ndcg@k` | O(n^2), times the draws |
+//! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
 //!
 //! `relaxed_measure` is any measure of [`MeasureName`] through any relaxation of [`RelaxationName`], by default NDCG at
 //! approximate positions; its row says what that is.
@@ -73,11 +77,13 @@ mod check;
 mod curvature;
 mod entry;
 mod error;
+mod estimate;
 #[cfg(any(feature = "flex", test))]
 mod explain;
 mod gumbel;
 mod lists;
 mod listwise;
+mod noise;
 mod pairwise;
 mod pointwise;
 mod ranking_loss;
@@ -97,13 +103,15 @@ pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 pub use explain::{Explained, explain};
 pub use lists::{Lists, mask_from_padding};
 pub use listwise::{
-    ListMle, ListMleConfig, ListNet, ListNetConfig, NeuralNdcg, NeuralNdcgConfig, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyConfig, neural_sort,
+    ListMle, ListMleConfig, ListNet, ListNetConfig, NeuralNdcg, NeuralNdcgConfig, PlackettLuceNdcg,
+    PlackettLuceNdcgConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, StochasticRank, StochasticRankConfig,
+    XeNdcg, XeNdcgConfig, neural_sort,
 };
 pub use pairwise::{
     ApproxKendallTau, ApproxKendallTauConfig, Fidelity, FidelityConfig, LambdaLoss, LambdaLossConfig,
-    LambdaLossWeights, LambdaNdcg, LambdaNdcgConfig, PairSum, PairwiseExponential, PairwiseExponentialConfig,
-    PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig, RankNet, RankNetConfig,
+    LambdaLossWeights, LambdaMeasure, LambdaMeasureConfig, LambdaNdcg, LambdaNdcgConfig, PairSum, PairwiseExponential,
+    PairwiseExponentialConfig, PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig,
+    RankNet, RankNetConfig, SwapMeasure,
 };
 pub use pointwise::{MseGain, MseGainConfig};
 pub use ranking_loss::{Orientation, RankingLoss, reduce, reduce_weighted};
@@ -114,14 +122,14 @@ pub use surrogate::{
     AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
     ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape,
     Exact, Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel,
-    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, PairSteps, PositionFunction,
-    PositionMeasure, Positions, PrecisionAt, RPrecision, RankBiasedPrecision, RankExpectations, RankModel, RecallAt,
-    ReciprocalRank, Relaxation, RelaxationName, Relaxed, RelaxedMeasure, RelaxedMeasureConfig, SigmoidRanks,
-    SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig, SmoothDcg, SmoothDcgConfig,
-    SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp,
-    SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision,
-    SoftPrecisionConfig, SoftRr, SoftRrConfig, SuccessAt, Surrogate, TypeOneBound, exponential_fit,
-    is_completely_monotone,
+    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, NeuralSort, PairSteps,
+    PositionFunction, PositionMeasure, Positions, PrecisionAt, ProjectedRanks, RPrecision, RankBiasedPrecision,
+    RankExpectations, RankModel, RecallAt, ReciprocalRank, Relaxation, RelaxationName, Relaxed, RelaxedMeasure,
+    RelaxedMeasureConfig, SigmoidRanks, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig,
+    SmoothDcg, SmoothDcgConfig, SmoothIndicators, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig,
+    SmoothRr, SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg,
+    SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftSort, SuccessAt, Surrogate,
+    TypeOneBound, exponential_fit, is_completely_monotone,
 };
 pub use temperature_unit::{RelativeTemperature, TemperatureUnit};
 #[cfg(feature = "learners")]

@@ -100,6 +100,13 @@ pub trait RankingLoss: Debug + Send + Sync {
         None
     }
 
+    /// Returns whether the gradient is an unbiased estimate of that of the expected value over the loss's noise, and not
+    /// that of the value itself, which may be constant nearly everywhere: true of estimators over sampled rankings.
+    /// `false` by default.
+    fn estimates_gradient(&self) -> bool {
+        false
+    }
+
     /// Returns the same loss with its noise drawn anew, separately for each row of a batch, from `seed(own)`, where
     /// `own` is the seed of this loss. The gradient learner asks for it at every step. `None`, the default, for a loss
     /// without noise.

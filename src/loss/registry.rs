@@ -25,6 +25,7 @@ pub static LOSSES: &[LossEntry] = &[
     surrogate::approx_rr::ENTRY,
     pairwise::fidelity::ENTRY,
     pairwise::lambda_loss::ENTRY,
+    pairwise::lambda_measure::ENTRY,
     pairwise::lambda_ndcg::ENTRY,
     listwise::list_mle::ENTRY,
     listwise::list_net::ENTRY,
@@ -33,6 +34,7 @@ pub static LOSSES: &[LossEntry] = &[
     pairwise::pairwise_exponential::ENTRY,
     pairwise::pairwise_hinge::ENTRY,
     pairwise::pairwise_squared_hinge::ENTRY,
+    listwise::plackett_luce_ndcg::ENTRY,
     pairwise::rank_net::ENTRY,
     surrogate::relaxed_measure::ENTRY,
     surrogate::smooth_ap_indicator::ENTRY,
@@ -48,6 +50,8 @@ pub static LOSSES: &[LossEntry] = &[
     surrogate::soft_precision::ENTRY,
     surrogate::soft_rr::ENTRY,
     listwise::softmax_cross_entropy::ENTRY,
+    listwise::stochastic_rank::ENTRY,
+    listwise::xe_ndcg::ENTRY,
 ];
 
 /// The entry of a name.
@@ -309,7 +313,7 @@ mod tests {
         );
         assert_eq!(
             message("approx_ndcg", json!({"step": "logit"})),
-            "approx_ndcg.step = \"logit\": expected one of `logistic`, `tanh`, `erf`, `arctan`"
+            "approx_ndcg.step = \"logit\": expected one of `logistic`, `tanh`, `erf`, `arctan`, `laplace`"
         );
         assert_eq!(
             message("approx_ndcg", json!({"alpha": 0})),

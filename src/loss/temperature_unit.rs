@@ -112,6 +112,10 @@ impl RankingLoss for RelativeTemperature {
         Ok(Box::new(Self { loss: self.loss.with_parameter(parameter, value)?.into() }))
     }
 
+    fn estimates_gradient(&self) -> bool {
+        self.loss.estimates_gradient()
+    }
+
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
         Some(Box::new(Self { loss: self.loss.reseeded(seed)?.into() }))
     }
@@ -230,7 +234,8 @@ mod tests {
     fn gradients_are_differences_with_the_spread_held() {
         const STEP: f64 = 1e-5;
         let deviation = standard_deviation(&SCORES);
-        for spec in specs() {
+        // An estimated gradient is not that of the value.
+        for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().estimates_gradient()) {
             let found = of(&spec.with(KEY, "spread"), &SCORES, DType::F64).grad;
             for (i, found) in found.iter().enumerate() {
                 let at = |offset: f64| {

@@ -45,6 +45,7 @@ holder! {
     approx_rr: ApproxRr, ApproxRrConfig::new();
     fidelity: Fidelity, FidelityConfig::new();
     lambda_loss: LambdaLoss, LambdaLossConfig::new();
+    lambda_measure: LambdaMeasure, LambdaMeasureConfig::new();
     lambda_ndcg: LambdaNdcg, LambdaNdcgConfig::new();
     list_mle: ListMle, ListMleConfig::new();
     list_net: ListNet, ListNetConfig::new();
@@ -53,6 +54,7 @@ holder! {
     pairwise_exponential: PairwiseExponential, PairwiseExponentialConfig::new();
     pairwise_hinge: PairwiseHinge, PairwiseHingeConfig::new();
     pairwise_squared_hinge: PairwiseSquaredHinge, PairwiseSquaredHingeConfig::new();
+    plackett_luce_ndcg: PlackettLuceNdcg, PlackettLuceNdcgConfig::new();
     rank_net: RankNet, RankNetConfig::new();
     relaxed_measure: RelaxedMeasure, RelaxedMeasureConfig::new();
     smooth_ap_indicator: SmoothApIndicator, SmoothApIndicatorConfig::new();
@@ -68,6 +70,8 @@ holder! {
     soft_precision: SoftPrecision, SoftPrecisionConfig::new();
     soft_rr: SoftRr, SoftRrConfig::new();
     softmax_cross_entropy: SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig::new();
+    stochastic_rank: StochasticRank, StochasticRankConfig::new();
+    xe_ndcg: XeNdcg, XeNdcgConfig::new();
 }
 
 /// Computes every loss of the model for the same three documents, then its two surrogates.

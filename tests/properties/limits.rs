@@ -137,6 +137,10 @@ proptest! {
             let spec = match cell.relaxation {
                 RelaxationName::ApproximatePositions => spec.with("alpha", 40.0 / gap).with("beta", 80.0),
                 RelaxationName::SigmoidRanks | RelaxationName::ExpectedRanks => spec.with("sigma", gap / 40.0),
+                RelaxationName::NeuralSort | RelaxationName::SoftSort => spec.with("sigma", gap / 40.0),
+                // The difference between what was found and the lowest that is left: delta (1 - delta)^11.
+                RelaxationName::SmoothIndicators => spec.with("alpha", 1500.0 / gap),
+                RelaxationName::ProjectedRanks => spec.with("sigma", gap / 40.0).with("beta", 80.0),
                 RelaxationName::RankIndicators => spec.with("sigma", gap * gap / 40.0),
             };
             for k in [None, Some(3)] {

@@ -47,6 +47,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
         ("approx_ndcg", json!({"step": "tanh", "gain": "linear"})),
         ("approx_ndcg", json!({"step": "erf", "alpha": 1.0, "gain": table})),
         ("approx_ndcg", json!({"step": "arctan", "gain": "exp2_raw"})),
+        ("approx_ap", json!({"step": "laplace", "alpha": 2.0})),
         ("approx_ap", json!({"alpha": 2.0, "beta": 1.0})),
         ("approx_precision", json!({"k": 1})),
         ("rank_net", json!({"sigma": 0.5, "mean_over_pairs": true})),
@@ -54,10 +55,18 @@ pub(crate) fn subjects() -> Vec<Subject> {
         ("lambda_ndcg", json!({"k": 2, "gain": "linear"})),
         ("lambda_loss", json!({"weights": "ndcg_loss1"})),
         ("lambda_loss", json!({"weights": "ndcg_loss2", "k": 3})),
+        ("lambda_measure", json!({"measure": "ap", "k": 3})),
+        ("lambda_measure", json!({"measure": "rr", "sigma": 0.5})),
+        ("lambda_measure", json!({"measure": "err"})),
+        ("lambda_measure", json!({"measure": "precision", "k": 1})),
         ("list_mle", json!({"k": 2})),
+        ("list_mle", json!({"discount": "log2", "shuffle_ties": true, "seed": 3})),
+        ("plackett_luce_ndcg", json!({"k": 2, "gain": "linear"})),
+        ("stochastic_rank", json!({"k": 2, "mu": 0.25})),
         ("mse_gain", json!({"balanced": true, "gain": "linear"})),
         ("softmax_cross_entropy", json!({"normalise": true, "temperature": 0.5})),
         ("softmax_cross_entropy", json!({"gumbel_samples": 3, "seed": 5})),
+        ("xe_ndcg", json!({"gamma": 0.5})),
         ("soft_ndcg", json!({"evaluation": "recursion", "sigma": 0.3})),
         ("soft_ndcg", json!({"k": 2, "gain": "exp2_raw"})),
         ("soft_ndcg", json!({"discount": "power", "exponent": 0.5})),
@@ -82,7 +91,12 @@ pub(crate) fn subjects() -> Vec<Subject> {
         ("relaxed_measure", json!({"measure": "kendall_tau", "step": "erf", "alpha": 2.0})),
         ("relaxed_measure", json!({"measure": "kendall_tau", "step": "arctan", "alpha": 2.0})),
         ("relaxed_measure", json!({"measure": "kendall_tau", "step": "tanh", "alpha": 2.0})),
+        ("relaxed_measure", json!({"measure": "kendall_tau", "step": "laplace", "alpha": 2.0})),
         ("relaxed_measure", json!({"measure": "rr", "k": 3, "relaxation": "rank_indicators"})),
+        ("relaxed_measure", json!({"measure": "ndcg", "k": 3, "relaxation": "neural_sort", "sigma": 0.5})),
+        ("relaxed_measure", json!({"measure": "ap", "k": 2, "relaxation": "soft_sort", "temperature_unit": "spread"})),
+        ("relaxed_measure", json!({"measure": "err", "k": 3, "relaxation": "smooth_indicators", "delta": 0.3})),
+        ("relaxed_measure", json!({"measure": "ap", "relaxation": "projected_ranks", "sigma": 0.1})),
     ];
     let defaults = registry::LOSSES.iter().flat_map(|entry| {
         entry.forms().into_iter().map(|form| Subject::new(serde_json::to_value(form).unwrap(), entry.name))
@@ -378,8 +392,9 @@ fn equal_gains_are_nothing_to_learn() {
 fn gradients_agree_with_finite_differences() {
     let step = 1e-5;
     for Subject { name, loss, spec, .. } in subjects() {
-        // The spread is held in the gradient, and moves with the scores: `temperature_unit.rs` tests it.
-        if spec.params.get("temperature_unit") == Some(&"spread".into()) {
+        // The spread is held in the gradient, and moves with the scores: `temperature_unit.rs` tests it. What is estimated
+        // is the gradient of an expectation: `estimators.rs` tests it.
+        if spec.params.get("temperature_unit") == Some(&"spread".into()) || loss.estimates_gradient() {
             continue;
         }
         for query in &queries()[..3] {
@@ -452,6 +467,7 @@ fn offsets_and_outliers_cost_no_precision() {
         ("approx_kendall_tau", json!({"alpha": 300.0})),
         ("rank_net", json!({"sigma": 300.0})),
         ("lambda_ndcg", json!({"sigma": 300.0})),
+        ("lambda_measure", json!({"sigma": 300.0})),
         ("lambda_loss", json!({"sigma": 300.0})),
         ("lambda_loss", json!({"sigma": 300.0, "weights": "ndcg_loss1"})),
         ("neural_ndcg", json!({"temperature": 2f64.powi(-6)})),

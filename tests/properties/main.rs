@@ -3,6 +3,7 @@
 mod burn_modules;
 mod devices;
 mod document_weights;
+mod estimators;
 mod limits;
 mod loss_contract;
 mod measures;

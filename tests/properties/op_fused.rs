@@ -158,7 +158,7 @@ fn compare(
 
 #[test]
 fn step_sum_agrees_with_its_definition() {
-    for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+    for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
         // The longest lists are used once, since the reference in f64 takes most of the time.
         let longest = if step == Step::Logistic { 1000 } else { 100 };
         for alpha in [0.1, 10.0, 1000.0] {
@@ -409,11 +409,12 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         let [x, _, labels, mask] = inputs;
         pair_loss(x.clone(), labels.clone(), mask.clone(), weight, loss)
     };
-    let primitives: [Primitive; 15] = [
+    let primitives: [Primitive; 16] = [
         ("logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Logistic)),
         ("steep logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 300.0, Step::Logistic)),
         ("erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Erf)),
         ("arctan", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Arctan)),
+        ("laplace", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Laplace)),
         ("indicator_sum", &|[x, v, _, mask]| indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5)),
         ("rank_expectation", &|[x, _, _, mask]| rank_expectation(x.clone(), mask.clone(), 1.0, &terms)),
         ("log_softmax", &|[x, _, _, mask]| log_softmax(x.clone(), mask.clone())),

@@ -10,6 +10,6 @@ pub use document::{ConfigError, Document};
 #[cfg(feature = "cli")]
 pub(crate) use document::{from_toml, written_value};
 pub use experiment::ExperimentConfig;
-pub(super) use resolved::{is_resolved, resolves_to};
 pub use resolved::resolved_toml;
+pub(super) use resolved::{is_resolved, resolves_to};
 pub use sections::{CrossValidationConfig, DataConfig, MeasureConfig, SyntheticConfig};

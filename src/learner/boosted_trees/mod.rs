@@ -8,7 +8,7 @@
 //! f    <- f + learning_rate * step * tree
 //! ```
 //!
-//! For a loss with second derivatives (`rank_net`, `lambda_ndcg`; with the latter this is LambdaMART) the tree takes
+//! For a loss with second derivatives (`lambda_ndcg`, with which this is LambdaMART, `rank_net` and others) the tree takes
 //! Newton steps and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and
 //! `step` is searched along it in powers of two, starting from the step of the previous round, so that the loss
 //! decreases.

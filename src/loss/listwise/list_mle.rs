@@ -5,19 +5,29 @@
 //! equation 9). With a cut-off it is the likelihood of the first `k` places. Where documents have weights, each place
 //! has that of its document.
 //!
+//! With a `discount` the term of place `t` is multiplied by `D(t)`, so that the first places count for more. This is
+//! p-ListMLE (Lan et al., Position-aware ListMLE: a sequential learning process). The paper's weights `2^{n - t} - 1`
+//! overflow in long lists; `"exponential"`, `2^-t`, has their ratios but for the 1.
+//!
+//! With `shuffle_ties` documents of the same label are in a random order, a function of `seed` and of their ranks by
+//! score, and the same for every query. At each part of each step the gradient learner draws it anew, by row; other learners
+//! keep one draw.
+//!
 //! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums. These are log-sum-exp throughout, so nothing
 //! underflows however far apart the scores are. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::activation::log_sigmoid;
-use burn::tensor::{IndexingUpdateOp, Int, Tensor};
+use burn::tensor::{Bool, Int, Tensor};
 
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
-use crate::loss::lists::Lists;
-use crate::loss::lists::sum_documents;
+use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
+use crate::loss::noise::{Distribution, Noise};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::surrogate::discount_shape::DiscountShape;
+use crate::measure::Discount;
 use crate::op::rank;
 
 const NAME: &str = "list_mle";
@@ -40,15 +50,29 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 pub struct ListMleConfig {
     /// Places that count; none for the whole list.
     pub k: Option<usize>,
+    /// Weight of a place, as a discount of its rank; none for the same weight of all.
+    pub discount: Option<DiscountShape>,
+    /// Exponent of the power discount, 0 or above; without effect on others.
+    #[config(default = 1.0)]
+    pub exponent: f64,
+    /// Put documents of the same label in a random order.
+    #[config(default = false)]
+    pub shuffle_ties: bool,
+    /// Seed of that order; the gradient learner adds the run's seed, epoch and step.
+    #[config(default = 0)]
+    pub seed: u64,
 }
 
 impl ListMleConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `k = 0`.
+    /// `k = 0`, a discount that is not finite at some place.
     pub fn init(&self) -> Result<ListMle, LossError> {
-        Ok(ListMle { k: error::cutoff(NAME, self.k)? })
+        let discount = self.discount.clone().map(|shape| shape.with_exponent(self.exponent));
+        discount.iter().try_for_each(|discount| error::discount(NAME, discount))?;
+        let ties = self.shuffle_ties.then_some(Noise::shared(self.seed));
+        Ok(ListMle { k: error::cutoff(NAME, self.k)?, discount, ties })
     }
 }
 
@@ -58,6 +82,11 @@ impl ListMleConfig {
 #[derive(Module, Debug)]
 pub struct ListMle {
     k: Option<usize>,
+    #[module(skip)]
+    discount: Option<Discount>,
+    /// Where the order of documents of the same label comes from; none for their position.
+    #[module(skip)]
+    ties: Option<Noise>,
 }
 
 impl RankingLoss for ListMle {
@@ -69,12 +98,20 @@ impl RankingLoss for ListMle {
         Orientation::Loss
     }
 
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        let ties = self.ties?.reseeded(seed);
+        Some(Box::new(Self { ties: Some(ties), ..self.clone() }))
+    }
+
     fn check_document_weights(&self) -> Result<(), LossError> {
         Ok(())
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let order = label_order(lists);
+        let order = match self.ties {
+            Some(noise) => shuffled_label_order(lists, noise),
+            None => label_order(lists.labels.clone(), &lists.padded),
+        };
         // Padding comes last in this order.
         let padded = lists.padded.clone().int().gather(1, order.clone()).greater_elem(0);
         // An offset that all scores share would cost the logarithms digits.
@@ -85,24 +122,35 @@ impl RankingLoss for ListMle {
         if let Some(weights) = &lists.document_weights {
             terms = terms * weights.clone().gather(1, order);
         }
+        if let Some(discount) = &self.discount {
+            let weights = discount_table(discount, n, None);
+            let options = (&terms.device(), terms.dtype());
+            terms = terms * Tensor::<1>::from_data(weights.as_slice(), options).unsqueeze::<2>();
+        }
         sum_documents(terms.narrow(1, 0, self.k.unwrap_or(n).min(n)))
     }
 }
 
 /// The logarithm of an empty sum, small enough to vanish beside any score and large enough not to overflow.
-const EMPTY: f32 = f32::MIN / 4.0;
+pub(super) const EMPTY: f32 = f32::MIN / 4.0;
 
 /// Document at each place by descending label, ties broken by position, padding last: `[B, N]`.
-fn label_order(lists: &Lists) -> Tensor<2, Int> {
-    let [batch, n] = lists.labels.dims();
-    let labels = lists.labels.clone().mask_fill(lists.padded.clone(), f32::MIN);
-    let places = (rank(labels, lists.mask.ones_like()) - 1.0).int();
-    let documents = Tensor::<1, Int>::arange(0..n as i64, &places.device()).unsqueeze::<2>().expand([batch, n]);
-    places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add)
+fn label_order(labels: Tensor<2>, padded: &Tensor<2, Bool>) -> Tensor<2, Int> {
+    let labels = labels.mask_fill(padded.clone(), f32::MIN);
+    order_of_ranks(rank(labels.clone(), labels.ones_like()))
+}
+
+/// The same with ties broken by noise.
+fn shuffled_label_order(lists: &Lists, noise: Noise) -> Tensor<2, Int> {
+    let drawn = noise.of_documents(Distribution::Uniform, 0, lists);
+    let shuffled = order_of_ranks(rank(drawn, lists.mask.clone()));
+    let labels = lists.labels.clone().gather(1, shuffled.clone());
+    let padded = lists.mask.clone().gather(1, shuffled.clone()).lower_elem(0.5);
+    shuffled.gather(1, label_order(labels, &padded))
 }
 
 /// `out_t = log sum_{u >= t} exp(x_u)` by doubling: after step `d`, each place holds the sum over the next `2 d`.
-fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
+pub(super) fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;
     while d < n {
@@ -134,6 +182,33 @@ mod tests {
         assert!((found - first - second).abs() < 1e-12, "{found}");
         let top = value(ListMleConfig::new().with_k(Some(1)), &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
         assert!((top - first).abs() < 1e-12, "{top}");
+    }
+
+    #[test]
+    fn places_are_weighted_by_their_discount() {
+        let (first, second) = ((2f64.exp() + 1.0 + 1f64.exp()).ln() - 2.0, (1.0 + 1f64.exp()).ln());
+        let config = ListMleConfig::new().with_discount(Some(DiscountShape::Exponential));
+        let found = value(config, &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
+        assert!((found - first / 2.0 - second / 4.0).abs() < 1e-12, "{found}");
+        let config = ListMleConfig::new().with_discount(Some(DiscountShape::Power));
+        assert!(config.with_exponent(-1.0).init().is_err());
+    }
+
+    /// Every order of tied documents occurs, about as often as any other, and labels stay in order.
+    #[test]
+    fn ties_are_in_a_random_order() {
+        let tail = |s: &[f64]| s.iter().map(|s| s.exp()).sum::<f64>().ln();
+        let first = tail(&[3.0, 0.0, 1.0]) - 3.0;
+        let orders = [first + tail(&[0.0, 1.0]) - 0.0, first + tail(&[0.0, 1.0]) - 1.0];
+        let mut counts = [0; 2];
+        for seed in 0..200 {
+            let config = ListMleConfig::new().with_shuffle_ties(true).with_seed(seed);
+            let found = value(config, &[0.0, 3.0, 1.0], &[0.0, 1.0, 0.0]);
+            let order = orders.iter().position(|expected| (found - expected).abs() < 1e-12);
+            counts[order.expect("one of both orders")] += 1;
+        }
+        assert!(counts.iter().all(|count| (70..=130).contains(count)), "{counts:?}");
+        assert!(ListMleConfig::new().init().unwrap().reseeded(&|own| own).is_none());
     }
 
     #[test]

@@ -144,17 +144,23 @@ impl RankingLoss for NeuralNdcg {
 
 /// NeuralSort's matrix `[B, N (rank), N (document)]`; rows beyond the query's documents and padded columns are 0.
 pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
+    let [_, n] = lists.scores.dims();
+    neural_sort_rows(lists, temperature, n)
+}
+
+/// The rows of NeuralSort's matrix of the ranks 1 to `rows`: `[B, rows, N]`.
+pub(in crate::loss) fn neural_sort_rows(lists: &Lists, temperature: f64, rows: usize) -> Tensor<3> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
     let spread: Tensor<2> =
         (differences(&lists.scores).abs() * lists.mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
-    let slope: Tensor<2> = ranks(lists) * -2.0 + documents + 1.0;
+    let slope: Tensor<2> = (ranks(lists) * -2.0 + documents + 1.0).narrow(1, 0, rows);
     // An offset that all scores share adds the same to every logit of a row.
     let scores = lists.centered().unsqueeze_dim::<3>(1);
     let logits = (slope.unsqueeze_dim::<3>(2) * scores - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
     // Finite, so that a row of padding only is not 0 / 0.
     let p = softmax(logits.mask_fill(padded, -1e30), 2);
-    p * rank_rows(lists).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
+    p * rank_rows(lists).narrow(1, 0, rows).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
 }
 
 /// Ranks 1 to N: `[1, N]`.

@@ -91,7 +91,21 @@ pub struct LambdaNdcg {
 }
 
 /// What a difference of scores of 0 is divided by.
-const SCORE_OFFSET: f64 = 0.01;
+pub(super) const SCORE_OFFSET: f64 = 0.01;
+
+/// `log2(1 + S) / S` with `S` twice the sum of the magnitudes of all slopes; 1 where there are none.
+pub(super) fn query_factor(slopes: f64) -> f64 {
+    let both = 2.0 * slopes;
+    if both > 0.0 { both.ln_1p() * std::f64::consts::LOG2_E / both } else { 1.0 }
+}
+
+/// The same of each query: `[B]`.
+pub(super) fn query_factors(slopes: Tensor<1>) -> Tensor<1> {
+    let both = slopes * 2.0;
+    let none = both.clone().equal_elem(0.0);
+    let both = both.mask_fill(none.clone(), 1.0);
+    (both.clone().log1p() / both * std::f64::consts::LOG2_E).mask_fill(none, 1.0)
+}
 
 impl RankingLoss for LambdaNdcg {
     fn name(&self) -> &'static str {
@@ -127,10 +141,7 @@ impl RankingLoss for LambdaNdcg {
             return losses;
         }
         // The slope of the logistic loss is the soft zero-one loss.
-        let slopes = sum(scores.detach(), PairLoss::SoftZeroOne) * (2.0 * self.sigma);
-        let none = slopes.clone().equal_elem(0.0);
-        let slopes = slopes.mask_fill(none.clone(), 1.0);
-        losses * (slopes.clone().log1p() / slopes * std::f64::consts::LOG2_E).mask_fill(none, 1.0)
+        losses * query_factors(sum(scores.detach(), PairLoss::SoftZeroOne) * self.sigma)
     }
 }
 
@@ -142,9 +153,8 @@ impl Curved for LambdaNdcg {
         let distance = (self.score_normalization && apart).then_some(Distance { scores, offset: SCORE_OFFSET });
         let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance };
         let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight, weights);
-        if self.query_normalization && slopes > 0.0 {
-            let both = 2.0 * slopes;
-            found.multiply(both.ln_1p() * std::f64::consts::LOG2_E / both);
+        if self.query_normalization {
+            found.multiply(query_factor(slopes));
         }
         found
     }

@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Both documents at 1 + 1/2: NDCG = 1 / log2(2.5), for any step.
-        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
             let found = value(ApproxNdcgConfig::new().with_step(step), &[0.0, 0.0], &[1.0, 0.0]);
             assert!((found - 1.0 / 2.5f64.log2()).abs() < 1e-12, "{step:?}: {found}");
         }

@@ -68,12 +68,13 @@ impl Cell {
     /// times as much.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Ap, Err, KendallTau, RPrecision, Rr, Success};
-        use RelaxationName::{ExpectedRanks, RankIndicators};
+        use RelaxationName::{ExpectedRanks, NeuralSort, ProjectedRanks, RankIndicators, SmoothIndicators, SoftSort};
         match (self.measure, self.relaxation) {
             (Ap | Rr | Err, ExpectedRanks) => CellCost::LinearUnlessCut,
             (Success | RPrecision, ExpectedRanks) => CellCost::Trials,
             (Rr, RankIndicators) | (Err, _) | (KendallTau, ExpectedRanks) => CellCost::Pairs,
-            (KendallTau, RankIndicators) => CellCost::Cubic,
+            (KendallTau, RankIndicators | NeuralSort | SoftSort | SmoothIndicators) => CellCost::Cubic,
+            (_, NeuralSort | SoftSort | SmoothIndicators | ProjectedRanks) => CellCost::Pairs,
             _ => CellCost::Linear,
         }
     }

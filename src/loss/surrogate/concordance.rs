@@ -13,10 +13,11 @@ pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Ten
     let logistic = match step {
         Step::Logistic => *steepness,
         Step::Tanh => 2.0 * steepness,
-        Step::Erf | Step::Arctan => {
+        Step::Erf | Step::Arctan | Step::Laplace => {
             let t = differences(by) * *steepness;
             let chances = match step {
                 Step::Erf => (t.erf() + 1.0) * 0.5,
+                Step::Laplace => laplace(t),
                 _ => t.atan() * std::f64::consts::FRAC_1_PI + 0.5,
             };
             return by_chances(lists, chances);
@@ -25,6 +26,14 @@ pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Ten
     let (labels, mask) = (lists.labels.clone(), lists.mask.clone());
     let misplaced = pair_loss(by.clone() * logistic, labels, mask, &PairWeight::Unit, PairLoss::SoftZeroOne);
     pairs() - sum_documents(misplaced) * 2.0
+}
+
+/// `exp(t) / 2` for `t < 0`, `1 - exp(-t) / 2` for others, without an exponential that overflows.
+fn laplace(t: Tensor<3>) -> Tensor<3> {
+    let below = t.clone().lower_elem(0.0);
+    // Not the absolute value, whose derivative at 0 is 0.
+    let small = t.clone().neg().mask_where(below.clone(), t).exp() * 0.5;
+    (small.clone().neg() + 1.0).mask_where(below, small)
 }
 
 /// By the chance that `y` is above `x`, at `[.., x, y]`.

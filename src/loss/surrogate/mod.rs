@@ -18,7 +18,7 @@ mod bound;
 mod cells;
 mod concordance;
 mod context;
-mod discount_shape;
+pub(super) mod discount_shape;
 mod measures;
 mod names;
 mod position_function;
@@ -59,8 +59,9 @@ pub use relaxation::expected::{
     ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
 };
 pub use relaxation::{
-    AnyRelaxation, Approximate, Exact, Expected, Gumbel, GumbelNoise, Indicator, Indicators, PairSteps, Positions,
-    RankExpectations, RankModel, Relaxation, Relaxed, SigmoidRanks,
+    AnyRelaxation, Approximate, Exact, Expected, Gumbel, GumbelNoise, Indicator, Indicators, NeuralSort, PairSteps,
+    Positions, ProjectedRanks, RankExpectations, RankModel, Relaxation, Relaxed, SigmoidRanks, SmoothIndicators,
+    SoftSort,
 };
 pub use relaxed_measure::{RelaxedMeasure, RelaxedMeasureConfig};
 pub use relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};

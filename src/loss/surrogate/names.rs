@@ -75,6 +75,14 @@ names! {
     RankIndicators = "rank_indicators", ["sigma"];
     /// [`Expected`](super::Expected)
     ExpectedRanks = "expected_ranks", ["sigma", "evaluation", "model"];
+    /// [`NeuralSort`](super::NeuralSort)
+    NeuralSort = "neural_sort", ["sigma"];
+    /// [`SoftSort`](super::SoftSort)
+    SoftSort = "soft_sort", ["sigma"];
+    /// [`SmoothIndicators`](super::SmoothIndicators)
+    SmoothIndicators = "smooth_indicators", ["alpha", "delta"];
+    /// [`ProjectedRanks`](super::ProjectedRanks)
+    ProjectedRanks = "projected_ranks", ["sigma", "beta"];
 }
 
 impl MeasureName {
@@ -89,5 +97,12 @@ impl MeasureName {
             Self::Rr | Self::Err | Self::Success => RankModel::Exact,
             _ => RankModel::Independent,
         }
+    }
+}
+
+impl RelaxationName {
+    /// The steepness where none is given. Smooth indicators multiply it from rank to rank.
+    pub(super) fn default_alpha(self) -> f64 {
+        if self == Self::SmoothIndicators { 1.0 } else { 10.0 }
     }
 }

@@ -22,7 +22,10 @@ use super::discount_shape::DiscountShape;
 use super::measures::{AveragePrecision, Dcg, ExpectedReciprocalRank, Ndcg, ReciprocalRank};
 use super::names::{MeasureName, RelaxationName};
 use super::position_measure::PositionMeasure;
-use super::relaxation::{Approximate, Expected, GumbelNoise, Indicator, RankModel, Relaxation, SigmoidRanks};
+use super::relaxation::{
+    Approximate, Expected, GumbelNoise, Indicator, NeuralSort, ProjectedRanks, RankModel, Relaxation, SigmoidRanks,
+    SmoothIndicators, SoftSort,
+};
 use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
 use super::transform::Surrogate;
 use crate::json::{Map, Value};
@@ -82,22 +85,26 @@ pub struct RelaxedMeasureConfig {
     /// Chance that a reader goes on to the next document, above 0 and below 1.
     #[config(default = 0.8)]
     pub persistence: f64,
-    /// Steepness of approximate positions, above 0.
+    /// Steepness of approximate positions, and of smooth indicators, above 0.
     #[config(default = 10.0)]
     pub alpha: f64,
-    /// Steepness of cut-offs and comparisons of approximate positions, above 0.
+    /// Steepness of cut-offs and comparisons of approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
     /// Smooth step of approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
     /// Smoothing, above 0: in scores for sigmoid ranks, in squared scores for rank indicators, the standard deviation of
-    /// a score for expected ranks.
+    /// a score for expected ranks, the temperature in scores for neural and soft sort, in scores per rank for projected
+    /// ranks.
     #[config(default = 1.0)]
     pub sigma: f64,
     /// A document's own term of sigmoid ranks, from 0 to 1.
     #[config(default = 1.0)]
     pub diagonal: f64,
+    /// How far smooth indicators put a document that was found below the others, above 0 and below 1/2.
+    #[config(default = 0.1)]
+    pub delta: f64,
     /// How expectations are computed.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
@@ -117,7 +124,8 @@ impl RelaxedMeasureConfig {
     /// A measure through a relaxation, with the defaults of both.
     pub fn of(measure: MeasureName, relaxation: RelaxationName) -> Self {
         let (k, model) = (measure.default_cutoff(), Some(measure.default_model()));
-        Self::new().with_measure(measure).with_relaxation(relaxation).with_k(k).with_model(model)
+        let cell = Self::new().with_measure(measure).with_relaxation(relaxation);
+        cell.with_k(k).with_model(model).with_alpha(relaxation.default_alpha())
     }
 
     /// Checks the parameters.
@@ -157,17 +165,21 @@ impl RelaxedMeasureConfig {
     }
 
     fn relaxation(&self) -> Arc<dyn Relaxation> {
-        let (sigma, evaluation) = (self.sigma, self.evaluation);
+        let (alpha, beta, sigma, evaluation) = (self.alpha, self.beta, self.sigma, self.evaluation);
+        let takes_cutoff = self.measure.parameters().contains(&"k");
+        let top = self.k.or(self.measure.default_cutoff()).filter(|_| takes_cutoff);
         match self.relaxation {
-            RelaxationName::ApproximatePositions => {
-                Arc::new(Approximate { alpha: self.alpha, beta: self.beta, step: self.step })
-            }
+            RelaxationName::ApproximatePositions => Arc::new(Approximate { alpha, beta, step: self.step }),
             RelaxationName::SigmoidRanks => Arc::new(SigmoidRanks { sigma, diagonal: self.diagonal }),
             RelaxationName::RankIndicators => Arc::new(Indicator { sigma }),
             RelaxationName::ExpectedRanks => {
                 let model = self.model.unwrap_or(self.measure.default_model());
                 Arc::new(Expected { sigma, evaluation, model })
             }
+            RelaxationName::NeuralSort => Arc::new(NeuralSort { sigma, top }),
+            RelaxationName::SoftSort => Arc::new(SoftSort { sigma, top }),
+            RelaxationName::SmoothIndicators => Arc::new(SmoothIndicators { alpha, delta: self.delta, top }),
+            RelaxationName::ProjectedRanks => Arc::new(ProjectedRanks { sigma, beta }),
         }
     }
 
@@ -352,7 +364,7 @@ mod tests {
         assert_eq!(
             message(json!({"relaxation": "expected_ranks", "beta": 1.0})),
             "relaxed_measure.beta: neither `ndcg` nor `expected_ranks` has this parameter; it belongs to \
-             `approximate_positions`"
+             `approximate_positions`, `projected_ranks`"
         );
         assert_eq!(
             message(json!({"measure": "ap", "alhpa": 1.0})),

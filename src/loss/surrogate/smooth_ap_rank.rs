@@ -5,6 +5,10 @@
 //! limit `sigma -> 0` is then not average precision. The default here is `diagonal = 1`; `diagonal = 0.5` is the
 //! printed form.
 //!
+//! With `diagonal = 1` it is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale image retrieval):
+//! there the rank is one plus a sum of sigmoids over the other documents, and so is the rank among the relevant ones.
+//! Their temperature is `sigma`.
+//!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;

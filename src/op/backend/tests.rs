@@ -83,7 +83,7 @@ fn check_here(
 
 #[test]
 fn gradients_of_step_sum() {
-    for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+    for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
         check(
             &format!("{step:?}"),
             |x, v| op::step_sum(x, v, 3.0, step),

@@ -15,6 +15,8 @@ pub enum Step {
     Erf,
     /// `1/2 + arctan(t) / pi`
     Arctan,
+    /// `exp(t) / 2` for `t < 0`, `1 - exp(-t) / 2` for others: the Laplace distribution function.
+    Laplace,
 }
 
 /// One term `c z^r` of a discount written as a sum of exponentials, `D(r) = sum_m c_m z_m^r`, `r = 0, 1, ...`.

@@ -13,7 +13,8 @@ use super::{
     parallel::for_each,
     parameters::Step,
     real::Real,
-    step_boxes, step_walk,
+    step_boxes,
+    step_walk::{self, Walked},
     sum::sum,
     tiles::{BLOCK, TILE, add, blocks, tiles},
 };
@@ -68,6 +69,21 @@ impl Phi for Arctan {
     #[inline(always)]
     fn slope<T: Real, const FMA: bool>(t: T) -> T {
         T::from_f64(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
+    }
+}
+
+struct Laplace;
+
+impl Phi for Laplace {
+    #[inline(always)]
+    fn value<T: Real, const FMA: bool>(t: T) -> T {
+        let small = T::HALF * (-t.abs()).exponential::<FMA>();
+        if t < T::ZERO { small } else { T::ONE - small }
+    }
+
+    #[inline(always)]
+    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+        T::HALF * (-t.abs()).exponential::<FMA>()
     }
 }
 
@@ -236,8 +252,8 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
         }
         let list = List::new(x, v, &[v], T::from_f64(alpha));
         let (members, rows) = (list.members, list.rows);
-        if step == Step::Logistic && step_walk::pays(&[v]) {
-            step_walk::value(target, &x[..rows], &v[..rows], alpha, &mut out[..rows]);
+        if let Some(step) = Walked::of(step).filter(|_| step_walk::pays(&[v])) {
+            step_walk::value(target, &x[..rows], &v[..rows], alpha, step, &mut out[..rows]);
             let last = out[rows - 1];
             return out[rows..].fill(last);
         }
@@ -258,6 +274,7 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
             }
             (None, Step::Erf) => by_differences(target, &list, start, out, Erf),
             (None, Step::Arctan) => by_differences(target, &list, start, out, Arctan),
+            (None, Step::Laplace) => by_differences(target, &list, start, out, Laplace),
             (None, Step::Logistic | Step::Tanh) => by_differences(target, &list, start, out, Logistic),
         });
         if let Some(Exponentials { center, reach, .. }) = exponentials {
@@ -377,9 +394,10 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
             return;
         }
         let list = List::new(x, v, &[v, g], T::from_f64(alpha));
-        if step == Step::Logistic && step_walk::pays(&[v, g]) {
+        if let Some(step) = Walked::of(step).filter(|_| step_walk::pays(&[v, g])) {
             let members = ..list.members;
-            return step_walk::gradient(target, &x[members], &v[members], &g[members], alpha, &mut to_x[members]);
+            let (x, v, g) = (&x[members], &v[members], &g[members]);
+            return step_walk::gradient(target, x, v, g, alpha, step, &mut to_x[members]);
         }
         if step_boxes::pays(&[v, g]) {
             let members = ..list.members;
@@ -387,7 +405,7 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
             match step {
                 Step::Erf => return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Erf, fast),
                 Step::Arctan => return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Arctan, fast),
-                Step::Logistic | Step::Tanh => {}
+                Step::Logistic | Step::Tanh | Step::Laplace => {}
             }
         }
         let (members, alpha) = (list.members, list.alpha);
@@ -400,6 +418,7 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
                 (Some(Exponentials { e, .. }), _) => dispatch(target, GradientByExponentials { tile, e }),
                 (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Erf> }),
                 (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
+                (None, Step::Laplace) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Laplace> }),
                 (None, Step::Logistic | Step::Tanh) => {
                     dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Logistic> })
                 }

@@ -1,5 +1,7 @@
-//! [`step_sum`](super::step_sum()) of long lists with the logistic step in O(n log n), for results in `f32`.
+//! [`step_sum`](super::step_sum()) of long lists with the logistic and Laplace steps in O(n log n), for results in
+//! `f32`.
 
+use super::parameters::Step;
 use super::real::Real;
 use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value, is_single};
 use crate::execution::Target;
@@ -11,6 +13,40 @@ pub fn pays<T: Real>(weights: &[&[T]]) -> bool {
     let adds = |i: &usize| weights.iter().any(|weights| weights[*i] != T::ZERO);
     let documents = weights[0].len();
     is_single::<T>() && documents >= SOURCES && (0..documents).filter(adds).count() >= SOURCES
+}
+
+/// A step that is a function of `u = exp(-|t|)`.
+#[derive(Debug, Clone, Copy)]
+pub enum Walked {
+    Logistic,
+    Laplace,
+}
+
+impl Walked {
+    /// The step that walks know, if it is one; the tanh step is a logistic one.
+    pub fn of(step: Step) -> Option<Self> {
+        match step {
+            Step::Logistic => Some(Self::Logistic),
+            Step::Laplace => Some(Self::Laplace),
+            Step::Tanh | Step::Erf | Step::Arctan => None,
+        }
+    }
+
+    /// The tail of the step over `u`.
+    fn tail(self, u: f64) -> f64 {
+        match self {
+            Self::Logistic => 1.0 / (1.0 + u),
+            Self::Laplace => 0.5,
+        }
+    }
+
+    /// The slope over `u`, the same on both sides.
+    fn slope(self, u: f64) -> f64 {
+        match self {
+            Self::Logistic => 1.0 / ((1.0 + u) * (1.0 + u)),
+            Self::Laplace => 0.5,
+        }
+    }
 }
 
 /// One running sum: of `v`.
@@ -42,12 +78,11 @@ impl<T: Real> Walker for Values<T> {
     }
 }
 
-/// The logistic step by walks: with `psi = u / (1 + u)`, a document behind adds `psi` of its value, and one ahead
-/// `1 - psi`.
-pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, out: &mut [T]) {
+/// The sum by walks: with the tail `psi` of the step, a document behind adds `psi` of its value, and one ahead `1 - psi`.
+pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked, out: &mut [T]) {
     let sorted = Sorted::new(x);
-    let behind = Decaying::new(|u| 1.0 / (1.0 + u));
-    let ahead = Decaying::new(|u| -1.0 / (1.0 + u)).with_line(1.0, 0.0);
+    let behind = Decaying::new(|u| step.tail(u));
+    let ahead = Decaying::new(|u| -step.tail(u)).with_line(1.0, 0.0);
     let mut walker = Values { v: sorted.gather(v), step: ahead };
     let ahead = sorted.walk(target, Side::Ahead, alpha, &walker);
     walker.step = behind;
@@ -88,10 +123,10 @@ impl<T: Real> Walker for Exchange<T> {
     }
 }
 
-/// Gradient of [`value`]. The slope is `u / (1 + u)^2` on both sides.
-pub fn gradient<T: Real>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, to_x: &mut [T]) {
+/// Gradient of [`value`].
+pub fn gradient<T: Real>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, step: Walked, to_x: &mut [T]) {
     let sorted = Sorted::new(x);
-    let slope = Decaying::new(|u| 1.0 / ((1.0 + u) * (1.0 + u)));
+    let slope = Decaying::new(|u| step.slope(u));
     let walker = Exchange { v: sorted.gather(v), g: sorted.gather(g), slope };
     let [ahead, behind] = [Side::Ahead, Side::Behind].map(|side| sorted.walk(target, side, alpha, &walker));
     sorted.scatter(ahead.iter().zip(behind).map(|(ahead, behind)| alpha * (ahead + behind)), to_x);
@@ -99,15 +134,14 @@ pub fn gradient<T: Real>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, 
 
 #[cfg(test)]
 mod tests {
-    use super::super::parameters::Step;
     use super::super::step_sum::{step_sum, step_sum_gradient};
+    use super::Step;
 
     /// Documents at `x` with weights `v`, all of which and the gradients `g` are exact in `f32`: largest errors of value
     /// and gradient, relative to the value and to the largest term of the gradient.
-    fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64) -> [f64; 2] {
+    fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
         let n = x.len();
-        let (value, gradient) =
-            (step_sum(x, v, n, alpha, Step::Logistic), step_sum_gradient(x, v, g, n, alpha, Step::Logistic));
+        let (value, gradient) = (step_sum(x, v, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<_>>();
         let (x, v, g) = (wide(x), wide(v), wide(g));
         let mut largest = [0.0f64; 2];
@@ -115,8 +149,10 @@ mod tests {
             let (mut sum, mut slope_sum, mut largest_term) = (0.0, 0.0, 0.0f64);
             for j in 0..n {
                 let u = (-(alpha * (x[j] - x[i])).abs()).exp();
-                sum += v[j] * if x[j] > x[i] { 1.0 / (1.0 + u) } else { u / (1.0 + u) };
-                let term = alpha * u / (1.0 + u).powi(2) * (v[i] * g[j] - g[i] * v[j]);
+                let (tail, slope) =
+                    if step == Step::Laplace { (u / 2.0, u / 2.0) } else { (u / (1.0 + u), u / (1.0 + u).powi(2)) };
+                sum += v[j] * if x[j] > x[i] { 1.0 - tail } else { tail };
+                let term = alpha * slope * (v[i] * g[j] - g[i] * v[j]);
                 slope_sum += term;
                 largest_term = largest_term.max(term.abs());
             }
@@ -149,8 +185,10 @@ mod tests {
         let some = at(&|i, _| if i % 3 == 1 { 2.0 } else { 0.0 });
         for (name, x) in scores {
             for (weights, v) in [("all", &all), ("some", &some)] {
-                let [value, gradient] = errors(&x, v, &g, 1.0);
-                assert!(value < 3e-7 && gradient < 1e-6, "{name}, {weights}: {value:e} {gradient:e}");
+                for step in [Step::Logistic, Step::Laplace] {
+                    let [value, gradient] = errors(&x, v, &g, 1.0, step);
+                    assert!(value < 3e-7 && gradient < 1e-6, "{step:?}, {name}, {weights}: {value:e} {gradient:e}");
+                }
             }
         }
     }

@@ -14,6 +14,13 @@ impl Step {
             Step::Tanh => (t * 2.0).sigmoid(),
             Step::Erf => (t.erf() + 1.0) * 0.5,
             Step::Arctan => t.atan() / std::f64::consts::PI + 0.5,
+            Step::Laplace => {
+                let below = (-t.clone()).above(0.0);
+                // Not the absolute value, whose derivative at 0 is 0.
+                let distance = t * (-below.clone() * 2.0 + 1.0);
+                let small = (-distance).exp() * 0.5;
+                small.clone() * below.clone() + (-small + 1.0) * (-below + 1.0)
+            }
         }
     }
 
@@ -24,6 +31,7 @@ impl Step {
             Step::Tanh => Step::Logistic.slope(t * 2.0) * 2.0,
             Step::Erf => (-t.square()).exp() * (0.5 * std::f64::consts::FRAC_2_SQRT_PI),
             Step::Arctan => (t.square() + 1.0).recip() / std::f64::consts::PI,
+            Step::Laplace => (-t.abs()).exp() * 0.5,
         }
     }
 }

@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn every_primitive_has_a_kernel() {
         let Some(x) = scores() else { return };
-        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan] {
+        for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
             assert!(step_sum::step_sum(&x, &x, 1.0, step).is_some(), "{step:?}");
             assert!(step_sum::step_sum_gradient(&x, &x, &x, 1.0, step).is_some(), "{step:?}");
         }

@@ -4,7 +4,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{Batch, read, run, write};
-use super::real::{arc_tangent, difference_of_products, probability, sigmoid};
+use super::real::{arc_tangent, difference_of_products, exponential, probability, sigmoid};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::Step;
 
@@ -56,6 +56,20 @@ impl Phi for Arctan {
 
     fn slope(t: f32) -> f32 {
         comptime!(std::f32::consts::FRAC_1_PI) / fma(t, t, 1.0f32)
+    }
+}
+
+struct Laplace;
+
+#[cube]
+impl Phi for Laplace {
+    fn value(t: f32) -> f32 {
+        let small = 0.5f32 * exponential(-t.abs());
+        select(t < 0.0f32, small, 1.0f32 - small)
+    }
+
+    fn slope(t: f32) -> f32 {
+        0.5f32 * exponential(-t.abs())
     }
 }
 
@@ -136,6 +150,10 @@ macro_rules! with_phi {
             }
             Step::Arctan => {
                 type $P = Arctan;
+                $call
+            }
+            Step::Laplace => {
+                type $P = Laplace;
                 $call
             }
         }

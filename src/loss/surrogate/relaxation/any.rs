@@ -10,8 +10,12 @@ use super::exact::Exact;
 use super::expected::Expected;
 use super::gumbel::Gumbel;
 use super::indicator::Indicator;
+use super::neural_sort::NeuralSort;
+use super::projected_ranks::ProjectedRanks;
 use super::relaxed::{Relaxation, Relaxed};
 use super::sigmoid_ranks::SigmoidRanks;
+use super::smooth_indicators::SmoothIndicators;
+use super::soft_sort::SoftSort;
 use crate::loss::approximation::Approximation;
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
@@ -33,6 +37,14 @@ pub enum AnyRelaxation {
     Indicator(Indicator),
     /// Expectation over Gaussian scores.
     Expected(Expected),
+    /// Rows of NeuralSort's matrix.
+    NeuralSort(NeuralSort),
+    /// Rows of SoftSort's matrix.
+    SoftSort(SoftSort),
+    /// SmoothI's rank indicators.
+    SmoothIndicators(SmoothIndicators),
+    /// Projections on the permutahedron.
+    ProjectedRanks(ProjectedRanks),
     /// Mean over scores with Gumbel noise.
     Gumbel(Gumbel),
 }
@@ -45,6 +57,10 @@ impl AnyRelaxation {
             AnyRelaxation::SigmoidRanks(relaxation) => relaxation,
             AnyRelaxation::Indicator(relaxation) => relaxation,
             AnyRelaxation::Expected(relaxation) => relaxation,
+            AnyRelaxation::NeuralSort(relaxation) => relaxation,
+            AnyRelaxation::SoftSort(relaxation) => relaxation,
+            AnyRelaxation::SmoothIndicators(relaxation) => relaxation,
+            AnyRelaxation::ProjectedRanks(relaxation) => relaxation,
             AnyRelaxation::Gumbel(relaxation) => relaxation,
         }
     }

@@ -7,7 +7,7 @@ use burn::tensor::{DType, Tensor};
 
 use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::approximation::Approximation;
-use crate::loss::error::LossError;
+use crate::loss::error::{self, LossError};
 use crate::loss::gumbel::{perturbed, perturbed_by_row};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::Smoothing;
@@ -38,9 +38,7 @@ impl Relaxation for GumbelNoise {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        if self.samples == 0 {
-            return Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more"));
-        }
+        error::samples(loss, self.samples)?;
         self.relaxation.check(loss)
     }
 

@@ -7,6 +7,10 @@
 //! | [`SigmoidRanks`] | smoothrank, equations 4, 5 and 9 | the same by the logistic step; comparisons by that step between scores |
 //! | [`Indicator`] | smoothrank, section 4 | `h_ij` in place of "document i is at rank j" |
 //! | [`Expected`] | softrank-directness, section III | ranks of noisy scores, and expectations over them |
+//! | [`NeuralSort`] | Grover et al., Stochastic optimization of sorting networks via continuous relaxations; PiRank | rows of NeuralSort's matrix |
+//! | [`SoftSort`] | Prillo and Eisenschlos, SoftSort | `softmax_i(-|s_i - s_d(r)| / sigma)` in place of "document i is at rank r" |
+//! | [`SmoothIndicators`] | Thonet et al., SmoothI | softmax of scores, less what was found at the ranks above |
+//! | [`ProjectedRanks`] | Blondel et al., Fast differentiable sorting and ranking | projection of `-s / sigma` on the orders of the ranks |
 //! | [`Gumbel`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | approximate positions of scores with Gumbel noise, averaged over draws |
 //! | [`GumbelNoise`] | the same | any of the others at scores with Gumbel noise, averaged over draws |
 //!
@@ -20,8 +24,12 @@ pub mod expected;
 mod gumbel;
 mod gumbel_noise;
 mod indicator;
+mod neural_sort;
+mod projected_ranks;
 mod relaxed;
 mod sigmoid_ranks;
+mod smooth_indicators;
+mod soft_sort;
 
 pub use any::AnyRelaxation;
 pub use approximate::Approximate;
@@ -30,5 +38,9 @@ pub use expected::{Expected, RankModel};
 pub use gumbel::Gumbel;
 pub use gumbel_noise::GumbelNoise;
 pub use indicator::Indicator;
+pub use neural_sort::NeuralSort;
+pub use projected_ranks::ProjectedRanks;
 pub use relaxed::{Indicators, PairSteps, Positions, RankExpectations, Relaxation, Relaxed};
 pub use sigmoid_ranks::SigmoidRanks;
+pub use smooth_indicators::SmoothIndicators;
+pub use soft_sort::SoftSort;

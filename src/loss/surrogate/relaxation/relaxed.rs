@@ -138,6 +138,22 @@ impl Indicators {
     pub fn new(lists: &Lists, at_ranks: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
         Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks() }
     }
+
+    /// The same from a matrix, of the ranks from the first on that a measure needs: `[batch, ranks, documents]`, 0 at
+    /// padded documents.
+    pub(super) fn of_matrix(lists: &Lists, matrix: Tensor<3>) -> Self {
+        let ranks = lists.ranks();
+        let places = (ranks.clone() - 1.0).int();
+        let at_ranks = move |values: Tensor<2>| {
+            let [batch, n] = values.dims();
+            let found: Tensor<2> = (matrix.clone() * values.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
+            let [_, top] = found.dims();
+            let beyond = Tensor::zeros([batch, n - top], (&found.device(), found.dtype()));
+            let found = if top < n { Tensor::cat(vec![found, beyond], 1) } else { found };
+            found.gather(1, places.clone())
+        };
+        Self { at_ranks: Box::new(at_ranks), ranks }
+    }
 }
 
 /// Expectations over random ranks `R`. A function that gives the first of them is one, too: the others are not defined

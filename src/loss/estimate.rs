@@ -1,0 +1,35 @@
+//! Losses whose gradient is estimated from sampled rankings.
+
+use burn::tensor::Tensor;
+
+use super::lists::{Lists, one_in_place_of_zero, sum_documents};
+
+/// What sampled rankings say of the expected value of a measure.
+pub(super) struct Estimate {
+    /// The measure of each query: `[B]`.
+    pub value: Tensor<1>,
+    /// Its derivatives in the scores, 0 at padded places: `[B, N]`.
+    pub slopes: Tensor<2>,
+}
+
+impl Estimate {
+    /// The mean over draws, counted from 0, of which there is at least one.
+    pub fn mean(draws: usize, of: impl Fn(usize) -> Self) -> Self {
+        let sum = (1..draws)
+            .map(&of)
+            .fold(of(0), |sum, one| Self { value: sum.value + one.value, slopes: sum.slopes + one.slopes });
+        let share = 1.0 / draws as f64;
+        Self { value: sum.value * share, slopes: sum.slopes * share }
+    }
+
+    /// One minus the value, with the slopes as its gradient: `[B]`. What the slopes have in common, whose expectation is
+    /// 0 for a measure of ranks, is taken away.
+    pub fn loss(self, lists: &Lists) -> Tensor<1> {
+        let count = one_in_place_of_zero(lists.counts());
+        let common = (sum_documents(self.slopes.clone()) / count).unsqueeze_dim::<2>(1);
+        let slopes = (self.slopes - common) * lists.mask.clone();
+        // 0 (NaN where a score is), with a gradient.
+        let moved = lists.scores.clone() - lists.scores.clone().detach();
+        (self.value.detach() + sum_documents(slopes.detach() * moved)).neg() + 1.0
+    }
+}

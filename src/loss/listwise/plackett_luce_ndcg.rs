@@ -1,0 +1,227 @@
+//! Plackett-Luce NDCG: the expected NDCG of rankings drawn from the Plackett-Luce model of the scores, by PL-Rank-3.
+//!
+//! A ranking `y` is drawn document by document, each with the chance `pi(d | above) = softmax(s)_d` among those that are
+//! left. With `rho_d = G(y_d) / Z`, discounts `D`, the cut-off `K` and `W_k = sum_{k <= x <= K} D(x) rho_{y_x}`, the
+//! derivative of the expectation in `s_d` is the expectation of
+//!
+//! `W_{r_d + 1} + sum_{k <= min(r_d, K)} pi(d | y_1 .. y_{k-1}) (D(k) rho_d - W_k)`, `r_d` the rank of `d` in `y`
+//!
+//! (Oosterhuis, Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with minimal computational
+//! complexity). Value and gradient are the means over `samples` rankings, drawn by sorting scores with Gumbel noise. From
+//! the gradient its mean over the documents is taken, whose expectation is 0.
+//!
+//! **The gradient is an estimate**, without bias, of that of the expectation, not that of the value, which is a mean over
+//! few rankings and constant between two swaps of scores ([`RankingLoss::estimates_gradient`]).
+//!
+//! The noise is a function of `seed`, the draw and the rank of a document by score, and is the same for every query. At
+//! each part of each step the gradient learner draws it anew, by row; other learners keep one draw.
+//!
+//! Cost: a sort, and O(n log n) for its prefix sums, by `samples`. A query whose labels are all equal has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use super::list_mle::{EMPTY, suffix_log_sum_exp};
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::loss::estimate::Estimate;
+use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
+use crate::loss::noise::{Distribution, Noise};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::measure::{Discount, Gain};
+use crate::op::rank;
+
+const NAME: &str = "plackett_luce_ndcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "expected NDCG of rankings drawn from the Plackett-Luce model (PL-Rank-3)",
+    formula: "1 - E[NDCG@k(y)], y ~ Plackett-Luce(s); gradient by sum_k pi(d | y_1 .. y_{k-1}) (D(k) rho_d - W_k) and W",
+    cost: "O(n log n), times the rankings",
+    paper: "Oosterhuis, Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with minimal computational complexity",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&PlackettLuceNdcgConfig::new()),
+    forms: None,
+    build: |params| Ok(Box::new(configure(NAME, PlackettLuceNdcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`PlackettLuceNdcg`].
+#[derive(Config, Debug)]
+pub struct PlackettLuceNdcgConfig {
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Rankings drawn, 1 or more.
+    #[config(default = 16)]
+    pub samples: usize,
+    /// Seed of the rankings; the gradient learner adds the run's seed, epoch and step.
+    #[config(default = 0)]
+    pub seed: u64,
+}
+
+impl PlackettLuceNdcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `k = 0`, `samples = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<PlackettLuceNdcg, LossError> {
+        Ok(PlackettLuceNdcg {
+            k: error::cutoff(NAME, self.k)?,
+            gain: error::gain(NAME, &self.gain)?,
+            samples: error::samples(NAME, self.samples)?,
+            noise: Noise::shared(self.seed),
+        })
+    }
+}
+
+/// `1 - E[NDCG@k]` of rankings drawn from the Plackett-Luce model, with an estimated gradient.
+#[doc(alias = "PL-Rank-3")]
+#[doc(alias = "policy gradient")]
+#[derive(Module, Debug)]
+pub struct PlackettLuceNdcg {
+    k: Option<usize>,
+    #[module(skip)]
+    gain: Gain,
+    samples: usize,
+    #[module(skip)]
+    noise: Noise,
+}
+
+impl RankingLoss for PlackettLuceNdcg {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::NormalizedMeasure
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn estimates_gradient(&self) -> bool {
+        true
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let gains = lists.gains(&self.gain);
+        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+        let worth = gains / ideal.unsqueeze_dim(1);
+        let estimate = Estimate::mean(self.samples, |draw| self.of_one_ranking(lists, &worth, draw));
+        estimate.loss(lists)
+    }
+}
+
+impl PlackettLuceNdcg {
+    /// NDCG of one ranking, and the estimate of the derivatives that it gives.
+    fn of_one_ranking(&self, lists: &Lists, worth: &Tensor<2>, draw: usize) -> Estimate {
+        let [batch, n] = worth.dims();
+        let scores = lists.centered().detach();
+        let noisy = scores.clone() + self.noise.of_documents(Distribution::Gumbel, draw, lists);
+        let ranks = rank(noisy, lists.mask.clone());
+        let order = order_of_ranks(ranks.clone());
+        let by_rank = |values: Tensor<2>| values.gather(1, order.clone());
+        let (mask, worth, scores) = (by_rank(lists.mask.clone()), by_rank(worth.clone()), by_rank(scores));
+        let padded = mask.clone().lower_elem(0.5);
+        let table = discount_table(&Discount::Log2, n, self.k);
+        let options = (&worth.device(), worth.dtype());
+        let discounts = Tensor::<1>::from_data(table.as_slice(), options).unsqueeze::<2>().expand([batch, n]);
+        let placed = worth.clone() * discounts.clone();
+        let value = sum_documents(placed.clone());
+        // W_k, and the part of it that is below rank k.
+        let from_here = placed.clone().flip([1]).cumsum(1).flip([1]);
+        let below = from_here.clone() - placed;
+        // log of the sum of exponentials that is left at each rank.
+        let left = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY)).mask_fill(padded.clone(), 0.0);
+        // sum_{k <= r} v_k exp(s_r - left_k), of values 0 or above, in logarithms.
+        let chances = |values: Tensor<2>| {
+            let none = values.clone().lower_equal_elem(0.0);
+            let logs = (values.mask_fill(none.clone(), 1.0).log() - left.clone()).mask_fill(none, EMPTY);
+            // At padded places nothing bounds the exponent.
+            (prefix_log_sum_exp(logs) + scores.clone()).mask_fill(padded.clone(), EMPTY).exp()
+        };
+        let slopes = below + worth * chances(discounts) - chances(from_here);
+        let slopes = slopes * mask;
+        Estimate { value, slopes: slopes.gather(1, (ranks - 1.0).int()) * lists.mask.clone() }
+    }
+}
+
+/// `out_r = log sum_{k <= r} exp(x_k)` by doubling: after step `d`, each place holds the sum over the last `2 d`.
+fn prefix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
+    let [batch, n] = x.dims();
+    let mut d = 1;
+    while d < n {
+        let beyond = Tensor::<2>::full([batch, d], EMPTY, (&x.device(), x.dtype()));
+        let shifted = Tensor::cat(vec![beyond, x.clone().narrow(1, 0, n - d)], 1);
+        // Exact where either is the logarithm of an empty sum, unlike the form with a gradient.
+        let smaller = (x.clone() - shifted.clone()).abs().neg().exp().log1p();
+        x = x.max_pair(shifted) + smaller;
+        d *= 2;
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    const SCORES: [f64; 5] = [0.4, -1.0, 1.3, 0.1, -0.3];
+    const LABELS: [f64; 5] = [1.0, 3.0, 0.0, 2.0, 0.0];
+
+    /// The definition, rank by rank, of a ranking given by its documents.
+    fn by_definition(order: &[usize], k: usize) -> (f64, Vec<f64>) {
+        let discount = |rank: usize| if rank <= k { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 };
+        let ideal: f64 = [7.0, 3.0, 1.0].iter().zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
+        let worth = LABELS.map(|label| (label.exp2() - 1.0) / ideal);
+        let rest = |from: usize| -> f64 { (from..=5).map(|rank| discount(rank) * worth[order[rank - 1]]).sum() };
+        let mut slopes = [0.0; 5];
+        for (place, &d) in order.iter().enumerate() {
+            let rank = place + 1;
+            slopes[d] = rest(rank + 1);
+            for at in 1..=rank.min(k) {
+                let left: f64 = order[at - 1..].iter().map(|&other| SCORES[other].exp()).sum();
+                slopes[d] += SCORES[d].exp() / left * (discount(at) * worth[d] - rest(at));
+            }
+        }
+        let mean = slopes.iter().sum::<f64>() / 5.0;
+        (rest(1), slopes.iter().map(|slope| slope - mean).collect())
+    }
+
+    #[test]
+    fn the_estimate_is_that_of_the_definition() {
+        for (k, seed) in [(5, 0), (5, 1), (3, 2), (1, 3)] {
+            let mut by_score: Vec<usize> = (0..5).collect();
+            by_score.sort_by(|&a, &b| SCORES[b].total_cmp(&SCORES[a]));
+            let mut noisy = SCORES;
+            let noise = Noise::shared(seed).of_ranks(Distribution::Gumbel, 0, 0, 5);
+            by_score.iter().zip(noise).for_each(|(&document, noise)| noisy[document] += noise);
+            let mut order: Vec<usize> = (0..5).collect();
+            order.sort_by(|&a, &b| noisy[b].total_cmp(&noisy[a]));
+            let (value, slopes) = by_definition(&order, k);
+            let config = PlackettLuceNdcgConfig::new().with_k(Some(k)).with_samples(1).with_seed(seed);
+            let found = explain(&config.init().unwrap(), &SCORES, &LABELS, DType::F64).unwrap();
+            assert!((found.value - value).abs() < 1e-12, "@{k}: {} {value}", found.value);
+            for (found, slope) in found.grad.iter().zip(&slopes) {
+                assert!((found + slope).abs() < 1e-12, "@{k}: {found} {slope}");
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        assert!(PlackettLuceNdcgConfig::new().with_samples(0).init().is_err());
+        assert!(PlackettLuceNdcgConfig::new().with_k(Some(0)).init().is_err());
+    }
+}

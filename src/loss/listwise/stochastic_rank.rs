@@ -1,0 +1,211 @@
+//! StochasticRank: the expected NDCG of scores with normal noise, its gradient estimated coordinate by coordinate.
+//!
+//! Scores `b_j = s_j - mu y_j + sigma e_j` with standard normal `e_j` give a ranking. With the noise of all others held,
+//! the expectation over the noise of document `i` alone has a derivative in closed form: NDCG jumps where `i` passes
+//! another document, so that
+//!
+//! `g_i = sum_{j != i} (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z  phi((b_j - s_i + mu y_i) / sigma) / sigma`,
+//!
+//! `r_j` the rank of `j` among all but `i`, `phi` the standard normal density (Ustimenko and Prokhorenkova,
+//! StochasticRank: global optimization of scale-free discrete functions). `mu` lowers relevant documents in the noisy
+//! order, so that ties, and what comes near to one, count as the worst order of the documents. Value and gradient are
+//! the means over `samples` draws. From the gradient its mean over the documents is taken, whose expectation is 0.
+//!
+//! **The gradient is an estimate**, without bias, of that of the expectation, not that of the value
+//! ([`RankingLoss::estimates_gradient`]). With `mu = 0` the expectation is that of `soft_ndcg` in the exact model.
+//!
+//! The noise is a function of `seed`, the draw and the rank of a document by score, and is the same for every query. At
+//! each part of each step the gradient learner draws it anew, by row; other learners keep one draw.
+//!
+//! Cost: O(n^2) time and memory, time by `samples`. A query whose labels are all equal has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::loss::entry::{LossEntry, configure};
+use crate::loss::error::{self, LossError};
+use crate::loss::estimate::Estimate;
+use crate::loss::lists::{Lists, discount_table, sum_documents};
+use crate::loss::noise::{Distribution, Noise};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::measure::{Discount, Gain};
+use crate::op::{at_rank, differences, rank};
+
+const NAME: &str = "stochastic_rank";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "expected NDCG of scores with normal noise, its gradient estimated by coordinates",
+    formula: "1 - E[NDCG@k(s - mu y + sigma e)]; gradient by sum_j (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z phi((b_j - s_i + mu y_i) / sigma) / sigma",
+    cost: "O(n^2), times the draws",
+    paper: "Ustimenko and Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions",
+    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
+    shift_invariant: true,
+    defaults: || parameters_with_unit(&StochasticRankConfig::new()),
+    forms: None,
+    build: |params| build_in_unit(NAME, params, |params| configure(NAME, StochasticRankConfig::new(), params)?.init()),
+};
+
+/// Configuration of [`StochasticRank`].
+#[derive(Config, Debug)]
+pub struct StochasticRankConfig {
+    /// Standard deviation of a score, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// How far a document is lowered per label, in scores, 0 or above.
+    #[config(default = 0.0)]
+    pub mu: f64,
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Draws of noise, 1 or more.
+    #[config(default = 16)]
+    pub samples: usize,
+    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    #[config(default = 0)]
+    pub seed: u64,
+}
+
+impl StochasticRankConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `mu` below 0, `k = 0`, `samples = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<StochasticRank, LossError> {
+        Ok(StochasticRank {
+            sigma: error::positive(NAME, "sigma", self.sigma)?,
+            mu: error::not_negative(NAME, "mu", self.mu)?,
+            k: error::cutoff(NAME, self.k)?,
+            gain: error::gain(NAME, &self.gain)?,
+            samples: error::samples(NAME, self.samples)?,
+            noise: Noise::shared(self.seed),
+        })
+    }
+}
+
+/// `1 - E[NDCG@k]` of scores with normal noise, with an estimated gradient.
+#[doc(alias = "coordinate conditional sampling")]
+#[derive(Module, Debug)]
+pub struct StochasticRank {
+    sigma: f64,
+    mu: f64,
+    k: Option<usize>,
+    #[module(skip)]
+    gain: Gain,
+    samples: usize,
+    #[module(skip)]
+    noise: Noise,
+}
+
+impl RankingLoss for StochasticRank {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::NormalizedMeasure
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        ENTRY.smoothing
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        match parameter {
+            "sigma" => Ok(Box::new(Self { sigma: error::positive(NAME, parameter, value)?, ..self.clone() })),
+            _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
+        }
+    }
+
+    fn estimates_gradient(&self) -> bool {
+        true
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let gains = lists.gains(&self.gain);
+        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+        let worth = gains / ideal.unsqueeze_dim(1);
+        let estimate = Estimate::mean(self.samples, |draw| self.of_one_draw(lists, &worth, draw));
+        estimate.loss(lists)
+    }
+}
+
+impl StochasticRank {
+    /// NDCG under one draw of noise, and the estimate of the derivatives that it gives.
+    fn of_one_draw(&self, lists: &Lists, worth: &Tensor<2>, draw: usize) -> Estimate {
+        let [_, n] = worth.dims();
+        let means = lists.centered().detach() - lists.labels.clone() * self.mu;
+        let noisy = means.clone() + self.noise.of_documents(Distribution::Normal, draw, lists) * self.sigma;
+        let ranks = rank(noisy.clone(), lists.mask.clone());
+        let value = sum_documents(worth.clone() * lists.discounts_at(ranks.clone(), &Discount::Log2, self.k));
+        // What passing a document is worth, by its rank among the others.
+        let discounts = discount_table(&Discount::Log2, n + 1, self.k);
+        let steps: Vec<f64> = discounts.windows(2).map(|pair| pair[0] - pair[1]).collect();
+        let step = |ranks: Tensor<2>| -> Tensor<3> { at_rank(ranks, steps.clone()).unsqueeze_dim(1) };
+        let square = [worth.dims()[0], n, n];
+        // A document that is above leaves the other one rank higher.
+        let above = differences(&ranks).greater_elem(0.0);
+        let step =
+            step(ranks.clone()).expand(square).mask_where(above, step((ranks - 1.0).clamp_min(1.0)).expand(square));
+        let from: Tensor<3> = means.unsqueeze_dim(2);
+        let to: Tensor<3> = noisy.unsqueeze_dim(1);
+        let distance = (to - from) * self.sigma.recip();
+        let density = (distance.square() * -0.5).exp() * (1.0 / (self.sigma * std::f64::consts::TAU.sqrt()));
+        // A document is worth as much as itself: no term of j = i.
+        let gained = differences(worth).neg();
+        let slopes = gained * step * density * lists.mask.clone().unsqueeze_dim::<3>(1);
+        Estimate { value, slopes: slopes.sum_dim(2).squeeze_dim::<2>(2) * lists.mask.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // The relevant document may be at rank 1 or 2. It passes the other, which is at rank 1 among all but itself.
+        let (scores, labels, sigma, mu) = ([0.5, 1.0], [1.0, 0.0], 0.75, 0.25);
+        let step = 1.0 - 1.0 / 3f64.log2();
+        for seed in 0..6 {
+            // Document 1 has the first rank by score.
+            let noise = Noise::shared(seed).of_ranks(Distribution::Normal, 0, 0, 2);
+            let noisy = [0.25 + sigma * noise[1], 1.0 + sigma * noise[0]];
+            let density =
+                |distance: f64| (-0.5 * (distance / sigma).powi(2)).exp() / (sigma * std::f64::consts::TAU.sqrt());
+            let (first, second) = (step * density(noisy[1] - 0.25), -step * density(noisy[0] - 1.0));
+            let config = StochasticRankConfig::new().with_sigma(sigma).with_mu(mu).with_samples(1).with_seed(seed);
+            let found = explain(&config.init().unwrap(), &scores, &labels, DType::F64).unwrap();
+            let value = if noisy[0] > noisy[1] { 1.0 } else { 1.0 / 3f64.log2() };
+            assert!((found.value - value).abs() < 1e-12);
+            let slope = (first - second) / 2.0;
+            assert!(
+                (found.grad[0] + slope).abs() < 1e-12 && (found.grad[1] - slope).abs() < 1e-12,
+                "{found:?} {slope}"
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        assert!(StochasticRankConfig::new().with_samples(0).init().is_err());
+        assert!(StochasticRankConfig::new().with_sigma(0.0).init().is_err());
+        assert!(StochasticRankConfig::new().with_mu(-1.0).init().is_err());
+    }
+}

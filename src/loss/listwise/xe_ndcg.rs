@@ -1,0 +1,201 @@
+//! XE-NDCG: cross entropy of the scores' softmax and a target made of perturbed gains.
+//!
+//! `-sum_i phi_i log softmax(s)_i`, `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)`, with `gamma_i` in [0, 1]
+//! (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1` it is a convex bound of minus the
+//! logarithm of NDCG. By default they are drawn uniformly, as in LightGBM's `rank_xendcg`; a number gives all documents
+//! the same.
+//!
+//! What is drawn is a function of `seed` and of the rank of a document in its list, and is the same for every query. At
+//! each part of each step the gradient learner draws anew, by row; other learners keep one draw.
+//!
+//! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, `p = softmax(s)`.
+//!
+//! Cost: O(n), and a sort to draw. A query whose labels are all equal has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::loss::curvature::{Curved, Derivatives};
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::LossError;
+use crate::loss::lists::Lists;
+use crate::loss::lists::{one_in_place_of_zero, sum_documents};
+use crate::loss::noise::{Distribution, Noise};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::measure::Gain;
+
+const NAME: &str = "xe_ndcg";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "cross entropy of perturbed gains and softmax of scores",
+    formula: "-sum_i phi_i log softmax(s)_i, phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)",
+    cost: "O(n)",
+    paper: "Bruch, An alternative cross entropy loss for learning-to-rank",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&XeNdcgConfig::new()),
+    forms: None,
+    build: |params| Ok(Box::new(configure(NAME, XeNdcgConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`XeNdcg`].
+#[derive(Config, Debug)]
+pub struct XeNdcgConfig {
+    /// What is taken from the gain of every document, from 0 to 1; none to draw it for each document.
+    pub gamma: Option<f64>,
+    /// Seed of what is drawn; the gradient learner adds the run's seed, epoch and step.
+    #[config(default = 0)]
+    pub seed: u64,
+}
+
+impl XeNdcgConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `gamma` outside [0, 1].
+    pub fn init(&self) -> Result<XeNdcg, LossError> {
+        match self.gamma {
+            Some(gamma) if !(0.0..=1.0).contains(&gamma) => {
+                Err(LossError::parameter(NAME, "gamma", gamma, "a number from 0 to 1, or none"))
+            }
+            gamma => Ok(XeNdcg { gamma, noise: Noise::shared(self.seed), gain: Gain::Exp2Raw }),
+        }
+    }
+}
+
+/// `-sum_i phi_i log softmax(s)_i`, `phi_i` in proportion to `2^{y_i} - gamma_i`.
+#[doc(alias = "XE-NDCG")]
+#[doc(alias = "rank_xendcg")]
+#[derive(Module, Debug)]
+pub struct XeNdcg {
+    gamma: Option<f64>,
+    #[module(skip)]
+    noise: Noise,
+    #[module(skip)]
+    gain: Gain,
+}
+
+impl RankingLoss for XeNdcg {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn curvature(&self) -> Option<&dyn Curved> {
+        Some(self)
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        let drawn = || Self { noise: self.noise.reseeded(seed), ..self.clone() };
+        self.gamma.is_none().then(|| Box::new(drawn()) as Box<dyn RankingLoss>)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let gamma = match self.gamma {
+            Some(gamma) => lists.mask.clone() * gamma,
+            None => self.noise.of_documents(Distribution::Uniform, 0, lists),
+        };
+        let target = lists.gains(&self.gain) - gamma;
+        let total = one_in_place_of_zero(sum_documents(target.clone()));
+        sum_documents(target * lists.log_softmax(lists.centered())).neg() / total
+    }
+}
+
+impl Curved for XeNdcg {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], _: Option<&[f32]>) -> Derivatives {
+        let n = labels.len();
+        let mut found = Derivatives { loss: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        if labels.windows(2).all(|pair| pair[0] == pair[1]) {
+            return found;
+        }
+        let mut target: Vec<f64> = labels.iter().map(|&label| self.gain.of(f64::from(label))).collect();
+        match self.gamma {
+            Some(gamma) => target.iter_mut().for_each(|target| *target -= gamma),
+            None => {
+                let mut order: Vec<usize> = (0..n).collect();
+                order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+                let drawn = self.noise.of_ranks(Distribution::Uniform, 0, 0, n);
+                order.iter().zip(drawn).for_each(|(&document, gamma)| target[document] -= gamma);
+            }
+        }
+        let total: f64 = target.iter().sum();
+        let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let log_sum = scores.iter().map(|score| (score - highest).exp()).sum::<f64>().ln();
+        for (document, target) in target.into_iter().enumerate() {
+            let (share, log_chance) = (target / total, scores[document] - highest - log_sum);
+            let chance = log_chance.exp();
+            found.loss -= share * log_chance;
+            found.gradient[document] = chance - share;
+            found.curvature[document] = chance * (1.0 - chance);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn loss(config: XeNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // Gains 4 and 1 less 1/2: the target is 7/8 and 1/8.
+        let log_sigmoid = |t: f64| -(-t).exp().ln_1p();
+        let expected = -0.875 * log_sigmoid(-2.0) - 0.125 * log_sigmoid(2.0);
+        let found = loss(XeNdcgConfig::new().with_gamma(Some(0.5)), &[0.0, 2.0], &[2.0, 0.0]);
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn what_is_drawn_lies_between_the_ends_and_goes_by_the_seed() {
+        // One of two documents: the target, and with it the loss, is monotone in each gamma.
+        let (scores, labels) = ([0.0, 2.0], [1.0, 0.0]);
+        let of = |seed| loss(XeNdcgConfig::new().with_seed(seed), &scores, &labels);
+        // Shares 2 / 2 and 1 / 2 of the first document: gamma (0, 1) and (1, 0).
+        let log_sigmoid = |t: f64| -(-t).exp().ln_1p();
+        let with = |share: f64| -share * log_sigmoid(-2.0) - (1.0 - share) * log_sigmoid(2.0);
+        assert!((0..50).all(|seed| of(seed) > with(0.5) && of(seed) < with(1.0)));
+        assert_eq!(of(3), of(3));
+        assert_ne!(of(3), of(4));
+        assert!(XeNdcgConfig::new().init().unwrap().reseeded(&|own| own + 1).is_some());
+        assert!(XeNdcgConfig::new().with_gamma(Some(0.0)).init().unwrap().reseeded(&|own| own).is_none());
+    }
+
+    /// It bounds minus the logarithm of NDCG for one query, by Jensen's inequality, at any scores.
+    #[test]
+    fn it_bounds_the_logarithm_of_ndcg() {
+        use crate::measure::{Convention, Measure, Ranking};
+        let labels = [2.0, 0.0, 1.0, 4.0, 0.0];
+        for by in 0..40 {
+            let scores: Vec<f64> = (0..5).map(|document| f64::from((document * 7 + by * 13) % 11) - 5.0).collect();
+            let (single, written) =
+                (scores.iter().map(|s| *s as f32).collect::<Vec<_>>(), labels.map(|label| label as f32));
+            let ranking = Ranking { scores: &single, labels: &written, ids: None };
+            let ndcg = Measure::Ndcg(None).query(&ranking, &Convention::preset("standard").unwrap()).unwrap().unwrap();
+            let found = loss(XeNdcgConfig::new().with_gamma(Some(1.0)), &scores, &labels);
+            assert!(found >= -ndcg.ln(), "{scores:?}: {found} {ndcg}");
+        }
+    }
+
+    #[test]
+    fn a_gamma_outside_the_unit_interval_is_refused() {
+        for gamma in [-0.1, 1.5, f64::NAN] {
+            assert!(XeNdcgConfig::new().with_gamma(Some(gamma)).init().is_err());
+        }
+    }
+}

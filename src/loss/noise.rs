@@ -1,0 +1,125 @@
+//! Noise from a seed and the rank of a document in its list, so that it goes with the document whatever the order and
+//! the padding. (Documents of the same score are ranked by position.) Given the scores, the noise of documents is
+//! independent. Either all queries of a batch share the noise, or each row has its own.
+
+use std::f64::consts::TAU;
+
+use burn::tensor::{Tensor, TensorData};
+use rand::RngExt;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::lists::Lists;
+use crate::seed::seed_for;
+
+/// The distribution of noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Distribution {
+    /// Uniform in (0, 1).
+    Uniform,
+    /// Standard Gumbel: scores with it are in the order of the Plackett-Luce model.
+    Gumbel,
+    /// Standard normal.
+    Normal,
+}
+
+impl Distribution {
+    /// What seeds are split by.
+    fn purpose(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform by rank",
+            Self::Gumbel => "gumbel by rank",
+            Self::Normal => "normal by rank",
+        }
+    }
+
+    fn draw(self, random: &mut ChaCha8Rng) -> f64 {
+        // In (0, 1) without its ends, so that every logarithm is finite.
+        let mut uniform = || random.random::<f64>().clamp(f64::EPSILON, 1.0 - f64::EPSILON);
+        match self {
+            Self::Uniform => uniform(),
+            Self::Gumbel => -(-uniform().ln()).ln(),
+            // Box and Muller's transform.
+            Self::Normal => (-2.0 * uniform().ln()).sqrt() * (TAU * uniform()).cos(),
+        }
+    }
+}
+
+/// Where noise comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Noise {
+    pub seed: u64,
+    /// Whether each row of a batch has noise of its own.
+    pub by_row: bool,
+}
+
+impl Noise {
+    /// Noise that all queries of a batch share.
+    pub fn shared(seed: u64) -> Self {
+        Self { seed, by_row: false }
+    }
+
+    /// Noise of another seed, separate for each row.
+    pub fn reseeded(self, seed: &dyn Fn(u64) -> u64) -> Self {
+        Self { seed: seed(self.seed), by_row: true }
+    }
+
+    /// Noise of the ranks 1 to `n` of the list in row `row`, in draw `draw`.
+    pub fn of_ranks(self, distribution: Distribution, draw: usize, row: usize, n: usize) -> Vec<f64> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, distribution.purpose(), draw as u64));
+        random.set_stream(row as u64);
+        (0..n).map(|_| distribution.draw(&mut random)).collect()
+    }
+
+    /// Noise of each document in draw `draw`, 0 at padded places: `[B, N]`. Carries no gradient.
+    pub fn of_documents(self, distribution: Distribution, draw: usize, lists: &Lists) -> Tensor<2> {
+        let [batch, n] = lists.scores.dims();
+        let rows = if self.by_row { batch } else { 1 };
+        let noise = (0..rows).flat_map(|row| self.of_ranks(distribution, draw, row, n)).collect();
+        let options = (&lists.scores.device(), lists.scores.dtype());
+        let noise = Tensor::<2>::from_data(TensorData::new::<f64, _>(noise, [rows, n]), options).expand([batch, n]);
+        noise.gather(1, (lists.ranks() - 1.0).int()) * lists.mask.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn the_moments_are_those_of_the_distributions() {
+        let cases = [
+            (Distribution::Uniform, 0.5, 1.0 / 12.0),
+            (Distribution::Gumbel, 0.577_215_664_9, std::f64::consts::PI.powi(2) / 6.0),
+            (Distribution::Normal, 0.0, 1.0),
+        ];
+        for (distribution, mean, variance) in cases {
+            let noise = Noise::shared(7).of_ranks(distribution, 0, 0, 100_000);
+            let found = noise.iter().sum::<f64>() / noise.len() as f64;
+            let spread = noise.iter().map(|x| (x - found).powi(2)).sum::<f64>() / noise.len() as f64;
+            assert!((found - mean).abs() < 0.02, "{distribution:?}: {found}");
+            assert!((spread - variance).abs() < 0.05, "{distribution:?}: {spread}");
+        }
+    }
+
+    /// The noise of a query with scores 3, 1, 2 and of the same in another order, with padding.
+    #[test]
+    fn noise_goes_with_the_document_whatever_the_order_and_the_padding() {
+        let of = |noise: Noise, scores: [[f32; 4]; 2]| -> Vec<f64> {
+            let scores = Tensor::<2>::from_floats(scores, &Device::flex());
+            let mask = scores.clone().greater_elem(0.0);
+            let lists = Lists::new(scores.clone(), scores, mask);
+            noise.of_documents(Distribution::Normal, 1, &lists).into_data().iter().collect()
+        };
+        let shared = of(Noise::shared(5), [[3.0, 1.0, 2.0, 0.0], [2.0, 0.0, 3.0, 1.0]]);
+        assert_eq!([shared[0], shared[1], shared[2], shared[3]], [shared[6], shared[7], shared[4], 0.0]);
+        assert_ne!(shared[0], shared[1]);
+        let own = of(Noise::shared(5).reseeded(&|seed| seed), [[3.0, 1.0, 2.0, 0.0]; 2]);
+        assert_eq!(own[..4], shared[..4], "the first row has the noise that is shared");
+        assert_ne!(own[..3], own[4..7]);
+        let again = Noise::shared(5).reseeded(&|seed| seed + 1);
+        assert_ne!(of(again, [[3.0, 1.0, 2.0, 0.0]; 2])[..3], own[..3]);
+    }
+}

@@ -1,0 +1,275 @@
+//! LambdaRank for measures other than NDCG: RankNet with each pair weighted by the change of the measure when its
+//! documents swap places.
+//!
+//! `sum_{y_i > y_j} |M - M(i and j swapped)| log(1 + exp(-sigma (s_i - s_j)))` for average precision, reciprocal rank,
+//! expected reciprocal rank or precision, within a cut-off (Donmez, Svore and Burges, On the local optimality of
+//! LambdaRank; the changes are derived in `swap_change.rs`). The weights carry no gradient. [`lambda_ndcg`] is the same
+//! for NDCG.
+//!
+//! The two normalizations are those of [`lambda_ndcg`]: `score_normalization` divides the weight of a pair by
+//! `0.01 + |s_i - s_j|`, except in a list of equal scores, and `query_normalization` multiplies the loss of a query by
+//! `log2(1 + S) / S`, where `S` is the sum of the magnitudes of its pairs' gradients, each counted for both documents.
+//!
+//! Cost: O(n^2) time and memory: tensors of pairs. A query whose documents are all relevant or all irrelevant, for
+//! expected reciprocal rank one whose labels are all equal, has loss 0. Equal scores are ranked by position.
+//!
+//! [`lambda_ndcg`]: super::LambdaNdcg
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::activation::{log_sigmoid, sigmoid};
+use burn::tensor::{Bool, Tensor};
+
+use super::lambda_ndcg::{SCORE_OFFSET, query_factor, query_factors};
+use super::swap_change::{Ranked, SwapMeasure, Swaps, changes};
+use crate::loss::curvature::{Curved, Derivatives};
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
+use crate::loss::lists::{Lists, order_of_ranks, sum_documents};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::measure::Gain;
+use crate::op::differences;
+
+const NAME: &str = "lambda_measure";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "logistic loss weighted by the change of AP, RR, ERR or precision (LambdaRank)",
+    formula: "sum_{y_i > y_j} |M - M(i and j swapped)| log(1 + exp(-sigma (s_i - s_j)))",
+    cost: "O(n^2)",
+    paper: "Donmez, Svore and Burges, On the local optimality of LambdaRank",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&LambdaMeasureConfig::new()),
+    forms: None,
+    build: |params| Ok(Box::new(configure(NAME, LambdaMeasureConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`LambdaMeasure`].
+#[derive(Config, Debug)]
+pub struct LambdaMeasureConfig {
+    /// The measure whose change weighs a pair.
+    #[config(default = "SwapMeasure::Ap")]
+    pub measure: SwapMeasure,
+    /// Cut-off; none for 5 for precision, else for the whole list.
+    pub k: Option<usize>,
+    /// Label of a perfect document, from 1 to 30, for expected reciprocal rank, which allows no label above it; without
+    /// effect on others.
+    #[config(default = 4)]
+    pub maximum_grade: u32,
+    /// Scale of score differences, above 0.
+    #[config(default = 1.0)]
+    pub sigma: f64,
+    /// Divide the weight of a pair by `0.01 + |s_i - s_j|`.
+    #[config(default = false)]
+    pub score_normalization: bool,
+    /// Multiply the loss of a query by `log2(1 + S) / S`, `S` the sum of the magnitudes of its pairs' gradients.
+    #[config(default = false)]
+    pub query_normalization: bool,
+}
+
+impl LambdaMeasureConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `sigma` not finite or not above 0, `k = 0`, `maximum_grade` outside 1 to 30.
+    pub fn init(&self) -> Result<LambdaMeasure, LossError> {
+        let largest = MAX_EXPONENTIAL_LABEL as u32;
+        if !(1..=largest).contains(&self.maximum_grade) {
+            let expected = format!("a whole number from 1 to {largest}");
+            return Err(LossError::parameter(NAME, "maximum_grade", self.maximum_grade, expected));
+        }
+        let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(self.maximum_grade)).exp2();
+        let required = (self.measure == SwapMeasure::Precision).then_some(5);
+        Ok(LambdaMeasure {
+            measure: self.measure,
+            k: error::cutoff(NAME, self.k)?.or(required),
+            stops: Gain::Table((0..=self.maximum_grade).map(stop).collect()),
+            sigma: error::positive(NAME, "sigma", self.sigma)?,
+            score_normalization: self.score_normalization,
+            query_normalization: self.query_normalization,
+        })
+    }
+}
+
+/// RankNet weighted by the change of a measure when two documents swap places.
+#[doc(alias = "LambdaRank")]
+#[doc(alias = "LambdaMAP")]
+#[derive(Module, Debug)]
+pub struct LambdaMeasure {
+    #[module(skip)]
+    measure: SwapMeasure,
+    k: Option<usize>,
+    /// The chance to stop at each label, for expected reciprocal rank.
+    #[module(skip)]
+    stops: Gain,
+    sigma: f64,
+    score_normalization: bool,
+    query_normalization: bool,
+}
+
+impl LambdaMeasure {
+    fn is_graded(&self) -> bool {
+        self.measure == SwapMeasure::Err
+    }
+
+    fn cutoff(&self) -> usize {
+        self.k.unwrap_or(usize::MAX)
+    }
+}
+
+impl RankingLoss for LambdaMeasure {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        self.is_graded().then_some(&self.stops)
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        if self.is_graded() { lists.has_two_gains(&self.stops) } else { lists.has_both_relevances() }
+    }
+
+    fn curvature(&self) -> Option<&dyn Curved> {
+        Some(self)
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        // Everything is in the order of ranks from here on.
+        let order = order_of_ranks(lists.ranks());
+        let by_rank = |values: Tensor<2>| values.gather(1, order.clone());
+        let ranked = if self.is_graded() {
+            Ranked::Stops(by_rank(lists.gains(&self.stops)))
+        } else {
+            Ranked::Relevance(by_rank(lists.relevance()))
+        };
+        let (labels, mask) = (by_rank(lists.labels.clone()), by_rank(lists.mask.clone()));
+        let mut weight = changes(self.measure, ranked, self.cutoff()) * mask.unsqueeze_dim::<3>(1);
+        let apart = differences(&by_rank(lists.centered()));
+        if self.score_normalization {
+            // The first and the last rank are furthest apart.
+            let distance = apart.clone().detach().abs();
+            let equal = distance.clone().max_dim(2).max_dim(1).equal_elem(0.0).expand(distance.dims());
+            weight = weight / (distance + SCORE_OFFSET).mask_fill(equal, 1.0);
+        }
+        // The score of the more relevant document minus that of the other.
+        let t = apart * differences(&labels).sign() * self.sigma;
+        let sum = |pairs: Tensor<3>| -> Tensor<1> { sum_documents(pairs.sum_dim(2).squeeze_dim(2)) };
+        let losses = sum(weight.clone() * log_sigmoid(t.clone())).neg();
+        if !self.query_normalization {
+            return losses;
+        }
+        losses * query_factors(sum(weight * sigmoid(t.detach().neg())) * self.sigma)
+    }
+}
+
+impl Curved for LambdaMeasure {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], _: Option<&[f32]>) -> Derivatives {
+        let n = labels.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let by_rank: Vec<f64> = order.iter().map(|&document| f64::from(labels[document])).collect();
+        let swaps = Swaps::new(self.measure, &by_rank, &self.stops, self.cutoff());
+        let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
+        let mut found = Derivatives { loss: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        let mut slopes = 0.0;
+        for p in 0..n {
+            for (q, change) in (p + 1..).zip(swaps.after(p)).filter(|(_, change)| *change > 0.0) {
+                let (mut more, mut less) = (order[p], order[q]);
+                if by_rank[p] < by_rank[q] {
+                    (more, less) = (less, more);
+                }
+                let difference = scores[more] - scores[less];
+                let divisor = if self.score_normalization && apart { SCORE_OFFSET + difference.abs() } else { 1.0 };
+                let weight = change / divisor;
+                let t = self.sigma * difference;
+                let u = (-t.abs()).exp();
+                let wrong = if t < 0.0 { 1.0 } else { u } / (1.0 + u);
+                let (slope, bend) = (weight * self.sigma * wrong, weight * self.sigma.powi(2) * u / (1.0 + u).powi(2));
+                found.loss += weight * ((-t).max(0.0) + u.ln_1p());
+                found.gradient[more] -= slope;
+                found.gradient[less] += slope;
+                found.curvature[more] += bend;
+                found.curvature[less] += bend;
+                slopes += slope;
+            }
+        }
+        if self.query_normalization {
+            found.multiply(query_factor(slopes));
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn value(config: LambdaMeasureConfig, scores: &[f64], labels: &[f64]) -> f64 {
+        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
+    }
+
+    fn logistic(t: f64) -> f64 {
+        (-t).exp().ln_1p()
+    }
+
+    #[test]
+    fn average_precision_is_worked_by_hand() {
+        // Ranks: irrelevant, relevant, irrelevant, relevant: AP = (1/2 + 2/4) / 2. Swapped pairs give
+        // 1 and 2: (1 + 2/4) / 2, 1 and 4: (1 + 2/2) / 2, 2 and 3: (1/3 + 2/4) / 2, 3 and 4: (1/2 + 2/3) / 2.
+        let (scores, labels) = ([4.0, 2.0, 1.0, 0.5], [0.0, 1.0, 0.0, 3.0]);
+        let expected = 0.25 * logistic(-2.0)
+            + 0.5 * logistic(-3.5)
+            + (0.5 - 5.0 / 12.0) * logistic(1.0)
+            + (7.0 / 12.0 - 0.5) * logistic(-0.5);
+        let found = value(LambdaMeasureConfig::new(), &scores, &labels);
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn precision_has_a_cutoff_of_five_where_none_is_given() {
+        let (mut labels, scores) = ([0.0; 7], [7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]);
+        labels[5] = 1.0;
+        let found = value(LambdaMeasureConfig::new().with_measure(SwapMeasure::Precision), &scores, &labels);
+        let expected: f64 = (1..=5).map(|above| 0.2 * logistic(-f64::from(above))).sum();
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn grades_count_for_expected_reciprocal_rank_alone() {
+        // Chances to stop 15/16 and 3/16 at ranks 2 and 1: ERR = 3/16 + 13/16 15/32 and 15/16 + 1/16 3/32.
+        let change = (15.0 / 16.0 + 3.0 / 512.0) - (3.0 / 16.0 + 195.0 / 512.0);
+        let config = |measure| LambdaMeasureConfig::new().with_measure(measure);
+        let found = value(config(SwapMeasure::Err), &[0.0, 1.0], &[4.0, 2.0]);
+        assert!((found - change * logistic(-1.0)).abs() < 1e-12, "{found}");
+        assert_eq!(value(config(SwapMeasure::Ap), &[0.0, 1.0], &[4.0, 2.0]), 0.0);
+    }
+
+    #[test]
+    fn normalizations_are_worked_by_hand() {
+        // One pair, which changes the reciprocal rank by 1/2; scores 0.5 apart.
+        let (loss, slope) = (0.5 * logistic(-0.5), 0.5 / (1.0 + (-0.5f64).exp()));
+        let config = || LambdaMeasureConfig::new().with_measure(SwapMeasure::Rr);
+        let of = |config: LambdaMeasureConfig| value(config, &[1.0, 1.5], &[1.0, 0.0]);
+        assert!((of(config().with_score_normalization(true)) - loss / 0.51).abs() < 1e-12);
+        let by_query = of(config().with_query_normalization(true));
+        assert!((by_query - loss * (1.0 + 2.0 * slope).log2() / (2.0 * slope)).abs() < 1e-12, "{by_query}");
+        let equal = |config: LambdaMeasureConfig| value(config, &[3.0, 3.0], &[0.0, 1.0]);
+        assert_eq!(equal(config().with_score_normalization(true)), equal(config()));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        assert!(LambdaMeasureConfig::new().with_k(Some(0)).init().is_err());
+        assert!(LambdaMeasureConfig::new().with_sigma(0.0).init().is_err());
+        assert!(LambdaMeasureConfig::new().with_maximum_grade(31).init().is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! Neural sort: row `r` of NeuralSort's matrix in place of "document i is at rank r", `softmax_i(((n + 1 - 2 r) s_i -
+//! sum_j |s_i - s_j|) / sigma)` (Grover et al., Stochastic optimization of sorting networks via continuous relaxations,
+//! equation 4). NDCG through it, with the rows within the cut-off, is PiRank with one level of sorting (Swezey et al.,
+//! PiRank: scalable learning to rank via differentiable sorting).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::relaxed::{Indicators, Relaxation, Relaxed};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::loss::listwise::neural_ndcg::neural_sort_rows;
+use crate::loss::smoothing::{Sharper, Smoothing};
+
+/// NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NeuralSort {
+    /// Temperature, in scores, above 0.
+    pub sigma: f64,
+    /// Ranks that are needed, from the first; none for all.
+    #[serde(default)]
+    pub top: Option<usize>,
+}
+
+impl Relaxation for NeuralSort {
+    fn name(&self) -> &'static str {
+        "neural_sort"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::positive(loss, "sigma", self.sigma)?;
+        Ok(())
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
+        match parameter {
+            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            _ => None,
+        }
+    }
+
+    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+        let [_, n] = lists.scores.dims();
+        let rows = self.top.unwrap_or(n).min(n);
+        Relaxed::Indicators(Indicators::of_matrix(lists, neural_sort_rows(lists, self.sigma, rows)))
+    }
+}

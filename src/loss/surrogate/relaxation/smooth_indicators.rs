@@ -1,0 +1,107 @@
+//! SmoothI: smooth rank indicators, one rank after the other.
+//!
+//! `I_r = softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))` in place of "document i is at rank r": a document that
+//! has been found has a factor near `-delta`, so that it comes after all that are left (Thonet et al., SmoothI: smooth
+//! rank indicators for differentiable IR measures). Scores are counted from the lowest of their list, since the formula
+//! needs them to be 0 or above.
+//!
+//! A rank depends on all ranks above it, each time by way of `alpha`, so that a large one makes the gradient of a long
+//! list very steep. Above `alpha s_i = 1000` the factor of a document is held in the gradient, which would overflow. The
+//! factors of the documents that are left shrink by `1 - delta` per rank, so that a long list needs a cut-off, or a
+//! large `alpha`. The ranks are found one after the other: their number is the depth of the computation.
+
+use std::sync::Arc;
+
+use burn::tensor::Tensor;
+use burn::tensor::activation::softmax;
+use serde::{Deserialize, Serialize};
+
+use super::relaxed::{Indicators, Relaxation, Relaxed};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::Lists;
+use crate::loss::smoothing::{Sharper, Smoothing};
+
+/// Smooth rank indicators. The surrogate tends to the measure as `alpha` grows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SmoothIndicators {
+    /// Steepness, per score, above 0.
+    pub alpha: f64,
+    /// How far a document that has been found is put below the others, above 0 and below 1/2.
+    pub delta: f64,
+    /// Ranks that are needed, from the first; none for all.
+    #[serde(default)]
+    pub top: Option<usize>,
+}
+
+/// `alpha s_i` up to which the gradient goes through what was found at the ranks above.
+const STEEPEST: f64 = 1e3;
+
+impl Relaxation for SmoothIndicators {
+    fn name(&self) -> &'static str {
+        "smooth_indicators"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        if !(self.delta > 0.0 && self.delta < 0.5) {
+            return Err(LossError::parameter(loss, "delta", self.delta, "a number above 0 and below 0.5"));
+        }
+        error::positive(loss, "alpha", self.alpha)?;
+        Ok(())
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger })
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
+        match parameter {
+            "alpha" => Some(Arc::new(Self { alpha: value, ..*self })),
+            "delta" => Some(Arc::new(Self { delta: value, ..*self })),
+            _ => None,
+        }
+    }
+
+    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+        let [_, n] = lists.scores.dims();
+        let scores = lists.centered();
+        let lowest = scores.clone().mask_fill(lists.padded.clone(), f32::MAX).min_dim(1).expand(scores.dims());
+        let above = ((scores - lowest) * self.alpha).mask_fill(lists.padded.clone(), 0.0);
+        let steep = above.clone().greater_elem(STEEPEST);
+        let mut left = lists.mask.ones_like();
+        let mut rows = Vec::new();
+        for _ in 0..self.top.unwrap_or(n).min(n) {
+            // Finite, so that a list of padding only is not 0 / 0.
+            let factor = left.clone().mask_where(steep.clone(), left.clone().detach());
+            let logits = (above.clone() * factor).mask_fill(lists.padded.clone(), -1e30);
+            let row = softmax(logits, 1) * lists.mask.clone();
+            left = left * (row.clone().neg() + (1.0 - self.delta));
+            rows.push(row);
+        }
+        Relaxed::Indicators(Indicators::of_matrix(lists, Tensor::stack::<3>(rows, 1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Device};
+
+    use super::*;
+
+    #[test]
+    fn two_documents_are_worked_by_hand() {
+        // Scores 1 and 0 from the lowest: sigmoid(2) at first; then the factor is 1 - sigmoid(2) - delta.
+        let device = Device::flex();
+        let scores = Tensor::<2>::from_data([[0.5f64, -0.5]], (&device, DType::F64));
+        let lists = Lists::new(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
+        let relaxation = SmoothIndicators { alpha: 2.0, delta: 0.1, top: None };
+        let Relaxed::Indicators(Indicators { at_ranks, .. }) = relaxation.relax(&lists, 0) else {
+            panic!("indicators")
+        };
+        let only_first = Tensor::<2>::from_data([[1.0f64, 0.0]], (&device, DType::F64));
+        let found: Vec<f64> = at_ranks(only_first).into_data().iter().collect();
+        let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
+        let first = sigmoid(2.0);
+        let second = sigmoid(2.0 * (0.9 - first));
+        assert!((found[0] - first).abs() < 1e-12 && (found[1] - second).abs() < 1e-12, "{found:?}");
+    }
+}

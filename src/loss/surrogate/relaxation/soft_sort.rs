@@ -1,0 +1,60 @@
+//! SoftSort: `softmax_i(-|s_i - s_d(r)| / sigma)` in place of "document i is at rank r", where `d(r)` is the document at
+//! rank `r` (Prillo and Eisenschlos, SoftSort: a continuous relaxation for the argsort operator, with the absolute
+//! difference). With the squared difference these are the rank indicators of `indicator.rs`. Ties are broken by position.
+
+use std::sync::Arc;
+
+use burn::tensor::Tensor;
+use burn::tensor::activation::softmax;
+use serde::{Deserialize, Serialize};
+
+use super::relaxed::{Indicators, Relaxation, Relaxed};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::{Lists, order_of_ranks};
+use crate::loss::smoothing::{Sharper, Smoothing};
+
+/// SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SoftSort {
+    /// Temperature, in scores, above 0.
+    pub sigma: f64,
+    /// Ranks that are needed, from the first; none for all.
+    #[serde(default)]
+    pub top: Option<usize>,
+}
+
+impl Relaxation for SoftSort {
+    fn name(&self) -> &'static str {
+        "soft_sort"
+    }
+
+    fn check(&self, loss: &'static str) -> Result<(), LossError> {
+        error::positive(loss, "sigma", self.sigma)?;
+        Ok(())
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
+        match parameter {
+            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            _ => None,
+        }
+    }
+
+    fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
+        let [_, n] = lists.scores.dims();
+        let rows = self.top.unwrap_or(n).min(n);
+        let scores = lists.centered();
+        let sorted = scores.clone().gather(1, order_of_ranks(lists.ranks())).narrow(1, 0, rows);
+        let columns: Tensor<3> = scores.unsqueeze_dim(1);
+        let rows: Tensor<3> = sorted.unsqueeze_dim(2);
+        let logits = (columns - rows).abs() * (-1.0 / self.sigma);
+        let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.dims());
+        // Finite, so that a row of padding only is not 0 / 0.
+        let matrix = softmax(logits.mask_fill(padded, -1e30), 2) * lists.mask.clone().unsqueeze_dim::<3>(1);
+        Relaxed::Indicators(Indicators::of_matrix(lists, matrix))
+    }
+}
