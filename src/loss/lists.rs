@@ -5,7 +5,7 @@ use burn::tensor::{Bool, Tensor};
 
 use super::error::LossError;
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, at_rank, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
+use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
 /// Scores, labels and mask of a batch, with every padded score and label replaced by 0. Made by [`Lists::new`], which
 /// compares their shapes.
@@ -20,6 +20,8 @@ pub struct Lists {
     pub mask: Tensor<2>,
     /// `[B, N]`, true at padded places.
     pub padded: Tensor<2, Bool>,
+    /// `[B, N]`, other than 0 at the documents whose positions are asked for; none for all of them.
+    pub(in crate::loss) counted: Option<Tensor<2>>,
 }
 
 impl Lists {
@@ -42,7 +44,13 @@ impl Lists {
             labels: labels.detach().cast(dtype).mask_fill(padded.clone(), 0.0),
             mask: mask.float().cast(dtype),
             padded,
+            counted: None,
         }
+    }
+
+    /// The same lists where nobody asks for the position of a document with `counted` 0; none for all positions.
+    pub(in crate::loss) fn counting(self, counted: Option<Tensor<2>>) -> Self {
+        Self { counted: counted.map(Tensor::detach), ..self }
     }
 
     /// 1 at the relevant documents (label 1 or above), else 0: `[B, N]`.
@@ -86,10 +94,15 @@ impl Lists {
     }
 
     /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 20):
-    /// `[B, N]`.
+    /// `[B, N]`. In a [`Surrogate`](super::Surrogate), a document whose position its measure does not ask for has 1.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
+        let (scores, mask) = (self.scores.clone(), self.mask.clone());
         // The sum includes the term j = i, which is phi(0) = 1/2.
-        step_sum(self.scores.clone(), self.mask.clone(), alpha, step) + 0.5
+        let sums = match &self.counted {
+            Some(counted) => counted_step_sum(scores, mask, counted.clone(), alpha, step),
+            None => step_sum(scores, mask, alpha, step),
+        };
+        sums + 0.5
     }
 
     /// Discounts at integer ranks `[B, N]`, 0 beyond the cut-off and at padded places. Carries no gradient.

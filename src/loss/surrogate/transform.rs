@@ -120,8 +120,9 @@ impl<M: PositionMeasure> Surrogate<M> {
     /// A measure that does not give one value per query.
     #[track_caller]
     pub fn values(&self, lists: &Lists) -> Tensor<1> {
+        let counting = lists.clone().counting(self.measure.counted(lists));
         let value = |sample| {
-            let value = self.measure.value(&MeasureContext::new(lists, self.relaxation.relax(lists, sample)));
+            let value = self.measure.value(&MeasureContext::new(lists, self.relaxation.relax(&counting, sample)));
             assert_per_query(self.measure.name(), "values", value.dims(), lists);
             value
         };

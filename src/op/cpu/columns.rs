@@ -1,33 +1,42 @@
 //! `Columns`: the documents that the rows of a list meet.
 
-use super::real::Real;
-use super::tiles::blocks;
+use std::borrow::Cow;
 
-/// `W` numbers of each document that rows meet. The others add 0 to every row, so that they are left out. Those that are
-/// kept stand in the blocks and pairs in which all documents would stand: sums over them have the same bits.
-pub struct Columns<T, const W: usize> {
-    values: [Vec<T>; W],
+use super::real::Real;
+use super::tiles::BLOCK;
+
+/// `W` numbers of each document that rows meet. Those that are left out add 0 to every row. Those that are kept stand in
+/// the blocks and pairs in which all documents would stand: sums over them have the same bits.
+pub struct Columns<'a, T: Real, const W: usize> {
+    values: [Cow<'a, [T]>; W],
     /// Where each block ends.
     ends: Vec<usize>,
 }
 
-impl<T: Real, const W: usize> Columns<T, W> {
-    /// Keeps the pairs of documents of which rows meet at least one.
-    pub fn new(values: [&[T]; W], meets: impl Fn(usize) -> bool) -> Self {
+impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
+    /// All documents.
+    pub fn all(values: [&'a [T]; W]) -> Self {
         let n = values[0].len();
-        let (mut kept, mut ends): ([Vec<T>; W], _) = (values.map(|_| Vec::with_capacity(n)), Vec::new());
-        for block in blocks(n) {
-            for start in block.clone().step_by(2) {
-                let pair = start..(start + 2).min(block.end);
-                if pair.clone().any(&meets) {
-                    kept.iter_mut()
-                        .zip(values)
-                        .for_each(|(kept, values)| kept.extend_from_slice(&values[pair.clone()]));
-                }
+        let ends = (0..n).step_by(BLOCK).map(|start| (start + BLOCK).min(n)).collect();
+        Self { values: values.map(Cow::Borrowed), ends }
+    }
+
+    /// The pairs of documents of which rows meet at least one.
+    pub fn met(values: [&[T]; W], meets: impl Fn(usize) -> bool) -> Self {
+        let n = values[0].len();
+        let (mut kept, mut ends) = (Vec::with_capacity(n + 1), Vec::new());
+        for start in (0..n).step_by(2) {
+            if start % BLOCK == 0 && start > 0 {
+                ends.push(kept.len());
             }
-            ends.push(kept[0].len());
+            if meets(start) || start + 1 < n && meets(start + 1) {
+                kept.extend([start, start + 1]);
+            }
         }
-        Self { values: kept, ends }
+        // The last document may have no neighbor.
+        kept.truncate(kept.partition_point(|&i| i < n));
+        ends.push(kept.len());
+        Self { values: values.map(|values| kept.iter().map(|&i| values[i]).collect()), ends }
     }
 
     /// Number of documents.
@@ -52,7 +61,7 @@ mod tests {
     fn pairs_and_blocks_stay_as_they_are() {
         let values: Vec<f64> = (0..2 * BLOCK + 3).map(|i| i as f64).collect();
         let kept = [1, 6, BLOCK, 2 * BLOCK + 2];
-        let columns = Columns::new([&values], |i| kept.contains(&i));
+        let columns = Columns::met([&values], |i| kept.contains(&i));
         let found: Vec<Vec<f64>> = columns.blocks().map(|[values]| values.to_vec()).collect();
         let [second, third] = [BLOCK as f64, (2 * BLOCK) as f64];
         assert_eq!(found, [vec![0.0, 1.0, 6.0, 7.0], vec![second, second + 1.0], vec![third + 2.0]]);

@@ -1,7 +1,9 @@
 //! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential per pair. Long
-//! lists take [boxes](super::indicator_boxes).
+//! lists take [boxes](super::indicator_boxes). A gradient of 0 does not flow: its pairs are not visited.
 
 use super::{
+    by_label::filled,
+    columns::Columns,
     dispatch::{Kernel, dispatch, target},
     indicator_boxes,
     list::{diverged, documents, gather, scatter},
@@ -84,29 +86,26 @@ pub struct Inputs<'a, T> {
     pub g: &'a [T],
 }
 
-/// Gradient of the rows `start..` of one list. `q` are the gradients over the denominators.
-struct Gradient<'a, T> {
-    x: &'a [T],
-    a: &'a [T],
-    out: &'a [T],
-    q: &'a [T],
+/// Gradient of one tile of rows.
+struct Gradient<'a, T: Real> {
+    /// Scores, `a`, the sums of the forward pass, and `q`: the gradients over the denominators.
+    columns: &'a Columns<'a, T, 4>,
+    /// The same of the rows.
+    rows: [&'a [T]; 4],
     rate: T,
-    start: usize,
     to_x: &'a mut [T],
 }
 
 impl<T: Real> Kernel for Gradient<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Self { x, a, out, q, rate, start, to_x: sums } = self;
+        let Self { columns, rows, rate, to_x: sums } = self;
         let length = sums.len();
-        let rows = start..start + length;
-        let (x_rows, a_rows, out_rows, q_rows) = (&x[rows.clone()], &a[rows.clone()], &out[rows.clone()], &q[rows]);
-        for block in blocks(x.len()) {
-            let columns = x[block.clone()].iter().zip(&a[block.clone()]).zip(out[block.clone()].iter().zip(&q[block]));
+        let [x_rows, a_rows, out_rows, q_rows] = rows.map(|values| &values[..length]);
+        for [x, a, out, q] in columns.blocks() {
             let mut partial = [[T::ZERO; TILE]; 1];
             let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
-            for ((&x, &a), (&out, &q)) in columns {
+            for ((&x, &a), (&out, &q)) in x.iter().zip(a).zip(out.iter().zip(q)) {
                 let rows = x_rows.iter().zip(a_rows).zip(out_rows.iter().zip(q_rows));
                 for (to_x, ((&x_row, &a_row), (&out_row, &q_row))) in to_x.iter_mut().zip(rows) {
                     let d = x - x_row;
@@ -120,6 +119,39 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         for to_x in sums {
             *to_x = *to_x * rate * T::from_f64(-2.0);
         }
+    }
+}
+
+/// Rows that meet the same documents: where a gradient comes in all, else those where one does.
+struct Meeting<'a, T: Real> {
+    /// Positions of the rows in the list.
+    members: Vec<usize>,
+    /// The numbers of the rows, filled up with zeros to whole vectors.
+    rows: [Vec<T>; 4],
+    columns: Columns<'a, T, 4>,
+}
+
+impl<'a, T: Real> Meeting<'a, T> {
+    fn all(values: [&'a [T]; 4]) -> Vec<Self> {
+        let [.., q] = values;
+        let (receiving, silent): (Vec<usize>, Vec<usize>) = (0..q.len()).partition(|&i| q[i] != T::ZERO);
+        if 2 * receiving.len() > q.len() {
+            let members = (0..q.len()).collect();
+            return vec![Self::new(members, values, Columns::all(values))];
+        }
+        let to_silent = Columns::met(values, |j| q[j] != T::ZERO);
+        vec![Self::new(receiving, values, Columns::all(values)), Self::new(silent, values, to_silent)]
+    }
+
+    fn new(members: Vec<usize>, values: [&[T]; 4], columns: Columns<'a, T, 4>) -> Self {
+        Self { rows: values.map(|values| filled(gather(values, &members))), members, columns }
+    }
+
+    fn tiles<'b>(&'b self, rate: T, to_x: &'b mut [T]) -> impl Iterator<Item = Gradient<'b, T>> {
+        to_x.chunks_mut(TILE).enumerate().map(move |(tile, to_x)| {
+            let rows = self.rows.each_ref().map(|values| &values[tile * TILE..]);
+            Gradient { columns: &self.columns, rows, rate, to_x }
+        })
     }
 }
 
@@ -141,10 +173,15 @@ pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) 
             let documents = indicator_boxes::Documents { x: &x, a: &a, out: &out, q: &q };
             indicator_boxes::gradient(target, documents, sigma, &mut sums);
         } else if finite {
-            let tiles = sums.chunks_mut(TILE).enumerate().collect();
-            for_each(tiles, x.len() * x.len(), |(tile, to_x)| {
-                dispatch(target, Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });
-            });
+            let meetings = Meeting::all([&x, &a, &out, &q]);
+            let mut of_rows: Vec<Vec<T>> =
+                meetings.iter().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]).collect();
+            let tiles = meetings.iter().zip(&mut of_rows).flat_map(|(meeting, sums)| meeting.tiles(rate, sums));
+            let pairs = meetings.iter().map(|meeting| meeting.members.len() * meeting.columns.len()).sum();
+            for_each(tiles.collect(), pairs, |tile| dispatch(target, tile));
+            for (meeting, of_rows) in meetings.iter().zip(&of_rows) {
+                scatter(&mut sums, &meeting.members, of_rows);
+            }
         }
         scatter(to_x, &members, &sums);
     });

@@ -11,6 +11,7 @@
 use std::marker::PhantomData;
 
 use super::{
+    by_label::filled,
     columns::Columns,
     dispatch::{Kernel, dispatch, target},
     list::{diverged, documents, gather, scatter},
@@ -97,18 +98,18 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// The sums of these documents, in ascending order.
-    fn sums(&self, target: Target, rows: &[usize], step: Step) -> Vec<T> {
-        let end = rows.last().map_or(0, |last| last + 1).max(self.members);
+    /// The sums of the documents `rows`, which ascend, or else of the first [`rows`](Self::rows).
+    fn sums(&self, target: Target, rows: Option<&[usize]>, step: Step) -> Vec<T> {
+        let end = rows.map_or(self.rows, |rows| rows.last().map_or(0, |last| last + 1).max(self.members));
         let (x, v) = (&self.x[..end], &self.v[..end]);
         let sources = v.iter().filter(|v| **v != T::ZERO).count();
-        let fewer = sources.min(rows.len());
+        let fewer = rows.map_or(sources, |rows| sources.min(rows.len()));
         let fast = match step {
             Step::Logistic | Step::Tanh => step_walk::pays::<T>(fewer),
             Step::Erf | Step::Arctan => step_boxes::pays::<T>(fewer),
         };
         if !fast {
-            return self.sums_by_pairs(target, rows, step, end);
+            return self.sums_by_pairs(target, rows, step, sources, end);
         }
         let mut sums = vec![T::ZERO; end];
         match step {
@@ -116,27 +117,32 @@ impl<'a, T: Real> List<'a, T> {
             Step::Erf => step_boxes::value(target, x, v, self.alpha, step_boxes::Erf, &mut sums),
             Step::Arctan => step_boxes::value(target, x, v, self.alpha, step_boxes::Arctan, &mut sums),
         }
-        gather(&sums, rows)
+        rows.map_or_else(|| sums.clone(), |rows| gather(&sums, rows))
     }
 
-    fn sums_by_pairs(&self, target: Target, rows: &[usize], step: Step, end: usize) -> Vec<T> {
+    fn sums_by_pairs(&self, target: Target, rows: Option<&[usize]>, step: Step, sources: usize, end: usize) -> Vec<T> {
+        let (x, v) = (&self.x[..self.members], &self.v[..self.members]);
         let exponentials = if step == Step::Logistic { self.exponentials(target, end) } else { None };
-        let at = exponentials.as_ref().map_or(self.x, |exponentials| &exponentials.e);
-        let members = ..self.members;
-        let columns = Columns::new([&at[members], &self.v[members]], |j| self.v[j] != T::ZERO);
-        let (at, mut out) = (gather(at, rows), vec![T::ZERO; rows.len()]);
+        let at = exponentials.as_ref().map_or(&self.x[..end], |exponentials| &exponentials.e);
+        let values = [&at[..self.members], v];
+        let few = 2 * sources <= self.members;
+        let columns = if few { Columns::met(values, |j| v[j] != T::ZERO) } else { Columns::all(values) };
+        let at = filled(rows.map_or_else(|| at.to_vec(), |rows| gather(at, rows)));
+        let mut out = vec![T::ZERO; at.len()];
         let tiles = at.chunks(TILE).zip(out.chunks_mut(TILE)).collect();
-        for_each(tiles, columns.len() * rows.len(), |(rows, out)| match (&exponentials, step) {
+        for_each(tiles, columns.len() * at.len(), |(rows, out)| match (&exponentials, step) {
             (Some(_), _) => dispatch(target, ByExponentials { columns: &columns, rows, out }),
             (None, Step::Erf) => by_differences(target, &columns, rows, self.alpha, out, Erf),
             (None, Step::Arctan) => by_differences(target, &columns, rows, self.alpha, out, Arctan),
             (None, Step::Logistic | Step::Tanh) => by_differences(target, &columns, rows, self.alpha, out, Logistic),
         });
+        out.truncate(rows.map_or(end, <[usize]>::len));
         if let Some(Exponentials { center, reach, .. }) = exponentials {
-            let after = rows.iter().zip(&mut out).filter(|(i, _)| **i >= self.members);
-            for (&i, out) in after.filter(|(i, _)| (self.x[**i].to_f64() - center).abs() > reach) {
-                let (x, v, alpha) = (&self.x[members], &self.v[members], T::from_f64(self.alpha));
-                dispatch(target, LogisticRow { x, v, row: self.x[i], alpha, out });
+            for (number, out) in out.iter_mut().enumerate() {
+                let i = rows.map_or(number, |rows| rows[number]);
+                if i >= self.members && (self.x[i].to_f64() - center).abs() > reach {
+                    dispatch(target, LogisticRow { x, v, row: self.x[i], alpha: T::from_f64(self.alpha), out });
+                }
             }
         }
         out
@@ -187,9 +193,9 @@ impl<T: Real> Kernel for Exponents<'_, T> {
 }
 
 /// `sum_j v_j e_j / (e_i + e_j)`, two documents to a division.
-struct ByExponentials<'a, T> {
+struct ByExponentials<'a, T: Real> {
     /// `e` and `v`.
-    columns: &'a Columns<T, 2>,
+    columns: &'a Columns<'a, T, 2>,
     rows: &'a [T],
     out: &'a mut [T],
 }
@@ -221,9 +227,9 @@ impl<T: Real> Kernel for ByExponentials<'_, T> {
     }
 }
 
-struct ByDifferences<'a, T, P> {
+struct ByDifferences<'a, T: Real, P> {
     /// `x` and `v`.
-    columns: &'a Columns<T, 2>,
+    columns: &'a Columns<'a, T, 2>,
     rows: &'a [T],
     alpha: T,
     out: &'a mut [T],
@@ -284,8 +290,7 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> 
             return;
         }
         let list = List::new(x, v, &[v], alpha);
-        let rows: Vec<usize> = (0..list.rows).collect();
-        let sums = list.sums(target, &rows, step);
+        let sums = list.sums(target, None, step);
         out[..list.rows].copy_from_slice(&sums);
         out[list.rows..].fill(sums[list.rows - 1]);
     });
@@ -304,7 +309,7 @@ pub fn counted_step_sum<T: Real>(x: &[T], v: &[T], counted: &[T], n: usize, alph
             return;
         }
         let rows = documents(counted);
-        let sums = List::new(x, v, &[v], alpha).sums(target, &rows, step);
+        let sums = List::new(x, v, &[v], alpha).sums(target, Some(&rows), step);
         scatter(out, &rows, &sums);
     });
     out
@@ -317,7 +322,7 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
 
 fn by_differences<T: Real, P: Phi>(
     target: Target,
-    columns: &Columns<T, 2>,
+    columns: &Columns<'_, T, 2>,
     rows: &[T],
     alpha: f64,
     out: &mut [T],
@@ -327,9 +332,9 @@ fn by_differences<T: Real, P: Phi>(
 }
 
 /// Gradient of one tile of rows.
-struct Tile<'a, T> {
+struct Tile<'a, T: Real> {
     /// Scores or exponentials, `v` and `g`.
-    columns: &'a Columns<T, 3>,
+    columns: &'a Columns<'a, T, 3>,
     /// The same of the rows.
     rows: [&'a [T]; 3],
     alpha: T,
@@ -337,7 +342,7 @@ struct Tile<'a, T> {
 }
 
 /// [`Tile`] with the exponentials of the documents, two of them to a division.
-struct GradientByExponentials<'a, T>(Tile<'a, T>);
+struct GradientByExponentials<'a, T: Real>(Tile<'a, T>);
 
 impl<T: Real> Kernel for GradientByExponentials<'_, T> {
     #[inline(always)]
@@ -374,7 +379,7 @@ impl<T: Real> Kernel for GradientByExponentials<'_, T> {
     }
 }
 
-struct GradientByDifferences<'a, T, P> {
+struct GradientByDifferences<'a, T: Real, P> {
     tile: Tile<'a, T>,
     phi: PhantomData<P>,
 }
@@ -403,18 +408,18 @@ impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
 }
 
 /// Rows that meet the same documents.
-struct Meeting<T> {
+struct Meeting<'a, T: Real> {
     /// Positions of the rows in the list.
     members: Vec<usize>,
-    /// Scores or exponentials, `v` and `g` of the rows.
+    /// Scores or exponentials, `v` and `g` of the rows, filled up with zeros to whole vectors.
     rows: [Vec<T>; 3],
-    columns: Columns<T, 3>,
+    columns: Columns<'a, T, 3>,
 }
 
-impl<T: Real> Meeting<T> {
+impl<'a, T: Real> Meeting<'a, T> {
     /// What flows between `i` and `j` is in proportion to `g_j v_i - g_i v_j`. A document with one of the two alone meets
     /// those with the other.
-    fn all(values: [&[T]; 3]) -> Vec<Self> {
+    fn all(values: [&'a [T]; 3]) -> Vec<Self> {
         let [_, v, g] = values;
         let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
         [(true, true), (true, false), (false, true)]
@@ -422,15 +427,45 @@ impl<T: Real> Meeting<T> {
             .map(|kind| (kind, (0..v.len()).filter(|&i| (adds(i), receives(i)) == kind).collect::<Vec<_>>()))
             .filter(|(_, members)| !members.is_empty())
             .map(|((of_v, of_g), members)| Self {
-                rows: values.map(|values| gather(values, &members)),
-                columns: Columns::new(values, |j| of_g && adds(j) || of_v && receives(j)),
+                rows: values.map(|values| filled(gather(values, &members))),
+                columns: Columns::met(values, |j| of_g && adds(j) || of_v && receives(j)),
                 members,
             })
             .collect()
     }
+}
 
+/// How many documents of a list have a weight, a gradient, or both.
+struct Flows {
+    both: usize,
+    adding: usize,
+    receiving: usize,
+}
+
+impl Flows {
+    fn new<T: Real>(v: &[T], g: &[T]) -> Self {
+        let count = |f: fn(bool, bool) -> bool| {
+            v.iter().zip(g).map(|(v, g)| usize::from(f(*v != T::ZERO, *g != T::ZERO))).sum()
+        };
+        Self { both: count(|v, g| v & g), adding: count(|v, g| v & !g), receiving: count(|v, g| !v & g) }
+    }
+
+    /// Pairs that meet.
     fn pairs(&self) -> usize {
-        self.members.len() * self.columns.len()
+        let Self { both, adding, receiving } = self;
+        both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
+    }
+
+    /// Whether it pays to sort out those that meet: each brings its neighbor along, and vectors are wide.
+    fn are_few(&self, documents: usize) -> bool {
+        const FEWEST: usize = 2 * TILE;
+        documents >= FEWEST && 4 * self.pairs() <= documents * documents
+    }
+
+    /// Work per document in pairs of a list where all meet.
+    fn pairs_per_document(&self, documents: usize) -> usize {
+        let pairs = if self.are_few(documents) { 2 * self.pairs() } else { self.pairs() };
+        pairs / (self.both + self.adding + self.receiving).max(1)
     }
 }
 
@@ -449,7 +484,8 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         // Rows after the members have weight and gradient 0, as padding does.
         let members = ..list.members;
         let (x, v, g, to_x) = (&x[members], &v[members], &g[members], &mut to_x[members]);
-        let pairs_per_document = pairs_per_document(v, g);
+        let flows = Flows::new(v, g);
+        let pairs_per_document = flows.pairs_per_document(list.members);
         match step {
             Step::Logistic | Step::Tanh if step_walk::pays::<T>(pairs_per_document) => {
                 return step_walk::gradient(target, x, v, g, alpha, to_x);
@@ -465,25 +501,27 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         let exponentials = if step == Step::Logistic { list.exponentials(target, list.members) } else { None };
         let at = exponentials.as_ref().map_or(x, |exponentials| &exponentials.e);
         let alpha = T::from_f64(alpha);
-        let meetings = Meeting::all([at, v, g]);
-        let mut sums: Vec<Vec<T>> = meetings.iter().map(|meeting| vec![T::ZERO; meeting.members.len()]).collect();
-        let tiles_of = |(meeting, sums)| {
-            let (meeting, sums): (&Meeting<T>, &mut Vec<T>) = (meeting, sums);
-            let tiles = sums.chunks_mut(TILE).enumerate();
-            tiles.map(move |(tile, to_x)| {
-                let rows = meeting.rows.each_ref().map(|values| &values[tile * TILE..]);
-                Tile { columns: &meeting.columns, rows, alpha, to_x }
-            })
+        let run = |tiles, pairs| {
+            for_each(tiles, pairs, |tile| match (&exponentials, step) {
+                (Some(_), _) => dispatch(target, GradientByExponentials(tile)),
+                (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Erf> }),
+                (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
+                (None, Step::Logistic | Step::Tanh) => {
+                    dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Logistic> });
+                }
+            });
         };
-        let tiles = meetings.iter().zip(&mut sums).flat_map(tiles_of).collect();
-        for_each(tiles, meetings.iter().map(Meeting::pairs).sum(), |tile| match (&exponentials, step) {
-            (Some(_), _) => dispatch(target, GradientByExponentials(tile)),
-            (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Erf> }),
-            (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
-            (None, Step::Logistic | Step::Tanh) => {
-                dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Logistic> });
-            }
+        let values = [at, v, g];
+        if !flows.are_few(list.members) {
+            let columns = Columns::all(values);
+            return run(tiles(&columns, values, alpha, to_x), list.members * list.members);
+        }
+        let meetings = Meeting::all(values);
+        let mut sums: Vec<Vec<T>> = meetings.iter().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]).collect();
+        let tiles = meetings.iter().zip(&mut sums).flat_map(|(meeting, sums)| {
+            tiles(&meeting.columns, meeting.rows.each_ref().map(Vec::as_slice), alpha, sums)
         });
+        run(tiles.collect(), flows.pairs());
         for (meeting, sums) in meetings.iter().zip(&sums) {
             scatter(to_x, &meeting.members, sums);
         }
@@ -491,14 +529,15 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
     to_x
 }
 
-/// Pairs that a gradient visits, per document that takes part.
-fn pairs_per_document<T: Real>(v: &[T], g: &[T]) -> usize {
-    let count = |adds: bool, receives: bool| {
-        v.iter().zip(g).filter(|(v, g)| (**v != T::ZERO, **g != T::ZERO) == (adds, receives)).count()
-    };
-    let (both, adding, receiving) = (count(true, true), count(true, false), count(false, true));
-    let documents = both + adding + receiving;
-    (both * documents + adding * (both + receiving) + receiving * (both + adding)) / documents.max(1)
+/// The rows of these columns in tiles.
+fn tiles<'a, T: Real>(
+    columns: &'a Columns<'a, T, 3>,
+    rows: [&'a [T]; 3],
+    alpha: T,
+    to_x: &'a mut [T],
+) -> Vec<Tile<'a, T>> {
+    let tile = |(tile, to_x)| Tile { columns, rows: rows.map(|values| &values[tile * TILE..]), alpha, to_x };
+    to_x.chunks_mut(TILE).enumerate().map(tile).collect()
 }
 
 #[cfg(test)]
