@@ -560,4 +560,43 @@ mod tests {
         // However many such rows there are.
         assert_eq!(found[..4], step_sum(&x[..4], &v[..4], 4, alpha, Step::Logistic));
     }
+
+    /// Scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
+    fn list(n: usize, apart: usize) -> [Vec<f64>; 3] {
+        let x = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+        let g = (0..n).map(|i| if i % apart == 0 { 1.0 + (i % 7) as f64 } else { 0.0 }).collect();
+        [x, (0..n).map(|i| (i % 5) as f64).collect(), g]
+    }
+
+    #[test]
+    fn documents_that_count_have_the_bits_of_all() {
+        for n in [1, 2, 17, 129, 300] {
+            for apart in [1, 3, 40] {
+                let [x, v, counted] = list(n, apart);
+                for step in [Step::Logistic, Step::Erf, Step::Arctan] {
+                    let all = step_sum(&x, &v, n, 3.0, step);
+                    let expected = |(sum, counted): (f64, &f64)| if *counted == 0.0 { 0.5 } else { sum };
+                    let expected: Vec<f64> = all.into_iter().zip(&counted).map(expected).collect();
+                    assert_eq!(counted_step_sum(&x, &v, &counted, n, 3.0, step), expected, "{n}, {apart}, {step:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_gradient_of_few_documents_reaches_all_that_meet_them() {
+        let n = 300;
+        for apart in [2, 40, 1000] {
+            let [x, v, g] = list(n, apart);
+            let found = step_sum_gradient(&x, &v, &g, n, 3.0, Step::Logistic);
+            for i in 0..n {
+                let flow = |j: usize| {
+                    let u = (-3.0 * (x[i] - x[j]).abs()).exp();
+                    3.0 * u / (1.0 + u).powi(2) * (g[j] * v[i] - g[i] * v[j])
+                };
+                let expected: f64 = (0..n).map(flow).sum();
+                assert!((found[i] - expected).abs() < 1e-10, "{apart}, {i}: {} {expected}", found[i]);
+            }
+        }
+    }
 }
