@@ -11,6 +11,7 @@ use super::{
     real::Real,
     tiles::{TILE, add, blocks},
 };
+use crate::execution::Target;
 
 /// Numerator and denominator of the rows of one tile.
 struct Sums<'a, T> {
@@ -132,26 +133,41 @@ struct Meeting<'a, T: Real> {
 }
 
 impl<'a, T: Real> Meeting<'a, T> {
-    fn all(values: [&'a [T]; 4]) -> Vec<Self> {
-        let [.., q] = values;
-        let (receiving, silent): (Vec<usize>, Vec<usize>) = (0..q.len()).partition(|&i| q[i] != T::ZERO);
-        if 2 * receiving.len() > q.len() {
-            let members = (0..q.len()).collect();
-            return vec![Self::new(members, values, Columns::all(values))];
-        }
-        let to_silent = Columns::met(values, |j| q[j] != T::ZERO);
-        vec![Self::new(receiving, values, Columns::all(values)), Self::new(silent, values, to_silent)]
-    }
-
     fn new(members: Vec<usize>, values: [&[T]; 4], columns: Columns<'a, T, 4>) -> Self {
         Self { rows: values.map(|values| filled(gather(values, &members))), members, columns }
     }
+}
 
-    fn tiles<'b>(&'b self, rate: T, to_x: &'b mut [T]) -> impl Iterator<Item = Gradient<'b, T>> {
-        to_x.chunks_mut(TILE).enumerate().map(move |(tile, to_x)| {
-            let rows = self.rows.each_ref().map(|values| &values[tile * TILE..]);
-            Gradient { columns: &self.columns, rows, rate, to_x }
-        })
+/// The rows of these columns in tiles.
+fn tiles<'a, T: Real>(
+    columns: &'a Columns<'a, T, 4>,
+    rows: [&'a [T]; 4],
+    rate: T,
+    to_x: &'a mut [T],
+) -> Vec<Gradient<'a, T>> {
+    let tile = |(tile, to_x)| Gradient { columns, rows: rows.map(|values| &values[tile * TILE..]), rate, to_x };
+    to_x.chunks_mut(TILE).enumerate().map(tile).collect()
+}
+
+/// Gradient by pairs, of which those without a gradient on either side are not visited where there are many.
+fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
+    let ([.., q], n) = (values, to_x.len());
+    let (receiving, silent): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| q[i] != T::ZERO);
+    if 4 * receiving.len() > n {
+        let columns = Columns::all(values);
+        return for_each(tiles(&columns, values, rate, to_x), n * n, |tile| dispatch(target, tile));
+    }
+    let to_silent = Columns::met(values, |j| q[j] != T::ZERO);
+    let pairs = receiving.len() * n + silent.len() * to_silent.len();
+    let meetings = [Meeting::new(receiving, values, Columns::all(values)), Meeting::new(silent, values, to_silent)];
+    let mut sums = meetings.each_ref().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]);
+    let all_tiles = meetings
+        .iter()
+        .zip(&mut sums)
+        .flat_map(|(meeting, sums)| tiles(&meeting.columns, meeting.rows.each_ref().map(Vec::as_slice), rate, sums));
+    for_each(all_tiles.collect(), pairs, |tile| dispatch(target, tile));
+    for (meeting, sums) in meetings.iter().zip(&sums) {
+        scatter(to_x, &meeting.members, sums);
     }
 }
 
@@ -173,17 +189,37 @@ pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) 
             let documents = indicator_boxes::Documents { x: &x, a: &a, out: &out, q: &q };
             indicator_boxes::gradient(target, documents, sigma, &mut sums);
         } else if finite {
-            let meetings = Meeting::all([&x, &a, &out, &q]);
-            let mut of_rows: Vec<Vec<T>> =
-                meetings.iter().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]).collect();
-            let tiles = meetings.iter().zip(&mut of_rows).flat_map(|(meeting, sums)| meeting.tiles(rate, sums));
-            let pairs = meetings.iter().map(|meeting| meeting.members.len() * meeting.columns.len()).sum();
-            for_each(tiles.collect(), pairs, |tile| dispatch(target, tile));
-            for (meeting, of_rows) in meetings.iter().zip(&of_rows) {
-                scatter(&mut sums, &meeting.members, of_rows);
-            }
+            by_pairs(target, [&x, &a, &out, &q], rate, &mut sums);
         }
         scatter(to_x, &members, &sums);
     });
     to_x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gradient_of_few_ranks_reaches_all_that_meet_them() {
+        let n = 200;
+        let x: Vec<f64> = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+        let a: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
+        let (mask, sigma) = (vec![1.0; n], 0.1);
+        let (out, total) = indicator_sum(&x, &a, &mask, n, sigma);
+        for apart in [1, 40, 1000] {
+            let g: Vec<f64> = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();
+            let inputs = Inputs { x: &x, a: &a, mask: &mask, out: &out, total: &total, g: &g };
+            let found = indicator_sum_gradient(inputs, n, sigma);
+            for i in 0..n {
+                let flow = |j: usize| {
+                    let d = x[j] - x[i];
+                    let sent = g[i] / total[i] * (a[j] - out[i]) + g[j] / total[j] * (a[i] - out[j]);
+                    2.0 / sigma * (-d * d / sigma).exp() * d * sent
+                };
+                let expected: f64 = (0..n).map(flow).sum();
+                assert!((found[i] - expected).abs() < 1e-9, "{apart}, {i}: {} {expected}", found[i]);
+            }
+        }
+    }
 }

@@ -14,7 +14,7 @@ use super::{
     by_label::filled,
     columns::Columns,
     dispatch::{Kernel, dispatch, target},
-    list::{diverged, documents, gather, scatter},
+    list::{diverged, gather, scatter},
     parallel::for_each,
     parameters::Step,
     real::Real,
@@ -308,7 +308,7 @@ pub fn counted_step_sum<T: Real>(x: &[T], v: &[T], counted: &[T], n: usize, alph
         if diverged(x, out) {
             return;
         }
-        let rows = documents(counted);
+        let rows: Vec<usize> = (0..n).filter(|&i| counted[i] != T::ZERO).collect();
         let sums = List::new(x, v, &[v], alpha).sums(target, Some(&rows), step);
         scatter(out, &rows, &sums);
     });
@@ -564,7 +564,7 @@ mod tests {
     /// Scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
     fn list(n: usize, apart: usize) -> [Vec<f64>; 3] {
         let x = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
-        let g = (0..n).map(|i| if i % apart == 0 { 1.0 + (i % 7) as f64 } else { 0.0 }).collect();
+        let g = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();
         [x, (0..n).map(|i| (i % 5) as f64).collect(), g]
     }
 
