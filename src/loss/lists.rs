@@ -78,6 +78,16 @@ impl Lists {
         gains * self.mask.clone()
     }
 
+    /// Other than 0 at every document with a gain, and at few others, without computing gains where labels say it:
+    /// `[B, N]`; none if all documents have one.
+    pub(in crate::loss) fn gaining(&self, gain: &Gain) -> Option<Tensor<2>> {
+        match gain {
+            Gain::Exp2 | Gain::Linear => Some(self.labels.clone()),
+            Gain::Exp2Raw => None,
+            Gain::Table(_) => Some(self.gains(gain)),
+        }
+    }
+
     /// 1-based ranks by descending score, ties broken by position: `[B, N]`. Carries no gradient.
     pub fn ranks(&self) -> Tensor<2> {
         rank(self.scores.clone(), self.mask.clone())

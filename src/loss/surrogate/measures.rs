@@ -54,7 +54,7 @@ impl PositionMeasure for Dcg {
     }
 
     fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
-        Some(lists.gains(&self.gain))
+        lists.gaining(&self.gain)
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
@@ -249,7 +249,7 @@ impl PositionMeasure for ExpectedReciprocalRank {
     }
 
     fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
-        Some(lists.gains(&self.stops))
+        lists.gaining(&self.stops)
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
