@@ -40,6 +40,7 @@ impl<T: Real> Batch<T> {
         // Rows far from all that add to them, and scores that are no numbers.
         let far: Vec<T> = x.iter().zip(mask).map(|(&x, &m)| x * T::HALF + m * T::from_f64(1e4)).collect();
         step_sum(&far, mask, n, 1.0, Step::Logistic);
+        let few: Vec<T> = mask.iter().enumerate().map(|(i, &m)| if i % 20 == 3 { m } else { T::ZERO }).collect();
         let diverged: Vec<T> = x.iter().map(|&x| x / T::ZERO).collect();
         step_sum_gradient(&diverged, mask, g, n, 1.0, Step::Logistic);
         for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
@@ -47,10 +48,15 @@ impl<T: Real> Batch<T> {
             for alpha in [1.0, 1e4] {
                 step_sum(x, mask, n, alpha, step);
                 step_sum_gradient(x, mask, g, n, alpha, step);
+                // Few of many documents are visited.
+                counted_step_sum(x, mask, &few, n, alpha, step);
+                step_sum_gradient(x, mask, &few, n, alpha, step);
             }
         }
         let (out, total) = indicator_sum(x, labels, mask, n, 0.5);
-        indicator_sum_gradient(IndicatorInputs { x, a: labels, mask, out: &out, total: &total, g }, n, 0.5);
+        for g in [g, &few] {
+            indicator_sum_gradient(IndicatorInputs { x, a: labels, mask, out: &out, total: &total, g }, n, 0.5);
+        }
         let terms = [(0.5, 0.2), (0.3, 0.9), (0.2, 0.99)];
         let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base });
         let (_, products) = rank_expectation(x, mask, n, 1.0, &terms);
@@ -83,8 +89,17 @@ impl<T: Real> Batch<T> {
             rank: ranks.as_slice(),
             absolute: 1.0,
             gap: 0.5,
+            distance: None,
         };
-        for weight in [PairWeight::Unit, PairWeight::Document(g.as_slice()), lambda] {
+        let near = PairWeight::Lambda {
+            gain: labels.as_slice(),
+            discount: discounts.as_slice(),
+            rank: ranks.as_slice(),
+            absolute: 1.0,
+            gap: 0.0,
+            distance: Some(Distance { scores: x.as_slice(), offset: 0.01 }),
+        };
+        for weight in [PairWeight::Unit, PairWeight::Document(g.as_slice()), lambda, near] {
             for loss in [
                 PairLoss::Logistic,
                 PairLoss::Hinge { margin: 1.0 },

@@ -5,7 +5,7 @@ use burn::tensor::{Bool, IndexingUpdateOp, Int, Tensor};
 
 use super::error::LossError;
 use crate::measure::{Discount, Gain};
-use crate::op::{Step, at_rank, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
+use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
 /// Scores, labels and mask of a batch, with every padded score and label replaced by 0. Made by [`Lists::new`], which
 /// compares their shapes.
@@ -23,6 +23,8 @@ pub struct Lists {
     /// `[B, N]`, what each document counts, in the type of the scores and 0 at padded places; carries no gradient.
     /// `None` if all count the same. See [`RankingLoss::check_document_weights`](super::RankingLoss::check_document_weights).
     pub document_weights: Option<Tensor<2>>,
+    /// `[B, N]`, other than 0 at the documents whose positions are asked for; none for all of them.
+    pub(in crate::loss) counted: Option<Tensor<2>>,
 }
 
 impl Lists {
@@ -45,6 +47,7 @@ impl Lists {
             labels: labels.detach().cast(dtype).mask_fill(padded.clone(), 0.0),
             mask: mask.float().cast(dtype),
             padded,
+            counted: None,
             document_weights: None,
         }
     }
@@ -76,6 +79,11 @@ impl Lists {
         }
     }
 
+    /// The same lists where nobody asks for the position of a document with `counted` 0; none for all positions.
+    pub(in crate::loss) fn counting(self, counted: Option<Tensor<2>>) -> Self {
+        Self { counted: counted.map(Tensor::detach), ..self }
+    }
+
     /// 1 at the relevant documents (label 1 or above), else 0: `[B, N]`.
     pub fn relevance(&self) -> Tensor<2> {
         self.labels.clone().greater_equal_elem(1.0).float().cast(self.scores.dtype()) * self.mask.clone()
@@ -101,6 +109,16 @@ impl Lists {
         gains * self.mask.clone()
     }
 
+    /// Other than 0 at every document with a gain, and at few others, without computing gains where labels say it:
+    /// `[B, N]`; none if all documents have one.
+    pub(in crate::loss) fn gaining(&self, gain: &Gain) -> Option<Tensor<2>> {
+        match gain {
+            Gain::Exp2 | Gain::Linear => Some(self.labels.clone()),
+            Gain::Exp2Raw => None,
+            Gain::Table(_) => Some(self.gains(gain)),
+        }
+    }
+
     /// 1-based ranks by descending score, ties broken by position: `[B, N]`. Carries no gradient.
     pub fn ranks(&self) -> Tensor<2> {
         rank(self.scores.clone(), self.mask.clone())
@@ -117,10 +135,15 @@ impl Lists {
     }
 
     /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 20):
-    /// `[B, N]`.
+    /// `[B, N]`. In a [`Surrogate`](super::Surrogate), a document whose position its measure does not ask for has 1.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
+        let (scores, mask) = (self.scores.clone(), self.mask.clone());
         // The sum includes the term j = i, which is phi(0) = 1/2.
-        step_sum(self.scores.clone(), self.mask.clone(), alpha, step) + 0.5
+        let sums = match &self.counted {
+            Some(counted) => counted_step_sum(scores, mask, counted.clone(), alpha, step),
+            None => step_sum(scores, mask, alpha, step),
+        };
+        sums + 0.5
     }
 
     /// Discounts at integer ranks `[B, N]`, 0 beyond the cut-off and at padded places. Carries no gradient.

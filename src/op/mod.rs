@@ -4,6 +4,7 @@
 //! | primitive | value for document i |
 //! |---|---|
 //! | [`step_sum`] | `sum_j v_j phi(alpha (x_j - x_i))` |
+//! | [`counted_step_sum`] | the same of some documents, 1/2 of the others |
 //! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))`, `pi_ji` the probability that `j` beats `i` |
 //! | [`rank_recursion`] | `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` in SoftRank |
 //! | [`above_expectation`] | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank |
@@ -66,4 +67,4 @@ pub use rank::rank;
 pub use rank_expectation::rank_expectation;
 pub(crate) use rank_recursion::compared_rank_recursion;
 pub use rank_recursion::rank_recursion;
-pub use step_sum::step_sum;
+pub use step_sum::{counted_step_sum, step_sum};

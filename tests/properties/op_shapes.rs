@@ -7,8 +7,8 @@ use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, 
 use burn_rank::measure::Discount;
 use burn_rank::op::{
     Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step, above_expectation, at_rank,
-    ideal_dcg, indicator_sum, log_softmax, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
-    with_tensor_path,
+    counted_step_sum, ideal_dcg, indicator_sum, log_softmax, pair_loss, rank, rank_expectation, rank_recursion,
+    step_sum, with_tensor_path,
 };
 
 use crate::loss_contract::{WRONG_SHAPES, panic_of};
@@ -19,8 +19,14 @@ const SHAPE: [usize; 2] = [2, 3];
 type Attempt = (&'static str, &'static str, &'static str, fn(&dyn Fn([usize; 2]) -> Tensor<2>, [usize; 2]));
 
 /// Name of the primitive, the input under test, the input that it must fit, and the call.
-const ATTEMPTS: [Attempt; 18] = [
+const ATTEMPTS: [Attempt; 20] = [
     ("step_sum", "v is", "x", |t, s| drop(step_sum(t(SHAPE), t(s), 1.0, Step::Logistic))),
+    ("counted_step_sum", "v is", "x", |t, s| {
+        drop(counted_step_sum(t(SHAPE), t(s), t(SHAPE), 1.0, Step::Logistic));
+    }),
+    ("counted_step_sum", "counted is", "x", |t, s| {
+        drop(counted_step_sum(t(SHAPE), t(SHAPE), t(s), 1.0, Step::Logistic));
+    }),
     ("rank_expectation", "mask is", "x", |t, s| {
         drop(rank_expectation(t(SHAPE), t(s), 1.0, &[ExponentialTerm { coefficient: 1.0, base: 0.5 }]));
     }),

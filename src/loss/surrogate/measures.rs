@@ -53,6 +53,10 @@ impl PositionMeasure for Dcg {
         Some(&self.gain)
     }
 
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        lists.gaining(&self.gain)
+    }
+
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
         list.sum(list.gains(&self.gain), &self.discount.clone().into(), self.k)
     }
@@ -88,6 +92,10 @@ impl PositionMeasure for Ndcg {
 
     fn gain(&self) -> Option<&Gain> {
         Some(&self.dcg.gain)
+    }
+
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        self.dcg.counted(lists)
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
@@ -169,6 +177,10 @@ impl PositionMeasure for ReciprocalRank {
         lists.has_both_relevances()
     }
 
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        Some(lists.relevance())
+    }
+
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
         if self.linear {
             return list.sum(list.relevance(), &Discount::Zipf.into(), self.k);
@@ -234,6 +246,10 @@ impl PositionMeasure for ExpectedReciprocalRank {
 
     fn gain(&self) -> Option<&Gain> {
         Some(&self.stops)
+    }
+
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        lists.gaining(&self.stops)
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {

@@ -61,6 +61,14 @@ pub trait PositionMeasure: Debug + Send + Sync {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
+    /// Documents whose positions the value depends on: other than 0 there, `[B, N]`. A relaxation may leave out the
+    /// others; `None`, the default, counts all. Comparisons of two documents by
+    /// [`sum_with_above`](MeasureContext::sum_with_above) and by
+    /// [`concordance`](MeasureContext::concordance) take all positions.
+    fn counted(&self, _lists: &Lists) -> Option<Tensor<2>> {
+        None
+    }
+
     /// The measure of each query, `[B]`. It must use the same operations of `list` for every input.
     fn value(&self, list: &MeasureContext) -> Tensor<1>;
 }
@@ -84,6 +92,10 @@ impl PositionMeasure for Box<dyn PositionMeasure> {
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         (**self).learnable(lists)
+    }
+
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        (**self).counted(lists)
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {

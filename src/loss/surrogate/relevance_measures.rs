@@ -32,6 +32,10 @@ impl PositionMeasure for PrecisionAt {
         lists.has_both_relevances()
     }
 
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        Some(lists.relevance())
+    }
+
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
         list.sum(list.relevance(), &PositionFunction::one(), Some(self.k)) * (1.0 / self.k as f64)
     }
@@ -56,6 +60,10 @@ impl PositionMeasure for RecallAt {
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         lists.has_both_relevances()
+    }
+
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        Some(lists.relevance())
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
@@ -85,6 +93,10 @@ impl PositionMeasure for SuccessAt {
         lists.has_both_relevances()
     }
 
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        Some(lists.relevance())
+    }
+
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
         list.any_relevant_within(self.k)
     }
@@ -101,6 +113,10 @@ impl PositionMeasure for RPrecision {
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         lists.has_both_relevances()
+    }
+
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        Some(lists.relevance())
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
@@ -138,6 +154,10 @@ impl PositionMeasure for RankBiasedPrecision {
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         lists.has_both_relevances()
+    }
+
+    fn counted(&self, lists: &Lists) -> Option<Tensor<2>> {
+        Some(lists.relevance())
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {

@@ -124,8 +124,9 @@ impl<M: PositionMeasure> Surrogate<M> {
     /// A measure that does not give one value per query.
     #[track_caller]
     pub fn values(&self, lists: &Lists) -> Tensor<1> {
+        let counting = lists.clone().counting(self.measure.counted(lists));
         let value = |sample| {
-            let value = self.measure.value(&MeasureContext::new(lists, self.relaxation.relax(lists, sample)));
+            let value = self.measure.value(&MeasureContext::new(lists, self.relaxation.relax(&counting, sample)));
             assert_per_query(self.measure.name(), "values", value.dims(), lists);
             value
         };
@@ -475,5 +476,62 @@ mod tests {
         ] {
             assert!(matches!(Surrogate::new(Ndcg::new(), relaxation), Err(LossError::Parameter { .. })));
         }
+    }
+
+    /// A measure that asks for all positions.
+    #[derive(Debug)]
+    struct All<M>(M);
+
+    impl<M: PositionMeasure> PositionMeasure for All<M> {
+        fn name(&self) -> &'static str {
+            self.0.name()
+        }
+
+        fn orientation(&self) -> Orientation {
+            self.0.orientation()
+        }
+
+        fn gain(&self) -> Option<&Gain> {
+            self.0.gain()
+        }
+
+        fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+            self.0.learnable(lists)
+        }
+
+        fn value(&self, list: &MeasureContext) -> Tensor<1> {
+            self.0.value(list)
+        }
+    }
+
+    #[test]
+    fn positions_that_a_measure_does_not_ask_for_change_no_bit() {
+        fn check(measure: impl PositionMeasure + Clone + 'static) {
+            let scores: Vec<f64> = (0..300).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+            let labels: Vec<f64> = (0..300).map(|i| [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 3.0][i % 7]).collect();
+            for dtype in [DType::F32, DType::F64] {
+                let explained = |measure: Box<dyn PositionMeasure>| {
+                    let loss = Surrogate::new(measure, APPROXIMATE).unwrap();
+                    explain(&loss, &scores, &labels, dtype).unwrap()
+                };
+                let [found, all] =
+                    [Box::new(measure.clone()) as Box<dyn PositionMeasure>, Box::new(All(measure.clone()))]
+                        .map(explained);
+                assert_eq!((found.value, found.grad), (all.value, all.grad), "{measure:?}, {dtype:?}");
+            }
+        }
+        check(Ndcg::new());
+        check(Ndcg::new().with_k(Some(3)));
+        check(Dcg::new());
+        check(AveragePrecision::new());
+        check(ReciprocalRank::new());
+        check(ReciprocalRank { linear: true, k: Some(5) });
+        check(ExpectedReciprocalRank::default());
+        check(PrecisionAt { k: 5 });
+        check(RecallAt { k: 5 });
+        check(SuccessAt { k: 5 });
+        check(RPrecision);
+        check(RankBiasedPrecision::default());
+        check(KendallTau);
     }
 }

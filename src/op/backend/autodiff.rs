@@ -13,7 +13,7 @@ use burn::backend::{
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
 use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
-use crate::op::definition::log2_discount;
+use crate::op::definition::{array::Array, log2_discount};
 
 /// Registers `$operation` on the inputs `$input`, keeping `$state` for its backward pass.
 macro_rules! register {
@@ -25,15 +25,23 @@ macro_rules! register {
     };
 }
 
+/// Inputs `x, v`, then the parameters.
+type StepSumState<F> = (F, F, f64, Step);
+
 #[derive(Debug)]
 struct StepSum;
 
 impl<B: Pairwise> Backward<B, 2> for StepSum {
-    type State = (FloatTensor<B>, FloatTensor<B>, f64, Step);
+    /// That of the sum, and which documents count; none for all of them.
+    type State = (StepSumState<FloatTensor<B>>, Option<FloatTensor<B>>);
 
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (x, v, alpha, step) = ops.state;
+        let ((x, v, alpha, step), counted) = ops.state;
         let gradient = grads.consume::<B>(&ops.node);
+        let gradient = match counted {
+            Some(counted) => Array::<B>(counted).select(Array(gradient)).0,
+            None => gradient,
+        };
         let [to_x, to_v] = ops.parents;
         if let Some(node) = to_v {
             let gradient = B::step_sum_gradient_in_values(x.clone(), gradient.clone(), alpha, step);
@@ -167,7 +175,19 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
     fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
         let (x_in, v_in) = (x.primitive().clone(), v.primitive().clone());
         let out = B::step_sum(x_in.clone(), v_in.clone(), alpha, step);
-        register!(StepSum, [x, v], (x_in, v_in, alpha, step), out)
+        register!(StepSum, [x, v], ((x_in, v_in, alpha, step), None), out)
+    }
+
+    fn counted_step_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        alpha: f64,
+        step: Step,
+    ) -> FloatTensor<Self> {
+        let (x_in, v_in, counted) = (x.primitive().clone(), v.primitive().clone(), Self::inner(counted));
+        let out = B::counted_step_sum(x_in.clone(), v_in.clone(), counted.clone(), alpha, step);
+        register!(StepSum, [x, v], ((x_in, v_in, alpha, step), Some(counted)), out)
     }
 
     fn rank_expectation(

@@ -71,6 +71,20 @@ impl Pairwise for Flex {
         }, step_sum::value::<Self>(x, v, alpha, step))
     }
 
+    fn counted_step_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        alpha: f64,
+        step: Step,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, v, counted);
+            tensor(cpu::counted_step_sum(x, v, counted, shape[1], alpha, step), shape)
+        }, step_sum::counted::<Self>(x, v, counted, alpha, step))
+    }
+
     fn step_sum_gradient(
         x: FloatTensor<Self>,
         v: FloatTensor<Self>,

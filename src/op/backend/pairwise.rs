@@ -29,6 +29,18 @@ pub trait Pairwise: Backend {
         step_sum::value::<Self>(x, v, alpha, step)
     }
 
+    /// See [`counted_step_sum()`](crate::op::counted_step_sum()). Its gradients are those of [`step_sum`](Self::step_sum)
+    /// for a gradient of 0 at documents that do not count.
+    fn counted_step_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        alpha: f64,
+        step: Step,
+    ) -> FloatTensor<Self> {
+        Array::<Self>(counted).select_or(Array(Self::step_sum(x, v, alpha, step)), 0.5).0
+    }
+
     /// Gradient of [`step_sum`](Self::step_sum) in `x`.
     fn step_sum_gradient(
         x: FloatTensor<Self>,

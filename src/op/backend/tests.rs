@@ -96,6 +96,32 @@ fn gradients_of_step_sum() {
 }
 
 #[test]
+fn documents_that_do_not_count_send_no_gradient() {
+    let counted = || tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 == 0))).collect());
+    check(
+        "counted_step_sum",
+        |x, v| {
+            let counted = if x.device().is_autodiff() { counted().autodiff() } else { counted() };
+            op::counted_step_sum(x, v, counted, 3.0, Step::Logistic)
+        },
+        |x, v, g| {
+            let g = (Tensor::<2>::from_dispatch(g) * counted()).into_dispatch();
+            let to_v = Dispatch::step_sum_gradient_in_values(x.clone(), g.clone(), 3.0, Step::Logistic);
+            vec![step_sum::gradient::<Dispatch>(x, v, g, 3.0, Step::Logistic), to_v]
+        },
+    );
+    // On the path of the device too.
+    let [x, v] = [numbers(1), numbers(2) * mask()].map(|input| input.autodiff().require_grad());
+    let gradient = |sums: Tensor<2>| {
+        let gradients = (sums * counted().autodiff() * numbers(3).autodiff()).sum().backward();
+        [&x, &v].map(|input| values(input.grad(&gradients).expect("the input has a gradient")))
+    };
+    let all = gradient(op::step_sum(x.clone(), v.clone(), 3.0, Step::Logistic));
+    let of_counted = op::counted_step_sum(x.clone(), v.clone(), counted().autodiff(), 3.0, Step::Logistic);
+    assert_eq!(gradient(of_counted), all);
+}
+
+#[test]
 fn gradients_of_indicator_sum() {
     check(
         "indicator_sum",

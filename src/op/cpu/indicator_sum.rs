@@ -1,7 +1,9 @@
 //! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential per pair. Long
-//! lists take [boxes](super::indicator_boxes).
+//! lists take [boxes](super::indicator_boxes). A gradient of 0 does not flow: its pairs are not visited.
 
 use super::{
+    by_label::filled,
+    columns::Columns,
     dispatch::{Kernel, dispatch, target},
     indicator_boxes,
     list::{diverged, documents, gather, scatter},
@@ -9,6 +11,7 @@ use super::{
     real::Real,
     tiles::{TILE, add, blocks},
 };
+use crate::execution::Target;
 
 /// Numerator and denominator of the rows of one tile.
 struct Sums<'a, T> {
@@ -84,29 +87,26 @@ pub struct Inputs<'a, T> {
     pub g: &'a [T],
 }
 
-/// Gradient of the rows `start..` of one list. `q` are the gradients over the denominators.
-struct Gradient<'a, T> {
-    x: &'a [T],
-    a: &'a [T],
-    out: &'a [T],
-    q: &'a [T],
+/// Gradient of one tile of rows.
+struct Gradient<'a, T: Real> {
+    /// Scores, `a`, the sums of the forward pass, and `q`: the gradients over the denominators.
+    columns: &'a Columns<'a, T, 4>,
+    /// The same of the rows.
+    rows: [&'a [T]; 4],
     rate: T,
-    start: usize,
     to_x: &'a mut [T],
 }
 
 impl<T: Real> Kernel for Gradient<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Self { x, a, out, q, rate, start, to_x: sums } = self;
+        let Self { columns, rows, rate, to_x: sums } = self;
         let length = sums.len();
-        let rows = start..start + length;
-        let (x_rows, a_rows, out_rows, q_rows) = (&x[rows.clone()], &a[rows.clone()], &out[rows.clone()], &q[rows]);
-        for block in blocks(x.len()) {
-            let columns = x[block.clone()].iter().zip(&a[block.clone()]).zip(out[block.clone()].iter().zip(&q[block]));
+        let [x_rows, a_rows, out_rows, q_rows] = rows.map(|values| &values[..length]);
+        for [x, a, out, q] in columns.blocks() {
             let mut partial = [[T::ZERO; TILE]; 1];
             let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
-            for ((&x, &a), (&out, &q)) in columns {
+            for ((&x, &a), (&out, &q)) in x.iter().zip(a).zip(out.iter().zip(q)) {
                 let rows = x_rows.iter().zip(a_rows).zip(out_rows.iter().zip(q_rows));
                 for (to_x, ((&x_row, &a_row), (&out_row, &q_row))) in to_x.iter_mut().zip(rows) {
                     let d = x - x_row;
@@ -120,6 +120,54 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         for to_x in sums {
             *to_x = *to_x * rate * T::from_f64(-2.0);
         }
+    }
+}
+
+/// Rows that meet the same documents: where a gradient comes in all, else those where one does.
+struct Meeting<'a, T: Real> {
+    /// Positions of the rows in the list.
+    members: Vec<usize>,
+    /// The numbers of the rows, filled up with zeros to whole vectors.
+    rows: [Vec<T>; 4],
+    columns: Columns<'a, T, 4>,
+}
+
+impl<'a, T: Real> Meeting<'a, T> {
+    fn new(members: Vec<usize>, values: [&[T]; 4], columns: Columns<'a, T, 4>) -> Self {
+        Self { rows: values.map(|values| filled(gather(values, &members))), members, columns }
+    }
+}
+
+/// The rows of these columns in tiles.
+fn tiles<'a, T: Real>(
+    columns: &'a Columns<'a, T, 4>,
+    rows: [&'a [T]; 4],
+    rate: T,
+    to_x: &'a mut [T],
+) -> Vec<Gradient<'a, T>> {
+    let tile = |(tile, to_x)| Gradient { columns, rows: rows.map(|values| &values[tile * TILE..]), rate, to_x };
+    to_x.chunks_mut(TILE).enumerate().map(tile).collect()
+}
+
+/// Gradient by pairs, of which those without a gradient on either side are not visited where there are many.
+fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
+    let ([.., q], n) = (values, to_x.len());
+    let (receiving, silent): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| q[i] != T::ZERO);
+    if 4 * receiving.len() > n {
+        let columns = Columns::all(values);
+        return for_each(tiles(&columns, values, rate, to_x), n * n, |tile| dispatch(target, tile));
+    }
+    let to_silent = Columns::met(values, |j| q[j] != T::ZERO);
+    let pairs = receiving.len() * n + silent.len() * to_silent.len();
+    let meetings = [Meeting::new(receiving, values, Columns::all(values)), Meeting::new(silent, values, to_silent)];
+    let mut sums = meetings.each_ref().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]);
+    let all_tiles = meetings
+        .iter()
+        .zip(&mut sums)
+        .flat_map(|(meeting, sums)| tiles(&meeting.columns, meeting.rows.each_ref().map(Vec::as_slice), rate, sums));
+    for_each(all_tiles.collect(), pairs, |tile| dispatch(target, tile));
+    for (meeting, sums) in meetings.iter().zip(&sums) {
+        scatter(to_x, &meeting.members, sums);
     }
 }
 
@@ -141,12 +189,37 @@ pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) 
             let documents = indicator_boxes::Documents { x: &x, a: &a, out: &out, q: &q };
             indicator_boxes::gradient(target, documents, sigma, &mut sums);
         } else if finite {
-            let tiles = sums.chunks_mut(TILE).enumerate().collect();
-            for_each(tiles, x.len() * x.len(), |(tile, to_x)| {
-                dispatch(target, Gradient { x: &x, a: &a, out: &out, q: &q, rate, start: tile * TILE, to_x });
-            });
+            by_pairs(target, [&x, &a, &out, &q], rate, &mut sums);
         }
         scatter(to_x, &members, &sums);
     });
     to_x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gradient_of_few_ranks_reaches_all_that_meet_them() {
+        let n = 200;
+        let x: Vec<f64> = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+        let a: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
+        let (mask, sigma) = (vec![1.0; n], 0.1);
+        let (out, total) = indicator_sum(&x, &a, &mask, n, sigma);
+        for apart in [1, 40, 1000] {
+            let g: Vec<f64> = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();
+            let inputs = Inputs { x: &x, a: &a, mask: &mask, out: &out, total: &total, g: &g };
+            let found = indicator_sum_gradient(inputs, n, sigma);
+            for i in 0..n {
+                let flow = |j: usize| {
+                    let d = x[j] - x[i];
+                    let sent = g[i] / total[i] * (a[j] - out[i]) + g[j] / total[j] * (a[i] - out[j]);
+                    2.0 / sigma * (-d * d / sigma).exp() * d * sent
+                };
+                let expected: f64 = (0..n).map(flow).sum();
+                assert!((found[i] - expected).abs() < 1e-9, "{apart}, {i}: {} {expected}", found[i]);
+            }
+        }
+    }
 }

@@ -20,6 +20,7 @@ mod beats;
 mod box_cases;
 mod boxes;
 mod by_label;
+mod columns;
 mod convolution;
 // Calls code for instructions that were found at run time.
 #[allow(unsafe_code)]
@@ -66,4 +67,4 @@ pub use rank_recursion::{rank_recursion, rank_recursion_gradient};
 #[cfg(feature = "_cube")]
 pub use real::Coefficients;
 pub use real::Real;
-pub use step_sum::{step_sum, step_sum_gradient};
+pub use step_sum::{counted_step_sum, step_sum, step_sum_gradient};

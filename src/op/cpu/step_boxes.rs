@@ -6,10 +6,10 @@ use super::real::Real;
 use super::walk::{Sorted, is_single};
 use crate::execution::Target;
 
-/// Whether boxes cost less than pairs. `weights` are the arrays that a document adds through.
-pub fn pays<T: Real>(weights: &[&[T]]) -> bool {
-    const SOURCES: usize = 1024;
-    is_single::<T>() && weights[0].len() >= SOURCES && adding(weights).count() >= SOURCES
+/// Whether boxes cost less than pairs, given how many of them a document has.
+pub fn pays<T: Real>(pairs_per_document: usize) -> bool {
+    const PAIRS: usize = 1024;
+    is_single::<T>() && pairs_per_document >= PAIRS
 }
 
 /// The documents that add to a sum.

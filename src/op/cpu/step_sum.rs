@@ -4,19 +4,24 @@
 //! with `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
 //! list, is computed from the difference of each pair. Long lists take [walks](super::step_walk) or, with other steps,
 //! [boxes](super::step_boxes).
+//!
+//! A pair that adds 0 for certain is not visited: documents whose sums nobody asks for are not rows, and a gradient of 0
+//! does not flow. The others are added in the same order as all pairs would be, to the last bit.
 
 use std::marker::PhantomData;
 
 use super::{
+    by_label::filled,
+    columns::Columns,
     dispatch::{Kernel, dispatch, target},
-    list::diverged,
+    list::{diverged, gather, scatter},
     parallel::for_each,
     parameters::Step,
     real::Real,
     step_boxes,
     step_walk::{self, Walked},
     sum::sum,
-    tiles::{BLOCK, TILE, add, blocks, tiles},
+    tiles::{BLOCK, TILE, add, blocks},
 };
 use crate::execution::Target;
 
@@ -91,7 +96,7 @@ impl Phi for Laplace {
 struct List<'a, T> {
     x: &'a [T],
     v: &'a [T],
-    alpha: T,
+    alpha: f64,
     /// Documents that can add to a sum.
     members: usize,
     /// Rows of their own; those after have the value of the last.
@@ -101,12 +106,63 @@ struct List<'a, T> {
 impl<'a, T: Real> List<'a, T> {
     /// `weights` are the arrays that a document adds through: one where all are 0 adds nothing, and equal ones at the
     /// end of the list (padding) share one row.
-    fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: T) -> Self {
+    fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: f64) -> Self {
         let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
         let last = x.last().copied().unwrap_or_default();
         let members = (0..x.len()).rev().find(|&j| !silent(j)).map_or(0, |j| j + 1);
         let distinct = (0..x.len()).rev().find(|&j| j < members || x[j] != last).map_or(0, |j| j + 1);
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
+    }
+
+    /// The sums of the documents `rows`, which ascend, or else of the first [`rows`](Self::rows).
+    fn sums(&self, target: Target, rows: Option<&[usize]>, step: Step) -> Vec<T> {
+        let end = rows.map_or(self.rows, |rows| rows.last().map_or(0, |last| last + 1).max(self.members));
+        let (x, v) = (&self.x[..end], &self.v[..end]);
+        let sources = v.iter().filter(|v| **v != T::ZERO).count();
+        let fewer = rows.map_or(sources, |rows| sources.min(rows.len()));
+        let fast = match step {
+            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::pays::<T>(fewer),
+            Step::Erf | Step::Arctan => step_boxes::pays::<T>(fewer),
+        };
+        if !fast {
+            return self.sums_by_pairs(target, rows, step, sources, end);
+        }
+        let mut sums = vec![T::ZERO; end];
+        match (Walked::of(step), step) {
+            (Some(walked), _) => step_walk::value(target, x, v, self.alpha, walked, &mut sums),
+            (None, Step::Arctan) => step_boxes::value(target, x, v, self.alpha, step_boxes::Arctan, &mut sums),
+            (None, _) => step_boxes::value(target, x, v, self.alpha, step_boxes::Erf, &mut sums),
+        }
+        rows.map_or_else(|| sums.clone(), |rows| gather(&sums, rows))
+    }
+
+    fn sums_by_pairs(&self, target: Target, rows: Option<&[usize]>, step: Step, sources: usize, end: usize) -> Vec<T> {
+        let (x, v) = (&self.x[..self.members], &self.v[..self.members]);
+        let exponentials = if step == Step::Logistic { self.exponentials(target, end) } else { None };
+        let at = exponentials.as_ref().map_or(&self.x[..end], |exponentials| &exponentials.e);
+        let values = [&at[..self.members], v];
+        let few = 2 * sources <= self.members;
+        let columns = if few { Columns::met(values, |j| v[j] != T::ZERO) } else { Columns::all(values) };
+        let at = filled(rows.map_or_else(|| at.to_vec(), |rows| gather(at, rows)));
+        let mut out = vec![T::ZERO; at.len()];
+        let tiles = at.chunks(TILE).zip(out.chunks_mut(TILE)).collect();
+        for_each(tiles, columns.len() * at.len(), |(rows, out)| match (&exponentials, step) {
+            (Some(_), _) => dispatch(target, ByExponentials { columns: &columns, rows, out }),
+            (None, Step::Erf) => by_differences(target, &columns, rows, self.alpha, out, Erf),
+            (None, Step::Arctan) => by_differences(target, &columns, rows, self.alpha, out, Arctan),
+            (None, Step::Laplace) => by_differences(target, &columns, rows, self.alpha, out, Laplace),
+            (None, Step::Logistic | Step::Tanh) => by_differences(target, &columns, rows, self.alpha, out, Logistic),
+        });
+        out.truncate(rows.map_or(end, <[usize]>::len));
+        if let Some(Exponentials { center, reach, .. }) = exponentials {
+            for (number, out) in out.iter_mut().enumerate() {
+                let i = rows.map_or(number, |rows| rows[number]);
+                if i >= self.members && (self.x[i].to_f64() - center).abs() > reach {
+                    dispatch(target, LogisticRow { x, v, row: self.x[i], alpha: T::from_f64(self.alpha), out });
+                }
+            }
+        }
+        out
     }
 
     /// `exp(alpha (x_i - center))` of the first `rows`, if the members are narrow enough that no ratio or product of
@@ -117,7 +173,8 @@ impl<'a, T: Real> List<'a, T> {
         let (low, high) = members
             .iter()
             .fold((first, first), |(low, high), &x| (if x < low { x } else { low }, if x > high { x } else { high }));
-        let alpha = self.alpha.to_f64();
+        // As kernels take it.
+        let alpha = T::from_f64(self.alpha).to_f64();
         if alpha * (high.to_f64() - low.to_f64()) >= T::RANGE.to_f64() {
             return None;
         }
@@ -153,9 +210,9 @@ impl<T: Real> Kernel for Exponents<'_, T> {
 }
 
 /// `sum_j v_j e_j / (e_i + e_j)`, two documents to a division.
-struct ByExponentials<'a, T> {
-    e: &'a [T],
-    v: &'a [T],
+struct ByExponentials<'a, T: Real> {
+    /// `e` and `v`.
+    columns: &'a Columns<'a, T, 2>,
     rows: &'a [T],
     out: &'a mut [T],
 }
@@ -165,8 +222,8 @@ impl<T: Real> Kernel for ByExponentials<'_, T> {
     fn run<const FMA: bool>(self) {
         let length = self.out.len();
         let rows = &self.rows[..length];
-        for block in blocks(self.e.len()) {
-            let (e_pairs, v_pairs) = (self.e[block.clone()].chunks_exact(2), self.v[block].chunks_exact(2));
+        for [e, v] in self.columns.blocks() {
+            let (e_pairs, v_pairs) = (e.chunks_exact(2), v.chunks_exact(2));
             let rest = e_pairs.remainder().iter().zip(v_pairs.remainder());
             let mut partial = [[T::ZERO; TILE]; 1];
             let [out] = partial.each_mut().map(|partial| &mut partial[..length]);
@@ -187,9 +244,9 @@ impl<T: Real> Kernel for ByExponentials<'_, T> {
     }
 }
 
-struct ByDifferences<'a, T, P> {
-    x: &'a [T],
-    v: &'a [T],
+struct ByDifferences<'a, T: Real, P> {
+    /// `x` and `v`.
+    columns: &'a Columns<'a, T, 2>,
     rows: &'a [T],
     alpha: T,
     out: &'a mut [T],
@@ -201,10 +258,10 @@ impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
     fn run<const FMA: bool>(self) {
         let length = self.out.len();
         let rows = &self.rows[..length];
-        for block in blocks(self.x.len()) {
+        for [x, v] in self.columns.blocks() {
             let mut partial = [[T::ZERO; TILE]; 1];
             let [out] = partial.each_mut().map(|partial| &mut partial[..length]);
-            for (&x, &v) in self.x[block.clone()].iter().zip(&self.v[block]) {
+            for (&x, &v) in x.iter().zip(v) {
                 for (out, &row) in out.iter_mut().zip(rows) {
                     *out = v.fma::<FMA>(P::value::<T, FMA>((x - row) * self.alpha), *out);
                 }
@@ -243,48 +300,34 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
 pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     let mut out = vec![T::ZERO; x.len()];
-    let pairs = x.len() * n;
     let lists = x.chunks(n).zip(v.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, pairs, |((x, v), out)| {
+    for_each(lists, x.len() * n, |((x, v), out)| {
         let (alpha, step) = logistic_form(alpha, step);
         if diverged(x, out) {
             return;
         }
-        let list = List::new(x, v, &[v], T::from_f64(alpha));
-        let (members, rows) = (list.members, list.rows);
-        if let Some(step) = Walked::of(step).filter(|_| step_walk::pays(&[v])) {
-            step_walk::value(target, &x[..rows], &v[..rows], alpha, step, &mut out[..rows]);
-            let last = out[rows - 1];
-            return out[rows..].fill(last);
+        let list = List::new(x, v, &[v], alpha);
+        let sums = list.sums(target, None, step);
+        out[..list.rows].copy_from_slice(&sums);
+        out[list.rows..].fill(sums[list.rows - 1]);
+    });
+    out
+}
+
+/// [`step_sum`] of the documents with `counted` other than 0, which has the same bits wherever pairs are visited; 1/2,
+/// the step at 0, in place of the others.
+pub fn counted_step_sum<T: Real>(x: &[T], v: &[T], counted: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
+    let target = target();
+    let mut out = vec![T::HALF; x.len()];
+    let lists = x.chunks(n).zip(v.chunks(n)).zip(counted.chunks(n)).zip(out.chunks_mut(n)).collect();
+    for_each(lists, x.len() * n, |(((x, v), counted), out)| {
+        let (alpha, step) = logistic_form(alpha, step);
+        if diverged(x, out) {
+            return;
         }
-        if matches!(step, Step::Erf | Step::Arctan) && step_boxes::pays(&[v]) {
-            let (x, v, sums) = (&x[..rows], &v[..rows], &mut out[..rows]);
-            if step == Step::Erf {
-                step_boxes::value(target, x, v, alpha, step_boxes::Erf, sums);
-            } else {
-                step_boxes::value(target, x, v, alpha, step_boxes::Arctan, sums);
-            }
-            let last = out[rows - 1];
-            return out[rows..].fill(last);
-        }
-        let exponentials = if step == Step::Logistic { list.exponentials(target, rows) } else { None };
-        for_each(tiles(&mut out[..rows]), members * rows, |(start, out)| match (&exponentials, step) {
-            (Some(Exponentials { e, .. }), _) => {
-                dispatch(target, ByExponentials { e: &e[..members], v: &v[..members], rows: &e[start..], out });
-            }
-            (None, Step::Erf) => by_differences(target, &list, start, out, Erf),
-            (None, Step::Arctan) => by_differences(target, &list, start, out, Arctan),
-            (None, Step::Laplace) => by_differences(target, &list, start, out, Laplace),
-            (None, Step::Logistic | Step::Tanh) => by_differences(target, &list, start, out, Logistic),
-        });
-        if let Some(Exponentials { center, reach, .. }) = exponentials {
-            let after = x[members..rows].iter().zip(&mut out[members..rows]);
-            for (&row, out) in after.filter(|(row, _)| (row.to_f64() - center).abs() > reach) {
-                dispatch(target, LogisticRow { x: &x[..members], v: &v[..members], row, alpha: list.alpha, out });
-            }
-        }
-        let last = out[rows - 1];
-        out[rows..].fill(last);
+        let rows: Vec<usize> = (0..n).filter(|&i| counted[i] != T::ZERO).collect();
+        let sums = List::new(x, v, &[v], alpha).sums(target, Some(&rows), step);
+        scatter(out, &rows, &sums);
     });
     out
 }
@@ -294,39 +337,39 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-fn by_differences<T: Real, P: Phi>(target: Target, list: &List<T>, start: usize, out: &mut [T], _: P) {
-    let (x, v) = (&list.x[..list.members], &list.v[..list.members]);
-    dispatch(target, ByDifferences { x, v, rows: &list.x[start..], alpha: list.alpha, out, phi: PhantomData::<P> });
+fn by_differences<T: Real, P: Phi>(
+    target: Target,
+    columns: &Columns<'_, T, 2>,
+    rows: &[T],
+    alpha: f64,
+    out: &mut [T],
+    _: P,
+) {
+    dispatch(target, ByDifferences { columns, rows, alpha: T::from_f64(alpha), out, phi: PhantomData::<P> });
 }
 
-/// Gradient of one tile: of the rows `start..`.
-struct Tile<'a, T> {
-    x: &'a [T],
-    v: &'a [T],
-    g: &'a [T],
-    start: usize,
-    members: usize,
+/// Gradient of one tile of rows.
+struct Tile<'a, T: Real> {
+    /// Scores or exponentials, `v` and `g`.
+    columns: &'a Columns<'a, T, 3>,
+    /// The same of the rows.
+    rows: [&'a [T]; 3],
     alpha: T,
     to_x: &'a mut [T],
 }
 
 /// [`Tile`] with the exponentials of the documents, two of them to a division.
-struct GradientByExponentials<'a, T> {
-    tile: Tile<'a, T>,
-    e: &'a [T],
-}
+struct GradientByExponentials<'a, T: Real>(Tile<'a, T>);
 
 impl<T: Real> Kernel for GradientByExponentials<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { v, g, start, members, alpha, to_x: sums, .. } = self.tile;
+        let Tile { columns, rows, alpha, to_x: sums } = self.0;
         let length = sums.len();
-        let rows = start..start + length;
-        let (e_rows, v_rows, g_rows) = (&self.e[rows.clone()], &v[rows.clone()], &g[rows]);
-        for block in blocks(members) {
+        let [e_rows, v_rows, g_rows] = rows.map(|values| &values[..length]);
+        for [e, v, g] in columns.blocks() {
             let mut partial = [[T::ZERO; TILE]; 1];
             let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
-            let (e, v, g) = (&self.e[block.clone()], &v[block.clone()], &g[block]);
             let pairs = e.chunks_exact(2).zip(v.chunks_exact(2)).zip(g.chunks_exact(2));
             for ((e, v), g) in pairs {
                 for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(e_rows).zip(v_rows).zip(g_rows) {
@@ -353,7 +396,7 @@ impl<T: Real> Kernel for GradientByExponentials<'_, T> {
     }
 }
 
-struct GradientByDifferences<'a, T, P> {
+struct GradientByDifferences<'a, T: Real, P> {
     tile: Tile<'a, T>,
     phi: PhantomData<P>,
 }
@@ -361,14 +404,13 @@ struct GradientByDifferences<'a, T, P> {
 impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { x, v, g, start, members, alpha, to_x: sums } = self.tile;
+        let Tile { columns, rows, alpha, to_x: sums } = self.tile;
         let length = sums.len();
-        let rows = start..start + length;
-        let (x_rows, v_rows, g_rows) = (&x[rows.clone()], &v[rows.clone()], &g[rows]);
-        for block in blocks(members) {
+        let [x_rows, v_rows, g_rows] = rows.map(|values| &values[..length]);
+        for [x, v, g] in columns.blocks() {
             let mut partial = [[T::ZERO; TILE]; 1];
             let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
-            for ((&x, &v), &g) in x[block.clone()].iter().zip(&v[block.clone()]).zip(&g[block]) {
+            for ((&x, &v), &g) in x.iter().zip(v).zip(g) {
                 for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(x_rows).zip(v_rows).zip(g_rows) {
                     let slope = P::slope::<T, FMA>((row - x) * alpha);
                     *to_x = slope.fma::<FMA>(g * v_row - g_row * v, *to_x);
@@ -379,6 +421,68 @@ impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
         for to_x in sums {
             *to_x = *to_x * alpha;
         }
+    }
+}
+
+/// Rows that meet the same documents.
+struct Meeting<'a, T: Real> {
+    /// Positions of the rows in the list.
+    members: Vec<usize>,
+    /// Scores or exponentials, `v` and `g` of the rows, filled up with zeros to whole vectors.
+    rows: [Vec<T>; 3],
+    columns: Columns<'a, T, 3>,
+}
+
+impl<'a, T: Real> Meeting<'a, T> {
+    /// What flows between `i` and `j` is in proportion to `g_j v_i - g_i v_j`. A document with one of the two alone meets
+    /// those with the other.
+    fn all(values: [&'a [T]; 3]) -> Vec<Self> {
+        let [_, v, g] = values;
+        let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
+        [(true, true), (true, false), (false, true)]
+            .into_iter()
+            .map(|kind| (kind, (0..v.len()).filter(|&i| (adds(i), receives(i)) == kind).collect::<Vec<_>>()))
+            .filter(|(_, members)| !members.is_empty())
+            .map(|((of_v, of_g), members)| Self {
+                rows: values.map(|values| filled(gather(values, &members))),
+                columns: Columns::met(values, |j| of_g && adds(j) || of_v && receives(j)),
+                members,
+            })
+            .collect()
+    }
+}
+
+/// How many documents of a list have a weight, a gradient, or both.
+struct Flows {
+    both: usize,
+    adding: usize,
+    receiving: usize,
+}
+
+impl Flows {
+    fn new<T: Real>(v: &[T], g: &[T]) -> Self {
+        let count = |f: fn(bool, bool) -> bool| {
+            v.iter().zip(g).map(|(v, g)| usize::from(f(*v != T::ZERO, *g != T::ZERO))).sum()
+        };
+        Self { both: count(|v, g| v & g), adding: count(|v, g| v & !g), receiving: count(|v, g| !v & g) }
+    }
+
+    /// Pairs that meet.
+    fn pairs(&self) -> usize {
+        let Self { both, adding, receiving } = self;
+        both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
+    }
+
+    /// Whether it pays to sort out those that meet: each brings its neighbor along, and vectors are wide.
+    fn are_few(&self, documents: usize) -> bool {
+        const FEWEST: usize = 2 * TILE;
+        documents >= FEWEST && 4 * self.pairs() <= documents * documents
+    }
+
+    /// Work per document in pairs of a list where all meet.
+    fn pairs_per_document(&self, documents: usize) -> usize {
+        let pairs = if self.are_few(documents) { 2 * self.pairs() } else { self.pairs() };
+        pairs / (self.both + self.adding + self.receiving).max(1)
     }
 }
 
@@ -393,39 +497,65 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         if diverged(x, to_x) {
             return;
         }
-        let list = List::new(x, v, &[v, g], T::from_f64(alpha));
-        if let Some(step) = Walked::of(step).filter(|_| step_walk::pays(&[v, g])) {
-            let members = ..list.members;
-            let (x, v, g) = (&x[members], &v[members], &g[members]);
-            return step_walk::gradient(target, x, v, g, alpha, step, &mut to_x[members]);
-        }
-        if step_boxes::pays(&[v, g]) {
-            let members = ..list.members;
-            let (x, v, g, fast) = (&x[members], &v[members], &g[members], &mut to_x[members]);
-            match step {
-                Step::Erf => return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Erf, fast),
-                Step::Arctan => return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Arctan, fast),
-                Step::Logistic | Step::Tanh | Step::Laplace => {}
-            }
-        }
-        let (members, alpha) = (list.members, list.alpha);
-        let exponentials = if step == Step::Logistic { list.exponentials(target, members) } else { None };
+        let list = List::new(x, v, &[v, g], alpha);
         // Rows after the members have weight and gradient 0, as padding does.
-        let tiles = to_x[..members].chunks_mut(TILE).enumerate().collect();
-        for_each(tiles, members * members, |(tile, to_x)| {
-            let tile = Tile { x, v, g, start: tile * TILE, members, alpha, to_x };
-            match (&exponentials, step) {
-                (Some(Exponentials { e, .. }), _) => dispatch(target, GradientByExponentials { tile, e }),
+        let members = ..list.members;
+        let (x, v, g, to_x) = (&x[members], &v[members], &g[members], &mut to_x[members]);
+        let flows = Flows::new(v, g);
+        let pairs_per_document = flows.pairs_per_document(list.members);
+        match (Walked::of(step), step) {
+            (Some(walked), _) if step_walk::pays::<T>(pairs_per_document) => {
+                return step_walk::gradient(target, x, v, g, alpha, walked, to_x);
+            }
+            (None, Step::Erf) if step_boxes::pays::<T>(pairs_per_document) => {
+                return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Erf, to_x);
+            }
+            (None, Step::Arctan) if step_boxes::pays::<T>(pairs_per_document) => {
+                return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Arctan, to_x);
+            }
+            _ => {}
+        }
+        let exponentials = if step == Step::Logistic { list.exponentials(target, list.members) } else { None };
+        let at = exponentials.as_ref().map_or(x, |exponentials| &exponentials.e);
+        let alpha = T::from_f64(alpha);
+        let run = |tiles, pairs| {
+            for_each(tiles, pairs, |tile| match (&exponentials, step) {
+                (Some(_), _) => dispatch(target, GradientByExponentials(tile)),
                 (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Erf> }),
                 (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
                 (None, Step::Laplace) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Laplace> }),
                 (None, Step::Logistic | Step::Tanh) => {
-                    dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Logistic> })
+                    dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Logistic> });
                 }
-            }
+            });
+        };
+        let values = [at, v, g];
+        if !flows.are_few(list.members) {
+            let columns = Columns::all(values);
+            return run(tiles(&columns, values, alpha, to_x), list.members * list.members);
+        }
+        let meetings = Meeting::all(values);
+        let mut sums: Vec<Vec<T>> = meetings.iter().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]).collect();
+        let tiles = meetings.iter().zip(&mut sums).flat_map(|(meeting, sums)| {
+            tiles(&meeting.columns, meeting.rows.each_ref().map(Vec::as_slice), alpha, sums)
         });
+        run(tiles.collect(), flows.pairs());
+        for (meeting, sums) in meetings.iter().zip(&sums) {
+            scatter(to_x, &meeting.members, sums);
+        }
     });
     to_x
+}
+
+/// The rows of these columns in tiles.
+fn tiles<'a, T: Real>(
+    columns: &'a Columns<'a, T, 3>,
+    rows: [&'a [T]; 3],
+    alpha: T,
+    to_x: &'a mut [T],
+) -> Vec<Tile<'a, T>> {
+    let tile = |(tile, to_x)| Tile { columns, rows: rows.map(|values| &values[tile * TILE..]), alpha, to_x };
+    to_x.chunks_mut(TILE).enumerate().map(tile).collect()
 }
 
 #[cfg(test)]
@@ -447,5 +577,44 @@ mod tests {
         }
         // However many such rows there are.
         assert_eq!(found[..4], step_sum(&x[..4], &v[..4], 4, alpha, Step::Logistic));
+    }
+
+    /// Scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
+    fn list(n: usize, apart: usize) -> [Vec<f64>; 3] {
+        let x = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+        let g = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();
+        [x, (0..n).map(|i| (i % 5) as f64).collect(), g]
+    }
+
+    #[test]
+    fn documents_that_count_have_the_bits_of_all() {
+        for n in [1, 2, 17, 129, 300] {
+            for apart in [1, 3, 40] {
+                let [x, v, counted] = list(n, apart);
+                for step in [Step::Logistic, Step::Erf, Step::Arctan] {
+                    let all = step_sum(&x, &v, n, 3.0, step);
+                    let expected = |(sum, counted): (f64, &f64)| if *counted == 0.0 { 0.5 } else { sum };
+                    let expected: Vec<f64> = all.into_iter().zip(&counted).map(expected).collect();
+                    assert_eq!(counted_step_sum(&x, &v, &counted, n, 3.0, step), expected, "{n}, {apart}, {step:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_gradient_of_few_documents_reaches_all_that_meet_them() {
+        let n = 300;
+        for apart in [2, 40, 1000] {
+            let [x, v, g] = list(n, apart);
+            let found = step_sum_gradient(&x, &v, &g, n, 3.0, Step::Logistic);
+            for i in 0..n {
+                let flow = |j: usize| {
+                    let u = (-3.0 * (x[i] - x[j]).abs()).exp();
+                    3.0 * u / (1.0 + u).powi(2) * (g[j] * v[i] - g[i] * v[j])
+                };
+                let expected: f64 = (0..n).map(flow).sum();
+                assert!((found[i] - expected).abs() < 1e-10, "{apart}, {i}: {} {expected}", found[i]);
+            }
+        }
     }
 }

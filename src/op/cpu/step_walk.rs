@@ -6,13 +6,10 @@ use super::real::Real;
 use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value, is_single};
 use crate::execution::Target;
 
-/// Whether a walk along the sorted list costs less than its pairs. `weights` are the arrays that a document adds
-/// through.
-pub fn pays<T: Real>(weights: &[&[T]]) -> bool {
-    const SOURCES: usize = 384;
-    let adds = |i: &usize| weights.iter().any(|weights| weights[*i] != T::ZERO);
-    let documents = weights[0].len();
-    is_single::<T>() && documents >= SOURCES && (0..documents).filter(adds).count() >= SOURCES
+/// Whether a walk along the sorted list costs less than its pairs, given how many of them a document has.
+pub fn pays<T: Real>(pairs_per_document: usize) -> bool {
+    const PAIRS: usize = 384;
+    is_single::<T>() && pairs_per_document >= PAIRS
 }
 
 /// A step that is a function of `u = exp(-|t|)`.

@@ -13,11 +13,6 @@ pub const BLOCK: usize = 128;
 /// Stripes of rows with partial sums of their own, at most, in one list.
 const STRIPES: usize = 16;
 
-/// Tiles of one list: the first row and the outputs of its rows.
-pub fn tiles<T>(out: &mut [T]) -> Vec<(usize, &mut [T])> {
-    out.chunks_mut(TILE).enumerate().map(|(tile, rows)| (tile * TILE, rows)).collect()
-}
-
 /// The rows of a list in at most [`STRIPES`] ranges of whole tiles.
 pub fn stripes(rows: usize) -> Vec<Range<usize>> {
     let tiles = rows.div_ceil(TILE).div_ceil(STRIPES).max(1);
