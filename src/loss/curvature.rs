@@ -100,6 +100,9 @@ mod tests {
         let row = |values: [f64; 5]| Tensor::<2>::from_data([values], (&device, DType::F64));
         for spec in curved() {
             let loss = spec.build().unwrap();
+            if loss.check_document_weights().is_err() {
+                continue;
+            }
             let found = loss.curvature().unwrap().derivatives(&LABELS, &SCORES, Some(&weights));
             let scores = row(SCORES).require_grad();
             let lists = Lists::new(scores.clone(), row(LABELS.map(f64::from)), row([1.0; 5]).greater_elem(0.0));
