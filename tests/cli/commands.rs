@@ -180,7 +180,7 @@ fn everything_that_can_be_trained_is_listed() {
     assert!(names.contains(&Value::from("approx_ndcg")) && names.contains(&Value::from("soft_ndcg")));
     let rows: Vec<Value> = losses.lines().map(json).collect();
     let cells = rows.iter().find(|row| row["loss"] == "relaxed_measure").unwrap()["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 11 * 4);
+    assert_eq!(cells.len(), 11 * 8);
     assert!(cells.iter().any(|cell| cell["measure"] == "err" && cell["loss"] == "soft_err"));
     let text = bench.output(&["models", "--losses"]);
     assert!(text.lines().any(|line| line.starts_with("kendall_tau  o*")), "{text}");

@@ -100,6 +100,10 @@ impl RankingLoss for PlackettLuceNdcg {
         Orientation::NormalizedMeasure
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Err(LossError::DocumentWeights { loss: NAME, reason: "it is not defined for weighted documents" })
+    }
+
     fn gain(&self) -> Option<&Gain> {
         Some(&self.gain)
     }

@@ -111,6 +111,10 @@ impl RankingLoss for StochasticRank {
         Orientation::NormalizedMeasure
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        Err(LossError::DocumentWeights { loss: NAME, reason: "it is not defined for weighted documents" })
+    }
+
     fn gain(&self) -> Option<&Gain> {
         Some(&self.gain)
     }

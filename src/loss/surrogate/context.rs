@@ -180,6 +180,7 @@ impl<'a> MeasureContext<'a> {
 
     /// Whether a relevant document is within the cut-off: `[B]`. It takes O(n) memory.
     pub fn any_relevant_within(&self, k: usize) -> Tensor<1> {
+        self.documents_meet.set(true);
         let relevance = self.lists.relevance();
         let none = match &self.relaxed {
             Relaxed::Positions(Positions { positions, cutoff, .. }) => {
@@ -209,6 +210,7 @@ impl<'a> MeasureContext<'a> {
     #[track_caller]
     pub fn sum_within(&self, a: Tensor<2>, k: Tensor<1>) -> Tensor<1> {
         assert_same("sum_within", ("scores", &self.lists.scores), &[("a", &a)]);
+        self.documents_meet.set(true);
         let cutoffs: Tensor<2> = k.clone().detach().unsqueeze_dim(1);
         sum_documents(match &self.relaxed {
             Relaxed::Positions(Positions { positions, cutoff, .. }) => {
@@ -229,6 +231,7 @@ impl<'a> MeasureContext<'a> {
     /// other order: `[B]`. It takes O(n) memory with positions of the logistic and tanh steps, otherwise O(n^2), and
     /// O(n^3) time with soft indicators.
     pub fn concordance(&self) -> Tensor<1> {
+        self.documents_meet.set(true);
         match &self.relaxed {
             Relaxed::Positions(positions) => by_steps(self.lists, &positions.pairs, || self.pairs()),
             Relaxed::Indicators(indicators) => by_indicators(self.lists, indicators),
