@@ -1,10 +1,13 @@
 //! Every kernel with all instructions found, on lists of every length that ends a vector, a tile or a block, and one
-//! beside it; and on a list that is long enough for every walk and box.
+//! beside it; and, in single precision, on a list that is long enough for every walk and box.
 
 use crate::cpu::*;
 use crate::execution::{Instructions, enter};
 
-const LENGTHS: [usize; 18] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025, 3100];
+const LENGTHS: [usize; 17] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025];
+
+/// Double precision visits pairs at any length.
+const LONG: usize = 3100;
 
 /// One batch of lists of `n` documents, the last `padding` of each padded.
 struct Batch<T> {
@@ -122,6 +125,9 @@ fn every_kernel<T: Real>() {
             for (lists, padding) in [(1, 0), (3, 0), (1, 1), (3, 5)] {
                 Batch::<T>::new(n, lists, padding).run();
             }
+        }
+        if size_of::<T>() == size_of::<f32>() {
+            Batch::<T>::new(LONG, 1, 5).run();
         }
     }
 }
