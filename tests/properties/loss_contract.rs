@@ -207,13 +207,30 @@ fn assert_close(name: &str, found: &Outcome, expected: &Outcome, queries: &[Quer
     }
 }
 
+/// Losses and relaxations that are made of tensor operations alone and have not been run on a GPU, nor on a driver in
+/// software. Whoever does takes them out of this list.
+const NEVER_RUN_ON_A_GPU: [&str; 9] = [
+    "lambda_measure",
+    "neural_sort",
+    "plackett_luce_ndcg",
+    "projected_ranks",
+    "shuffle_ties",
+    "smooth_indicators",
+    "soft_sort",
+    "stochastic_rank",
+    "xe_ndcg",
+];
+
 /// Why a subject is left out on a GPU, if it is: a driver in software would take many minutes. Under the exact model of
 /// ranks a GPU, which has no kernel for it, runs the tensor definition in ten thousand launches for each loss. The cells
 /// of measures and relaxations are made of few parts, each of which is in one of those that stay.
 fn left_out_on_gpus(name: &str, loss: &dyn RankingLoss) -> Option<&'static str> {
     let is_cell = name.contains("relaxed_measure");
     let stays = name.contains(r#""measure":"ndcg""#) || name.contains("approximate_positions");
-    if format!("{loss:?}").contains("Exact") {
+    let is_new = NEVER_RUN_ON_A_GPU.iter().any(|part| name.contains(part));
+    if is_new {
+        Some("nobody has run it there yet")
+    } else if format!("{loss:?}").contains("Exact") {
         Some("the exact model of ranks")
     } else if is_cell && !stays {
         Some("a cell whose parts are in others")
