@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     list::{documents, gather},
     order::by_descending_value,
-    pair_weight::{Distance, PairWeight},
+    pair_weight::{PairWeight, swaps},
     real::Real,
     tiles::TILE,
 };
@@ -104,22 +104,16 @@ impl<T: Real> ByLabel<T> {
             PairWeight::Unit => out.fill(T::ONE),
             PairWeight::Document(u) => out.copy_from_slice(&u[rows]),
             PairWeight::Lambda { gain, discount, rank, absolute, distance, .. } => {
-                let (g, d, absolute) = (gain[j], discount[j], T::from_f64(*absolute));
-                for ((out, &gain), &discount) in out.iter_mut().zip(&gain[rows.clone()]).zip(&discount[rows.clone()]) {
-                    *out = (gain - g).abs() * (discount - d).abs() * absolute;
-                }
+                swaps(gain, discount, *absolute, j, rows.clone(), out);
                 if !self.steps.is_empty() {
-                    let r = rank[j];
+                    let (g, r) = (gain[j], rank[j]);
                     for ((out, &gain), &rank) in out.iter_mut().zip(&gain[rows.clone()]).zip(&rank[rows.clone()]) {
                         let apart = (rank - r).abs().to_f64() as usize;
                         *out = *out + (gain - g).abs() * self.steps[apart.min(self.steps.len() - 1)];
                     }
                 }
-                if let Some(Distance { scores, offset }) = distance {
-                    let (s, offset) = (scores[j], T::from_f64(*offset));
-                    out.iter_mut()
-                        .zip(&scores[rows])
-                        .for_each(|(out, &score)| *out = *out / (offset + (score - s).abs()));
+                if let Some(distance) = distance {
+                    distance.divide(j, rows, out);
                 }
             }
         }

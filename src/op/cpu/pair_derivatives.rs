@@ -9,7 +9,7 @@ use super::{
     dispatch::{Kernel, dispatch, target},
     list::{gather, scatter},
     order::by_descending_value,
-    pair_weight::{Distance, PairWeight},
+    pair_weight::{PairWeight, swaps},
     real::Real,
     sum::sum,
     tiles::TILE,
@@ -53,17 +53,9 @@ impl<T: Real> Sorted<T> {
                 }
             }
             PairWeight::Lambda { gain, discount, absolute, distance, .. } => {
-                let (g, d, absolute) = (gain[i], discount[i], T::from_f64(*absolute));
-                for (out, (&gain, &discount)) in
-                    out.iter_mut().zip(gain[others.clone()].iter().zip(&discount[others.clone()]))
-                {
-                    *out = (gain - g).abs() * (discount - d).abs() * absolute;
-                }
-                if let Some(Distance { scores, offset }) = distance {
-                    let (s, offset) = (scores[i], T::from_f64(*offset));
-                    out.iter_mut()
-                        .zip(&scores[others])
-                        .for_each(|(out, &score)| *out = *out / (offset + (score - s).abs()));
+                swaps(gain, discount, *absolute, i, others.clone(), out);
+                if let Some(distance) = distance {
+                    distance.divide(i, others, out);
                 }
             }
         }
@@ -177,6 +169,7 @@ pub fn pair_derivatives<T: Real>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::pair_weight::Distance;
     use super::*;
 
     /// Pair by pair with the standard library's functions.

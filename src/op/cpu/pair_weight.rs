@@ -1,5 +1,9 @@
 //! [`PairWeight`], one type for tensors of a program, tensors of a backend and slices.
 
+use std::ops::Range;
+
+use super::real::Real;
+
 /// The weight `w_ij` of a pair; always 0 unless `y_i > y_j`. `V` holds a number per document: a tensor, or a slice.
 #[derive(Debug, Clone, Copy)]
 pub enum PairWeight<V> {
@@ -67,6 +71,25 @@ impl<V> PairWeight<V> {
                 distance: distance.as_ref().map(|Distance { scores, offset }| Distance { scores, offset: *offset }),
             },
         }
+    }
+}
+
+/// `|g_i - g_j| |d_i - d_j| absolute` of document `i` with `others`.
+#[inline(always)]
+pub(super) fn swaps<T: Real>(gain: &[T], discount: &[T], absolute: f64, i: usize, others: Range<usize>, out: &mut [T]) {
+    let (g, d, absolute) = (gain[i], discount[i], T::from_f64(absolute));
+    for ((out, &gain), &discount) in out.iter_mut().zip(&gain[others.clone()]).zip(&discount[others]) {
+        *out = (gain - g).abs() * (discount - d).abs() * absolute;
+    }
+}
+
+impl<T: Real> Distance<Vec<T>> {
+    /// Divides the weights of document `i` with `others`.
+    #[inline(always)]
+    pub(super) fn divide(&self, i: usize, others: Range<usize>, weights: &mut [T]) {
+        let (s, offset) = (self.scores[i], T::from_f64(self.offset));
+        let scores = weights.iter_mut().zip(&self.scores[others]);
+        scores.for_each(|(weight, &score)| *weight = *weight / (offset + (score - s).abs()));
     }
 }
 
