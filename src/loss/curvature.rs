@@ -1,6 +1,7 @@
 //! Second derivatives, with which boosted trees take Newton steps.
 //!
-//! They are summed pair by pair in double precision, without tensors, in O(n^2) for each query.
+//! They are summed pair by pair in double precision, without tensors, in O(n^2) for each query, or O(k n) with a cut-off
+//! `k`.
 
 use crate::op::{PairDerivatives, SlicePairWeight as PairWeight, pair_derivatives};
 

@@ -3,6 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::lists::{Lists, one_in_place_of_zero, sum_documents};
+use crate::measure::{Discount, Gain};
 
 /// What sampled rankings say of the expected value of a measure.
 pub(super) struct Estimate {
@@ -13,8 +14,23 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
+    /// The mean over draws of NDCG@k, which `of` takes with what each document is worth, its gain over the ideal DCG:
+    /// `[B, N]`.
+    pub fn ndcg(
+        lists: &Lists,
+        gain: &Gain,
+        k: Option<usize>,
+        draws: usize,
+        of: impl Fn(&Tensor<2>, usize) -> Self,
+    ) -> Self {
+        let gains = lists.gains(gain);
+        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, k);
+        let worth = gains / ideal.unsqueeze_dim(1);
+        Self::mean(draws, |draw| of(&worth, draw))
+    }
+
     /// The mean over draws, counted from 0, of which there is at least one.
-    pub fn mean(draws: usize, of: impl Fn(usize) -> Self) -> Self {
+    fn mean(draws: usize, of: impl Fn(usize) -> Self) -> Self {
         let sum = (1..draws)
             .map(&of)
             .fold(of(0), |sum, one| Self { value: sum.value + one.value, slopes: sum.slopes + one.slopes });

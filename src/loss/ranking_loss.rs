@@ -63,13 +63,13 @@ pub trait RankingLoss: Debug + Send + Sync {
     ///
     /// A loss that is a sum over documents takes a weighted sum, one that is a mean a weighted mean. A pair of documents
     /// has the weight of the more relevant one. A surrogate of a measure multiplies the gain or the relevance of each
-    /// document, in the ideal value too. Weights of 1 change no bit.
+    /// document, in the ideal value too. Weights of 1 change no bit. A loss that does not read
+    /// [`Lists::document_weights`] leaves this method out.
     ///
     /// # Errors
     /// [`LossError::DocumentWeights`] for a loss that does not take them.
     fn check_document_weights(&self) -> Result<(), LossError> {
-        let reason = "its `RankingLoss::check_document_weights` does not say that it reads `Lists::document_weights`";
-        Err(LossError::DocumentWeights { loss: self.name(), reason })
+        Err(LossError::DocumentWeights { loss: self.name(), reason: "it is not defined for weighted documents" })
     }
 
     /// Loss of each query of clean lists, `[B]`. The caller sets the losses of degenerate queries to 0, and with them

@@ -111,10 +111,6 @@ impl RankingLoss for StochasticRank {
         Orientation::NormalizedMeasure
     }
 
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Err(LossError::DocumentWeights { loss: NAME, reason: "it is not defined for weighted documents" })
-    }
-
     fn gain(&self) -> Option<&Gain> {
         Some(&self.gain)
     }
@@ -139,11 +135,8 @@ impl RankingLoss for StochasticRank {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let gains = lists.gains(&self.gain);
-        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
-        let worth = gains / ideal.unsqueeze_dim(1);
-        let estimate = Estimate::mean(self.samples, |draw| self.of_one_draw(lists, &worth, draw));
-        estimate.loss(lists)
+        let of_draw = |worth: &Tensor<2>, draw| self.of_one_draw(lists, worth, draw);
+        Estimate::ndcg(lists, &self.gain, self.k, self.samples, of_draw).loss(lists)
     }
 }
 

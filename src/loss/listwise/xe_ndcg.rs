@@ -86,10 +86,6 @@ impl RankingLoss for XeNdcg {
         Orientation::Loss
     }
 
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Err(LossError::DocumentWeights { loss: NAME, reason: "it is not defined for weighted documents" })
-    }
-
     fn gain(&self) -> Option<&Gain> {
         Some(&self.gain)
     }

@@ -127,10 +127,6 @@ impl RankingLoss for LambdaMeasure {
         Orientation::Loss
     }
 
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Err(LossError::DocumentWeights { loss: NAME, reason: "it is not defined for weighted documents" })
-    }
-
     fn gain(&self) -> Option<&Gain> {
         self.is_graded().then_some(&self.stops)
     }
