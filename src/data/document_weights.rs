@@ -4,7 +4,7 @@
 //! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)). The weights are taken as they are:
 //! twice the weights are twice the loss, where it is a sum over documents.
 
-use super::dataset::inconsistent;
+use super::weights::{check, given};
 use super::{DataError, RankingDataset};
 
 impl RankingDataset {
@@ -14,34 +14,14 @@ impl RankingDataset {
     /// [`DataError::Inconsistent`] for another number of weights than of documents, a weight that is negative or not
     /// finite, and weights that are all 0.
     pub fn with_document_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
-        if weights.len() != self.documents() {
-            return Err(inconsistent("number of document weights", weights.len(), self.documents()));
-        }
-        self.document_weights = weights;
-        self.check_document_weights()?;
-        if self.document_weights.iter().all(|&weight| weight == 1.0) {
-            self.document_weights.clear();
-        }
+        let name = |document| format!("document {} of the set", document + 1);
+        self.document_weights = given("document", weights, self.documents(), name)?;
         Ok(self)
     }
 
     pub(super) fn check_document_weights(&self) -> Result<(), DataError> {
-        let weights = &self.document_weights;
-        if weights.is_empty() {
-            return Ok(());
-        }
-        if weights.len() != self.documents() {
-            let expected = format!("0 or {}, the documents", self.documents());
-            return Err(inconsistent("number of document weights", weights.len(), expected));
-        }
-        if let Some(document) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-            let what = format!("the weight of document {} of the set", document + 1);
-            return Err(inconsistent(what, weights[document], "a finite number of at least 0"));
-        }
-        if weights.iter().all(|&weight| weight == 0.0) {
-            return Err(inconsistent("every document weight", 0, "above 0 for some document"));
-        }
-        Ok(())
+        let expected = (self.documents(), format!("0 or {}, the documents", self.documents()));
+        check("document", &self.document_weights, expected, |document| format!("document {} of the set", document + 1))
     }
 }
 

@@ -19,6 +19,7 @@ mod query_weights;
 mod statistics;
 mod synth;
 pub mod trec;
+mod weights;
 
 pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
 pub use clicks::{ClickModel, Clicks};

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::dataset::inconsistent;
+use super::weights::{check, given};
 use super::{DataError, RankingDataset};
 
 impl RankingDataset {
@@ -15,14 +15,8 @@ impl RankingDataset {
     /// [`DataError::Inconsistent`] for another number of weights than of queries, a weight that is negative or not
     /// finite, and weights that are all 0.
     pub fn with_query_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
-        if weights.len() != self.queries() {
-            return Err(inconsistent("number of query weights", weights.len(), self.queries()));
-        }
-        self.query_weights = weights;
-        self.check_query_weights()?;
-        if self.query_weights.iter().all(|&weight| weight == 1.0) {
-            self.query_weights.clear();
-        }
+        let name = |query| format!("query `{}`", self.query_ids[query]);
+        self.query_weights = given("query", weights, self.queries(), name)?;
         Ok(self)
     }
 
@@ -46,21 +40,8 @@ impl RankingDataset {
     }
 
     pub(super) fn check_query_weights(&self) -> Result<(), DataError> {
-        let weights = &self.query_weights;
-        if weights.is_empty() {
-            return Ok(());
-        }
-        if weights.len() != self.queries() {
-            return Err(inconsistent("number of query weights", weights.len(), format!("0 or {}", self.queries())));
-        }
-        if let Some(query) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-            let what = format!("the weight of query `{}`", self.query_ids[query]);
-            return Err(inconsistent(what, weights[query], "a finite number of at least 0"));
-        }
-        if weights.iter().all(|&weight| weight == 0.0) {
-            return Err(inconsistent("every query weight", 0, "above 0 for some query"));
-        }
-        Ok(())
+        let expected = (self.queries(), format!("0 or {}", self.queries()));
+        check("query", &self.query_weights, expected, |query| format!("query `{}`", self.query_ids[query]))
     }
 }
 
