@@ -9,12 +9,13 @@ use crate::op::{PairLoss, PairWeight, Step, differences, pair_loss};
 /// By a smooth step between two documents; `pairs` gives the number of pairs of each query, `[B]`.
 pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Tensor<1>) -> Tensor<1> {
     let PairSteps { by, steepness, step } = steps;
+    let by = Lists { scores: by.clone(), ..lists.clone() }.centered();
     // (1 + tanh t) / 2 is the logistic step of 2 t.
     let logistic = match step {
         Step::Logistic => *steepness,
         Step::Tanh => 2.0 * steepness,
         Step::Erf | Step::Arctan | Step::Laplace => {
-            let t = differences(by) * *steepness;
+            let t = differences(&by) * *steepness;
             let chances = match step {
                 Step::Erf => (t.erf() + 1.0) * 0.5,
                 Step::Laplace => laplace(t),
@@ -24,7 +25,7 @@ pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Ten
         }
     };
     let (labels, mask) = (lists.labels.clone(), lists.mask.clone());
-    let misplaced = pair_loss(by.clone() * logistic, labels, mask, &PairWeight::Unit, PairLoss::SoftZeroOne);
+    let misplaced = pair_loss(by * logistic, labels, mask, &PairWeight::Unit, PairLoss::SoftZeroOne);
     pairs() - sum_documents(misplaced) * 2.0
 }
 

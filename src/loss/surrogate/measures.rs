@@ -99,7 +99,9 @@ impl PositionMeasure for Ndcg {
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        self.dcg.value(list) / list.ideal(list.gains(&self.dcg.gain), &self.dcg.discount.clone().into(), self.dcg.k)
+        let Dcg { gain, discount, k } = &self.dcg;
+        let (gains, discount) = (list.gains(gain), discount.clone().into());
+        list.sum(gains.clone(), &discount, *k) / list.ideal(gains, &discount, *k)
     }
 }
 

@@ -13,7 +13,7 @@ use burn::backend::{
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
 use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
-use crate::op::definition::{array::Array, log2_discount};
+use crate::op::definition::log2_discount;
 
 /// Registers `$operation` on the inputs `$input`, keeping `$state` for its backward pass.
 macro_rules! register {
@@ -39,7 +39,7 @@ impl<B: Pairwise> Backward<B, 2> for StepSum {
         let ((x, v, alpha, step), counted) = ops.state;
         let gradient = grads.consume::<B>(&ops.node);
         let gradient = match counted {
-            Some(counted) => Array::<B>(counted).select(Array(gradient)).0,
+            Some(counted) => B::where_counted(gradient, counted),
             None => gradient,
         };
         let [to_x, to_v] = ops.parents;

@@ -8,8 +8,8 @@ use crate::op::cpu::{
     self, AboveExpectation, AboveInputs, Comparison, ExponentialTerm, IndicatorInputs, PairLoss, Real, Step,
 };
 use crate::op::definition::{
-    above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
-    rank_expectation, rank_recursion, step_sum,
+    above_expectation, array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss,
+    rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// A type whose values can be borrowed from a tensor.
@@ -83,6 +83,14 @@ impl Pairwise for Flex {
             values!(T; x, v, counted);
             tensor(cpu::counted_step_sum(x, v, counted, shape[1], alpha, step), shape)
         }, step_sum::counted::<Self>(x, v, counted, alpha, step))
+    }
+
+    fn where_counted(values: FloatTensor<Self>, counted: FloatTensor<Self>) -> FloatTensor<Self> {
+        let shape: [usize; 2] = values.shape().dims();
+        by_type!(values, T => {
+            values!(T; values, counted);
+            tensor(cpu::where_counted(values, counted), shape)
+        }, Array::<Self>(counted).select(Array(values)).0)
     }
 
     fn step_sum_gradient(

@@ -41,6 +41,11 @@ pub trait Pairwise: Backend {
         Array::<Self>(counted).select_or(Array(Self::step_sum(x, v, alpha, step)), 0.5).0
     }
 
+    /// `values` where `counted` is other than 0, else 0, whatever stands there.
+    fn where_counted(values: FloatTensor<Self>, counted: FloatTensor<Self>) -> FloatTensor<Self> {
+        Array::<Self>(counted).select(Array(values)).0
+    }
+
     /// Gradient of [`step_sum`](Self::step_sum) in `x`.
     fn step_sum_gradient(
         x: FloatTensor<Self>,

@@ -67,4 +67,4 @@ pub use rank_recursion::{rank_recursion, rank_recursion_gradient};
 #[cfg(feature = "_cube")]
 pub use real::Coefficients;
 pub use real::Real;
-pub use step_sum::{counted_step_sum, step_sum, step_sum_gradient};
+pub use step_sum::{counted_step_sum, step_sum, step_sum_gradient, where_counted};

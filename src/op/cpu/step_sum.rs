@@ -325,11 +325,28 @@ pub fn counted_step_sum<T: Real>(x: &[T], v: &[T], counted: &[T], n: usize, alph
         if diverged(x, out) {
             return;
         }
-        let rows: Vec<usize> = (0..n).filter(|&i| counted[i] != T::ZERO).collect();
+        let rows = counting(counted);
         let sums = List::new(x, v, &[v], alpha).sums(target, Some(&rows), step);
         scatter(out, &rows, &sums);
     });
     out
+}
+
+/// Places with `counted` other than 0. Without a branch for each, which labels make hard to predict.
+fn counting<T: Real>(counted: &[T]) -> Vec<usize> {
+    let (mut rows, mut length) = (vec![0; counted.len()], 0);
+    for (i, &counted) in counted.iter().enumerate() {
+        rows[length] = i;
+        length += usize::from(counted != T::ZERO);
+    }
+    rows.truncate(length);
+    rows
+}
+
+/// `values` where `counted` is other than 0, else 0.
+pub fn where_counted<T: Real>(values: &[T], counted: &[T]) -> Vec<T> {
+    let select = |(&value, &counted): (&T, &T)| if counted == T::ZERO { T::ZERO } else { value };
+    values.iter().zip(counted).map(select).collect()
 }
 
 /// `(1 + tanh t) / 2` is the logistic step at `2 t`.

@@ -47,7 +47,7 @@ impl Relaxation for Approximate {
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
         // A position is a sum of steps between scores, so a pair is such a step.
-        let pairs = PairSteps { by: lists.centered(), steepness: self.alpha, step: self.step };
+        let pairs = PairSteps { by: lists.scores.clone(), steepness: self.alpha, step: self.step };
         let positions = Positions::new(lists.approximate_positions(self.alpha, self.step), self.beta);
         Relaxed::Positions(positions.with_pairs(pairs))
     }

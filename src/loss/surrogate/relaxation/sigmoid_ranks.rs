@@ -65,7 +65,7 @@ impl Relaxation for SigmoidRanks {
             order: lists.scores.clone(),
             comparison: steepness,
             own: self.diagonal,
-            pairs: PairSteps { by: lists.centered(), steepness, step: Step::Logistic },
+            pairs: PairSteps { by: lists.scores.clone(), steepness, step: Step::Logistic },
         })
     }
 }
