@@ -61,7 +61,7 @@ impl PositionMeasure for OwnAp {
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
         let reciprocal = Discount::Zipf.into();
-        list.sum_with_above(list.relevance(), &reciprocal, list.relevance(), None) / list.relevant()
+        list.sum_with_same_above(list.relevance(), &reciprocal, None) / list.relevant()
     }
 }
 

@@ -140,7 +140,7 @@ impl PositionMeasure for AveragePrecision {
     }
 
     fn value(&self, list: &MeasureContext) -> Tensor<1> {
-        list.sum_with_above(list.relevance(), &Discount::Zipf.into(), list.relevance(), self.k) / list.relevant()
+        list.sum_with_same_above(list.relevance(), &Discount::Zipf.into(), self.k) / list.relevant()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A function of a document's position.
 
 use std::fmt::{self, Debug, Formatter};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::{DType, Int, Tensor};
 
@@ -17,12 +17,14 @@ pub struct PositionFunction {
     discount: Option<Discount>,
     /// The one exponential of the rank, counted from 0, that the function is, if it was made as such.
     exponential: Option<ExponentialTerm>,
+    /// The values at the first ranks, computed once for as many as were asked for.
+    at_ranks: Arc<Mutex<Vec<f64>>>,
 }
 
 impl PositionFunction {
     /// A function of real positions from 1 on, applied element by element.
     pub fn new(at: impl Fn(Tensor<2>) -> Tensor<2> + Send + Sync + 'static) -> Self {
-        Self { at: Arc::new(at), discount: None, exponential: None }
+        Self { at: Arc::new(at), discount: None, exponential: None, at_ranks: Arc::default() }
     }
 
     /// `first ratio^(position - 1)`, for a ratio above 0 and below 1. Its expectation is cheap.
@@ -62,6 +64,22 @@ impl PositionFunction {
         if let Some(discount) = &self.discount {
             return (1..=n).map(|rank| discount.at(rank)).collect();
         }
+        // What a thread that panicked left here is whole: the values are replaced at once.
+        let mut known = self.at_ranks.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < n {
+            *known = self.computed_at_ranks(n);
+        }
+        known[..n].to_vec()
+    }
+
+    /// The values at the ranks 1 to `n`, 0 beyond the cut-off.
+    pub(super) fn up_to(&self, n: usize, k: Option<usize>) -> Vec<f64> {
+        let mut values = self.at_ranks(k.map_or(n, |k| k.min(n)));
+        values.resize(n, 0.0);
+        values
+    }
+
+    fn computed_at_ranks(&self, n: usize) -> Vec<f64> {
         // The values are constants, so they are computed on the host wherever the scores are.
         let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &crate::device::host()).float();
         // Not every GPU has double precision.
@@ -88,6 +106,7 @@ impl From<Discount> for PositionFunction {
             at: Arc::new(move |positions| discount_at(&function, positions)),
             discount: Some(discount),
             exponential: None,
+            at_ranks: Arc::default(),
         }
     }
 }

@@ -62,9 +62,8 @@ pub trait PositionMeasure: Debug + Send + Sync {
     }
 
     /// Documents whose positions the value depends on: other than 0 there, `[B, N]`. A relaxation may leave out the
-    /// others; `None`, the default, counts all. Comparisons of two documents by
-    /// [`sum_with_above`](MeasureContext::sum_with_above) and by
-    /// [`concordance`](MeasureContext::concordance) take all positions.
+    /// others; `None`, the default, counts all. A measure in which documents are compared, as by
+    /// [`sum_with_above`](MeasureContext::sum_with_above) or [`concordance`](MeasureContext::concordance), needs all.
     fn counted(&self, _lists: &Lists) -> Option<Tensor<2>> {
         None
     }
