@@ -152,11 +152,12 @@ fn tiles<'a, T: Real>(
 /// Gradient by pairs, of which those without a gradient on either side are not visited where there are many.
 fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
     let ([.., q], n) = (values, to_x.len());
-    let (receiving, silent): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| q[i] != T::ZERO);
-    if 4 * receiving.len() > n {
+    let count: usize = q.iter().map(|q| usize::from(*q != T::ZERO)).sum();
+    if 4 * count > n {
         let columns = Columns::all(values);
         return for_each(tiles(&columns, values, rate, to_x), n * n, |tile| dispatch(target, tile));
     }
+    let (receiving, silent): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| q[i] != T::ZERO);
     let to_silent = Columns::met(values, |j| q[j] != T::ZERO);
     let pairs = receiving.len() * n + silent.len() * to_silent.len();
     let meetings = [Meeting::new(receiving, values, Columns::all(values)), Meeting::new(silent, values, to_silent)];

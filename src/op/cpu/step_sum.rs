@@ -141,7 +141,8 @@ impl<'a, T: Real> List<'a, T> {
         let exponentials = if step == Step::Logistic { self.exponentials(target, end) } else { None };
         let at = exponentials.as_ref().map_or(&self.x[..end], |exponentials| &exponentials.e);
         let values = [&at[..self.members], v];
-        let few = 2 * sources <= self.members;
+        // Each brings its neighbor along, and they are gathered.
+        let few = 4 * sources <= self.members;
         let columns = if few { Columns::met(values, |j| v[j] != T::ZERO) } else { Columns::all(values) };
         let at = filled(rows.map_or_else(|| at.to_vec(), |rows| gather(at, rows)));
         let mut out = vec![T::ZERO; at.len()];
