@@ -99,6 +99,9 @@ pub struct LearnerEntry {
     pub takes_loss: bool,
     /// Whether it fits `[scorer]`.
     pub takes_scorer: bool,
+    /// Whether a configuration that names no temperature has one in spreads of scores:
+    /// [`LossSpec::with_relative_temperature`](crate::loss::LossSpec::with_relative_temperature).
+    pub relative_temperature: bool,
     /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
     pub takes_query_weights: bool,
     /// Whether it takes [weights of documents](crate::data::RankingDataset::document_weights), with a loss that does;

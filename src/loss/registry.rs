@@ -12,6 +12,8 @@ use super::error::LossError;
 use super::ranking_loss::RankingLoss;
 use super::smoothing::Smoothing;
 use super::surrogate::relaxed_measure;
+use super::surrogate::training_temperature::in_spreads;
+use super::temperature_unit::{TEMPERATURE_UNIT, TemperatureUnit};
 use super::{listwise, pairwise, pointwise, surrogate};
 use crate::text::nearest;
 
@@ -192,6 +194,34 @@ impl LossSpec {
     /// As [`build`].
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
         Ok(self.build()?.smoothing())
+    }
+
+    /// The same loss with a temperature in spreads of scores that trains a scorer from scratch, if it has a temperature
+    /// and names neither that nor its unit; else the same loss. Configuration files of the gradient learner have this
+    /// default.
+    ///
+    /// ```
+    /// use burn_rank::loss::LossSpec;
+    ///
+    /// let spec = LossSpec::new("soft_ndcg").with_relative_temperature()?;
+    /// assert_eq!(spec.params["temperature_unit"], "spread".into());
+    /// // A temperature that is named alone is in scores, as in the papers.
+    /// let absolute = LossSpec::new("soft_ndcg").with("sigma", 0.5);
+    /// assert_eq!(absolute.with_relative_temperature()?, absolute);
+    /// # Ok::<(), burn_rank::loss::LossError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`].
+    pub fn with_relative_temperature(&self) -> Result<Self, LossError> {
+        let Some(Smoothing { parameter, .. }) = self.smoothing()? else { return Ok(self.clone()) };
+        let named = [parameter, TEMPERATURE_UNIT].iter().any(|key| self.params.contains_key(*key));
+        match in_spreads(&self.name, &self.params) {
+            Some(temperature) if !named => {
+                Ok(self.with(parameter, temperature).with(TEMPERATURE_UNIT, TemperatureUnit::Spread.name()))
+            }
+            _ => Ok(self.clone()),
+        }
     }
 
     /// Every parameter, defaults included.

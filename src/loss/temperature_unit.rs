@@ -30,7 +30,7 @@ use crate::measure::Gain;
 use crate::refusal::Found;
 
 /// The key of every loss with a temperature.
-const KEY: &str = "temperature_unit";
+pub(super) const TEMPERATURE_UNIT: &str = "temperature_unit";
 
 /// What the temperature of a loss is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -41,6 +41,16 @@ pub enum TemperatureUnit {
     Score,
     /// Standard deviations of the scores of each list.
     Spread,
+}
+
+impl TemperatureUnit {
+    /// Its name in configuration files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Score => "score",
+            Self::Spread => "spread",
+        }
+    }
 }
 
 /// The smallest spread that scores are divided by, beside 0.
@@ -134,7 +144,7 @@ pub(super) fn parameters_with_unit<C: Config>(config: &C) -> Map {
 
 /// The parameters, and the unit of the temperature that is the default.
 pub(super) fn with_unit(mut parameters: Map) -> Map {
-    parameters.insert(KEY.into(), json!(TemperatureUnit::default()));
+    parameters.insert(TEMPERATURE_UNIT.into(), json!(TemperatureUnit::default()));
     parameters
 }
 
@@ -144,11 +154,11 @@ pub(super) fn build_in_unit<L: RankingLoss + 'static>(
     params: &Map,
     build: impl FnOnce(&Map) -> Result<L, LossError>,
 ) -> Result<Box<dyn RankingLoss>, LossError> {
-    let unit = match params.get(KEY) {
-        Some(unit) => value_of(name, KEY, unit)?,
+    let unit = match params.get(TEMPERATURE_UNIT) {
+        Some(unit) => value_of(name, TEMPERATURE_UNIT, unit)?,
         None => TemperatureUnit::default(),
     };
-    let others = params.iter().filter(|(key, _)| *key != KEY);
+    let others = params.iter().filter(|(key, _)| *key != TEMPERATURE_UNIT);
     let others = Map::from_iter(others.map(|(key, value)| (key.clone(), value.clone())));
     let loss = build(&others).map_err(also_known)?;
     Ok(match unit {
@@ -164,7 +174,7 @@ fn also_known(error: LossError) -> LossError {
             if let Found::Unknown(unknown) = &mut refusal.found
                 && unknown.what == "parameter"
             {
-                unknown.known.push(KEY.to_string());
+                unknown.known.push(TEMPERATURE_UNIT.to_string());
             }
             LossError::Parameter { loss, refusal }
         }
@@ -203,16 +213,16 @@ mod tests {
     #[test]
     fn every_loss_with_a_temperature_has_the_key() {
         for entry in LOSSES {
-            assert_eq!((entry.defaults)().contains_key(KEY), entry.smoothing.is_some(), "{}", entry.name);
+            assert_eq!((entry.defaults)().contains_key(TEMPERATURE_UNIT), entry.smoothing.is_some(), "{}", entry.name);
         }
-        let wrong = LossSpec::new("approx_ndcg").with(KEY, "spred").build().unwrap_err().to_string();
+        let wrong = LossSpec::new("approx_ndcg").with(TEMPERATURE_UNIT, "spred").build().unwrap_err().to_string();
         assert_eq!(
             wrong,
             "approx_ndcg.temperature_unit: unknown variant `spred`, expected `score` or `spread`; did you mean `spread`?"
         );
         let unknown = LossSpec::new("soft_err").with("temperature_uint", "score").build().unwrap_err().to_string();
         assert_eq!(unknown, "soft_err: unknown parameter `temperature_uint`; did you mean `temperature_unit`?");
-        assert!(LossSpec::new("list_net").with(KEY, "score").build().is_err());
+        assert!(LossSpec::new("list_net").with(TEMPERATURE_UNIT, "score").build().is_err());
     }
 
     /// The loss is that of scores over their spread, which is held in the gradient.
@@ -220,7 +230,7 @@ mod tests {
     fn scores_are_divided_by_their_standard_deviation() {
         let deviation = standard_deviation(&SCORES);
         for spec in specs() {
-            let found = of(&spec.with(KEY, "spread"), &SCORES, DType::F64);
+            let found = of(&spec.with(TEMPERATURE_UNIT, "spread"), &SCORES, DType::F64);
             let expected = of(&spec, &SCORES.map(|score| score / deviation), DType::F64);
             assert!((found.loss - expected.loss).abs() < 1e-9, "{spec}: {} {}", found.loss, expected.loss);
             for (found, expected) in found.grad.iter().zip(&expected.grad) {
@@ -236,7 +246,7 @@ mod tests {
         let deviation = standard_deviation(&SCORES);
         // An estimated gradient is not that of the value.
         for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().estimates_gradient()) {
-            let found = of(&spec.with(KEY, "spread"), &SCORES, DType::F64).grad;
+            let found = of(&spec.with(TEMPERATURE_UNIT, "spread"), &SCORES, DType::F64).grad;
             for (i, found) in found.iter().enumerate() {
                 let at = |offset: f64| {
                     let mut scores = SCORES;
@@ -251,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_power_of_two_changes_no_bit() {
-        for spec in specs().into_iter().map(|spec| spec.with(KEY, "spread")) {
+        for spec in specs().into_iter().map(|spec| spec.with(TEMPERATURE_UNIT, "spread")) {
             for dtype in [DType::F32, DType::F64] {
                 let plain = of(&spec, &SCORES, dtype);
                 for power in [2f64.powi(-20), 0.5, 2f64.powi(15)] {
@@ -268,7 +278,7 @@ mod tests {
     #[test]
     fn equal_scores_are_measured_in_scores() {
         for spec in specs() {
-            let (score, spread) = (&spec, &spec.with(KEY, "spread"));
+            let (score, spread) = (&spec, &spec.with(TEMPERATURE_UNIT, "spread"));
             for value in [0.0, 0.5, -64.0] {
                 let [score, spread] = [score, spread].map(|spec| of(spec, &[value; 5], DType::F64));
                 assert!((score.loss - spread.loss).abs() < 1e-12, "{spec} at {value}");
@@ -277,7 +287,7 @@ mod tests {
                 }
             }
         }
-        let moved = of(&LossSpec::new("approx_ndcg").with(KEY, "spread"), &[0.25; 5], DType::F32);
+        let moved = of(&LossSpec::new("approx_ndcg").with(TEMPERATURE_UNIT, "spread"), &[0.25; 5], DType::F32);
         assert!(moved.grad.iter().all(|slope| slope.is_finite()) && moved.grad[4] < 0.0, "{moved:?}");
     }
 
@@ -295,7 +305,7 @@ mod tests {
 
     #[test]
     fn it_is_annealed_and_recorded_as_what_it_is() {
-        let spec = LossSpec::new("soft_ndcg").with(KEY, "spread");
+        let spec = LossSpec::new("soft_ndcg").with(TEMPERATURE_UNIT, "spread");
         let loss = spec.build().unwrap();
         assert_eq!(loss.smoothing(), spec.smoothing().unwrap());
         let moved = loss.with_parameter("sigma", 0.25).unwrap();
@@ -303,7 +313,7 @@ mod tests {
         assert_eq!(moved.parameters(), built.parameters());
         assert_eq!(moved.parameters()["temperature_unit"], json!("spread"));
         assert_ne!(moved.parameters(), loss.parameters());
-        let noisy = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(KEY, "spread");
+        let noisy = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(TEMPERATURE_UNIT, "spread");
         assert!(noisy.build().unwrap().reseeded(&|own| own + 1).is_some());
     }
 }

@@ -107,11 +107,27 @@ impl ExperimentConfig {
                 *path = document.folder().join(&path);
             }
         }
+        config.complete_temperature();
         config.check_data()?;
         config.check_cross_validation()?;
         config.learner().map_err(refusal_of)?;
         config.check_weights()?;
         Ok(config)
+    }
+
+    /// Gives a loss without a temperature of its own one that trains from scratch, where the learner is of that kind. A
+    /// schedule of the loss's parameters counts in what the papers count in.
+    fn complete_temperature(&mut self) {
+        let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let entry = registry::LEARNERS.iter().find(|entry| entry.name == kind);
+        let annealed = self.learner.get("anneal").is_some_and(|anneal| !anneal.is_null());
+        if entry.is_some_and(|entry| entry.relative_temperature)
+            && !annealed
+            // A loss that cannot be built is refused with its learner.
+            && let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::with_relative_temperature)
+        {
+            self.loss = Some(loss);
+        }
     }
 
     fn check_data(&self) -> Result<(), Refusal> {

@@ -47,6 +47,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and Figure 6",
     takes_loss: true,
     takes_scorer: true,
+    relative_temperature: false,
     takes_query_weights: false,
     takes_document_weights: false,
     round_name: "round",

@@ -47,6 +47,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             optimization of smoothed information retrieval metrics, section 6",
     takes_loss: true,
     takes_scorer: false,
+    relative_temperature: false,
     takes_query_weights: false,
     takes_document_weights: true,
     round_name: "round",

@@ -61,6 +61,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             measures, Algorithm 1, as one query per step",
     takes_loss: true,
     takes_scorer: true,
+    relative_temperature: true,
     takes_query_weights: true,
     takes_document_weights: true,
     round_name: "epoch",

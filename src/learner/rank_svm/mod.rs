@@ -37,6 +37,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Joachims, Optimizing search engines using clickthrough data",
     takes_loss: false,
     takes_scorer: false,
+    relative_temperature: false,
     takes_query_weights: false,
     takes_document_weights: false,
     round_name: "round",

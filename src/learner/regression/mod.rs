@@ -30,6 +30,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and 7",
     takes_loss: false,
     takes_scorer: false,
+    relative_temperature: false,
     takes_query_weights: false,
     takes_document_weights: false,
     round_name: "round",

@@ -38,6 +38,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Algorithm 1",
     takes_loss: true,
     takes_scorer: true,
+    relative_temperature: false,
     takes_query_weights: false,
     takes_document_weights: false,
     round_name: "round",

@@ -39,6 +39,7 @@ pub(super) mod soft_err;
 pub(super) mod soft_ndcg;
 pub(super) mod soft_precision;
 pub(super) mod soft_rr;
+pub(in crate::loss) mod training_temperature;
 mod transform;
 
 pub use approx_ap::{ApproxAp, ApproxApConfig};

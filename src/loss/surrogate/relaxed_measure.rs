@@ -221,7 +221,7 @@ fn forms() -> Vec<Map> {
 }
 
 /// The cell that the parameters name, with its defaults; the default one in place of a name that is not known.
-fn named_cell(params: &Map) -> RelaxedMeasureConfig {
+pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
     let RelaxedMeasureConfig { measure, relaxation, .. } = RelaxedMeasureConfig::new();
     RelaxedMeasureConfig::of(
         part(params, "measure", measure).unwrap_or(measure),

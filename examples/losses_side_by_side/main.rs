@@ -1,0 +1,138 @@
+//! Losses side by side: every one trained on the same data with the same scorers and optimiser.
+//!
+//! ```text
+//! cargo run --release --no-default-features --features flex --example losses_side_by_side -- [DATA ..] [OPTIONS]
+//! ```
+//!
+//! `DATA` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ..., or one of the generated sets `small` (the
+//! default), `generated` and `unseen`: see [`data`]. Each model is that of the epoch with the best validation value of
+//! the measure in the column. Figures are for the test queries in the `letor` convention: the mean over the queries of
+//! all folds ± its standard error.
+//!
+//! - `--losses A,B,..`: names of losses, or cells as `ap:rank_indicators`; all named losses without it, and all cells of
+//!   measure and relaxation too with `--cells`
+//! - `--temperatures A,B,..`: values of each loss's temperature, in spreads of scores; its default without it
+//! - `--scorer linear|mlp|both`, `--epochs N`
+//! - `--out FILE`: appends one JSON object for each training, and skips what the file has already
+//! - `--choose`: prints, instead of the table, the mean validation values by temperature, which no test figure enters
+
+mod data;
+mod record;
+mod table;
+mod train;
+
+use std::path::PathBuf;
+
+use burn_rank::loss::{LossSpec, MeasureName, RelaxationName, registry};
+use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
+
+use record::{Key, Records};
+
+type Failure = Box<dyn std::error::Error>;
+
+struct Options {
+    data: Vec<String>,
+    losses: Vec<LossSpec>,
+    /// Values of the temperature; none for the default of each loss.
+    temperatures: Vec<Option<f64>>,
+    scorers: Vec<String>,
+    epochs: u64,
+    out: Option<PathBuf>,
+    choose: bool,
+}
+
+fn main() -> Result<(), Failure> {
+    let options = Options::read(std::env::args().skip(1))?;
+    let mut records = Records::open(options.out.clone())?;
+    for name in &options.data {
+        let folds = data::folds_of(name)?;
+        let set = data::short_name(name);
+        for scorer in &options.scorers {
+            let (config, learning_rate) = match scorer.as_str() {
+                "linear" => (ScorerConfig::default(), 0.01),
+                _ => (ScorerConfig::Mlp(MlpScorerConfig::default()), 0.001),
+            };
+            for spec in &options.losses {
+                for &temperature in &options.temperatures {
+                    let Some(loss) = at_temperature(spec, temperature)? else { continue };
+                    let loss = loss.build()?;
+                    for (fold, parts) in folds.iter().enumerate() {
+                        let key = Key::new(set, scorer, spec, temperature, options.epochs, fold);
+                        if !records.has(&key) {
+                            let fits = train::train(loss.as_ref(), &config, learning_rate, options.epochs, parts)?;
+                            records.add(key, fits)?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    print!("{}", if options.choose { table::choice(&records) } else { table::figures(&records) });
+    Ok(())
+}
+
+/// The loss with this temperature in spreads, or as it is; none where a loss has no temperature to set.
+fn at_temperature(spec: &LossSpec, temperature: Option<f64>) -> Result<Option<LossSpec>, Failure> {
+    let Some(value) = temperature else { return Ok(Some(spec.clone())) };
+    let set = |smoothing: burn_rank::loss::Smoothing| {
+        spec.with(smoothing.parameter, value).with("temperature_unit", "spread")
+    };
+    Ok(spec.smoothing()?.map(set))
+}
+
+impl Options {
+    fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
+        let mut options = Self {
+            data: Vec::new(),
+            losses: Vec::new(),
+            temperatures: vec![None],
+            scorers: ["linear", "mlp"].map(String::from).to_vec(),
+            epochs: 10,
+            out: None,
+            choose: false,
+        };
+        let mut cells = false;
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
+            match argument.as_str() {
+                "--losses" => options.losses = value()?.split(',').map(LossSpec::parse).collect(),
+                "--temperatures" => {
+                    let values: Result<Vec<f64>, _> = value()?.split(',').map(str::parse).collect();
+                    options.temperatures = values?.into_iter().map(Some).collect();
+                }
+                "--scorer" => match value()?.as_str() {
+                    "both" => {}
+                    scorer @ ("linear" | "mlp") => options.scorers = vec![scorer.to_owned()],
+                    other => return Err(format!("--scorer {other}: expected linear, mlp or both").into()),
+                },
+                "--epochs" => options.epochs = value()?.parse()?,
+                "--out" => options.out = Some(value()?.into()),
+                "--cells" => cells = true,
+                "--choose" => options.choose = true,
+                option if option.starts_with("--") => return Err(format!("unknown option {option}").into()),
+                _ => options.data.push(argument),
+            }
+        }
+        if options.data.is_empty() {
+            options.data.push("small".to_owned());
+        }
+        if options.losses.is_empty() {
+            options.losses = every_loss(cells);
+        }
+        Ok(options)
+    }
+}
+
+/// Every loss with a name of its own and, with `cells`, every other cell of measure and relaxation.
+fn every_loss(cells: bool) -> Vec<LossSpec> {
+    let named = registry::LOSSES.iter().filter(|entry| entry.forms.is_none()).map(|entry| LossSpec::new(entry.name));
+    let mut losses: Vec<LossSpec> = named.collect();
+    if cells {
+        for measure in MeasureName::ALL {
+            for relaxation in RelaxationName::ALL {
+                losses.push(LossSpec::parse(&format!("{}:{}", measure.name(), relaxation.name())));
+            }
+        }
+    }
+    losses
+}

@@ -1,0 +1,32 @@
+//! The temperature of a configuration file that names none: in spreads of scores, one for each relaxation.
+//!
+//! The defaults of the losses are those of the papers, in scores. They train badly from scratch, since a temperature
+//! means nothing until one knows the spread of the scores. docs/LOSSES.md says how these were found, on validation queries
+//! alone.
+
+use super::cells::Cell;
+use super::names::RelaxationName;
+use super::relaxed_measure::{self, named_cell};
+use crate::json::Map;
+
+/// The temperature in spreads for a registered loss, by its name and the parameters that name a cell; none for a loss
+/// without a temperature.
+pub(in crate::loss) fn in_spreads(name: &str, params: &Map) -> Option<f64> {
+    let relaxation = match name {
+        relaxed_measure::NAME => named_cell(params).relaxation,
+        // NDCG through NeuralSort, and expected NDCG by draws.
+        "neural_ndcg" => RelaxationName::NeuralSort,
+        "stochastic_rank" => RelaxationName::ExpectedRanks,
+        _ => Cell::all().find(|cell| cell.named() == Some(name))?.relaxation,
+    };
+    Some(match relaxation {
+        RelaxationName::ApproximatePositions => 20.0,
+        RelaxationName::SigmoidRanks => 0.05,
+        RelaxationName::RankIndicators => 0.0625,
+        RelaxationName::ExpectedRanks => 0.1,
+        RelaxationName::NeuralSort => 0.1,
+        RelaxationName::SoftSort => 0.1,
+        RelaxationName::SmoothIndicators => 10.0,
+        RelaxationName::ProjectedRanks => 0.1,
+    })
+}
