@@ -197,8 +197,8 @@ impl LossSpec {
     }
 
     /// The same loss with a temperature in spreads of scores that trains a scorer from scratch, if it has a temperature
-    /// and names neither that nor its unit; else the same loss. Configuration files of the gradient learner have this
-    /// default.
+    /// and neither names that nor counts it in scores; else the same loss. Configuration files of the gradient learner
+    /// have this default.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
@@ -215,10 +215,11 @@ impl LossSpec {
     /// As [`build`].
     pub fn with_relative_temperature(&self) -> Result<Self, LossError> {
         let Some(Smoothing { parameter, .. }) = self.smoothing()? else { return Ok(self.clone()) };
-        let named = [parameter, TEMPERATURE_UNIT].iter().any(|key| self.params.contains_key(*key));
+        let spread = Value::from(TemperatureUnit::Spread.name());
+        let in_scores = self.params.get(TEMPERATURE_UNIT).is_some_and(|unit| *unit != spread);
         match in_spreads(&self.name, &self.params) {
-            Some(temperature) if !named => {
-                Ok(self.with(parameter, temperature).with(TEMPERATURE_UNIT, TemperatureUnit::Spread.name()))
+            Some(temperature) if !in_scores && !self.params.contains_key(parameter) => {
+                Ok(self.with(parameter, temperature).with(TEMPERATURE_UNIT, spread))
             }
             _ => Ok(self.clone()),
         }

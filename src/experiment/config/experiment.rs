@@ -115,18 +115,21 @@ impl ExperimentConfig {
         Ok(config)
     }
 
-    /// Gives a loss without a temperature of its own one that trains from scratch, where the learner is of that kind. A
-    /// schedule of the loss's parameters counts in what the papers count in.
+    /// Gives a loss that names no temperature one that trains from scratch, where the learner is of that kind. A grid or
+    /// a schedule that moves the temperature counts in scores, as the papers do.
     fn complete_temperature(&mut self) {
         let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
         let entry = registry::LEARNERS.iter().find(|entry| entry.name == kind);
         let annealed = self.learner.get("anneal").is_some_and(|anneal| !anneal.is_null());
-        if entry.is_some_and(|entry| entry.relative_temperature)
-            && !annealed
-            // A loss that cannot be built is refused with its learner.
-            && let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::with_relative_temperature)
-        {
-            self.loss = Some(loss);
+        if annealed || !entry.is_some_and(|entry| entry.relative_temperature) {
+            return;
+        }
+        let Some(given) = &self.loss else { return };
+        // A loss that cannot be built is refused with its learner.
+        let Ok(completed) = given.with_relative_temperature() else { return };
+        let mut added = completed.params.keys().filter(|key| !given.params.contains_key(*key));
+        if !added.any(|key| self.grid.contains_key(&format!("loss.{key}"))) {
+            self.loss = Some(completed);
         }
     }
 
@@ -404,6 +407,29 @@ mod tests {
         let loss = refused("seed=1", "loss.name=approx_ap");
         let expected = "\"none\": approx_ap takes no weights of documents: its measure is not a sum over documents";
         assert!(loss.contains(expected), "{loss}");
+    }
+
+    #[test]
+    fn a_temperature_that_nothing_names_is_in_spreads() {
+        let loss = |text: &str, sets: &[&str]| json!(read(text, sets).unwrap().loss.unwrap());
+        let relative = LossSpec::new("soft_ndcg").with_relative_temperature().unwrap();
+        assert_eq!(loss("", &["loss.name=soft_ndcg"]), json!(relative));
+        let spread = ["loss.name=soft_ndcg", "loss.temperature_unit=spread"];
+        assert_eq!(loss("", &spread)["sigma"], relative.params["sigma"]);
+        // In scores where one is named, moved, or another learner's.
+        for sets in [
+            &["loss.name=soft_ndcg", "loss.sigma=0.5"][..],
+            &["loss.name=soft_ndcg", "loss.temperature_unit=score"],
+            &["loss.name=soft_ndcg", "learner.anneal={kind=\"linear\", from=1.0, to=0.1}"],
+            &["loss.name=soft_ndcg", "grid={\"loss.sigma\"=[1.0, 0.1]}"],
+            &["loss.name=smooth_ndcg", "learner={kind=\"smooth_rank\"}"],
+            &["loss.name=list_net"],
+        ] {
+            let loss = loss("", sets);
+            assert_ne!(loss.get("temperature_unit"), Some(&json!("spread")), "{sets:?}");
+        }
+        let other = ["loss.name=approx_ndcg", "grid={\"loss.beta\"=[1.0, 10.0]}"];
+        assert_eq!(loss("", &other)["temperature_unit"], json!("spread"));
     }
 
     #[test]
