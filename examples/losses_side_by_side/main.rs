@@ -11,7 +11,8 @@
 //!
 //! - `--losses A,B,..`: names of losses, or cells as `ap:rank_indicators`; all named losses without it, and all cells of
 //!   measure and relaxation too with `--cells`
-//! - `--temperatures A,B,..`: values of each loss's temperature, in spreads of scores; its default without it
+//! - `--temperatures A,B,..`: values of each loss's temperature, in spreads of scores; without it, the temperature of a
+//!   configuration file that names none, and `papers` for that of the papers
 //! - `--scorer linear|mlp|both`, `--epochs N`
 //! - `--out FILE`: appends one JSON object for each training, and skips what the file has already
 //! - `--choose`: prints, instead of the table, the mean validation values by temperature, which no test figure enters
@@ -23,18 +24,28 @@ mod train;
 
 use std::path::PathBuf;
 
-use burn_rank::loss::{LossSpec, MeasureName, RelaxationName, registry};
+use burn_rank::loss::{LossSpec, MeasureName, RelaxationName, Smoothing, registry};
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 
 use record::{Key, Records};
 
 type Failure = Box<dyn std::error::Error>;
 
+/// What the temperature of a loss is set to.
+#[derive(Clone, Copy)]
+enum Temperature {
+    /// That of a configuration file that names none.
+    Relative,
+    /// That of the papers, in scores.
+    Papers,
+    /// A value in spreads of scores.
+    Spreads(f64),
+}
+
 struct Options {
     data: Vec<String>,
     losses: Vec<LossSpec>,
-    /// Values of the temperature; none for the default of each loss.
-    temperatures: Vec<Option<f64>>,
+    temperatures: Vec<Temperature>,
     scorers: Vec<String>,
     epochs: u64,
     out: Option<PathBuf>,
@@ -54,7 +65,7 @@ fn main() -> Result<(), Failure> {
             };
             for spec in &options.losses {
                 for &temperature in &options.temperatures {
-                    let Some(loss) = at_temperature(spec, temperature)? else { continue };
+                    let Some((loss, temperature)) = at_temperature(spec, temperature)? else { continue };
                     let loss = loss.build()?;
                     for (fold, parts) in folds.iter().enumerate() {
                         let key = Key::new(set, scorer, spec, temperature, options.epochs, fold);
@@ -67,17 +78,22 @@ fn main() -> Result<(), Failure> {
             }
         }
     }
-    print!("{}", if options.choose { table::choice(&records) } else { table::figures(&records) });
+    print!("{}", if options.choose { table::choice(&records) } else { table::figures(&records)? });
     Ok(())
 }
 
-/// The loss with this temperature in spreads, or as it is; none where a loss has no temperature to set.
-fn at_temperature(spec: &LossSpec, temperature: Option<f64>) -> Result<Option<LossSpec>, Failure> {
-    let Some(value) = temperature else { return Ok(Some(spec.clone())) };
-    let set = |smoothing: burn_rank::loss::Smoothing| {
-        spec.with(smoothing.parameter, value).with("temperature_unit", "spread")
+/// The loss at this temperature, and its value in spreads if it has one; none where a loss has no temperature to set.
+fn at_temperature(spec: &LossSpec, temperature: Temperature) -> Result<Option<(LossSpec, Option<f64>)>, Failure> {
+    let Some(Smoothing { parameter, .. }) = spec.smoothing()? else {
+        return Ok((!matches!(temperature, Temperature::Spreads(_))).then(|| (spec.clone(), None)));
     };
-    Ok(spec.smoothing()?.map(set))
+    let loss = match temperature {
+        Temperature::Relative => spec.with_relative_temperature()?,
+        Temperature::Papers => return Ok(Some((spec.clone(), None))),
+        Temperature::Spreads(value) => spec.with(parameter, value).with("temperature_unit", "spread"),
+    };
+    let value = loss.params.get(parameter).map(|value| value.to_string().parse());
+    Ok(Some((loss, value.transpose()?)))
 }
 
 impl Options {
@@ -85,7 +101,7 @@ impl Options {
         let mut options = Self {
             data: Vec::new(),
             losses: Vec::new(),
-            temperatures: vec![None],
+            temperatures: vec![Temperature::Relative],
             scorers: ["linear", "mlp"].map(String::from).to_vec(),
             epochs: 10,
             out: None,
@@ -97,8 +113,11 @@ impl Options {
             match argument.as_str() {
                 "--losses" => options.losses = value()?.split(',').map(LossSpec::parse).collect(),
                 "--temperatures" => {
-                    let values: Result<Vec<f64>, _> = value()?.split(',').map(str::parse).collect();
-                    options.temperatures = values?.into_iter().map(Some).collect();
+                    let read = |text: &str| match text {
+                        "papers" => Ok(Temperature::Papers),
+                        value => value.parse().map(Temperature::Spreads),
+                    };
+                    options.temperatures = value()?.split(',').map(read).collect::<Result<_, _>>()?;
                 }
                 "--scorer" => match value()?.as_str() {
                     "both" => {}

@@ -1,66 +1,175 @@
 //! Tables of what was measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use burn_rank::loss::LossSpec;
+
+use super::Failure;
 use super::record::{Record, Records};
 
-/// Test figures: a row for each loss, its temperature and the scorer; a column for each set and measure.
-pub fn figures(records: &Records) -> String {
-    let mut rows: BTreeMap<(String, String, String), BTreeMap<&str, Vec<&Record>>> = BTreeMap::new();
-    for record in &records.all {
-        let key = &record.key;
-        let row = (key.loss.clone(), temperature(record), key.scorer.clone());
-        rows.entry(row).or_default().entry(&key.set).or_default().push(record);
-    }
-    let mut text = String::from("| loss | temperature | scorer | data | NDCG@10 | MAP |\n|---|---|---|---|---|---|\n");
-    for ((loss, temperature, scorer), sets) in &rows {
-        for (set, folds) in sets {
-            let column = |measure: &str| {
-                let values = test_values(folds, measure);
-                let (mean, error) = mean_and_error(&values);
-                format!("{mean:.4} ± {error:.4}")
-            };
-            let _ = writeln!(
-                text,
-                "| {loss} | {temperature} | {scorer} | {set} | {} | {} |",
-                column("ndcg@10"),
-                column("map")
-            );
+/// What every loss is compared with, query by query.
+const BASELINE: &str = "list_net";
+
+const MEASURES: [&str; 2] = ["ndcg@10", "map"];
+
+/// The trainings of one loss at one temperature on all folds of one set.
+type Trained<'a> = Vec<&'a Record>;
+
+/// By loss and set: the trainings at each temperature.
+type Losses<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<Trained<'a>>>>;
+
+/// Test figures, a table for each scorer and measure: a row for each loss at its default temperature and, where there
+/// are several, at that with the best validation value in each set; a column for each set.
+pub fn figures(records: &Records) -> Result<String, Failure> {
+    let scorers: BTreeSet<&str> = records.all.iter().map(|record| record.key.scorer.as_str()).collect();
+    let mut text = String::new();
+    for scorer in scorers {
+        let of_scorer: Vec<&Record> = records.all.iter().filter(|record| record.key.scorer == scorer).collect();
+        let sets: BTreeSet<&str> = of_scorer.iter().map(|record| record.key.set.as_str()).collect();
+        let losses = by_loss(&of_scorer);
+        for measure in MEASURES {
+            let names: Vec<&str> = sets.iter().copied().collect();
+            writeln!(text, "\n{scorer}, test {measure} (minus {BASELINE} ± paired standard error)\n")?;
+            writeln!(text, "| loss | temperature | {} |", names.join(" | "))?;
+            writeln!(text, "|---|---|{}", "---|".repeat(names.len()))?;
+            for (loss, of_sets) in &losses {
+                for row in rows(loss, of_sets)? {
+                    let cells = names.iter().map(|set| {
+                        let trained = of_sets.get(set).and_then(|all| row.choose(all, measure));
+                        let baseline = losses.get(BASELINE).and_then(|of_sets| of_sets.get(set)).map(|all| &all[0]);
+                        trained.map_or("".to_owned(), |trained| row.cell(trained, baseline, measure))
+                    });
+                    let cells: Vec<String> = cells.collect();
+                    writeln!(text, "| `{loss}` | {} | {} |", row.label(), cells.join(" | "))?;
+                }
+            }
         }
     }
-    text
+    Ok(text)
+}
+
+/// Which temperature a row shows.
+enum Row {
+    /// That of the papers, or none.
+    Papers,
+    /// That of a configuration file that names none, in spreads.
+    Default(f64),
+    /// The best on validation queries, set by set.
+    Tuned,
+}
+
+impl Row {
+    fn label(&self) -> String {
+        match self {
+            Self::Papers => "papers'".to_owned(),
+            Self::Default(value) => value.to_string(),
+            Self::Tuned => "tuned".to_owned(),
+        }
+    }
+
+    fn choose<'a, 'b>(&self, all: &'b [Trained<'a>], measure: &str) -> Option<&'b Trained<'a>> {
+        let at = |value: Option<f64>| all.iter().find(|trained| trained[0].key.temperature == value);
+        match self {
+            Self::Papers => at(None),
+            Self::Default(value) => at(Some(*value)),
+            Self::Tuned => {
+                let in_spreads = all.iter().filter(|trained| trained[0].key.temperature.is_some());
+                in_spreads.max_by(|a, b| validation(a, measure).total_cmp(&validation(b, measure)))
+            }
+        }
+    }
+
+    fn cell(&self, trained: &Trained, baseline: Option<&Trained>, measure: &str) -> String {
+        let values = test_values(trained, measure);
+        let (mean, _) = mean_and_error(&values);
+        let temperature = match (self, trained[0].key.temperature) {
+            (Self::Tuned, Some(value)) => format!(" at {value}"),
+            _ => String::new(),
+        };
+        let baseline = baseline.map(|baseline| test_values(baseline, measure));
+        match baseline.filter(|baseline| baseline.len() == values.len()) {
+            Some(baseline) => {
+                let differences: Vec<f64> = values.iter().zip(&baseline).map(|(value, other)| value - other).collect();
+                let (difference, error) = mean_and_error(&differences);
+                format!("{mean:.4} ({difference:+.4} ± {error:.4}){temperature}")
+            }
+            None => format!("{mean:.4}{temperature}"),
+        }
+    }
+}
+
+/// The rows of a loss: those for which something was measured.
+fn rows(loss: &str, of_sets: &BTreeMap<&str, Vec<Trained>>) -> Result<Vec<Row>, Failure> {
+    let spec = LossSpec::parse(loss);
+    let temperatures: BTreeSet<Option<u64>> =
+        of_sets.values().flatten().map(|trained| trained[0].key.temperature.map(f64::to_bits)).collect();
+    let mut rows = Vec::new();
+    if temperatures.contains(&None) {
+        rows.push(Row::Papers);
+    }
+    if let Some(smoothing) = spec.smoothing()? {
+        let relative = spec.with_relative_temperature()?;
+        if let Some(value) = relative.params.get(smoothing.parameter) {
+            let value: f64 = value.to_string().parse()?;
+            if temperatures.contains(&Some(value.to_bits())) {
+                rows.push(Row::Default(value));
+            }
+        }
+    }
+    if temperatures.iter().flatten().count() > 1 {
+        rows.push(Row::Tuned);
+    }
+    Ok(rows)
 }
 
 /// Validation figures: a row for each set, scorer, loss and temperature; a column for each measure.
 pub fn choice(records: &Records) -> String {
-    let mut rows: BTreeMap<(&str, &str, &str), Vec<(f64, &Record)>> = BTreeMap::new();
-    for record in &records.all {
-        let key = &record.key;
-        let row = rows.entry((&key.set, &key.scorer, &key.loss)).or_default();
-        row.push((key.temperature.unwrap_or(f64::NAN), record));
-    }
     let mut text = String::from("set\tscorer\tloss\ttemperature\tmeasure\tvalidation\n");
-    for ((set, scorer, loss), row) in &mut rows {
-        row.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for same in row.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
-            for index in 0..same[0].1.fits.len() {
-                let values: Vec<f64> = same.iter().map(|(_, record)| record.fits[index].validation).collect();
-                let (temperature, measure) = (temperature(same[0].1), &same[0].1.fits[index].measure);
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                let _ = writeln!(text, "{set}\t{scorer}\t{loss}\t{temperature}\t{measure}\t{mean:.4}");
+    let scorers: BTreeSet<&str> = records.all.iter().map(|record| record.key.scorer.as_str()).collect();
+    for scorer in scorers {
+        let of_scorer: Vec<&Record> = records.all.iter().filter(|record| record.key.scorer == scorer).collect();
+        for (loss, of_sets) in by_loss(&of_scorer) {
+            for (set, all) in of_sets {
+                for trained in all {
+                    let value = trained[0].key.temperature.map_or("papers'".to_owned(), |value| value.to_string());
+                    for fit in &trained[0].fits {
+                        let (measure, mean) = (&fit.measure, validation(&trained, &fit.measure));
+                        text += &format!("{set}\t{scorer}\t{loss}\t{value}\t{measure}\t{mean:.4}\n");
+                    }
+                }
             }
         }
     }
     text
 }
 
-fn temperature(record: &Record) -> String {
-    record.key.temperature.map_or_else(|| "default".to_owned(), |value| value.to_string())
+fn by_loss<'a>(records: &[&'a Record]) -> Losses<'a> {
+    let mut losses = Losses::new();
+    for &record in records {
+        let all = losses.entry(&record.key.loss).or_default().entry(&record.key.set).or_default();
+        match all.iter_mut().find(|trained| trained[0].key.temperature == record.key.temperature) {
+            Some(trained) => trained.push(record),
+            None => all.push(vec![record]),
+        }
+    }
+    for all in losses.values_mut().flat_map(BTreeMap::values_mut) {
+        all.iter_mut().for_each(|trained| trained.sort_by_key(|record| record.key.fold));
+        all.sort_by(|a, b| {
+            a[0].key.temperature.partial_cmp(&b[0].key.temperature).unwrap_or(std::cmp::Ordering::Equal)
+        });
+    }
+    losses
 }
 
-fn test_values(folds: &[&Record], measure: &str) -> Vec<f64> {
-    let fits = folds.iter().flat_map(|record| &record.fits).filter(|fit| fit.measure == measure);
+/// Mean over the folds of the validation value at the best epoch.
+fn validation(trained: &Trained, measure: &str) -> f64 {
+    let fits = trained.iter().flat_map(|record| &record.fits).filter(|fit| fit.measure == measure);
+    fits.map(|fit| fit.validation).sum::<f64>() / trained.len() as f64
+}
+
+fn test_values(trained: &Trained, measure: &str) -> Vec<f64> {
+    let fits = trained.iter().flat_map(|record| &record.fits).filter(|fit| fit.measure == measure);
     fits.flat_map(|fit| fit.test.iter().flatten().copied()).collect()
 }
 

@@ -21,6 +21,8 @@ pub(super) enum Distribution {
     Gumbel,
     /// Standard normal.
     Normal,
+    /// Standard logistic: the difference of two Gumbel variables.
+    Logistic,
 }
 
 impl Distribution {
@@ -30,6 +32,7 @@ impl Distribution {
             Self::Uniform => "uniform by rank",
             Self::Gumbel => "gumbel by rank",
             Self::Normal => "normal by rank",
+            Self::Logistic => "logistic by rank",
         }
     }
 
@@ -41,6 +44,10 @@ impl Distribution {
             Self::Gumbel => -(-uniform().ln()).ln(),
             // Box and Muller's transform.
             Self::Normal => (-2.0 * uniform().ln()).sqrt() * (TAU * uniform()).cos(),
+            Self::Logistic => {
+                let uniform = uniform();
+                (uniform / (1.0 - uniform)).ln()
+            }
         }
     }
 }
@@ -94,6 +101,7 @@ mod tests {
             (Distribution::Uniform, 0.5, 1.0 / 12.0),
             (Distribution::Gumbel, 0.577_215_664_9, std::f64::consts::PI.powi(2) / 6.0),
             (Distribution::Normal, 0.0, 1.0),
+            (Distribution::Logistic, 0.0, std::f64::consts::PI.powi(2) / 3.0),
         ];
         for (distribution, mean, variance) in cases {
             let noise = Noise::shared(7).of_ranks(distribution, 0, 0, 100_000);

@@ -54,6 +54,7 @@ pub static LOSSES: &[LossEntry] = &[
     listwise::softmax_cross_entropy::ENTRY,
     listwise::stochastic_rank::ENTRY,
     listwise::xe_ndcg::ENTRY,
+    pairwise::yeti_loss::ENTRY,
 ];
 
 /// The entry of a name.

@@ -72,6 +72,7 @@ holder! {
     softmax_cross_entropy: SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig::new();
     stochastic_rank: StochasticRank, StochasticRankConfig::new();
     xe_ndcg: XeNdcg, XeNdcgConfig::new();
+    yeti_loss: YetiLoss, YetiLossConfig::new();
 }
 
 /// Computes every loss of the model for the same three documents, then its two surrogates.

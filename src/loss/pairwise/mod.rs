@@ -11,6 +11,7 @@ pub(super) mod pairwise_hinge;
 pub(super) mod pairwise_squared_hinge;
 pub(super) mod rank_net;
 mod swap_change;
+pub(super) mod yeti_loss;
 
 pub use approx_kendall_tau::{ApproxKendallTau, ApproxKendallTauConfig};
 pub use fidelity::{Fidelity, FidelityConfig};
@@ -23,3 +24,4 @@ pub use pairwise_hinge::{PairwiseHinge, PairwiseHingeConfig};
 pub use pairwise_squared_hinge::{PairwiseSquaredHinge, PairwiseSquaredHingeConfig};
 pub use rank_net::{RankNet, RankNetConfig};
 pub use swap_change::SwapMeasure;
+pub use yeti_loss::{YetiLoss, YetiLossConfig};

@@ -1,0 +1,195 @@
+//! YetiLoss: RankNet on neighbors of a noisy order, each pair weighed by what its exchange changes.
+//!
+//! `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`, where the documents are in the
+//! order of scores with standard logistic noise, `G_r` is the gain at rank `r`, and `i` is the document of rank `r` or
+//! `r + 1` with the larger gain, `j` the other. The weights are those of NDCG@k, discounts 0 beyond the cut-off. They are
+//! held: no gradient passes through the order.
+//!
+//! YetiRank (Gulin et al. 2011) took a decay by rank and differences of labels in place of the change of the measure.
+//!
+//! The noise is a function of `seed`, the draw and the rank of a document in its list. At each part of each step the
+//! gradient learner draws it anew, by row.
+//!
+//! Cost: O(n log n), times the draws `S`. A query whose gains are all equal has loss 0.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::{Bool, Tensor, activation::log_sigmoid};
+
+use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::error::{self, LossError};
+use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
+use crate::loss::noise::{Distribution, Noise};
+use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::measure::{Discount, Gain};
+use crate::op::rank;
+
+const NAME: &str = "yeti_loss";
+
+pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
+    name: NAME,
+    summary: "RankNet on neighbors of a noisy order, weighed by the change of NDCG",
+    formula: "1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r+1)) / Z log(1 + exp(-(s_i - s_j))), i the better of the two neighbors",
+    cost: "O(n log n), times the draws",
+    paper: "Lyzhin, Ustimenko, Gulin and Prokhorenkova, Which tricks are important for learning to rank?",
+    smoothing: None,
+    shift_invariant: true,
+    defaults: || parameters(&YetiLossConfig::new()),
+    forms: None,
+    build: |params| Ok(Box::new(configure(NAME, YetiLossConfig::new(), params)?.init()?)),
+};
+
+/// Configuration of [`YetiLoss`].
+#[derive(Config, Debug)]
+pub struct YetiLossConfig {
+    /// Cut-off; none for the whole list.
+    pub k: Option<usize>,
+    /// Gain of a label.
+    #[config(default = "Gain::Exp2")]
+    pub gain: Gain,
+    /// Draws of noise, 1 or more.
+    #[config(default = 16)]
+    pub samples: usize,
+    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    #[config(default = 0)]
+    pub seed: u64,
+}
+
+impl YetiLossConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `k = 0`, `samples = 0`, a bad table of gains.
+    pub fn init(&self) -> Result<YetiLoss, LossError> {
+        Ok(YetiLoss {
+            k: error::cutoff(NAME, self.k)?,
+            gain: error::gain(NAME, &self.gain)?,
+            samples: error::samples(NAME, self.samples)?,
+            noise: Noise::shared(self.seed),
+        })
+    }
+}
+
+/// `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`
+#[doc(alias = "YetiRank")]
+#[derive(Module, Debug)]
+pub struct YetiLoss {
+    k: Option<usize>,
+    #[module(skip)]
+    gain: Gain,
+    samples: usize,
+    #[module(skip)]
+    noise: Noise,
+}
+
+impl RankingLoss for YetiLoss {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        Some(&self.gain)
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        lists.has_two_gains(&self.gain)
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        if lists.scores.dims()[1] < 2 {
+            // No neighbors: 0 (NaN where a score is), with a gradient.
+            return sum_documents(lists.scores.clone() * 0.0);
+        }
+        let gains = lists.gains(&self.gain);
+        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
+        let (scores, worth) = (lists.centered(), gains / ideal.unsqueeze_dim(1));
+        let of = |draw| self.of_one_draw(lists, &scores, &worth, draw);
+        (1..self.samples).map(of).fold(of(0), |sum, one| sum + one) * (1.0 / self.samples as f64)
+    }
+}
+
+impl YetiLoss {
+    /// The loss of the neighbors in the order of one draw: `[B]`.
+    fn of_one_draw(&self, lists: &Lists, scores: &Tensor<2>, worth: &Tensor<2>, draw: usize) -> Tensor<1> {
+        let [_, n] = worth.dims();
+        let noise = self.noise.of_documents(Distribution::Logistic, draw, lists);
+        let order = order_of_ranks(rank(scores.clone().detach() + noise, lists.mask.clone()));
+        // The value at each rank minus that at the next one. Padded documents are last, and beside them nothing counts.
+        let drop = |values: &Tensor<2>| {
+            let ranked = values.clone().gather(1, order.clone());
+            ranked.clone().narrow(1, 0, n - 1) - ranked.narrow(1, 1, n - 1)
+        };
+        let below = lists.mask.clone().gather(1, order.clone()).narrow(1, 1, n - 1);
+        let discounts = discount_table(&Discount::Log2, n, self.k);
+        let steps: Vec<f64> = discounts.windows(2).map(|pair| pair[0] - pair[1]).collect();
+        let steps = Tensor::<1>::from_data(steps.as_slice(), (&worth.device(), worth.dtype()));
+        let exchange = drop(worth) * below * steps.unsqueeze_dim::<2>(0);
+        let ahead = drop(scores) * exchange.clone().sign();
+        sum_documents(exchange.abs() * log_sigmoid(ahead)).neg()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::explain;
+
+    fn softplus(t: f64) -> f64 {
+        (1.0 + t.exp()).ln()
+    }
+
+    #[test]
+    fn two_documents_are_neighbors_in_every_draw() {
+        let found = explain(&YetiLossConfig::new().init().unwrap(), &[0.5, 1.0], &[2.0, 1.0], DType::F64).unwrap();
+        let step = 1.0 - 1.0 / 3f64.log2();
+        let weight = (3.0 - 1.0) * step / (3.0 + 1.0 / 3f64.log2());
+        assert!((found.loss - weight * softplus(0.5)).abs() < 1e-12, "{found:?}");
+        let slope = weight / (1.0 + (-0.5f64).exp());
+        assert!((found.grad[0] + slope).abs() < 1e-12 && (found.grad[1] - slope).abs() < 1e-12, "{found:?}");
+    }
+
+    /// The sum over draws, document by document, with the noise of their ranks by score.
+    #[test]
+    fn neighbors_are_those_of_the_noisy_order() {
+        let (scores, labels, k) = ([0.4, -0.3, 1.1, 0.2], [1.0, 2.0, 0.0, 0.0], 3);
+        let gains = labels.map(|y: f64| y.exp2() - 1.0);
+        let discount = |rank: usize| if rank <= k { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 };
+        let ideal = 3.0 + discount(2);
+        for seed in 0..5 {
+            let samples = 3;
+            let config = YetiLossConfig::new().with_k(Some(k)).with_samples(samples).with_seed(seed);
+            let found = explain(&config.init().unwrap(), &scores, &labels, DType::F64).unwrap();
+            let mut expected = 0.0;
+            for draw in 0..samples {
+                let noise = Noise::shared(seed).of_ranks(Distribution::Logistic, draw, 0, 4);
+                // By score, the documents have ranks 2, 4, 1 and 3.
+                let noisy = [scores[0] + noise[1], scores[1] + noise[3], scores[2] + noise[0], scores[3] + noise[2]];
+                let mut order = [0, 1, 2, 3];
+                order.sort_by(|&a, &b| noisy[b].total_cmp(&noisy[a]));
+                for rank in 1..4 {
+                    let (a, b) = (order[rank - 1], order[rank]);
+                    let weight = (gains[a] - gains[b]).abs() * (discount(rank) - discount(rank + 1)) / ideal;
+                    let ahead = (scores[a] - scores[b]) * (gains[a] - gains[b]).signum();
+                    expected += weight * softplus(-ahead) / samples as f64;
+                }
+            }
+            assert!((found.loss - expected).abs() < 1e-12, "{seed}: {} {expected}", found.loss);
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        assert!(YetiLossConfig::new().with_samples(0).init().is_err());
+        assert!(YetiLossConfig::new().with_k(Some(0)).init().is_err());
+    }
+}
