@@ -40,7 +40,7 @@ pub use crate::loss::{
     SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig, SmoothRr, SmoothRrConfig, SoftAp,
     SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg, SoftNdcgConfig, SoftPrecision,
     SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, StochasticRank,
-    StochasticRankConfig, XeNdcg, XeNdcgConfig,
+    StochasticRankConfig, XeNdcg, XeNdcgConfig, YetiLoss, YetiLossConfig,
 };
 pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, mask_from_padding};
 pub use crate::measure::{Convention, Gain, Measure};
