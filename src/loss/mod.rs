@@ -47,7 +47,7 @@
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
 //! | `stochastic_rank` | [`StochasticRank`] | `ndcg@k` | O(n^2), times the draws |
 //! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
-//! | `yeti_loss` | [`YetiLoss`] | `ndcg@k` | O(n log n), times the draws |
+//! | `yeti_loss` | [`YetiLoss`] | orders neighbors by what they change NDCG | O(n log n), times the draws |
 //!
 //! `relaxed_measure` is any measure of [`MeasureName`] through any relaxation of [`RelaxationName`], by default NDCG at
 //! approximate positions; its row says what that is.

@@ -106,6 +106,10 @@ impl RankingLoss for RelativeTemperature {
         self.loss.learnable(lists)
     }
 
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        self.loss.check_document_weights()
+    }
+
     fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
         self.loss.approximation(documents, scores)
     }

@@ -10,23 +10,21 @@ use super::relaxed_measure::{self, named_cell};
 use crate::json::Map;
 
 /// The temperature in spreads for a registered loss, by its name and the parameters that name a cell; none for a loss
-/// without a temperature.
+/// without a temperature, and for those that are no cell, for which none was found.
 pub(in crate::loss) fn in_spreads(name: &str, params: &Map) -> Option<f64> {
     let relaxation = match name {
         relaxed_measure::NAME => named_cell(params).relaxation,
-        // NDCG through NeuralSort, and expected NDCG by draws.
-        "neural_ndcg" => RelaxationName::NeuralSort,
-        "stochastic_rank" => RelaxationName::ExpectedRanks,
         _ => Cell::all().find(|cell| cell.named() == Some(name))?.relaxation,
     };
     Some(match relaxation {
         RelaxationName::ApproximatePositions => 20.0,
         RelaxationName::SigmoidRanks => 0.05,
-        RelaxationName::RankIndicators => 0.0625,
+        RelaxationName::RankIndicators => 0.02,
         RelaxationName::ExpectedRanks => 0.1,
-        RelaxationName::NeuralSort => 0.1,
-        RelaxationName::SoftSort => 0.1,
-        RelaxationName::SmoothIndicators => 10.0,
-        RelaxationName::ProjectedRanks => 0.1,
+        // Its weights grow with the number of documents.
+        RelaxationName::NeuralSort => 5.0,
+        RelaxationName::SoftSort => 0.15,
+        RelaxationName::SmoothIndicators => 5.0,
+        RelaxationName::ProjectedRanks => 0.05,
     })
 }

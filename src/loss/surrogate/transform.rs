@@ -353,6 +353,52 @@ mod tests {
         }
     }
 
+    /// NDCG with a discount written as a function of its own, beside AP with the two arguments that are one.
+    #[derive(Debug)]
+    struct Own {
+        k: Option<usize>,
+        ap: bool,
+    }
+
+    impl PositionMeasure for Own {
+        fn name(&self) -> &'static str {
+            "own"
+        }
+
+        fn value(&self, list: &MeasureContext) -> Tensor<1> {
+            if self.ap {
+                return list.sum_with_above(list.relevance(), &Discount::Zipf.into(), list.relevance(), self.k)
+                    / list.relevant();
+            }
+            let log2 = PositionFunction::new(|position| (position + 1.0).log().recip() * std::f64::consts::LN_2);
+            let gains = list.gains(&Gain::Exp2);
+            list.sum(gains.clone(), &log2, self.k) / list.ideal(gains, &log2, self.k)
+        }
+    }
+
+    #[test]
+    fn a_measure_written_otherwise_is_the_same_through_every_relaxation() {
+        let relaxations: [Arc<dyn Relaxation>; 5] = [
+            Arc::new(APPROXIMATE),
+            Arc::new(INDICATOR),
+            Arc::new(EXPECTED),
+            Arc::new(Exact),
+            Arc::new(SigmoidRanks::new(0.5)),
+        ];
+        for relaxation in relaxations {
+            let through = |measure: Box<dyn PositionMeasure>| {
+                let surrogate = Surrogate::joined("ndcg", measure, relaxation.clone()).unwrap();
+                explain(&surrogate, &SCORES, &LABELS, DType::F64).unwrap()
+            };
+            for k in [None, Some(3)] {
+                let own = through(Box::new(Own { k, ap: false }));
+                assert_agree(&own, &through(Box::new(Ndcg::new().with_k(k))), &format!("{relaxation:?} {k:?}"));
+                let own = through(Box::new(Own { k, ap: true }));
+                assert_agree(&own, &through(Box::new(AveragePrecision { k })), &format!("AP {relaxation:?} {k:?}"));
+            }
+        }
+    }
+
     /// Any function of the rank, and any cut-off, has an expectation: with a small sigma it is the value itself.
     #[test]
     fn expectations_of_any_function_are_defined() {
