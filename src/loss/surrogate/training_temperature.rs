@@ -25,6 +25,6 @@ pub(in crate::loss) fn in_spreads(name: &str, params: &Map) -> Option<f64> {
         RelaxationName::NeuralSort => 5.0,
         RelaxationName::SoftSort => 0.15,
         RelaxationName::SmoothIndicators => 5.0,
-        RelaxationName::ProjectedRanks => 0.05,
+        RelaxationName::ProjectedRanks => 0.0125,
     })
 }
