@@ -13,6 +13,7 @@
 //! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
 //! those of the system's library.
 
+mod above_boxes;
 mod above_expectation;
 mod at_rank;
 mod beats;
@@ -49,6 +50,7 @@ mod step_sum;
 mod step_walk;
 mod sum;
 mod tiles;
+mod tree;
 mod walk;
 
 pub use above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};
