@@ -45,6 +45,7 @@ mod rank_boxes;
 mod rank_expectation;
 mod rank_recursion;
 mod real;
+mod recursion_boxes;
 mod step_boxes;
 mod step_sum;
 mod step_walk;

@@ -18,8 +18,8 @@ use super::convolution::BELL_REACH;
 use super::dispatch::{Kernel, dispatch};
 use super::parallel::for_each;
 use super::parameters::Comparison;
-use super::real::Real;
 use super::rank_expectation::flushed;
+use super::real::Real;
 use super::tiles::{BLOCK, reduce, stripes};
 use super::tree::{LANES, LEAF, POINTS, Place, Tree, interpolate};
 use super::walk::{Sorted, is_single};
@@ -33,7 +33,7 @@ pub fn pays<T: Real>(documents: usize, ranks: usize) -> bool {
 }
 
 /// A likely trial has at least the chance 1/5: its difference is at least this.
-const LIKELY: f64 = -0.595_116_081_449_994_8;
+const LIKELY: f64 = -0.595_116_081_449_995;
 
 /// Powers of the odds, below 1/4, that are summed: the next one is below 1e-10.
 const POWERS: usize = 16;
@@ -147,20 +147,29 @@ impl<'a> List<'a> {
         }
     }
 
-    /// How many rows, the first ones, have a result. The others have none by Chernoff's bound for the chance of fewer
-    /// than `k` documents above: a row below another has more above it.
-    fn rows(&self) -> usize {
+    /// Logarithm of a bound (Chernoff's) for the chance of fewer than `k` documents above row `i`: for any `z` in (0, 1),
+    /// `z^(1 - k) prod_j (1 + pi_j (z - 1))`.
+    fn bound(&self, i: usize, unlikely: &mut Unlikely) -> f64 {
+        let likely = self.likely(i);
+        self.collect(i, likely, unlikely);
+        let first = (0..likely).filter(|&j| j != i).map(|j| (self.difference(j, i), 1.0));
+        let trials = first.chain(unlikely.t.iter().copied().zip(unlikely.weights.iter().copied()));
+        let chances: Vec<_> = trials.map(|(t, weight)| (beats::<f64, false>(t), weight)).collect();
         let ranks = self.discounts.len() as f64;
-        let mut unlikely = Unlikely::default();
-        let mut hopeless = |i: usize| {
-            let likely = self.likely(i);
-            self.collect(i, likely, &mut unlikely);
-            let chance = |t: f64| beats::<f64, false>(t).0;
-            let first: f64 = (0..likely).filter(|&j| j != i).map(|j| chance(self.difference(j, i))).sum();
-            let others = unlikely.t.iter().zip(&unlikely.weights).map(|(&t, weight)| weight * chance(t));
-            let mean = first + others.sum::<f64>();
-            mean > ranks && ranks - mean + ranks * (mean / ranks).ln() < HOPELESS
+        let at = |exponent: f64| {
+            let z = (-exponent).exp2();
+            let factor = |&((ahead, behind, _), weight): &((f64, f64, f64), f64)| {
+                weight * (behind + ahead * z).max(f64::MIN_POSITIVE).ln()
+            };
+            chances.iter().map(factor).sum::<f64>() + exponent * std::f64::consts::LN_2 * (ranks - 1.0)
         };
+        [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0, 256.0].into_iter().map(at).fold(0.0, f64::min)
+    }
+
+    /// How many rows, the first ones, have a result: a row below another has more documents above it.
+    fn rows(&self) -> usize {
+        let mut unlikely = Unlikely::default();
+        let mut hopeless = |i: usize| self.bound(i, &mut unlikely) < HOPELESS;
         let n = self.tree.y.len();
         let (mut some, mut bound) = (0, 1);
         while bound <= n && !hopeless(bound - 1) {
@@ -257,10 +266,9 @@ impl Row<'_, '_> {
         rises.extend(list.discounts.iter().zip(next).map(|(here, next)| next - here));
         rises.resize(ranks + POWERS, 0.0);
         let mut own = 0.0;
-        let trials = (0..list.likely(self.i)).filter(|&j| j != self.i);
-        for ((trial, j), ((&ahead, &behind), &density)) in
-            (0..density.len()).zip(trials).zip(ahead.iter().zip(&*behind).zip(&*density)).rev()
-        {
+        let trials = ahead.iter().zip(&*behind).zip(&*density).enumerate();
+        for (trial, ((&ahead, &behind), &density)) in trials.rev() {
+            let j = trial + usize::from(trial >= self.i);
             let before = &distributions[trial * ranks..][..ranks];
             let flow = slope * density * dot::<FMA>(before, &rises[..ranks]);
             to_documents[j] += flow;
@@ -336,8 +344,7 @@ fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
 impl Moments {
     /// The powers of `z` of the product over the trials.
     fn distribution(&self, p: &mut [f64]) {
-        let signed: [f64; POWERS] =
-            std::array::from_fn(|m| if m % 2 == 0 { self.powers[m] } else { -self.powers[m] });
+        let signed: [f64; POWERS] = std::array::from_fn(|m| if m % 2 == 0 { self.powers[m] } else { -self.powers[m] });
         p[0] = self.none.exp();
         for rank in 1..p.len() {
             // The derivative of the logarithm, times the product.
@@ -433,14 +440,7 @@ pub fn value<T: Real>(target: Target, x: &[T], comparison: Comparison, discounts
 }
 
 /// Gradient of [`value`] in `x`.
-pub fn gradient<T: Real>(
-    target: Target,
-    x: &[T],
-    g: &[T],
-    comparison: Comparison,
-    discounts: &[f64],
-    to_x: &mut [T],
-) {
+pub fn gradient<T: Real>(target: Target, x: &[T], g: &[T], comparison: Comparison, discounts: &[f64], to_x: &mut [T]) {
     let sorted = Sorted::new(x);
     let y = sorted.scaled(comparison.rate);
     let list = List::new(target, &y, comparison, discounts);
@@ -455,4 +455,123 @@ pub fn gradient<T: Real>(
     let mut to_sorted = vec![0.0; x.len()];
     reduce(&mut to_sorted, &partials);
     sorted.scatter(to_sorted.into_iter(), to_x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::box_cases::{Errors, cases, gradient_weights, padded};
+    use super::super::dispatch::target;
+    use super::super::rank_recursion::{rank_recursion, rank_recursion_gradient};
+    use super::*;
+
+    const N: usize = 400;
+
+    /// The recursion in double precision.
+    struct Definition {
+        comparison: Comparison,
+        discounts: Vec<f64>,
+        x: Vec<f64>,
+    }
+
+    impl Definition {
+        fn chances(&self, j: usize, i: usize) -> (f64, f64, f64) {
+            beats::<f64, false>(self.comparison.rate * (self.x[j] - self.x[i]) - self.comparison.shift)
+        }
+
+        /// The distribution of the rank of `i` before each trial, and after all.
+        fn distributions(&self, i: usize) -> Vec<Vec<f64>> {
+            let mut p = vec![0.0; self.discounts.len()];
+            p[0] = 1.0;
+            let mut distributions = vec![p.clone()];
+            for j in 0..self.x.len() {
+                let (ahead, behind, _) = if j == i { (0.0, 1.0, 0.0) } else { self.chances(j, i) };
+                for rank in (1..p.len()).rev() {
+                    p[rank] = p[rank] * behind + p[rank - 1] * ahead;
+                }
+                p[0] *= behind;
+                distributions.push(p.clone());
+            }
+            distributions
+        }
+
+        fn value(&self, i: usize) -> Errors {
+            let mut value = Errors::default();
+            let distributions = self.distributions(i);
+            distributions[self.x.len()].iter().zip(&self.discounts).for_each(|(p, discount)| value.add(p * discount));
+            value
+        }
+
+        /// Adds what row `i` sends to all documents.
+        fn add_gradient(&self, i: usize, g: f64, to: &mut [Errors]) {
+            let n = self.x.len();
+            let distributions = self.distributions(i);
+            let mut rises: Vec<f64> = (0..self.discounts.len())
+                .map(|r| self.discounts.get(r + 1).unwrap_or(&0.0) - self.discounts[r])
+                .collect();
+            for j in (0..n).rev().filter(|&j| j != i) {
+                let (ahead, behind, bell) = self.chances(j, i);
+                let density = g * self.comparison.rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI * bell;
+                let flow: f64 = distributions[j].iter().zip(&rises).map(|(p, rise)| p * rise).sum();
+                to[j].add(density * flow);
+                to[i].add(-density * flow);
+                for rank in 0..rises.len() {
+                    rises[rank] = rises[rank] * behind + rises.get(rank + 1).unwrap_or(&0.0) * ahead;
+                }
+            }
+        }
+    }
+
+    fn log2(ranks: usize) -> Vec<f64> {
+        (0..ranks).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect()
+    }
+
+    #[test]
+    fn trials_taken_together_are_as_precise_as_single_precision_wherever_documents_stand() {
+        let g = gradient_weights(N);
+        for (name, x, steepness) in cases(N) {
+            for (discounts, shift) in [(vec![1.0], 0.0), (log2(10), 0.0), (vec![1.0; 7], -1.5), (log2(60), 2.0)] {
+                let comparison = Comparison { rate: steepness, shift };
+                let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
+                value(target(), &x, comparison, &discounts, &mut out);
+                super::gradient(target(), &x, &g, comparison, &discounts, &mut gradient);
+                let definition = Definition { comparison, discounts, x: x.iter().copied().map(f64::from).collect() };
+                let mut slopes: Vec<Errors> = (0..N).map(|_| Errors::default()).collect();
+                for i in 0..N {
+                    let error = definition.value(i).error(out[i]);
+                    assert!(error < 1e-6, "{name}, shift {shift}, {i}: {error}");
+                    definition.add_gradient(i, f64::from(g[i]), &mut slopes);
+                }
+                for (i, slopes) in slopes.iter().enumerate() {
+                    let error = slopes.error(gradient[i]);
+                    assert!(error < 1e-6, "{name}, shift {shift}, {i}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_without_a_chance_are_left_out() {
+        // All tied: of the first rank alone, even the first document has no chance to be there.
+        let (y, comparison) = (vec![0.0; 1000], Comparison::independent(1.0));
+        assert_eq!(List::new(target(), &y, comparison, &[1.0]).rows(), 0);
+        // Far apart: the first ten are the first ten.
+        let y: Vec<f64> = (0..1000).map(|i| -30.0 * f64::from(i)).collect();
+        assert_eq!(List::new(target(), &y, comparison, &[1.0; 10]).rows(), 10);
+    }
+
+    #[test]
+    fn padding_changes_no_bit() {
+        const LONG: usize = 2100;
+        let (_, x, _) = cases(LONG).swap_remove(0);
+        let (mask, g, discounts) = (vec![1.0; LONG], gradient_weights(LONG), log2(10));
+        let run = |[x, mask, g]: [&[f32]; 3]| {
+            let comparison = Comparison::independent(0.3);
+            let out = rank_recursion(x, mask, x.len(), comparison, &discounts);
+            let gradient = rank_recursion_gradient(x, mask, g, x.len(), comparison, &discounts);
+            [out, gradient].map(|values| values[..LONG].to_vec())
+        };
+        let all = [&x, &mask, &g];
+        let filled = all.map(|values| padded(values));
+        assert_eq!(run(all.map(|values| values.as_slice())), run(filled.each_ref().map(|values| values.as_slice())));
+    }
 }
