@@ -25,11 +25,13 @@ use super::tree::{LANES, LEAF, POINTS, Place, Tree, interpolate};
 use super::walk::{Sorted, is_single};
 use crate::execution::Target;
 
-/// Whether this costs less than pairs.
+/// Whether this costs less than the trials of all pairs, each with all ranks.
 pub fn pays<T: Real>(documents: usize, ranks: usize) -> bool {
-    const DOCUMENTS: usize = 2048;
-    const RANKS: usize = 128;
-    is_single::<T>() && documents >= DOCUMENTS && ranks <= RANKS
+    const DOCUMENTS: usize = 96;
+    const CELLS: usize = 512;
+    // Up to here, no first chance of a row with a result leaves the range of f64.
+    const RANKS: usize = 200;
+    is_single::<T>() && documents >= DOCUMENTS && documents * ranks >= CELLS && ranks <= RANKS
 }
 
 /// A likely trial has at least the chance 1/5: its difference is at least this.
@@ -464,7 +466,7 @@ mod tests {
     use super::super::rank_recursion::{rank_recursion, rank_recursion_gradient};
     use super::*;
 
-    const N: usize = 400;
+    const N: usize = 250;
 
     /// The recursion in double precision.
     struct Definition {
@@ -529,7 +531,7 @@ mod tests {
     fn trials_taken_together_are_as_precise_as_single_precision_wherever_documents_stand() {
         let g = gradient_weights(N);
         for (name, x, steepness) in cases(N) {
-            for (discounts, shift) in [(vec![1.0], 0.0), (log2(10), 0.0), (vec![1.0; 7], -1.5), (log2(60), 2.0)] {
+            for (discounts, shift) in [(vec![1.0], 0.0), (log2(10), 0.0), (vec![1.0; 7], -1.5), (log2(40), 2.0)] {
                 let comparison = Comparison { rate: steepness, shift };
                 let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
                 value(target(), &x, comparison, &discounts, &mut out);
