@@ -44,6 +44,7 @@ mod rank;
 mod rank_boxes;
 mod rank_expectation;
 mod rank_recursion;
+mod rank_steps;
 mod real;
 mod recursion_boxes;
 mod step_boxes;
