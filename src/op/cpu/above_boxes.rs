@@ -7,11 +7,12 @@
 use std::ops::Range;
 
 use super::boxes::{Constant, Span, Sum, results};
+use super::choice::is_fast;
 use super::convolution::{BELL_REACH, bell_is_smooth};
 use super::parameters::{Above, AboveExpectation, Comparison, ExponentialTerm};
 use super::rank_boxes::{CHUNK, WIDTH, chances, factor};
 use super::real::Real;
-use super::walk::{Sorted, is_single};
+use super::walk::Sorted;
 use crate::execution::Target;
 
 /// Different values of `1 - b` in a product; lists with more visit all pairs.
@@ -35,12 +36,9 @@ pub struct List<'a, T> {
 
 impl<'a, T: Real> List<'a, T> {
     /// `None` where visiting all pairs costs less, or is the only way. Documents with `a = 0` are not rows.
-    pub fn new(x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
+    pub fn new(target: Target, x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
         let rows = a.iter().filter(|a| **a != T::ZERO).count();
-        if !is_single::<T>() || !pays(x.len(), rows) {
-            return None;
-        }
-        Self::of(x, a, b, expectation)
+        if is_fast::<T>(target, x.len(), pays(x.len(), rows)) { Self::of(x, a, b, expectation) } else { None }
     }
 
     fn of(x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {

@@ -220,7 +220,7 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
         if diverged(&list.x, &mut expected) {
             return scatter(out, &list.members, &expected);
         }
-        if let Some(boxes) = above_boxes::List::new(&list.x, &list.a, &list.b, expectation) {
+        if let Some(boxes) = above_boxes::List::new(target, &list.x, &list.a, &list.b, expectation) {
             boxes.value(target, &mut expected);
             return scatter(out, &list.members, &expected);
         }
@@ -331,7 +331,7 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
         if diverged(&list.x, &mut to_members) {
             return scatter(to_x, &list.members, &to_members);
         }
-        if let Some(boxes) = above_boxes::List::new(&list.x, &list.a, &list.b, expectation) {
+        if let Some(boxes) = above_boxes::List::new(target, &list.x, &list.a, &list.b, expectation) {
             boxes.gradient(target, &gather(g, &list.members), &mut to_members);
             return scatter(to_x, &list.members, &to_members);
         }

@@ -21,6 +21,7 @@ mod beats;
 mod box_cases;
 mod boxes;
 mod by_label;
+mod choice;
 mod columns;
 mod convolution;
 // Calls code for instructions that were found at run time.

@@ -8,11 +8,12 @@
 //! exponentials](super::rank_steps) of it: the running sums of each of them decay from one rank to the next, too.
 
 use super::by_label::{ByLabel, Role};
+use super::choice::is_fast;
 use super::pair_weight::PairWeight;
 use super::parameters::PairLoss;
 use super::rank_steps::{RankTerm, terms};
 use super::real::Real;
-use super::walk::{Decaying, Side, Sorted, Stretch, Sums, Walker, add_value, carry, is_single};
+use super::walk::{Decaying, Side, Sorted, Stretch, Sums, Walker, add_value, carry};
 use crate::execution::Target;
 
 /// Pairs that cost as much as a document with one running sum, where all pairs weigh the same.
@@ -20,7 +21,7 @@ const PAIRS_PER_SUM: usize = 25;
 /// The same where weights are computed for pairs, and read from two running sums per label in walks.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
 /// The same for the sums that decay with the rank, where the weights of pairs are looked up.
-const PAIRS_PER_RANK_SUM: usize = 45;
+const PAIRS_PER_RANK_SUM: usize = 30;
 
 /// A loss, or its slope, as a function of the distance in score, by the order of a pair.
 struct Terms {
@@ -111,11 +112,11 @@ pub struct Walks<'a, T> {
 
 impl<'a, T: Real> Walks<'a, T> {
     /// `None` where pairs are cheaper, or where the loss or the weights do not allow walks.
-    pub fn new(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+    pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, pairs) = (list.above.len(), list.pairs());
         let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
         // Two labels are the fewest that make pairs. Short lists are told first, at the cost of a sum.
-        if !is_single::<T>() || !decays || n == 0 || pairs < 2 * n * PAIRS_PER_SUM {
+        if !decays || !is_fast::<T>(target, n, n > 0 && pairs >= 2 * n * PAIRS_PER_SUM) {
             return None;
         }
         let count = list.levels();
@@ -124,10 +125,7 @@ impl<'a, T: Real> Walks<'a, T> {
             PairWeight::Lambda { gap, .. } if *gap != 0.0 => count * terms(n).len() * PAIRS_PER_RANK_SUM,
             PairWeight::Lambda { .. } => 2 * count * PAIRS_PER_LAMBDA_SUM,
         };
-        if pairs < n * pairs_per_document {
-            return None;
-        }
-        Self::of(list, loss)
+        if is_fast::<T>(target, n, pairs >= n * pairs_per_document) { Self::of(list, loss) } else { None }
     }
 
     /// `None` where the weights do not follow the labels and scores.
@@ -311,6 +309,7 @@ impl<T: Real> Walker for Pass<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dispatch::target;
     use super::super::pair_loss::{pair_loss, pair_loss_gradient};
     use super::super::rank::rank;
     use super::*;
@@ -334,7 +333,7 @@ mod tests {
         let (x, labels, g, mask) = (narrow(x), narrow(&labels), narrow(&g), vec![1.0; N]);
         let weight = weight.as_ref().map(|values| narrow(values));
         let list = ByLabel::new(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice));
-        assert!(Walks::new(&list, loss).is_some(), "a list of {N} takes walks");
+        assert!(Walks::new(target(), &list, loss).is_some(), "a list of {N} takes walks");
         let found = (
             pair_loss(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), N, loss),
             pair_loss_gradient(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), &g, N, loss),
@@ -383,7 +382,6 @@ mod tests {
 
     #[test]
     fn differences_of_ranks_are_as_precise_as_single_precision() {
-        let target = crate::execution::Execution::current().target();
         let uniform: Vec<f64> = (0..N).map(|i| f64::from((((i * 7919) % 3001) as f64 / 300.0) as f32)).collect();
         let tied: Vec<f64> = uniform.iter().map(|u| u.floor()).collect();
         let wide: Vec<f64> = uniform.iter().map(|u| f64::from((1e4 * u) as f32)).collect();
@@ -403,8 +401,8 @@ mod tests {
                 let walks = Walks::of(&list, PairLoss::Logistic).unwrap();
                 let (mut out, mut to_x) = (vec![0.0; N], vec![0.0; N]);
                 let sent: Vec<f32> = list.members.iter().map(|&i| g[i] as f32).collect();
-                walks.value(target, &mut out);
-                walks.gradient(target, &sent, &mut to_x);
+                walks.value(target(), &mut out);
+                walks.gradient(target(), &sent, &mut to_x);
                 let largest = slopes.iter().fold(0.0f64, |largest, slope| largest.max(slope.abs()));
                 for (place, &i) in list.members.iter().enumerate() {
                     let value = (f64::from(out[place]) - losses[i]).abs() / losses[i].max(1e-30);
@@ -425,6 +423,6 @@ mod tests {
         let (x, discount) = (narrow(&x), discount.into_iter().rev().collect::<Vec<_>>());
         let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap, distance }.map(|values| narrow(&values));
         let list = ByLabel::new(&x, &labels, &[1.0; N], weight.as_ref().map(Vec::as_slice));
-        assert!(Walks::new(&list, PairLoss::Logistic).is_none());
+        assert!(Walks::new(target(), &list, PairLoss::Logistic).is_none());
     }
 }

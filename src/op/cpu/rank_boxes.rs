@@ -5,16 +5,17 @@ use std::ops::Range;
 
 use super::beats::beats;
 use super::boxes::{Constant, Span, Sum, results};
+use super::choice::is_fast;
 use super::convolution::{BELL_REACH, bell_is_smooth};
 use super::parameters::ExponentialTerm;
 use super::real::Real;
-use super::walk::{Sorted, is_single};
+use super::walk::Sorted;
 use crate::execution::Target;
 
 /// Whether boxes cost less than pairs.
-pub fn pays<T: Real>(x: &[T]) -> bool {
+pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
     const DOCUMENTS: usize = 3072;
-    is_single::<T>() && x.len() >= DOCUMENTS
+    is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
 }
 
 /// Differences whose chances are taken at once.

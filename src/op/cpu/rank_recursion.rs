@@ -133,7 +133,7 @@ pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, comparison: Compar
         let mut expected = vec![T::ZERO; x.len()];
         let rows = rows_of_tile(ranks, 1);
         let diverged = diverged(&x, &mut expected);
-        if !diverged && recursion_boxes::pays::<T>(x.len(), ranks) {
+        if !diverged && recursion_boxes::pays::<T>(target, x.len(), ranks) {
             recursion_boxes::value(target, &x, comparison, exact, &mut expected);
             return scatter(out, &members, &expected);
         }
@@ -293,7 +293,7 @@ pub fn rank_recursion_gradient<T: Real>(
         if diverged(&x, &mut to_rows) {
             return scatter(to_x, &members, &to_rows);
         }
-        if recursion_boxes::pays::<T>(x.len(), ranks) {
+        if recursion_boxes::pays::<T>(target, x.len(), ranks) {
             recursion_boxes::gradient(target, &x, &g, comparison, discounts, &mut to_rows);
             return scatter(to_x, &members, &to_rows);
         }

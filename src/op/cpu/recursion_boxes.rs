@@ -14,6 +14,7 @@
 use std::ops::Range;
 
 use super::beats::beats;
+use super::choice::is_fast;
 use super::convolution::BELL_REACH;
 use super::dispatch::{Kernel, dispatch};
 use super::parallel::for_each;
@@ -22,16 +23,16 @@ use super::rank_expectation::flushed;
 use super::real::Real;
 use super::tiles::{BLOCK, reduce, stripes};
 use super::tree::{LANES, LEAF, POINTS, Place, Tree, interpolate};
-use super::walk::{Sorted, is_single};
+use super::walk::Sorted;
 use crate::execution::Target;
 
 /// Whether this costs less than the trials of all pairs, each with all ranks.
-pub fn pays<T: Real>(documents: usize, ranks: usize) -> bool {
+pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
     // Up to here, no first chance of a row with a result leaves the range of f64.
     const RANKS: usize = 200;
-    is_single::<T>() && documents >= DOCUMENTS && documents * ranks >= CELLS && ranks <= RANKS
+    ranks <= RANKS && is_fast::<T>(target, documents, documents >= DOCUMENTS && documents * ranks >= CELLS)
 }
 
 /// A likely trial has at least the chance 1/5: its difference is at least this.

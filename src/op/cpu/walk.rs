@@ -133,11 +133,6 @@ pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
     }
 }
 
-/// Whether a result is in `f32`; walks are not exact enough for `f64`.
-pub fn is_single<T: Real>() -> bool {
-    size_of::<T>() == size_of::<f32>()
-}
-
 /// Which documents add to the sums of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
