@@ -415,7 +415,7 @@ mod tests {
     use super::super::dispatch::target;
     use super::*;
 
-    const N: usize = 600;
+    const N: usize = 300;
 
     /// Bases from those that only the first rank feels to those that the last one does.
     fn terms() -> Vec<ExponentialTerm> {

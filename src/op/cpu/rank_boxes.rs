@@ -14,7 +14,7 @@ use crate::execution::Target;
 
 /// Whether boxes cost less than pairs.
 pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
-    const DOCUMENTS: usize = 3072;
+    const DOCUMENTS: usize = 2048;
     is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
 }
 
