@@ -4,9 +4,9 @@
 use burn::tensor::{Device, Distribution, Tensor};
 use burn_rank::device;
 use burn_rank::op::{
-    Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step, above_expectation, at_rank, exp2,
-    ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
-    with_tensor_path,
+    Above, AboveExpectation, Comparison, Execution, ExponentialTerm, PairLoss, PairWeight, Step, SumPath,
+    above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
+    rank_expectation, rank_recursion, step_sum, with_tensor_path,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -73,6 +73,10 @@ fn on_device(criterion: &mut Criterion, name: &str, device: &Device, [batch, doc
             gradient
         };
         group.bench_function(BenchmarkId::new(name, "fused"), |bench| bench.iter(step));
+        for (way, sums) in [("pairs", SumPath::Pairs), ("fast sums", SumPath::Fast)] {
+            let execution = Execution::current().with_sums(sums);
+            group.bench_function(BenchmarkId::new(name, way), |bench| bench.iter(|| execution.scope(step)));
+        }
         group.bench_function(BenchmarkId::new(name, "tensor"), |bench| bench.iter(|| with_tensor_path(step)));
     }
 }

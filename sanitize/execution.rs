@@ -2,11 +2,14 @@
 
 #[path = "../src/execution/instructions.rs"]
 mod instructions;
+#[path = "../src/execution/sum_path.rs"]
+mod sum_path;
 
 use std::cell::Cell;
 
 pub use instructions::Instructions;
 pub(crate) use instructions::Target;
+pub use sum_path::SumPath;
 
 thread_local! {
     static TARGET: Cell<Option<Target>> = const { Cell::new(None) };

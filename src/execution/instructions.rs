@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::sum_path::SumPath;
+
 /// An instruction set that the fused kernels of the CPU are compiled for.
 ///
 /// Rust never reorders or contracts floating-point operations by itself, so a kernel's bits depend on one thing alone:
@@ -72,7 +74,7 @@ impl Instructions {
     /// Returns the best set that this processor has. Kernels use it unless an [`Execution`](super::Execution) says
     /// otherwise.
     pub fn best() -> Self {
-        Target::best().0
+        Target::best().instructions
     }
 }
 
@@ -82,23 +84,35 @@ impl fmt::Display for Instructions {
     }
 }
 
-/// An instruction set that this processor has been found to have. The field is private and both constructors check the
-/// processor, so code that is compiled for the set may run.
+/// What kernels ask of an execution: an instruction set that this processor has been found to have, and how they take
+/// sums. The fields are private and both constructors check the processor, so code that is compiled for the set may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Target(Instructions);
+pub(crate) struct Target {
+    instructions: Instructions,
+    sums: SumPath,
+}
 
 impl Target {
     pub(crate) fn new(set: Instructions) -> Option<Self> {
-        set.is_found().then_some(Self(set))
+        set.is_found().then_some(Self { instructions: set, sums: SumPath::Auto })
     }
 
     pub(crate) fn best() -> Self {
-        Instructions::ALL.iter().rev().find_map(|&set| Self::new(set)).unwrap_or(Self(Instructions::Baseline))
+        let baseline = Self { instructions: Instructions::Baseline, sums: SumPath::Auto };
+        Instructions::ALL.iter().rev().find_map(|&set| Self::new(set)).unwrap_or(baseline)
+    }
+
+    pub(crate) fn with_sums(self, sums: SumPath) -> Self {
+        Self { sums, ..self }
     }
 
     #[inline]
     pub(crate) fn instructions(self) -> Instructions {
-        self.0
+        self.instructions
+    }
+
+    pub(crate) fn sums(self) -> SumPath {
+        self.sums
     }
 }
 

@@ -6,12 +6,14 @@
 
 mod instructions;
 mod names;
+mod sum_path;
 
 use std::cell::Cell;
 
 pub use instructions::Instructions;
 pub(crate) use instructions::Target;
 pub use names::InstructionsError;
+pub use sum_path::SumPath;
 
 /// 256 MiB.
 const DEFAULT_MEMORY_BUDGET: usize = 256 << 20;
@@ -88,7 +90,12 @@ impl Execution {
     /// [`InstructionsError::NotFound`] if this processor does not have them.
     pub fn with_instructions(self, instructions: Instructions) -> Result<Self, InstructionsError> {
         let target = Target::new(instructions).ok_or(InstructionsError::NotFound { found: instructions })?;
-        Ok(Self { target, ..self })
+        Ok(Self { target: target.with_sums(self.target.sums()), ..self })
+    }
+
+    /// Sets how the fused kernels of the CPU take sums over pairs, for tests and measurements.
+    pub fn with_sums(self, sums: SumPath) -> Self {
+        Self { target: self.target.with_sums(sums), ..self }
     }
 
     /// Returns the number of bytes for the temporaries of one primitive.
@@ -104,6 +111,11 @@ impl Execution {
     /// Returns the instructions of the fused CPU kernels.
     pub fn instructions(self) -> Instructions {
         self.target.instructions()
+    }
+
+    /// Returns how the fused kernels of the CPU take sums over pairs.
+    pub fn sums(self) -> SumPath {
+        self.target.sums()
     }
 
     #[cfg_attr(not(feature = "flex"), allow(dead_code, reason = "the kernels are those of Flex"))]

@@ -50,7 +50,7 @@ mod step_sum;
 #[cfg(test)]
 mod tests;
 
-pub use crate::execution::{Execution, Instructions, InstructionsError, PrimitivePath, with_tensor_path};
+pub use crate::execution::{Execution, Instructions, InstructionsError, PrimitivePath, SumPath, with_tensor_path};
 pub use above_expectation::above_expectation;
 pub use at_rank::at_rank;
 pub use cpu::Distance;

@@ -7,8 +7,8 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
         Above, AboveExpectation, Comparison, Distance, Execution, ExponentialTerm, Instructions, PairLoss, PairWeight,
-        Step, above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
-        rank_expectation, rank_recursion, step_sum, with_tensor_path,
+        Step, SumPath, above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
+        pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -123,7 +123,7 @@ fn check_on(
 /// Largest error by device, type and output.
 type Errors = BTreeMap<(String, &'static str, &'static str), f64>;
 
-/// Compares the default path of every device with `reference`; see [`check`].
+/// Compares the default path of every device, and the fast sums of the CPU, with `reference`; see [`check`].
 fn compare(
     on: fn(&str) -> bool,
     what: &str,
@@ -135,23 +135,44 @@ fn compare(
 ) {
     for present in devices().iter().filter(|present| on(&present.name)) {
         for &dtype in present.types {
-            let found = run(case, &present.device, dtype, primitive);
-            let what = format!("{what} on {}", present.name);
-            assert_eq!(found.len(), reference.len(), "{what}: {}: number of gradients", case.name);
-            for (part, (found, expected)) in found.iter().zip(reference).enumerate() {
-                let output = ["value", "gradient in scores", "gradient in values"][part];
-                let largest = errors.entry((present.name.clone(), dtype.name(), output)).or_default();
-                let scale = expected.iter().fold(natural, |largest, value| largest.max(value.abs()));
-                for (cell, (found, expected)) in found.iter().zip(expected).enumerate() {
-                    let error = (found - expected).abs() / scale;
+            for sums in [SumPath::Auto, SumPath::Fast] {
+                // Only these kernels have another way, whatever the length of the list.
+                let name = match sums {
+                    SumPath::Fast if present.name != "flex" || dtype != DType::F32 => continue,
+                    SumPath::Fast => "flex by fast sums".to_owned(),
+                    SumPath::Auto | SumPath::Pairs => present.name.clone(),
+                };
+                let run = || run(case, &present.device, dtype, primitive);
+                let found = Execution::current().with_sums(sums).scope(run);
+                compare_outcomes(&format!("{what} on {name}"), case, natural, reference, &found, |part, error| {
+                    let largest = errors.entry((name.clone(), dtype.name(), part)).or_default();
                     *largest = largest.max(error);
-                    assert!(
-                        error <= TOLERANCE,
-                        "{what}: {}: {dtype:?}: output {part}, cell {cell}: {found} for {expected}, error {error:e}",
-                        case.name
-                    );
-                }
+                });
             }
+        }
+    }
+}
+
+/// Asserts that what was found is near the reference, and hands on the errors.
+fn compare_outcomes(
+    what: &str,
+    case: &Case,
+    natural: f64,
+    reference: &Outcome,
+    found: &Outcome,
+    mut record: impl FnMut(&'static str, f64),
+) {
+    assert_eq!(found.len(), reference.len(), "{what}: {}: number of gradients", case.name);
+    for (part, (found, expected)) in found.iter().zip(reference).enumerate() {
+        let scale = expected.iter().fold(natural, |largest, value| largest.max(value.abs()));
+        for (cell, (found, expected)) in found.iter().zip(expected).enumerate() {
+            let error = (found - expected).abs() / scale;
+            record(["value", "gradient in scores", "gradient in values"][part], error);
+            assert!(
+                error <= TOLERANCE,
+                "{what}: {}: output {part}, cell {cell}: {found} for {expected}, error {error:e}",
+                case.name
+            );
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! The documents with a weight are the rows of a list; the others are met by them, and cost nothing themselves. A
 //! product takes its factors as [`rank_expectation`](super::rank_expectation()) does. The gradient computes the products
-//! again, so that nothing but the inputs is kept for it.
+//! again, so that nothing but the inputs is kept for it. Long lists take [boxes](super::above_boxes).
 
+use super::above_boxes;
 use super::beats::beats;
 use super::rank_expectation::flushed;
 use super::{
@@ -84,6 +85,7 @@ struct List<T> {
     /// Positions of its documents in the batch's row.
     members: Vec<usize>,
     x: Vec<T>,
+    a: Vec<T>,
     b: Vec<T>,
     /// The documents with a weight, counted in `members`, and their weights.
     rows: Vec<usize>,
@@ -96,7 +98,7 @@ impl<T: Real> List<T> {
         let (x, a, b) = (gather(x, &members), gather(a, &members), gather(b, &members));
         let rows: Vec<usize> = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
         let weights = gather(&a, &rows);
-        Self { members, x, b, rows, weights }
+        Self { members, x, a, b, rows, weights }
     }
 }
 
@@ -218,6 +220,10 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
         if diverged(&list.x, &mut expected) {
             return scatter(out, &list.members, &expected);
         }
+        if let Some(boxes) = above_boxes::List::new(target, &list.x, &list.a, &list.b, expectation) {
+            boxes.value(target, &mut expected);
+            return scatter(out, &list.members, &expected);
+        }
         let mut of_rows = vec![T::ZERO; list.rows.len()];
         let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
         let tiles = of_rows.chunks_mut(TILE).zip(list.rows.chunks(TILE)).zip(x.chunks(TILE).zip(b.chunks(TILE)));
@@ -323,6 +329,10 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
         let list = List::new(x, a, b, mask);
         let mut to_members = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut to_members) {
+            return scatter(to_x, &list.members, &to_members);
+        }
+        if let Some(boxes) = above_boxes::List::new(target, &list.x, &list.a, &list.b, expectation) {
+            boxes.gradient(target, &gather(g, &list.members), &mut to_members);
             return scatter(to_x, &list.members, &to_members);
         }
         let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));

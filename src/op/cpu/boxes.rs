@@ -15,23 +15,12 @@ use std::ops::Range;
 
 use super::dispatch::{Kernel, dispatch};
 use super::parallel::for_each;
-use super::real::Real;
+pub use super::tree::Span;
+use super::tree::{LANES, LEAF, POINTS, Place, Tree, interpolate};
 use crate::execution::Target;
-
-/// Chebyshev points of a box.
-pub const POINTS: usize = 16;
-
-/// Documents in a smallest box, at most.
-pub const LEAF: usize = 32;
-
-/// Lanes in which products are added, whatever the width of vectors: the bits do not depend on it.
-const LANES: usize = 8;
 
 /// Halvings down to the boxes of targets that are summed apart, on any thread.
 const TASK_LEVEL: u32 = 6;
-
-/// Boxes whose points are made at once.
-const GROUP: usize = 32;
 
 /// Work per document in pairs, as a number of pairs that it compares with.
 const PAIRS_PER_DOCUMENT: usize = 100;
@@ -70,6 +59,12 @@ pub trait Sum: Sync {
 
     /// The functions where they are constant over the span.
     fn constant(&self, span: Span) -> Option<Constant<'_>>;
+
+    /// Whether what a document sends to itself may be summed with its box and subtracted again: where the result
+    /// has a part of that size in any case.
+    fn subtracts_itself(&self) -> bool {
+        false
+    }
 }
 
 /// Functions that do not depend on the difference.
@@ -80,212 +75,25 @@ pub enum Constant<'a> {
     Values(&'a [f64]),
 }
 
-/// From the smallest to the largest of some numbers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Span {
-    pub low: f64,
-    pub high: f64,
-}
-
-impl Span {
-    pub fn width(self) -> f64 {
-        self.high - self.low
-    }
-
-    /// Differences between these numbers and `others`.
-    fn minus(self, others: Self) -> Self {
-        Self { low: self.low - others.high, high: self.high - others.low }
-    }
-
-    /// The smallest size of a number in it.
-    pub fn nearest(self) -> f64 {
-        self.low.max(-self.high).max(0.0)
-    }
-
-    /// The largest size of a number in it.
-    pub fn farthest(self) -> f64 {
-        self.high.max(-self.low)
-    }
-}
-
-/// Chebyshev points in `[-1, 1]`, and what joins them with Chebyshev polynomials.
-struct Chebyshev {
-    points: [f64; POINTS],
-    /// `matrix[k][l]`: coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.
-    matrix: [[f64; POINTS]; POINTS],
-    /// `transposed[l][k] = matrix[k][l]`
-    transposed: [[f64; POINTS]; POINTS],
-}
-
-impl Chebyshev {
-    fn new() -> Self {
-        let angle = |l: usize| std::f64::consts::PI * (l as f64 + 0.5) / POINTS as f64;
-        let coefficient =
-            |k: usize, l: usize| (if k == 0 { 1.0 } else { 2.0 * (k as f64 * angle(l)).cos() }) / POINTS as f64;
-        Self {
-            points: std::array::from_fn(|l| angle(l).cos()),
-            matrix: std::array::from_fn(|k| std::array::from_fn(|l| coefficient(k, l))),
-            transposed: std::array::from_fn(|l| std::array::from_fn(|k| coefficient(k, l))),
-        }
-    }
-
-    /// The points of a box.
-    #[inline(always)]
-    fn of(&self, span: Span) -> [f64; POINTS] {
-        let (center, half) = (0.5 * (span.low + span.high), 0.5 * span.width());
-        self.points.map(|point| center + half * point)
-    }
-}
-
-/// Chebyshev polynomials of a box at up to `N` numbers in it.
-struct Polynomials<const N: usize>([[f64; N]; POINTS]);
-
-impl<const N: usize> Polynomials<N> {
-    #[inline(always)]
-    fn new<const FMA: bool>(span: Span, y: &[f64]) -> Self {
-        let mut values = [[0.0; N]; POINTS];
-        let center = 0.5 * (span.low + span.high);
-        // All numbers of a box without width are its centre.
-        let scale = if span.width() > 0.0 { 2.0 / span.width() } else { 0.0 };
-        let mut position = [0.0; N];
-        for (position, y) in position.iter_mut().zip(y) {
-            *position = (y - center) * scale;
-        }
-        values[0] = [1.0; N];
-        values[1] = position;
-        for k in 2..POINTS {
-            let [before, last] = [values[k - 2], values[k - 1]];
-            for i in 0..N {
-                values[k][i] = (2.0 * position[i]).fma::<FMA>(last[i], -before[i]);
-            }
-        }
-        Self(values)
-    }
-}
-
-/// A list in boxes. Box `k` of level `l` is the `k`-th of `2^l` equal parts.
+/// A list in boxes, and the sums over it.
 struct Boxes<'a, S> {
     sum: &'a S,
-    /// Scores in descending order.
-    y: &'a [f64],
-    chebyshev: Chebyshev,
-    /// The level of the smallest boxes.
-    depth: u32,
+    tree: Tree<'a>,
     /// For each level, box and weight: the weights of its points.
     weights: Vec<Vec<f64>>,
 }
 
-/// A box: its level, and its number there.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Place {
-    level: u32,
-    number: usize,
-}
-
-impl Place {
-    fn halves(self) -> [Self; 2] {
-        [0, 1].map(|half| Self { level: self.level + 1, number: 2 * self.number + half })
-    }
-}
-
 impl<'a, S: Sum> Boxes<'a, S> {
     fn new(target: Target, sum: &'a S, y: &'a [f64]) -> Self {
-        let depth = y.len().div_ceil(LEAF).next_power_of_two().ilog2();
-        let mut boxes = Self { sum, y, chebyshev: Chebyshev::new(), depth, weights: Vec::new() };
-        let size = sum.weights() * POINTS;
-        let mut levels: Vec<Vec<f64>> = Vec::new();
-        for level in (0..=depth).rev() {
-            let mut weights = vec![0.0; size << level];
-            let groups = weights.chunks_mut(size * GROUP).enumerate().collect();
-            let halves = levels.last().map(Vec::as_slice);
-            for_each(groups, size << level, |(group, weights)| {
-                dispatch(target, Upward { boxes: &boxes, level, first: group * GROUP, halves, weights });
-            });
-            levels.push(weights);
-        }
-        levels.reverse();
-        boxes.weights = levels;
-        boxes
-    }
-
-    /// The documents of a box.
-    #[inline(always)]
-    fn documents(&self, of: Place) -> Range<usize> {
-        let start = |number: usize| (self.y.len() * number) >> of.level;
-        start(of.number)..start(of.number + 1)
-    }
-
-    #[inline(always)]
-    fn span(&self, of: Place) -> Span {
-        let documents = self.documents(of);
-        Span { low: self.y[documents.end - 1], high: self.y[documents.start] }
+        let tree = Tree::new(y);
+        let weights = tree.weights(target, sum.weights(), |places, weights| sum.weigh(places, weights));
+        Self { sum, tree, weights }
     }
 
     #[inline(always)]
     fn weights_of(&self, of: Place) -> &[f64] {
         let size = self.sum.weights() * POINTS;
         &self.weights[of.level as usize][of.number * size..][..size]
-    }
-}
-
-/// Makes the weights of the points of some boxes of a level.
-struct Upward<'a, 'b, S> {
-    boxes: &'a Boxes<'b, S>,
-    level: u32,
-    first: usize,
-    /// Those of the next level, unless this one has the smallest boxes.
-    halves: Option<&'a [f64]>,
-    weights: &'a mut [f64],
-}
-
-impl<S: Sum> Kernel for Upward<'_, '_, S> {
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let boxes = self.boxes;
-        let rows = boxes.sum.weights();
-        let mut scratch = vec![0.0; rows * LEAF];
-        for (number, weights) in (self.first..).zip(self.weights.chunks_exact_mut(rows * POINTS)) {
-            let place = Place { level: self.level, number };
-            let span = boxes.span(place);
-            let mut moments = vec![[0.0; POINTS]; rows];
-            if let Some(halves) = self.halves {
-                for half in place.halves() {
-                    let points = boxes.chebyshev.of(boxes.span(half));
-                    let weights = &halves[half.number * rows * POINTS..][..rows * POINTS];
-                    add_moments::<FMA, POINTS>(span, &points, weights, &mut moments);
-                }
-            } else {
-                let documents = boxes.documents(place);
-                let scratch = &mut scratch[..rows * documents.len()];
-                boxes.sum.weigh(documents.clone(), scratch);
-                add_moments::<FMA, LEAF>(span, &boxes.y[documents], scratch, &mut moments);
-            }
-            for (weights, moments) in weights.chunks_exact_mut(POINTS).zip(&moments) {
-                for (row, moment) in boxes.chebyshev.matrix.iter().zip(moments) {
-                    for (weight, coefficient) in weights.iter_mut().zip(row) {
-                        *weight = moment.fma::<FMA>(*coefficient, *weight);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Adds `sum_j w_j T_k(y_j)` for every weight and polynomial.
-#[inline(always)]
-fn add_moments<const FMA: bool, const N: usize>(span: Span, y: &[f64], weights: &[f64], moments: &mut [[f64; POINTS]]) {
-    let polynomials = Polynomials::<N>::new::<FMA>(span, y);
-    for (weights, moments) in weights.chunks_exact(y.len()).zip(moments) {
-        for (moment, polynomial) in moments.iter_mut().zip(&polynomials.0) {
-            let mut lanes = [0.0; LANES];
-            for (weights, polynomial) in weights.chunks(LANES).zip(polynomial.chunks(LANES)) {
-                for ((lane, weight), value) in lanes.iter_mut().zip(weights).zip(polynomial) {
-                    *lane = weight.fma::<FMA>(*value, *lane);
-                }
-            }
-            *moment +=
-                ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
-        }
     }
 }
 
@@ -303,6 +111,26 @@ enum Way {
     Counted,
 }
 
+/// Whether a box of sources is a box of targets, or has it among its parts.
+#[derive(PartialEq)]
+enum Kinship {
+    None,
+    Ancestor,
+    Itself,
+}
+
+impl Kinship {
+    fn of(source: Place, target: Place) -> Self {
+        if source == target {
+            Self::Itself
+        } else if source.level < target.level && source.number == target.number >> (target.level - source.level) {
+            Self::Ancestor
+        } else {
+            Self::None
+        }
+    }
+}
+
 /// Documents of a smallest box, and the last of them again up to whole vectors.
 #[inline(always)]
 fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
@@ -318,6 +146,8 @@ struct Visit {
     place: Place,
     sums: Option<Vec<f64>>,
     sources: Vec<Place>,
+    /// Whether the sums have what the targets send to themselves.
+    with_own: bool,
 }
 
 /// The targets of one box, down to their results.
@@ -330,24 +160,27 @@ struct Downward<'a, 'b, S> {
 impl<S: Sum> Downward<'_, '_, S> {
     fn way(&self, place: Place, source: Place) -> Way {
         let (boxes, sum) = (self.boxes, self.boxes.sum);
-        let [ends_here, ends_there] = [place, source].map(|place| place.level == boxes.depth);
-        // A document does not meet itself: its own boxes are taken apart.
-        if source.number == place.number >> (place.level - source.level.min(place.level)) && source.level <= place.level
-        {
-            return match (source.level == place.level, ends_here) {
-                (true, true) => Way::Now { by_documents: true, at_documents: true },
-                (true, false) => Way::Later,
-                (false, _) => Way::ByHalves,
-            };
+        let [ends_here, ends_there] = [place, source].map(|place| place.level == boxes.tree.depth);
+        let kinship = Kinship::of(source, place);
+        if kinship == Kinship::Ancestor {
+            return Way::ByHalves;
         }
-        let (targets, sources) = (boxes.span(place), boxes.span(source));
+        let (targets, sources) = (boxes.tree.span(place), boxes.tree.span(source));
         let t = sources.minus(targets);
         match sum.constant(t) {
             Some(Constant::Zero) => return Way::Not,
-            Some(Constant::Values(_)) => return Way::Counted,
-            None => {}
+            Some(Constant::Values(_)) if kinship == Kinship::None || sum.subtracts_itself() => return Way::Counted,
+            Some(Constant::Values(_)) | None => {}
         }
         let (here, there) = (sum.smooth(targets.width(), t), sum.smooth(sources.width(), t));
+        if kinship == Kinship::Itself {
+            // A document does not meet itself: unless it may be taken off again, its own box is taken apart.
+            return match (ends_here, here && sum.subtracts_itself()) {
+                (true, _) => Way::Now { by_documents: true, at_documents: true },
+                (false, true) => Way::Now { by_documents: false, at_documents: false },
+                (false, false) => Way::Later,
+            };
+        }
         if !there && !ends_there && (here || ends_here || sources.width() >= targets.width()) {
             Way::ByHalves
         } else if !here && !ends_here {
@@ -362,23 +195,26 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (boxes, sum) = (self.boxes, self.boxes.sum);
-        let first = boxes.documents(self.root).start;
+        let first = boxes.tree.documents(self.root).start;
         let mut scratch = Scratch::new(sum);
         let mut at_documents = vec![0.0; sum.sums() * LEAF];
         let everything = Place { level: 0, number: 0 };
-        let mut visits = vec![Visit { place: self.root, sums: None, sources: vec![everything] }];
-        while let Some(Visit { place, sums, mut sources }) = visits.pop() {
-            let (span, documents) = (boxes.span(place), boxes.documents(place));
-            let (y, width) = filled(&boxes.y[documents.clone()]);
+        let mut visits = vec![Visit { place: self.root, sums: None, sources: vec![everything], with_own: false }];
+        while let Some(Visit { place, sums, mut sources, mut with_own }) = visits.pop() {
+            let (span, documents) = (boxes.tree.span(place), boxes.tree.documents(place));
+            let (y, width) = filled(&boxes.tree.y[documents.clone()]);
             let y = &y[..width];
-            let points = boxes.chebyshev.of(span);
+            let points = boxes.tree.points(place);
             let mut at_points = sums.unwrap_or_else(|| vec![0.0; sum.sums() * POINTS]);
-            let is_leaf = place.level == boxes.depth;
+            let is_leaf = place.level == boxes.tree.depth;
             let at_documents = &mut at_documents[..if is_leaf { sum.sums() * width } else { 0 }];
             at_documents.fill(0.0);
             let mut later = Vec::new();
             while let Some(source) = sources.pop() {
-                match self.way(place, source) {
+                let way = self.way(place, source);
+                let to_points = matches!(way, Way::Counted | Way::Now { at_documents: false, .. });
+                with_own |= source == place && to_points;
+                match way {
                     Way::Not => {}
                     Way::ByHalves => sources.extend(source.halves()),
                     Way::Later => later.push(source),
@@ -392,16 +228,19 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
                 }
             }
             if is_leaf {
-                interpolate::<FMA, LEAF>(&boxes.chebyshev, span, &at_points, y, at_documents);
+                interpolate::<FMA, LEAF>(&boxes.tree.chebyshev, span, &at_points, y, at_documents);
+                if with_own {
+                    scratch.take_off::<FMA>(sum, documents.clone(), at_documents);
+                }
                 let width = sum.results();
                 let results = &mut self.results[(documents.start - first) * width..(documents.end - first) * width];
                 sum.finish(documents, at_documents, results);
             } else {
                 for half in place.halves() {
-                    let points = boxes.chebyshev.of(boxes.span(half));
+                    let points = boxes.tree.points(half);
                     let mut sums = vec![0.0; at_points.len()];
-                    interpolate::<FMA, POINTS>(&boxes.chebyshev, span, &at_points, &points, &mut sums);
-                    visits.push(Visit { place: half, sums: Some(sums), sources: later.clone() });
+                    interpolate::<FMA, POINTS>(&boxes.tree.chebyshev, span, &at_points, &points, &mut sums);
+                    visits.push(Visit { place: half, sums: Some(sums), sources: later.clone(), with_own });
                 }
             }
         }
@@ -430,12 +269,12 @@ impl Scratch {
         own: bool,
         sums: &mut [f64],
     ) {
-        let (sum, points) = (boxes.sum, boxes.chebyshev.of(boxes.span(source)));
+        let (sum, points) = (boxes.sum, boxes.tree.points(source));
         let (from, weights) = if by_documents {
-            let documents = boxes.documents(source);
+            let documents = boxes.tree.documents(source);
             let weights = &mut self.weights[..sum.weights() * documents.len()];
             sum.weigh(documents.clone(), weights);
-            (&boxes.y[documents], &*weights)
+            (&boxes.tree.y[documents], &*weights)
         } else {
             (&points[..], boxes.weights_of(source))
         };
@@ -454,11 +293,29 @@ impl Scratch {
         }
     }
 
+    /// Takes off the sums of documents what they send to themselves.
+    #[inline(always)]
+    fn take_off<const FMA: bool>(&mut self, sum: &impl Sum, documents: Range<usize>, sums: &mut [f64]) {
+        let (count, width) = (documents.len(), sums.len() / sum.sums());
+        let weights = &mut self.weights[..sum.weights() * count];
+        sum.weigh(documents, weights);
+        let values = &mut self.values[..sum.functions()];
+        sum.evaluate::<FMA>(&[0.0], values);
+        let mut own = vec![0.0; sum.sums()];
+        for i in 0..count {
+            own.fill(0.0);
+            sum.add::<FMA>(values, |w| weights[w * count + i], &mut own);
+            for (sums, own) in sums.chunks_exact_mut(width).zip(&own) {
+                sums[i] -= own;
+            }
+        }
+    }
+
     /// Adds what a box of sources sends to the points of targets in `span`, where the functions are constant.
     #[inline(always)]
     fn count<const FMA: bool>(&mut self, boxes: &Boxes<impl Sum>, source: Place, span: Span, sums: &mut [f64]) {
         let (sum, weights) = (boxes.sum, boxes.weights_of(source));
-        if let Some(Constant::Values(constants)) = sum.constant(boxes.span(source).minus(span)) {
+        if let Some(Constant::Values(constants)) = sum.constant(boxes.tree.span(source).minus(span)) {
             let values = &mut self.values[..sum.functions() * POINTS];
             for (values, &constant) in values.chunks_exact_mut(POINTS).zip(constants) {
                 values.fill(constant);
@@ -471,42 +328,17 @@ impl Scratch {
 /// The results of every document of a list with scores `y` in descending order.
 pub fn results(target: Target, sum: &impl Sum, y: &[f64]) -> Vec<f64> {
     let boxes = Boxes::new(target, sum, y);
-    let level = boxes.depth.min(TASK_LEVEL);
+    let level = boxes.tree.depth.min(TASK_LEVEL);
     let mut results = vec![0.0; y.len() * sum.results()];
     let (mut rest, mut tasks) = (results.as_mut_slice(), Vec::new());
     for number in 0..1 << level {
         let root = Place { level, number };
-        let (results, others) = rest.split_at_mut(boxes.documents(root).len() * sum.results());
+        let (results, others) = rest.split_at_mut(boxes.tree.documents(root).len() * sum.results());
         rest = others;
         tasks.push(Downward { boxes: &boxes, root, results });
     }
     for_each(tasks, y.len() * PAIRS_PER_DOCUMENT * sum.functions(), |task| dispatch(target, task));
     results
-}
-
-/// Adds sums that are known at the points of a box at other numbers in it.
-#[inline(always)]
-fn interpolate<const FMA: bool, const N: usize>(
-    chebyshev: &Chebyshev,
-    span: Span,
-    at_points: &[f64],
-    y: &[f64],
-    sums: &mut [f64],
-) {
-    let polynomials = Polynomials::<N>::new::<FMA>(span, y);
-    for (at_points, sums) in at_points.chunks_exact(POINTS).zip(sums.chunks_exact_mut(y.len())) {
-        let mut coefficients = [0.0; POINTS];
-        for (row, &at_point) in chebyshev.transposed.iter().zip(at_points) {
-            for (coefficient, value) in coefficients.iter_mut().zip(row) {
-                *coefficient = value.fma::<FMA>(at_point, *coefficient);
-            }
-        }
-        for (coefficient, polynomial) in coefficients.into_iter().zip(&polynomials.0) {
-            for (sum, value) in sums.iter_mut().zip(polynomial) {
-                *sum = coefficient.fma::<FMA>(*value, *sum);
-            }
-        }
-    }
 }
 
 /// The sums of documents that are no sources themselves, at `y`.
@@ -538,14 +370,14 @@ impl<S: Sum> Kernel for Alone<'_, '_, S> {
             at_points.fill(0.0);
             let mut sources = vec![Place { level: 0, number: 0 }];
             while let Some(source) = sources.pop() {
-                let there = boxes.span(source);
+                let there = boxes.tree.span(source);
                 let t = there.minus(span);
                 match sum.constant(t) {
                     Some(Constant::Zero) => {}
                     Some(Constant::Values(_)) => scratch.count::<FMA>(boxes, source, span, &mut at_points),
                     None => {
                         let by_documents = !sum.smooth(there.width(), t);
-                        if by_documents && source.level < boxes.depth {
+                        if by_documents && source.level < boxes.tree.depth {
                             sources.extend(source.halves());
                         } else {
                             scratch.meet::<FMA>(boxes, source, by_documents, &[y], false, sums);

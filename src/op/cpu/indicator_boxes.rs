@@ -1,15 +1,16 @@
 //! [`indicator_sum`](super::indicator_sum()) of long lists in O(n log n), for results in `f32`.
 
 use super::boxes::results;
+use super::choice::is_fast;
 use super::convolution::{Bell, Convolution, Pull};
 use super::real::Real;
-use super::walk::{Sorted, is_single};
+use super::walk::Sorted;
 use crate::execution::Target;
 
 /// Whether boxes cost less than pairs.
-pub fn pays<T: Real>(x: &[T]) -> bool {
+pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
     const DOCUMENTS: usize = 2048;
-    is_single::<T>() && x.len() >= DOCUMENTS
+    is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
 }
 
 /// `values` by descending score.

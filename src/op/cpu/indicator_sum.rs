@@ -62,7 +62,7 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
         let (x, a) = (gather(x, &members), gather(a, &members));
         let (mut sums, mut totals) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
         let finite = !diverged(&x, &mut sums);
-        if finite && indicator_boxes::pays(&x) {
+        if finite && indicator_boxes::pays(target, &x) {
             indicator_boxes::value(target, &x, &a, sigma, &mut sums, &mut totals);
         } else if finite {
             let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
@@ -186,7 +186,7 @@ pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) 
         let q: Vec<T> = of(g).iter().zip(of(total)).map(|(&g, total)| g / total).collect();
         let mut sums = vec![T::ZERO; x.len()];
         let finite = !diverged(&x, &mut sums);
-        if finite && indicator_boxes::pays(&x) {
+        if finite && indicator_boxes::pays(target, &x) {
             let documents = indicator_boxes::Documents { x: &x, a: &a, out: &out, q: &q };
             indicator_boxes::gradient(target, documents, sigma, &mut sums);
         } else if finite {

@@ -13,6 +13,7 @@
 //! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
 //! those of the system's library.
 
+mod above_boxes;
 mod above_expectation;
 mod at_rank;
 mod beats;
@@ -20,6 +21,7 @@ mod beats;
 mod box_cases;
 mod boxes;
 mod by_label;
+mod choice;
 mod columns;
 mod convolution;
 // Calls code for instructions that were found at run time.
@@ -43,12 +45,15 @@ mod rank;
 mod rank_boxes;
 mod rank_expectation;
 mod rank_recursion;
+mod rank_steps;
 mod real;
+mod recursion_boxes;
 mod step_boxes;
 mod step_sum;
 mod step_walk;
 mod sum;
 mod tiles;
+mod tree;
 mod walk;
 
 pub use above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};

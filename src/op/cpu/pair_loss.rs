@@ -260,9 +260,9 @@ pub fn pair_loss<T: Real>(
         let mut losses = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut losses) {
             // NaN says so.
-        } else if let Some(walks) = Walks::new(&list, loss) {
+        } else if let Some(walks) = Walks::new(target, &list, loss) {
             walks.value(target, &mut losses);
-        } else if let Some(windows) = Windows::new(&list, loss) {
+        } else if let Some(windows) = Windows::new(target, &list, loss) {
             windows.value(&mut losses);
         } else {
             let tiles = losses.chunks_mut(TILE).enumerate().collect();
@@ -298,11 +298,11 @@ pub fn pair_loss_gradient<T: Real>(
         if diverged(&list.x, &mut to_rows) {
             return scatter(to_x, &list.members, &to_rows);
         }
-        if let Some(walks) = Walks::new(&list, loss) {
+        if let Some(walks) = Walks::new(target, &list, loss) {
             walks.gradient(target, &g, &mut to_rows);
             return scatter(to_x, &list.members, &to_rows);
         }
-        if let Some(windows) = Windows::new(&list, loss) {
+        if let Some(windows) = Windows::new(target, &list, loss) {
             windows.gradient(&g, &mut to_rows);
             return scatter(to_x, &list.members, &to_rows);
         }

@@ -4,19 +4,24 @@
 //! order. Both are sums of exponentials, so that a walk along the list sorted by score, which carries running sums for
 //! each label, meets every pair. A weight is a factor of the more relevant document, or LambdaRank's
 //! `|g_i - g_j| |d_i - d_j|`: gains belong to labels and discounts follow scores, so that both signs are known. Where
-//! they do not, pairs are visited one by one.
+//! they do not, pairs are visited one by one. LambdaLoss's step of the discount at the difference of ranks is a [sum of
+//! exponentials](super::rank_steps) of it: the running sums of each of them decay from one rank to the next, too.
 
 use super::by_label::{ByLabel, Role};
+use super::choice::is_fast;
 use super::pair_weight::PairWeight;
 use super::parameters::PairLoss;
+use super::rank_steps::{RankTerm, terms};
 use super::real::Real;
-use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value, is_single};
+use super::walk::{Decaying, Side, Sorted, Stretch, Sums, Walker, add_value, carry};
 use crate::execution::Target;
 
 /// Pairs that cost as much as a document with one running sum, where all pairs weigh the same.
 const PAIRS_PER_SUM: usize = 25;
 /// The same where weights are computed for pairs, and read from two running sums per label in walks.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
+/// The same for the sums that decay with the rank, where the weights of pairs are looked up.
+const PAIRS_PER_RANK_SUM: usize = 30;
 
 /// A loss, or its slope, as a function of the distance in score, by the order of a pair.
 struct Terms {
@@ -74,6 +79,24 @@ impl Terms {
     }
 }
 
+/// Weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
+struct Lambda<T> {
+    /// Gain of each level.
+    gains: Vec<f64>,
+    /// Discount of each place.
+    discounts: Vec<T>,
+    absolute: f64,
+    /// The steps of the discount; none without a gap.
+    terms: Vec<RankTerm>,
+}
+
+impl<T: Real> Lambda<T> {
+    /// Running sums of a level: of ones, of discounts, and of ones for each term.
+    fn sums(&self) -> usize {
+        2 + self.terms.len()
+    }
+}
+
 /// A list that walks compute for less than pairs do.
 pub struct Walks<'a, T> {
     list: &'a ByLabel<T>,
@@ -81,51 +104,73 @@ pub struct Walks<'a, T> {
     sorted: Sorted,
     /// Level of each place: 0 for the lowest label.
     levels: Vec<u32>,
-    /// Gain of each level; `None` where pairs of all labels weigh the same.
-    gains: Option<Vec<f64>>,
-    /// Discount of each place; empty without gains.
-    discounts: Vec<T>,
+    /// Weights by gains; `None` where pairs of all labels weigh the same.
+    lambda: Option<Lambda<T>>,
     /// Number of levels.
     count: usize,
 }
 
 impl<'a, T: Real> Walks<'a, T> {
     /// `None` where pairs are cheaper, or where the loss or the weights do not allow walks.
-    pub fn new(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+    pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, pairs) = (list.above.len(), list.pairs());
         let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
         // Two labels are the fewest that make pairs. Short lists are told first, at the cost of a sum.
-        if !is_single::<T>() || !decays || n == 0 || pairs < 2 * n * PAIRS_PER_SUM {
+        if !decays || !is_fast::<T>(target, n, n > 0 && pairs >= 2 * n * PAIRS_PER_SUM) {
             return None;
         }
-        let starts = list.starts();
-        let count = starts.len();
+        let count = list.levels();
         let pairs_per_document = match &list.weight {
             PairWeight::Unit | PairWeight::Document(_) => count * PAIRS_PER_SUM,
-            PairWeight::Lambda { gap, distance, .. } if *gap != 0.0 || distance.is_some() => return None,
+            PairWeight::Lambda { gap, .. } if *gap != 0.0 => count * terms(n).len() * PAIRS_PER_RANK_SUM,
             PairWeight::Lambda { .. } => 2 * count * PAIRS_PER_LAMBDA_SUM,
         };
-        if pairs < n * pairs_per_document {
-            return None;
-        }
+        if is_fast::<T>(target, n, pairs >= n * pairs_per_document) { Self::of(list, loss) } else { None }
+    }
+
+    /// `None` where the weights do not follow the labels and scores.
+    fn of(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+        let (n, starts) = (list.above.len(), list.starts());
+        let count = starts.len();
         let mut sorted = Sorted::new(&list.x[..n]);
-        let (mut gains, mut discounts) = (None, Vec::new());
-        if let PairWeight::Lambda { gain, discount, .. } = &list.weight {
+        let mut lambda = None;
+        if let PairWeight::Lambda { gain, discount, rank, absolute, gap, distance } = &list.weight {
+            if distance.is_some() {
+                return None;
+            }
             let of_levels: Vec<T> = starts.iter().rev().map(|&start| gain[start]).collect();
             let ends = starts.iter().skip(1).copied().chain([n]);
             let one_per_level =
                 starts.iter().zip(ends).all(|(&start, end)| gain[start..end].iter().all(|g| *g == gain[start]));
-            sorted = sorted.with_ties_by(&discount[..n]);
-            discounts = sorted.gather(&discount[..n]);
+            let has_gap = *gap != 0.0;
+            sorted = if has_gap {
+                sorted.with_ties_by(&rank[..n].iter().map(|&rank| -rank).collect::<Vec<_>>())
+            } else {
+                sorted.with_ties_by(&discount[..n])
+            };
+            let discounts = sorted.gather(&discount[..n]);
             let gains_follow = of_levels.windows(2).all(|pair| pair[0] <= pair[1]);
             let discounts_follow = discounts.windows(2).all(|pair| pair[0] >= pair[1]);
-            if !(one_per_level && gains_follow && discounts_follow) {
+            let ranks_follow = !has_gap || sorted.gather(&rank[..n]).windows(2).all(|pair| pair[1] - pair[0] == T::ONE);
+            if !(one_per_level && gains_follow && discounts_follow && ranks_follow) {
                 return None;
             }
-            gains = Some(of_levels.into_iter().map(T::to_f64).collect());
+            let mut terms = if has_gap { terms(n) } else { Vec::new() };
+            terms.iter_mut().for_each(|term| term.coefficient *= gap);
+            let gains = of_levels.into_iter().map(T::to_f64).collect();
+            lambda = Some(Lambda { gains, discounts, absolute: *absolute, terms });
         }
         let levels = sorted.gather(&list.level_of_each());
-        Some(Self { list, loss, sorted, levels, gains, discounts, count })
+        Some(Self { list, loss, sorted, levels, lambda, count })
+    }
+
+    /// The factor of each place in the weights of the pairs in which it is the more relevant document.
+    fn row_weights(&self) -> Vec<f64> {
+        match &self.lambda {
+            None => self.sorted.gather(&self.list.row_weights()),
+            // In what is read of the sums.
+            Some(_) => vec![1.0; self.levels.len()],
+        }
     }
 
     /// The losses of its documents.
@@ -133,8 +178,8 @@ impl<'a, T: Real> Walks<'a, T> {
         let Some(terms) = Terms::value(self.loss) else { return };
         let ones = vec![1.0; self.levels.len()];
         let [wrong, right] = [Side::Ahead, Side::Behind].map(|side| self.pass(target, side, Role::Row, &ones, &terms));
-        let weights = self.sorted.gather(&self.list.row_weights());
-        let losses = wrong.iter().zip(right).zip(weights).map(|((wrong, right), weight)| weight * (wrong + right));
+        let losses =
+            wrong.iter().zip(right).zip(self.row_weights()).map(|((wrong, right), weight)| weight * (wrong + right));
         self.sorted.scatter(losses, out);
     }
 
@@ -142,7 +187,7 @@ impl<'a, T: Real> Walks<'a, T> {
     pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
         let Some(slopes) = Terms::slope(self.loss) else { return };
         let n = self.levels.len();
-        let (g, weights) = (self.sorted.gather(&g[..n]), self.sorted.gather(&self.list.row_weights()));
+        let (g, weights) = (self.sorted.gather(&g[..n]), self.row_weights());
         let sent: Vec<f64> = g.iter().zip(weights).map(|(g, weight)| g.to_f64() * weight).collect();
         let ones = vec![1.0; n];
         let mut sums = vec![0.0; n];
@@ -165,20 +210,22 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.walk(target, side, scale, &Pass { walks: self, values, role, term, sign })
     }
 
-    /// Running sums of each level: of ones, and of discounts where there are gains.
-    fn empty(&self) -> Vec<Sums> {
-        vec![Sums::default(); self.count * if self.gains.is_some() { 2 } else { 1 }]
+    /// Running sums of a level.
+    fn sums(&self) -> usize {
+        self.lambda.as_ref().map_or(1, Lambda::sums)
     }
 
     /// Adds `value`, and its product with the discount, to the sums of the level.
     #[inline(always)]
     fn add(&self, place: usize, value: f64, sums: &mut [Sums]) {
         let level = self.levels[place] as usize;
-        match &self.gains {
+        match &self.lambda {
             None => add_value(&mut sums[level], value),
-            Some(_) => {
-                add_value(&mut sums[2 * level], value);
-                add_value(&mut sums[2 * level + 1], value * self.discounts[place].to_f64());
+            Some(lambda) => {
+                let sums = &mut sums[level * lambda.sums()..][..lambda.sums()];
+                add_value(&mut sums[1], value * lambda.discounts[place].to_f64());
+                add_value(&mut sums[0], value);
+                sums[2..].iter_mut().for_each(|sums| add_value(sums, value));
             }
         }
     }
@@ -199,12 +246,25 @@ impl<T: Real> Walker for Pass<'_, T> {
     type State = Vec<Sums>;
 
     fn empty(&self) -> Vec<Sums> {
-        self.walks.empty()
+        vec![Sums::default(); self.walks.count * self.walks.sums()]
     }
 
     #[inline(always)]
     fn adds(&self, _: usize) -> bool {
         true
+    }
+
+    #[inline(always)]
+    fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, documents: usize) {
+        carry::<FMA>(sums, stretch);
+        if let Some(lambda) = self.walks.lambda.as_ref().filter(|lambda| !lambda.terms.is_empty()) {
+            for sums in sums.chunks_exact_mut(lambda.sums()) {
+                for (sums, term) in sums[2..].iter_mut().zip(&lambda.terms) {
+                    let decay = if documents == 1 { term.base } else { term.base.powi(documents as i32) };
+                    sums.iter_mut().for_each(|sum| *sum *= decay);
+                }
+            }
+        }
     }
 
     #[inline(always)]
@@ -214,23 +274,31 @@ impl<T: Real> Walker for Pass<'_, T> {
 
     #[inline(always)]
     fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
-        let Walks { levels, gains, discounts, count, .. } = self.walks;
+        let Walks { levels, lambda, count, .. } = self.walks;
         let own = levels[place] as usize;
         let others = self.role.others(own, *count);
         let mut all = Sums::default();
-        match gains {
+        match lambda {
             None => {
                 for sums in &sums[others] {
                     all.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
                 }
             }
-            Some(gains) => {
+            Some(Lambda { gains, discounts, absolute, terms }) => {
                 let discount = discounts[place].to_f64();
+                let width = 2 + terms.len();
                 for level in others {
-                    let weight = (gains[own] - gains[level]).abs() * self.sign;
-                    let (ones, of_discounts) = (&sums[2 * level], &sums[2 * level + 1]);
-                    for ((all, &one), &of_discount) in all.iter_mut().zip(ones).zip(of_discounts) {
-                        *all = weight.fma::<FMA>((-discount).fma::<FMA>(one, of_discount), *all);
+                    let weight = (gains[own] - gains[level]).abs();
+                    let swap = weight * self.sign * absolute;
+                    let sums = &sums[level * width..][..width];
+                    for ((all, &one), &of_discount) in all.iter_mut().zip(&sums[0]).zip(&sums[1]) {
+                        *all = swap.fma::<FMA>((-discount).fma::<FMA>(one, of_discount), *all);
+                    }
+                    for (sums, term) in sums[2..].iter().zip(terms) {
+                        let step = weight * term.coefficient;
+                        for (all, &sum) in all.iter_mut().zip(sums) {
+                            *all = step.fma::<FMA>(sum, *all);
+                        }
                     }
                 }
             }
@@ -241,6 +309,7 @@ impl<T: Real> Walker for Pass<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dispatch::target;
     use super::super::pair_loss::{pair_loss, pair_loss_gradient};
     use super::super::rank::rank;
     use super::*;
@@ -264,7 +333,7 @@ mod tests {
         let (x, labels, g, mask) = (narrow(x), narrow(&labels), narrow(&g), vec![1.0; N]);
         let weight = weight.as_ref().map(|values| narrow(values));
         let list = ByLabel::new(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice));
-        assert!(Walks::new(&list, loss).is_some(), "a list of {N} takes walks");
+        assert!(Walks::new(target(), &list, loss).is_some(), "a list of {N} takes walks");
         let found = (
             pair_loss(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), N, loss),
             pair_loss_gradient(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), &g, N, loss),
@@ -312,6 +381,39 @@ mod tests {
     }
 
     #[test]
+    fn differences_of_ranks_are_as_precise_as_single_precision() {
+        let uniform: Vec<f64> = (0..N).map(|i| f64::from((((i * 7919) % 3001) as f64 / 300.0) as f32)).collect();
+        let tied: Vec<f64> = uniform.iter().map(|u| u.floor()).collect();
+        let wide: Vec<f64> = uniform.iter().map(|u| f64::from((1e4 * u) as f32)).collect();
+        let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
+        let (g, mask): (Vec<f64>, _) = ((0..N).map(|i| 0.25 + (i % 8) as f64).collect(), vec![1.0; N]);
+        for (name, x) in [("spread", uniform), ("tied", tied), ("wide", wide), ("at one point", vec![0.5; N])] {
+            let [.., PairWeight::Lambda { gain, discount, rank, .. }] = weights(&x) else { unreachable!() };
+            for (absolute, gap) in [(0.0, 1.0), (1.0, 10.0)] {
+                let (gain, discount, rank) = (gain.clone(), discount.clone(), rank.clone());
+                let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap, distance: None };
+                let exact = weight.as_ref().map(Vec::as_slice);
+                let losses = pair_loss(&x, &labels, &mask, exact, N, PairLoss::Logistic);
+                let slopes = pair_loss_gradient(&x, &labels, &mask, exact, &g, N, PairLoss::Logistic);
+                let (x, labels, mask) = (narrow(&x), narrow(&labels), vec![1.0; N]);
+                let weight = weight.map(|values| narrow(&values));
+                let list = ByLabel::new(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice));
+                let walks = Walks::of(&list, PairLoss::Logistic).unwrap();
+                let (mut out, mut to_x) = (vec![0.0; N], vec![0.0; N]);
+                let sent: Vec<f32> = list.members.iter().map(|&i| g[i] as f32).collect();
+                walks.value(target(), &mut out);
+                walks.gradient(target(), &sent, &mut to_x);
+                let largest = slopes.iter().fold(0.0f64, |largest, slope| largest.max(slope.abs()));
+                for (place, &i) in list.members.iter().enumerate() {
+                    let value = (f64::from(out[place]) - losses[i]).abs() / losses[i].max(1e-30);
+                    let slope = (f64::from(to_x[place]) - slopes[i]).abs() / largest;
+                    assert!(value < 1e-6 && slope < 1e-6, "{name}, {absolute} {gap}, {i}: {value:e} {slope:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn discounts_that_do_not_follow_the_scores_are_left_to_pairs() {
         let x: Vec<f64> = (0..N).map(|i| (i % 50) as f64).collect();
         let [.., PairWeight::Lambda { gain, discount, rank, absolute, gap, distance }] = weights(&x) else {
@@ -321,6 +423,6 @@ mod tests {
         let (x, discount) = (narrow(&x), discount.into_iter().rev().collect::<Vec<_>>());
         let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap, distance }.map(|values| narrow(&values));
         let list = ByLabel::new(&x, &labels, &[1.0; N], weight.as_ref().map(Vec::as_slice));
-        assert!(Walks::new(&list, PairLoss::Logistic).is_none());
+        assert!(Walks::new(target(), &list, PairLoss::Logistic).is_none());
     }
 }

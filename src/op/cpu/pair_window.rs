@@ -7,10 +7,12 @@
 //! The exponential is a product of one factor per document.
 
 use super::by_label::{ByLabel, Role};
+use super::choice::is_fast;
 use super::pair_weight::PairWeight;
 use super::parameters::{EXPONENTIAL_BOUND, PairLoss};
 use super::real::Real;
-use super::walk::{Sorted, is_single};
+use super::walk::Sorted;
+use crate::execution::Target;
 
 /// Pairs of a hinge that cost as much as a document with the sums of one label.
 const PAIRS_PER_SUM: usize = 30;
@@ -43,7 +45,7 @@ type Powers = [f64; 3];
 
 impl<'a, T: Real> Windows<'a, T> {
     /// `None` where pairs are cheaper, or where the loss or the weights do not allow windows.
-    pub fn new(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+    pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let n = list.above.len();
         let kind = match loss {
             PairLoss::Hinge { margin } => Kind::Hinge { margin: T::from_f64(margin), power: 1 },
@@ -55,7 +57,8 @@ impl<'a, T: Real> Windows<'a, T> {
         let pairs_per_document =
             count * if matches!(kind, Kind::Exponential) { PAIRS_PER_FACTOR } else { PAIRS_PER_SUM };
         let separate = matches!(list.weight, PairWeight::Unit | PairWeight::Document(_));
-        if !is_single::<T>() || !separate || n == 0 || list.pairs() < n * pairs_per_document {
+        let pays = n > 0 && list.pairs() >= n * pairs_per_document;
+        if !separate || !is_fast::<T>(target, n, pays) {
             return None;
         }
         let sorted = Sorted::new(&list.x[..n]);
@@ -155,6 +158,7 @@ impl<'a, T: Real> Windows<'a, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dispatch::target;
     use super::super::pair_loss::{pair_loss, pair_loss_gradient};
     use super::*;
 
@@ -169,7 +173,7 @@ mod tests {
         let mask = vec![1.0f32; N];
         let weight = if weighted { PairWeight::Document(&u[..]) } else { PairWeight::Unit };
         let list = ByLabel::new(x, &labels, &mask, weight);
-        assert!(Windows::new(&list, loss).is_some(), "{loss:?}");
+        assert!(Windows::new(target(), &list, loss).is_some(), "{loss:?}");
         let found =
             (pair_loss(x, &labels, &mask, weight, N, loss), pair_loss_gradient(x, &labels, &mask, weight, &g, N, loss));
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<_>>();
@@ -207,7 +211,7 @@ mod tests {
     fn a_list_without_documents_has_no_windows() {
         for loss in [PairLoss::Hinge { margin: 1.0 }, PairLoss::Exponential] {
             let list = ByLabel::<f32>::new(&[1.0], &[2.0], &[0.0], PairWeight::Unit);
-            assert!(Windows::new(&list, loss).is_none());
+            assert!(Windows::new(target(), &list, loss).is_none());
             assert_eq!(pair_loss(&[1.0f32], &[2.0], &[0.0], PairWeight::Unit, 1, loss), [0.0]);
         }
     }
@@ -217,7 +221,7 @@ mod tests {
         let x: Vec<f32> = (0..N).map(|i| i as f32 / 8.0).collect();
         let labels: Vec<f32> = (0..N).map(|i| (i % 2) as f32).collect();
         let list = ByLabel::new(&x, &labels, &[1.0; N], PairWeight::Unit);
-        assert!(Windows::new(&list, PairLoss::Exponential).is_none());
-        assert!(Windows::new(&list, PairLoss::Hinge { margin: 1.0 }).is_some());
+        assert!(Windows::new(target(), &list, PairLoss::Exponential).is_none());
+        assert!(Windows::new(target(), &list, PairLoss::Hinge { margin: 1.0 }).is_some());
     }
 }

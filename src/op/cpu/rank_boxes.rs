@@ -5,37 +5,38 @@ use std::ops::Range;
 
 use super::beats::beats;
 use super::boxes::{Constant, Span, Sum, results};
+use super::choice::is_fast;
 use super::convolution::{BELL_REACH, bell_is_smooth};
 use super::parameters::ExponentialTerm;
 use super::real::Real;
-use super::walk::{Sorted, is_single};
+use super::walk::Sorted;
 use crate::execution::Target;
 
 /// Whether boxes cost less than pairs.
-pub fn pays<T: Real>(x: &[T]) -> bool {
-    const DOCUMENTS: usize = 3072;
-    is_single::<T>() && x.len() >= DOCUMENTS
+pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
+    const DOCUMENTS: usize = 2048;
+    is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
 }
 
 /// Differences whose chances are taken at once.
-const CHUNK: usize = 8;
+pub(super) const CHUNK: usize = 8;
 
 /// The width of a box over which the logarithms and the flows are known from its points. Where a small base takes over
 /// from the chance of staying behind, they are singular at about a third of this unit off the real line.
-const WIDTH: f64 = 0.5;
+pub(super) const WIDTH: f64 = 0.5;
 
 /// `1 + pi (z - 1)` from the chance to beat and that not to.
 #[inline(always)]
-fn factor<const FMA: bool>(term: &ExponentialTerm, ahead: f64, behind: f64) -> f64 {
-    if term.base >= 0.5 { ahead.fma::<FMA>(term.base - 1.0, 1.0) } else { ahead.fma::<FMA>(term.base, behind) }
+pub(super) fn factor<const FMA: bool>(base: f64, ahead: f64, behind: f64) -> f64 {
+    if base >= 0.5 { ahead.fma::<FMA>(base - 1.0, 1.0) } else { ahead.fma::<FMA>(base, behind) }
 }
 
-/// The chances of `t`, and `exp(-t^2)`, of up to [`CHUNK`] differences.
+/// The chances of `sign t - shift`, and `exp(-t^2)` of it, of up to [`CHUNK`] differences `t`.
 #[inline(always)]
-fn chances<const FMA: bool>(t: &[f64]) -> [[f64; CHUNK]; 3] {
+pub(super) fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 3] {
     let mut chances = [[0.0; CHUNK]; 3];
     for (i, &t) in t.iter().enumerate().take(CHUNK) {
-        let (ahead, behind, bell) = beats::<f64, FMA>(t);
+        let (ahead, behind, bell) = beats::<f64, FMA>(sign * t - shift);
         (chances[0][i], chances[1][i], chances[2][i]) = (ahead, behind, bell);
     }
     chances
@@ -84,11 +85,11 @@ impl Sum for Products<'_> {
     #[inline(always)]
     fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]) {
         for (chunk, differences) in t.chunks(CHUNK).enumerate() {
-            let [ahead, behind, _] = chances::<FMA>(differences);
+            let [ahead, behind, _] = chances::<FMA>(differences, 1.0, 0.0);
             for (values, term) in values.chunks_exact_mut(t.len()).zip(self.terms) {
                 let values = &mut values[chunk * CHUNK..];
                 for ((value, &ahead), &behind) in values.iter_mut().zip(&ahead).zip(&behind) {
-                    *value = factor::<FMA>(term, ahead, behind).larger(f64::MIN_POSITIVE).logarithm::<FMA>();
+                    *value = factor::<FMA>(term.base, ahead, behind).larger(f64::MIN_POSITIVE).logarithm::<FMA>();
                 }
             }
         }
@@ -110,6 +111,11 @@ impl Sum for Products<'_> {
                 *result = sums[m * (sums.len() / count) + i].exp();
             }
         }
+    }
+
+    /// A logarithm counts beside 0, and what a document adds to its own is of the size of one.
+    fn subtracts_itself(&self) -> bool {
+        true
     }
 
     fn smooth(&self, width: f64, span: Span) -> bool {
@@ -183,13 +189,14 @@ impl Sum for Flows<'_> {
     fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]) {
         let (to_others, to_itself) = values.split_at_mut(self.terms.len() * t.len());
         for (chunk, differences) in t.chunks(CHUNK).enumerate() {
-            let [ahead, behind, bell] = chances::<FMA>(differences);
+            let [ahead, behind, bell] = chances::<FMA>(differences, 1.0, 0.0);
             let rows = to_others.chunks_exact_mut(t.len()).zip(to_itself.chunks_exact_mut(t.len()));
             for ((others, itself), term) in rows.zip(self.terms) {
                 let (others, itself) = (&mut others[chunk * CHUNK..], &mut itself[chunk * CHUNK..]);
                 let values = others.iter_mut().zip(itself).zip(ahead.iter().zip(&behind).zip(&bell));
                 for ((others, itself), ((&ahead, &behind), &bell)) in values {
-                    let (own, other) = (factor::<FMA>(term, ahead, behind), factor::<FMA>(term, behind, ahead));
+                    let (own, other) =
+                        (factor::<FMA>(term.base, ahead, behind), factor::<FMA>(term.base, behind, ahead));
                     let both = bell / (own * other);
                     (*others, *itself) = (both * own, both * other);
                 }
@@ -224,6 +231,11 @@ impl Sum for Flows<'_> {
             let to_itself: f64 = sent.iter().enumerate().map(|(m, sent)| sent * own[m * from_others.len() + i]).sum();
             *result = self.scale * (from_others[i] - to_itself);
         }
+    }
+
+    /// What flows to a document itself meets all documents of its box.
+    fn subtracts_itself(&self) -> bool {
+        true
     }
 
     fn smooth(&self, width: f64, span: Span) -> bool {

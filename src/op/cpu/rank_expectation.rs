@@ -112,7 +112,7 @@ pub fn rank_expectation<T: Real>(
     for_each(lists, x.len() * n * width, |((x, mask), (out, products))| {
         let members = documents(mask);
         let x = gather(x, &members);
-        if rank_boxes::pays(&x) && !diverged(&x, &mut []) {
+        if rank_boxes::pays(target, &x) && !diverged(&x, &mut []) {
             let of_members = rank_boxes::products(target, &x, sigma, exact);
             for (&i, values) in members.iter().zip(of_members.chunks_exact(width)) {
                 products[i * width..][..width].copy_from_slice(values);
@@ -232,7 +232,7 @@ pub fn rank_expectation_gradient<T: Real>(
         if diverged(&x, &mut to_rows) {
             return scatter(to_x, &members, &to_rows);
         }
-        if rank_boxes::pays(&x) {
+        if rank_boxes::pays(target, &x) {
             let of_document = |&i: &usize| {
                 let products = products[i * width..][..width].iter().zip(exact);
                 products

@@ -1,10 +1,12 @@
 //! Fused [`rank_recursion`](crate::op::rank_recursion()).
 //!
 //! A tile of rows keeps its distributions rank by rank, `[ranks, rows]`, so that a trial is one pass over them. The
-//! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one.
+//! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one. Long lists
+//! make only the trials that matter, and only of [documents near the top](super::recursion_boxes).
 
 use super::beats::beats;
 use super::rank_expectation::flushed;
+use super::recursion_boxes;
 use super::{
     dispatch::{Kernel, dispatch, target},
     list::{diverged, documents, gather, scatter},
@@ -118,6 +120,7 @@ impl<T: Real> Kernel for Expectation<'_, T> {
 
 /// `sum_r D_r p_i(r)` for lists of `n` documents.
 pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, comparison: Comparison, discounts: &[f64]) -> Vec<T> {
+    let exact = discounts;
     let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
     let ranks = discounts.len();
     let (rate, shift) = (T::from_f64(comparison.rate), T::from_f64(comparison.shift));
@@ -130,6 +133,10 @@ pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, comparison: Compar
         let mut expected = vec![T::ZERO; x.len()];
         let rows = rows_of_tile(ranks, 1);
         let diverged = diverged(&x, &mut expected);
+        if !diverged && recursion_boxes::pays::<T>(target, x.len(), ranks) {
+            recursion_boxes::value(target, &x, comparison, exact, &mut expected);
+            return scatter(out, &members, &expected);
+        }
         let tiles = if diverged { Vec::new() } else { expected.chunks_mut(rows).enumerate().collect() };
         for_each(tiles, x.len() * x.len() * ranks, |(tile, out)| {
             let mut p = vec![T::ZERO; ranks * out.len()];
@@ -283,13 +290,17 @@ pub fn rank_recursion_gradient<T: Real>(
         let members = documents(mask);
         let (x, g) = (gather(x, &members), gather(g, &members));
         let mut to_rows = vec![T::ZERO; x.len()];
+        if diverged(&x, &mut to_rows) {
+            return scatter(to_x, &members, &to_rows);
+        }
+        if recursion_boxes::pays::<T>(target, x.len(), ranks) {
+            recursion_boxes::gradient(target, &x, &g, comparison, discounts, &mut to_rows);
+            return scatter(to_x, &members, &to_rows);
+        }
         let stripes = stripes(x.len());
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
         let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
         let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
-        if diverged(&x, &mut to_rows) {
-            return scatter(to_x, &members, &to_rows);
-        }
         let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
         for_each(tasks, x.len() * x.len() * ranks, |((to_rows, to_all), stripe)| {
             let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));

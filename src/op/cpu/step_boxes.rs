@@ -1,15 +1,16 @@
 //! [`step_sum`](super::step_sum()) of long lists with the steps erf and arctan in O(n log n), for results in `f32`.
 
 use super::boxes::{Constant, Span, results, sums_at};
+use super::choice::is_fast;
 use super::convolution::{BELL_REACH, Bell, Convolution, Function, bell_is_smooth};
 use super::real::Real;
-use super::walk::{Sorted, is_single};
+use super::walk::Sorted;
 use crate::execution::Target;
 
 /// Whether boxes cost less than pairs, given how many of them a document has.
-pub fn pays<T: Real>(pairs_per_document: usize) -> bool {
+pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 1024;
-    is_single::<T>() && pairs_per_document >= PAIRS
+    is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
 }
 
 /// The documents that add to a sum.

@@ -121,8 +121,8 @@ impl<'a, T: Real> List<'a, T> {
         let sources = v.iter().filter(|v| **v != T::ZERO).count();
         let fewer = rows.map_or(sources, |rows| sources.min(rows.len()));
         let fast = match step {
-            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::pays::<T>(fewer),
-            Step::Erf | Step::Arctan => step_boxes::pays::<T>(fewer),
+            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::pays::<T>(target, fewer),
+            Step::Erf | Step::Arctan => step_boxes::pays::<T>(target, fewer),
         };
         if !fast {
             return self.sums_by_pairs(target, rows, step, sources, end);
@@ -522,13 +522,13 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         let flows = Flows::new(v, g);
         let pairs_per_document = flows.pairs_per_document(list.members);
         match (Walked::of(step), step) {
-            (Some(walked), _) if step_walk::pays::<T>(pairs_per_document) => {
+            (Some(walked), _) if step_walk::pays::<T>(target, pairs_per_document) => {
                 return step_walk::gradient(target, x, v, g, alpha, walked, to_x);
             }
-            (None, Step::Erf) if step_boxes::pays::<T>(pairs_per_document) => {
+            (None, Step::Erf) if step_boxes::pays::<T>(target, pairs_per_document) => {
                 return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Erf, to_x);
             }
-            (None, Step::Arctan) if step_boxes::pays::<T>(pairs_per_document) => {
+            (None, Step::Arctan) if step_boxes::pays::<T>(target, pairs_per_document) => {
                 return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Arctan, to_x);
             }
             _ => {}

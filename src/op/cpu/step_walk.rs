@@ -1,15 +1,16 @@
 //! [`step_sum`](super::step_sum()) of long lists with the logistic and Laplace steps in O(n log n), for results in
 //! `f32`.
 
+use super::choice::is_fast;
 use super::parameters::Step;
 use super::real::Real;
-use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value, is_single};
+use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value};
 use crate::execution::Target;
 
 /// Whether a walk along the sorted list costs less than its pairs, given how many of them a document has.
-pub fn pays<T: Real>(pairs_per_document: usize) -> bool {
+pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 384;
-    is_single::<T>() && pairs_per_document >= PAIRS
+    is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
 }
 
 /// A step that is a function of `u = exp(-|t|)`.

@@ -94,37 +94,43 @@ pub fn add_value(sums: &mut Sums, value: f64) {
     }
 }
 
-/// The factors of [`Sums`] over the distance at which a unit decays to `u`.
-#[inline(always)]
-fn factors(u: f64) -> Sums {
-    let square = u * u;
-    let fourth = square * square;
-    let mut factors = Sums::default();
-    factors[..LANES].copy_from_slice(&[u, square, square * u, fourth]);
-    for k in LANES..TERMS {
-        factors[k] = factors[k - LANES] * fourth;
-    }
-    (factors[COUNT], factors[MOMENT]) = (1.0, 1.0);
-    factors
+/// A part of the way along the list.
+#[derive(Clone, Copy)]
+pub struct Stretch {
+    length: f64,
+    /// What a unit of [`Sums`] decays to over it.
+    factors: Sums,
 }
 
-/// Carries running sums a distance on.
+impl Stretch {
+    /// `u = exp(-length)`
+    #[inline(always)]
+    fn new(length: f64, u: f64) -> Self {
+        let square = u * u;
+        let fourth = square * square;
+        let mut factors = Sums::default();
+        factors[..LANES].copy_from_slice(&[u, square, square * u, fourth]);
+        for k in LANES..TERMS {
+            factors[k] = factors[k - LANES] * fourth;
+        }
+        (factors[COUNT], factors[MOMENT]) = (1.0, 1.0);
+        Self { length, factors }
+    }
+}
+
+/// Carries running sums on.
 #[inline(always)]
-fn carry<const FMA: bool>(sums: &mut [Sums], factors: &Sums, distance: f64) {
+pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
+    let Stretch { length, factors } = stretch;
     let mut steps = Sums::default();
     // 0 times the infinite distance before the first value would be NaN.
-    steps[MOMENT] = if distance < f64::INFINITY { distance } else { 0.0 };
+    steps[MOMENT] = if length < f64::INFINITY { length } else { 0.0 };
     for sums in sums {
         let count = sums[COUNT];
-        for ((sum, factor), &step) in sums.iter_mut().zip(factors).zip(&steps) {
+        for ((sum, factor), &step) in sums.iter_mut().zip(&factors).zip(&steps) {
             *sum = count.fma::<FMA>(step, *sum * factor);
         }
     }
-}
-
-/// Whether a result is in `f32`; walks are not exact enough for `f64`.
-pub fn is_single<T: Real>() -> bool {
-    size_of::<T>() == size_of::<f32>()
 }
 
 /// Which documents add to the sums of a document.
@@ -146,6 +152,12 @@ pub trait Walker: Sync {
 
     /// Whether the document at a place adds a value.
     fn adds(&self, place: usize) -> bool;
+
+    /// Carries running sums on, over this many documents that add values.
+    #[inline(always)]
+    fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, _documents: usize) {
+        carry::<FMA>(sums, stretch);
+    }
 
     /// Adds the values of the document at a place.
     fn add(&self, place: usize, sums: &mut [Sums]);
@@ -301,9 +313,9 @@ impl<W: Walker> Walk<'_, W> {
         });
         for (number, part) in parts.iter().enumerate().take(parts.len() - 1).skip(1) {
             let distance = (part.last - part.before).abs() * self.scale;
-            let factors = factors((-distance).exp());
+            let stretch = Stretch::new(distance, (-distance).exp());
             let mut carried = starts[number].clone();
-            carry::<false>(carried.as_mut(), &factors, distance);
+            self.walker.carry::<false>(carried.as_mut(), stretch, PART);
             for (sums, carried) in starts[number + 1].as_mut().iter_mut().zip(carried.as_ref()) {
                 sums.iter_mut().zip(carried).for_each(|(sum, carried)| *sum += carried);
             }
@@ -346,9 +358,9 @@ impl<W: Walker> Kernel for Steps<'_, '_, W> {
                 *unit = (-distance).exponential::<FMA>();
             }
             for (step, (&distance, &unit)) in steps.zip(distances.iter().zip(&units)) {
-                let (place, factors) = (walk.place(step), factors(unit));
+                let (place, stretch) = (walk.place(step), Stretch::new(distance, unit));
                 if walker.adds(place) {
-                    carry::<FMA>(sums.as_mut(), &factors, distance);
+                    walker.carry::<FMA>(sums.as_mut(), stretch, 1);
                     if let Some(out) = &mut self.out {
                         out[place - lowest] = walker.read::<FMA>(place, sums.as_ref());
                     }
@@ -356,7 +368,7 @@ impl<W: Walker> Kernel for Steps<'_, '_, W> {
                 } else if let Some(out) = &mut self.out {
                     // Leaves no trace.
                     let mut here = sums.clone();
-                    carry::<FMA>(here.as_mut(), &factors, distance);
+                    walker.carry::<FMA>(here.as_mut(), stretch, 1);
                     out[place - lowest] = walker.read::<FMA>(place, here.as_ref());
                 }
             }
@@ -385,7 +397,7 @@ mod tests {
                 let u = (-t).exp();
                 let mut sums = Sums::default();
                 add_value(&mut sums, 1.0);
-                carry::<false>(std::slice::from_mut(&mut sums), &factors(u), t);
+                carry::<false>(std::slice::from_mut(&mut sums), Stretch::new(t, u));
                 let error = (decaying.of::<false>(&sums) / f(u) - 1.0).abs();
                 assert!(error < 5e-8, "function {number} at {t}: {error:e}");
             }
@@ -397,7 +409,7 @@ mod tests {
         let line = Decaying::new(|_| 0.0).with_line(2.0, 3.0);
         let mut sums = Sums::default();
         for distance in [f64::INFINITY, 0.5, 1.5] {
-            carry::<false>(std::slice::from_mut(&mut sums), &factors(f64::exp(-distance)), distance);
+            carry::<false>(std::slice::from_mut(&mut sums), Stretch::new(distance, f64::exp(-distance)));
             add_value(&mut sums, 1.0);
         }
         // Values at distances 2, 1.5 and 0.
