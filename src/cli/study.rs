@@ -10,11 +10,11 @@ use super::execution_args::ExecutionArgs;
 use super::scored::Scored;
 use super::{Failure, Table, input};
 use crate::data::RankingDataset;
-use crate::experiment::{Document, Entry, ExperimentConfig, OutputFolder, Purpose, is_page};
+use crate::experiment::{Document, Entry, ExperimentConfig, JOBS, KeptRun, OutputFolder, Purpose, REPORT, is_page};
 use crate::json::json;
 use crate::report::{studies_page, study_page};
 use crate::study::{
-    STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
+    Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
 };
 
 /// File of the record of a study.
@@ -36,6 +36,10 @@ Inputs:
   study NAME MODEL DATA... --against MODEL  on two rankings of the same data
   study NAME --scores FILE DATA...  on one score per line; --against is then
                                  another such file
+  study NAME RUN...              on the test queries of all folds of `cv` runs
+                                 that kept scores or rankers (`cv --keep`), all
+                                 on the same folds; what has to be trained is
+                                 trained on the first fold of the first run
   study NAME --config FILE       on the data of a configuration of `train`; the
                                  study trains what it needs
   study all ...                  every study that takes such an input
@@ -62,7 +66,7 @@ How to read it:
 pub struct StudyArgs {
     /// The study, or `all`; without one, the list of all
     name: Option<String>,
-    /// MODEL and DATA files; only DATA files with --scores; none for generated data
+    /// MODEL and DATA files; only DATA files with --scores; folders of `cv` runs; none for generated data
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
     /// One score per line, in the order of the documents of DATA
@@ -200,6 +204,11 @@ impl StudyArgs {
         let read = |data: &[PathBuf]| self.reading.read(data, None);
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(config), []) => training(config),
+            (None, None, runs) if self.against.is_none() && are_kept(runs) => {
+                let device = input::device(&self.device)?;
+                let read = runs.iter().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
+                Ok(Source::Runs(Box::new(Runs::new(read)?)))
+            }
             (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
             (Some(scores), None, files) => {
                 let data = read(files)?;
@@ -212,6 +221,12 @@ impl StudyArgs {
                 let by = |model: &Path| Ok(subject(model, files, &data, &Scored::by_ranker(model, &data, &device)?));
                 self.rankings(model, by)
             }
+            (None, None, [run, ..]) if run.join(REPORT).is_file() && run.join(JOBS).is_dir() => {
+                Err(Failure::input(format!(
+                    "{}: a `cv` run that kept nothing; `cv --resume --keep scores` keeps what a study reads",
+                    run.display()
+                )))
+            }
             _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),
         }
     }
@@ -223,6 +238,11 @@ impl StudyArgs {
             Some(second) => Source::Rankings(by(first)?, by(second)?),
         })
     }
+}
+
+/// Whether these are folders of runs that kept something.
+fn are_kept(paths: &[PathBuf]) -> bool {
+    !paths.is_empty() && paths.iter().all(|path| KeptRun::is_in(path))
 }
 
 fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Scored) -> Subject {

@@ -36,7 +36,7 @@ pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, PerQuery, Report,
     RunRecord, SetMeasures, Sets, TrainReport,
 };
-pub use run_folder::{CARD, CONFIG, PAGE, RANKER, RECORD, REPORT, RunKind};
+pub use run_folder::{CARD, CONFIG, JOBS, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]
 pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
 pub use splits::Split;

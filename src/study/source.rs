@@ -1,6 +1,7 @@
-//! What a study examines: generated queries, a ranking, two rankings, or data to train on.
+//! What a study examines: generated queries, a ranking, two rankings, data to train on, or what cross-validations kept.
 
 use super::error::StudyError;
+use super::runs::Runs;
 use super::subject::Subject;
 use crate::experiment::{ExperimentConfig, Split};
 
@@ -20,6 +21,8 @@ pub enum Source {
     Rankings(Subject, Subject),
     /// Data to train on.
     Training(Box<Training>),
+    /// What cross-validations kept of the same folds.
+    Runs(Box<Runs>),
 }
 
 /// Data to train on, as a configuration of `train` names them.
@@ -44,6 +47,8 @@ pub enum Kind {
     Rankings,
     /// [`Source::Training`]
     Training,
+    /// [`Source::Runs`]
+    Runs,
 }
 
 impl Kind {
@@ -54,6 +59,7 @@ impl Kind {
             Kind::Ranking => "a ranking",
             Kind::Rankings => "two rankings",
             Kind::Training => "data to train on",
+            Kind::Runs => "kept runs",
         }
     }
 }
@@ -66,6 +72,7 @@ impl Source {
             Source::Ranking(_) => Kind::Ranking,
             Source::Rankings(..) => Kind::Rankings,
             Source::Training(_) => Kind::Training,
+            Source::Runs(_) => Kind::Runs,
         }
     }
 
@@ -74,6 +81,7 @@ impl Source {
         let subjects = match self {
             Source::Ranking(subject) => vec![subject],
             Source::Rankings(first, second) => vec![first, second],
+            Source::Runs(runs) => runs.runs().iter().map(|run| &run.subject).collect(),
             Source::Generated { .. } | Source::Training(_) => vec![],
         };
         for subject in subjects {

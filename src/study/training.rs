@@ -28,7 +28,12 @@ pub(super) struct Material {
 impl Material {
     /// Takes the data of a configuration, or generates some.
     pub(super) fn of(setting: &Setting) -> Result<Self, StudyError> {
-        if let Source::Training(training) = setting.source {
+        let training = match setting.source {
+            Source::Training(training) => Some(&**training),
+            Source::Runs(runs) => Some(runs.training()),
+            _ => None,
+        };
+        if let Some(training) = training {
             let (origin, config, split) = (training.origin.clone(), training.config.clone(), training.split.clone());
             return Ok(Self { origin: format!("{origin}, fold {}", split.fold), split, config });
         }

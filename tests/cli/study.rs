@@ -158,3 +158,49 @@ fn studies_that_cannot_be_made_are_refused() {
         &["scores on one: found no query with a relevant and an irrelevant document"],
     );
 }
+
+/// Runs that kept their scores are the source of every study, and each takes the run that it is about.
+#[test]
+fn kept_runs_are_studied_over_all_folds() {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "18", "--features", "4", "--median-length", "8", "--out", "data.txt"]);
+    let config = |learner: &str| format!("data = {{ train = [\"data.txt\"] }}\ncv = {{ split = 3 }}\n{learner}\n");
+    let soft = "scorer = { kind = \"linear\" }\nloss = { name = \"soft_ndcg\" }\nlearner = { kind = \"gradient\", epochs = 2 }";
+    for (name, learner) in [
+        ("ridge", "learner = { kind = \"regression\" }"),
+        ("ada", "learner = { kind = \"ada_rank\", rounds = 3 }"),
+        ("boost", "learner = { kind = \"rank_boost\", rounds = 3 }"),
+        ("soft", soft),
+    ] {
+        bench.write(&format!("{name}.toml"), &config(learner));
+        bench.output(&["cv", &format!("{name}.toml"), "--out", name, "--keep", "scores"]);
+    }
+    let study = |args: &[&str]| -> Value {
+        serde_json::from_str(&bench.output(&[&["study"][..], args, &["--quick", "--json"]].concat())).unwrap()
+    };
+    let errors = study(&["errors", "ridge", "ada", "boost"]);
+    let title = errors["tables"][0]["title"].as_str().unwrap();
+    assert!(title.contains("ada and boost"), "those that the paper compares: {title}");
+    assert!(errors["queries"].as_u64().unwrap() > 12, "the test queries of all three folds: {}", errors["queries"]);
+    let title = study(&["errors", "ridge", "soft"])["tables"][0]["title"].as_str().unwrap().to_string();
+    assert!(title.contains("ridge and soft"), "two runs are compared with each other: {title}");
+
+    let directness = study(&["softrank-directness", "ridge", "ada", "soft", "--over", "sigma=0.01"]);
+    assert!(directness["subject"].as_str().unwrap().starts_with("soft,"), "{}", directness["subject"]);
+    let claims = directness["claims"].as_array().unwrap();
+    let pool = claims.iter().find(|claim| claim["source"] == "Theorem 1, the best of a pool").unwrap();
+    assert!(["open", "vacuous"].contains(&pool["verdict"].as_str().unwrap()), "{pool}");
+    assert!(pool["found"].as_str().unwrap().starts_with("soft against "), "{pool}");
+
+    let all = study(&["all", "ridge", "soft"]);
+    let names: Vec<&str> = all["studies"].as_array().unwrap().iter().map(|of| of["study"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 8, "{names:?}");
+
+    // Runs of other folds, and runs that kept nothing, are refused.
+    bench.output(&["cv", "ridge.toml", "--set", "cv.split=4", "--out", "other", "--keep", "scores"]);
+    let message = bench.refused(&["study", "errors", "ridge", "other"]);
+    assert!(message.contains("tested on other queries, features or folds than ridge"), "{message}");
+    bench.output(&["cv", "ridge.toml", "--out", "plain"]);
+    let message = bench.refused(&["study", "errors", "plain"]);
+    assert!(message.contains("plain: a `cv` run that kept nothing"), "{message}");
+}

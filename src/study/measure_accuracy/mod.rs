@@ -28,7 +28,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
         Parameter { name: "alpha", values: &[1.0, 10.0, 50.0, 100.0, 1000.0], domain: Domain::Positive },
         Parameter { name: "beta", values: &[1.0, 10.0, 20.0, 50.0, 100.0], domain: Domain::Positive },
     ],
-    takes: &[Kind::Generated, Kind::Ranking, Kind::Training],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Training, Kind::Runs],
     run,
 };
 
@@ -81,7 +81,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     if kind == Kind::Training {
         findings.about = About::text(Material::of(setting)?.origin);
     } else {
-        let subject = setting.subject();
+        let subject = setting.subject(&["approx_ndcg", "approx_ap"]);
         let errors = all_errors(setting, &subject, alphas, betas)?;
         findings.about = About::queries(&subject);
         findings.tables = tables(&errors, alphas, betas);
