@@ -101,8 +101,17 @@ impl Material {
 
     /// Returns the first `count` training queries, normalized, as a linear problem.
     pub(super) fn linear(&self, count: usize) -> Result<Linear, StudyError> {
-        let mut data = self.split.train.clone();
-        let normalizer = Normalizer::fit(&data, self.config.normalizer);
+        self.linear_of(&self.split.train, count)
+    }
+
+    /// Returns the queries to test on, normalized as the training queries are, as a linear problem.
+    pub(super) fn linear_test(&self) -> Result<Linear, StudyError> {
+        self.linear_of(self.test()?, usize::MAX)
+    }
+
+    fn linear_of(&self, data: &RankingDataset, count: usize) -> Result<Linear, StudyError> {
+        let mut data = data.clone();
+        let normalizer = Normalizer::fit(&self.split.train, self.config.normalizer);
         normalizer.apply(&mut data).map_err(ExperimentError::from)?;
         Ok(Linear::new(&data, count))
     }
