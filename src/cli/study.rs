@@ -204,10 +204,16 @@ impl StudyArgs {
         let read = |data: &[PathBuf]| self.reading.read(data, None);
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(config), []) => training(config),
-            (None, None, runs) if self.against.is_none() && are_kept(runs) => {
+            (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
                 let device = input::device(&self.device)?;
-                let read = runs.iter().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
+                let read = self.runs().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
                 Ok(Source::Runs(Box::new(Runs::new(read)?)))
+            }
+            (None, None, [_, ..]) if self.runs().all(|run| run.join(REPORT).is_file() && run.join(JOBS).is_dir()) => {
+                let lacking = self.runs().find(|run| !KeptRun::is_in(run)).unwrap_or(&self.files[0]).display();
+                let advice =
+                    "expected folders of `cv` runs that kept scores or rankers; `cv --resume --keep scores` keeps them";
+                Err(Failure::input(format!("{lacking}: {advice}")))
             }
             (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
             (Some(scores), None, files) => {
@@ -221,14 +227,13 @@ impl StudyArgs {
                 let by = |model: &Path| Ok(subject(model, files, &data, &Scored::by_ranker(model, &data, &device)?));
                 self.rankings(model, by)
             }
-            (None, None, [run, ..]) if run.join(REPORT).is_file() && run.join(JOBS).is_dir() => {
-                Err(Failure::input(format!(
-                    "{}: a `cv` run that kept nothing; `cv --resume --keep scores` keeps what a study reads",
-                    run.display()
-                )))
-            }
             _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),
         }
+    }
+
+    /// Returns what may be folders of runs.
+    fn runs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().chain(&self.against)
     }
 
     /// Returns one ranking, or two with `--against`.
@@ -238,11 +243,6 @@ impl StudyArgs {
             Some(second) => Source::Rankings(by(first)?, by(second)?),
         })
     }
-}
-
-/// Whether these are folders of runs that kept something.
-fn are_kept(paths: &[PathBuf]) -> bool {
-    !paths.is_empty() && paths.iter().all(|path| KeptRun::is_in(path))
 }
 
 fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Scored) -> Subject {

@@ -197,6 +197,8 @@ fn kept_runs_are_studied_over_all_folds() {
     assert!(errors["queries"].as_u64().unwrap() > 12, "the test queries of all three folds: {}", errors["queries"]);
     let title = study(&["errors", "ridge", "soft"])["tables"][0]["title"].as_str().unwrap().to_string();
     assert!(title.contains("ridge and soft"), "two runs are compared with each other: {title}");
+    let against = study(&["errors", "ridge", "--against", "soft"])["tables"][0]["title"].as_str().unwrap().to_string();
+    assert_eq!(against, title);
 
     let directness = study(&["softrank-directness", "ridge", "ada", "soft", "--over", "sigma=0.01"]);
     assert!(directness["subject"].as_str().unwrap().starts_with("soft,"), "{}", directness["subject"]);
@@ -214,6 +216,7 @@ fn kept_runs_are_studied_over_all_folds() {
     let message = bench.refused(&["study", "errors", "ridge", "other"]);
     assert!(message.contains("tested on other queries, features or folds than ridge"), "{message}");
     bench.output(&["cv", "ridge.toml", "--out", "plain"]);
-    let message = bench.refused(&["study", "errors", "plain"]);
-    assert!(message.contains("plain: a `cv` run that kept nothing"), "{message}");
+    let message = bench.refused(&["study", "errors", "ridge", "plain"]);
+    let advice = "expected folders of `cv` runs that kept scores or rankers; `cv --resume --keep scores` keeps them\n";
+    assert_eq!(message, format!("error: plain: {advice}"));
 }
