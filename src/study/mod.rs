@@ -6,6 +6,7 @@
 
 mod approximate;
 mod bounds;
+mod data;
 mod discounts;
 mod entry;
 mod error;
@@ -22,11 +23,12 @@ mod training;
 mod truncation;
 mod verdict;
 
+pub use data::Training;
 pub use entry::{Domain, Parameter, Silent, StudyEntry, StudyOptions, StudyProgress};
 pub use error::StudyError;
 pub use findings::{About, Claim, Curves, Findings, StudyReport, Table};
 pub use runs::{RunSubject, Runs};
-pub use source::{Kind, Source, Training};
+pub use source::{Kind, Source};
 pub use subject::{ScoredQuery, Subject};
 pub use verdict::Verdict;
 

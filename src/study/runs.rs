@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
+use super::data::Training;
 use super::error::StudyError;
-use super::source::Training;
 use super::subject::Subject;
 use crate::experiment::KeptRun;
 use crate::json::Value;

@@ -1,9 +1,9 @@
 //! What a study examines: generated queries, a ranking, two rankings, data to train on, or what cross-validations kept.
 
+use super::data::Training;
 use super::error::StudyError;
 use super::runs::Runs;
 use super::subject::Subject;
-use crate::experiment::{ExperimentConfig, Split};
 
 /// What a study examines.
 #[derive(Debug, Clone)]
@@ -23,17 +23,6 @@ pub enum Source {
     Training(Box<Training>),
     /// What cross-validations kept of the same folds.
     Runs(Box<Runs>),
-}
-
-/// Data to train on, as a configuration of `train` names them.
-#[derive(Debug, Clone)]
-pub struct Training {
-    /// Where the data come from.
-    pub origin: String,
-    /// The configuration; a study replaces its learner and loss.
-    pub config: ExperimentConfig,
-    /// Its queries.
-    pub split: Split,
 }
 
 /// A kind of [`Source`].

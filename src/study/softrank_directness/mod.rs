@@ -147,7 +147,8 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         claims.extend(of_theorem_1);
     }
     if let Source::Runs(runs) = setting.source {
-        let (table, of_pool) = pool::judge(runs.runs(), sigmas)?;
+        let of_runs = runs.runs().iter().map(|run| self::exact(&run.subject)).collect::<Result<Vec<_>, _>>()?;
+        let (table, of_pool) = pool::judge(runs.runs(), &of_runs, sigmas)?;
         tables.push(table);
         claims.extend(of_pool);
     }

@@ -5,7 +5,6 @@
 //! ranking functions, and none of these need be that: a difference within the bound does not show it, one beyond the
 //! bound does not refute it. So the verdict is `open` at best, and `vacuous` where the bound is 1 or more.
 
-use super::exact;
 use crate::loss::LossSpec;
 use crate::study::error::StudyError;
 use crate::study::findings::{Claim, Table};
@@ -14,41 +13,40 @@ use crate::study::subject::Subject;
 use crate::study::verdict::{Judged, Mean, ROUNDING, Verdict, short};
 
 /// The values of each query.
-struct Member<'a> {
-    name: &'a str,
+struct Member {
+    name: String,
     trained_by_soft_ndcg: bool,
     soft: Vec<f64>,
     exact: Vec<f64>,
 }
 
-impl Member<'_> {
+impl Member {
     fn largest_error(&self) -> f64 {
         self.soft.iter().zip(&self.exact).map(|(soft, exact)| (soft - exact).abs()).fold(0.0, f64::max)
     }
 }
 
-/// Judges the theorem at several values of sigma.
-pub(super) fn judge(runs: &[RunSubject], sigmas: &[f64]) -> Result<(Table, Vec<Claim>), StudyError> {
+/// Judges the theorem at several values of sigma; `exact` is the NDCG of each run's queries.
+pub(super) fn judge(
+    runs: &[RunSubject],
+    exact: &[Vec<f64>],
+    sigmas: &[f64],
+) -> Result<(Table, Vec<Claim>), StudyError> {
     let queries = runs.first().map_or(0, |run| run.subject.queries.len());
     let title = format!("Theorem 1, the best of {} rankers on the same {queries} test queries", runs.len());
     let columns = ["sigma", "NDCG at 1", "NDCG at 2", "difference", "e_1", "e_2", "2 e_1 + e_2"];
     let mut table = Table::new(title, columns);
     let mut claims = Vec::new();
-    let exact = runs.iter().map(|run| exact(&run.subject)).collect::<Result<Vec<_>, _>>()?;
     for &sigma in sigmas {
-        let member =
-            |(run, exact): (&'_ RunSubject, &Vec<f64>)| soft(&run.subject, sigma).map(|soft| (soft, exact.clone()));
-        let values = runs.iter().zip(&exact).map(member).collect::<Result<Vec<_>, StudyError>>()?;
-        let members: Vec<Member> = runs
-            .iter()
-            .zip(values)
-            .map(|(run, (soft, exact))| Member {
-                name: &run.name,
+        let member = |(run, exact): (&'_ RunSubject, &Vec<f64>)| -> Result<Member, StudyError> {
+            Ok(Member {
+                name: run.name.clone(),
                 trained_by_soft_ndcg: run.loss.as_deref() == Some("soft_ndcg"),
-                soft,
-                exact,
+                soft: soft(&run.subject, sigma)?,
+                exact: exact.clone(),
             })
-            .collect();
+        };
+        let members = runs.iter().zip(exact).map(member).collect::<Result<Vec<_>, _>>()?;
         let Some((first, second)) = optima(&members) else { continue };
         let (e_1, e_2) = (first.largest_error(), second.largest_error());
         let [at_1, at_2] = [first, second].map(|member| Mean::of(&member.exact).mean);
@@ -68,15 +66,17 @@ fn soft(subject: &Subject, sigma: f64) -> Result<Vec<f64>, StudyError> {
 }
 
 /// What stands in place of the optima of SoftNDCG and of NDCG.
-fn optima<'a, 'b>(members: &'a [Member<'b>]) -> Option<(&'a Member<'b>, &'a Member<'b>)> {
-    let mean = |values: &[f64]| Mean::of(values).mean;
-    let best = |pool: &[&'a Member<'b>], of: for<'m> fn(&'m Member) -> &'m [f64]| {
-        pool.iter().copied().reduce(|best, other| if mean(of(other)) > mean(of(best)) { other } else { best })
-    };
+fn optima(members: &[Member]) -> Option<(&Member, &Member)> {
     let all: Vec<&Member> = members.iter().collect();
     let trained: Vec<&Member> = members.iter().filter(|member| member.trained_by_soft_ndcg).collect();
     let pool = if trained.is_empty() { &all } else { &trained };
     Some((best(pool, |member| &member.soft)?, best(&all, |member| &member.exact)?))
+}
+
+/// Returns the member with the highest mean; ties go to the first.
+fn best<'a>(pool: &[&'a Member], of: fn(&Member) -> &Vec<f64>) -> Option<&'a Member> {
+    let mean = |member: &Member| Mean::of(of(member)).mean;
+    pool.iter().copied().reduce(|best, other| if mean(other) > mean(best) { other } else { best })
 }
 
 fn judged(first: &Member, second: &Member) -> Judged {
@@ -97,8 +97,8 @@ fn judged(first: &Member, second: &Member) -> Judged {
 mod tests {
     use super::*;
 
-    fn member<'a>(name: &'a str, trained: bool, soft: &[f64], exact: &[f64]) -> Member<'a> {
-        Member { name, trained_by_soft_ndcg: trained, soft: soft.to_vec(), exact: exact.to_vec() }
+    fn member(name: &str, trained: bool, soft: &[f64], exact: &[f64]) -> Member {
+        Member { name: name.to_string(), trained_by_soft_ndcg: trained, soft: soft.to_vec(), exact: exact.to_vec() }
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         let rough = member("rough", true, &[0.1, 0.1], &[0.5, 0.5]);
         let pool = [rough, soft, other];
         let (first, second) = optima(&pool).unwrap();
-        assert_eq!((first.name, second.name), ("soft", "other"));
+        assert_eq!((first.name.as_str(), second.name.as_str()), ("soft", "other"));
         // .1 apart where the bound is .05: an optimum would refute the theorem, the best of a pool does not.
         let found = judged(first, second);
         assert_eq!(found.verdict, Verdict::Open);
