@@ -114,7 +114,7 @@ fn judged(functions: &[Means], chosen: usize) -> Judged {
         (functions[optimum(functions, |means| means.test)].test - functions[chosen].test, 2.0 * (first + second));
     let mut found = Bounded::default();
     found.add(difference, Some(bound), 1.0);
-    Bounded::judge(&[found], "classes of ranking functions").number("difference", difference).number("bound", bound)
+    Bounded::judge(&[found], "class of ranking functions").number("difference", difference).number("bound", bound)
 }
 
 #[cfg(test)]
