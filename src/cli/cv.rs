@@ -11,8 +11,8 @@ use super::report::write_reports;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table};
 use crate::experiment::{
-    Claim, CrossValidation, CrossValidationOptions, Measures, OutputFolder, Report, RunKind, RunRecord, cross_validate,
-    resolved_toml,
+    Claim, CrossValidation, CrossValidationOptions, FoldResult, KEPT, Keep, Measures, OutputFolder, Report, RunKind,
+    RunRecord, cross_validate, resolved_toml,
 };
 use crate::learner::StopReason;
 
@@ -26,6 +26,10 @@ pub struct CvArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
+    /// Keeps the selected fit of each fold below kept/ in the folder: `rankers`, `scores` of the test documents,
+    /// `runs` in TREC form; separated by commas
+    #[arg(long, value_name = "WHAT")]
+    keep: Option<String>,
     /// Fits at once [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -40,11 +44,15 @@ impl CvArgs {
         if self.out.is_none() && self.folder.claim() != Claim::New {
             return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
         }
+        let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        if keep.any() && self.out.is_none() {
+            return Err(Failure::input("--keep needs the folder of the run: --out DIR"));
+        }
         let opened = self.run.open()?;
-        opened.execution.scope(|| self.cross_validate(&opened, start, out))
+        opened.execution.scope(|| self.cross_validate(&opened, keep, start, out))
     }
 
-    fn cross_validate(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+    fn cross_validate(&self, opened: &Opened, keep: Keep, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
         let open = |path: &PathBuf| {
             let resolved = resolved_toml(document, config)?;
@@ -58,6 +66,7 @@ impl CvArgs {
             device,
             output: folder.as_ref(),
             resume: self.folder.resume,
+            keep,
             jobs: self.jobs.map(usize::from),
             threads,
             progress: &bar,
@@ -73,12 +82,39 @@ impl CvArgs {
             let record = RunRecord::new(&config.device, fit_time, start.elapsed());
             write_reports(folder, &Report::Cv(report), &record)?;
         }
+        let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder));
         if self.json {
-            writeln!(out, "{}", crate::json::json!(result))?;
+            let mut record = crate::json::json!(result);
+            if let Some(kept) = kept {
+                record["kept"] = crate::json::json!({"files": kept.files, "bytes": kept.bytes});
+            }
+            writeln!(out, "{record}")?;
         } else {
             write!(out, "{}", render(&result))?;
+            if let (Some(kept), Some(folder)) = (kept, &folder) {
+                let place = folder.file(KEPT);
+                writeln!(out, "kept {} files, {} bytes, in {}", kept.files.len(), kept.bytes, place.display())?;
+            }
         }
         Ok(())
+    }
+}
+
+/// The files that were kept.
+struct Kept {
+    /// Paths in the folder of the run.
+    files: Vec<String>,
+    bytes: u64,
+}
+
+impl Kept {
+    fn of(result: &CrossValidation, keep: Keep, folder: &OutputFolder) -> Self {
+        let of_fold = |fold: &FoldResult| -> Vec<String> {
+            result.seeds.iter().flat_map(|seed| keep.files(fold.fold, *seed)).collect()
+        };
+        let files: Vec<String> = result.folds.iter().flat_map(of_fold).collect();
+        let size = |name: &String| std::fs::metadata(folder.file(name)).map_or(0, |there| there.len());
+        Self { bytes: files.iter().map(size).sum(), files }
     }
 }
 

@@ -7,7 +7,7 @@ use anyhow::Error;
 
 use crate::data::DataError;
 use crate::device::DeviceError;
-use crate::experiment::{ConfigError, ExperimentError, OutputError};
+use crate::experiment::{ConfigError, ExperimentError, KeptError, OutputError};
 use crate::learner::LearnerError;
 use crate::loss::LossError;
 use crate::measure::MeasureError;
@@ -134,6 +134,7 @@ input_errors!(
     LossError,
     MeasureError,
     ExportError,
+    KeptError,
     Refusal,
     SignificanceError
 );

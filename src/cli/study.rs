@@ -10,11 +10,11 @@ use super::execution_args::ExecutionArgs;
 use super::scored::Scored;
 use super::{Failure, Table, input};
 use crate::data::RankingDataset;
-use crate::experiment::{Document, Entry, ExperimentConfig, OutputFolder, Purpose, is_page};
+use crate::experiment::{Document, Entry, ExperimentConfig, JOBS, KeptRun, OutputFolder, Purpose, REPORT, is_page};
 use crate::json::json;
 use crate::report::{studies_page, study_page};
 use crate::study::{
-    STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
+    Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
 };
 
 /// File of the record of a study.
@@ -36,6 +36,10 @@ Inputs:
   study NAME MODEL DATA... --against MODEL  on two rankings of the same data
   study NAME --scores FILE DATA...  on one score per line; --against is then
                                  another such file
+  study NAME RUN...              on the test queries of all folds of `cv` runs
+                                 that kept scores or rankers (`cv --keep`), all
+                                 on the same folds; what has to be trained is
+                                 trained on the first fold of the first run
   study NAME --config FILE       on the data of a configuration of `train`; the
                                  study trains what it needs
   study all ...                  every study that takes such an input
@@ -62,7 +66,7 @@ How to read it:
 pub struct StudyArgs {
     /// The study, or `all`; without one, the list of all
     name: Option<String>,
-    /// MODEL and DATA files; only DATA files with --scores; none for generated data
+    /// MODEL and DATA files; only DATA files with --scores; folders of `cv` runs; none for generated data
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
     /// One score per line, in the order of the documents of DATA
@@ -200,6 +204,17 @@ impl StudyArgs {
         let read = |data: &[PathBuf]| self.reading.read(data, None);
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(config), []) => training(config),
+            (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
+                let device = input::device(&self.device)?;
+                let read = self.runs().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
+                Ok(Source::Runs(Box::new(Runs::new(read)?)))
+            }
+            (None, None, [_, ..]) if self.runs().all(|run| run.join(REPORT).is_file() && run.join(JOBS).is_dir()) => {
+                let lacking = self.runs().find(|run| !KeptRun::is_in(run)).unwrap_or(&self.files[0]).display();
+                let advice =
+                    "expected folders of `cv` runs that kept scores or rankers; `cv --resume --keep scores` keeps them";
+                Err(Failure::input(format!("{lacking}: {advice}")))
+            }
             (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
             (Some(scores), None, files) => {
                 let data = read(files)?;
@@ -214,6 +229,11 @@ impl StudyArgs {
             }
             _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),
         }
+    }
+
+    /// Returns what may be folders of runs.
+    fn runs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().chain(&self.against)
     }
 
     /// Returns one ranking, or two with `--against`.

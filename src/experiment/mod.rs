@@ -8,6 +8,8 @@ mod config;
 mod cross_validation;
 mod error;
 mod fit;
+mod keep;
+mod kept;
 mod mark;
 mod not_ours;
 mod output;
@@ -25,6 +27,8 @@ pub(crate) use config::{from_toml, written_value};
 pub use cross_validation::{CrossValidationOptions, JobProgress, cross_validate};
 pub use error::{ExperimentError, OutputError};
 pub use fit::{Evaluations, Fit, FitOptions, fit, linear_weights};
+pub use keep::{KEPT, Keep};
+pub use kept::{KeptError, KeptFold, KeptRun};
 #[cfg(feature = "cli")]
 pub(crate) use output::Purpose;
 pub use output::{Claim, OutputFolder};
@@ -32,7 +36,7 @@ pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, PerQuery, Report,
     RunRecord, SetMeasures, Sets, TrainReport,
 };
-pub use run_folder::{CARD, CONFIG, PAGE, RANKER, RECORD, REPORT, RunKind};
+pub use run_folder::{CARD, CONFIG, JOBS, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]
 pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
 pub use splits::Split;

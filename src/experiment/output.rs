@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::config::resolves_to;
 use super::error::OutputError;
 use super::mark::Mark;
-use super::run_folder::{CONFIG, Contents, Entry, LOCK, REPORT, RUN_FILES, RunKind, standing};
+use super::run_folder::{CONFIG, Contents, Entry, LOCK, REPORT, RUN_FILES, RunKind, kept_entry, standing};
 use crate::atomic_file::Pending;
 use crate::text::hexadecimal;
 
@@ -129,9 +129,13 @@ impl OutputFolder {
         }
         let folder = Self { path: path.to_path_buf(), entries, mark: Mutex::new(mark), _lock: lock };
         if let Purpose::Run { configuration, claim, .. } = purpose {
-            if *claim == Claim::Overwrite {
-                contents.clear(path).map_err(|(path, source)| OutputError::Unwritable { path, source })?;
-            }
+            let cleared = match claim {
+                Claim::Overwrite => contents.clear(path),
+                // What another configuration kept is not of this run.
+                _ if !resolves_to(&path.join(CONFIG), configuration) => contents.clear_kept(path),
+                _ => Ok(()),
+            };
+            cleared.map_err(|(path, source)| OutputError::Unwritable { path, source })?;
             folder.write(CONFIG, configuration.as_bytes())?;
         }
         Ok(folder)
@@ -177,8 +181,8 @@ impl OutputFolder {
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
         let path = self.file(name);
-        let entry = self.entries.iter().find(|entry| entry.name == name);
-        if let Some(entry) = entry {
+        let entry = self.entries.iter().find(|entry| entry.name == name).cloned().or_else(|| kept_entry(name));
+        if let Some(entry) = &entry {
             let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(Err(reason)) = standing(entry, &self.path, Some(&mark)) {
                 let found = format!("`{name}` {}; move it elsewhere", reason.words());
@@ -189,7 +193,7 @@ impl OutputFolder {
             let mut file = Hashed { file: Pending::create(&path)?, hash: Sha256::new() };
             fill(&mut file)?;
             let Hashed { file, hash } = file;
-            file.commit(|| match entry {
+            file.commit(|| match &entry {
                 Some(entry) if entry.recorded => self.record(name, hexadecimal(&hash.finalize())),
                 _ => Ok(()),
             })

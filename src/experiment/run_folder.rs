@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::config::is_resolved;
+use super::keep::{KEPT, KeptKind, kept_kind};
 use super::mark::{self, Mark};
 use super::not_ours::NotOurs;
 use super::record::RunRecord;
@@ -81,8 +82,23 @@ pub(crate) static RUN_FILES: [Entry; 8] = [
 ];
 
 /// The files of a job, which are written often or are many: known by how they begin.
-static JOB_FILES: [Entry; 3] =
-    [entry(RESULT, is_result, false), entry(STATE, is_state, false), entry(LOG, is_log, false)];
+static JOB_FILES: [Entry; 4] = [
+    entry(RESULT, is_result, false),
+    entry(STATE, is_state, false),
+    entry(LOG, is_log, false),
+    entry(RANKER, is_ranker, false),
+];
+
+/// The file of this path, if it is one that a cross-validation keeps on request. Scores and TREC runs have no form of
+/// their own: the mark alone knows them.
+pub(crate) fn kept_entry(path: &str) -> Option<Entry> {
+    let kind = kept_kind(path.strip_prefix(KEPT)?.strip_prefix('/')?)?;
+    let recognize: fn(&Path) -> bool = match kind {
+        KeptKind::Ranker => is_ranker,
+        KeptKind::Scores | KeptKind::Run => |_| false,
+    };
+    Some(Entry { name: Cow::Owned(path.to_string()), recognize, recorded: true })
+}
 
 /// The command that a run is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +113,8 @@ impl RunKind {
     /// Whether runs of this kind write `name` into their folder.
     fn writes(self, name: &str) -> bool {
         match self {
-            RunKind::Train => name != JOBS,
-            RunKind::CrossValidation => [CONFIG, REPORT, RECORD, PAGE, JOBS].contains(&name),
+            RunKind::Train => ![JOBS, KEPT].contains(&name),
+            RunKind::CrossValidation => [CONFIG, REPORT, RECORD, PAGE, JOBS, KEPT].contains(&name),
         }
     }
 }
@@ -186,6 +202,8 @@ pub(crate) struct Contents {
     pub(crate) unfinished: Vec<PathBuf>,
     /// The folders of jobs.
     pub(crate) jobs: Vec<PathBuf>,
+    /// The files that were kept of selected fits, as paths in the folder.
+    kept: Vec<String>,
     /// The kind of run that the report is of.
     report: Option<RunKind>,
 }
@@ -196,7 +214,7 @@ impl Contents {
         let mut found = Self::default();
         let entries: Vec<Entry> = RUN_FILES.iter().chain(further).cloned().collect();
         let known = |name: &str| entries.iter().any(|entry| entry.name == name);
-        let mut names = Vec::new();
+        let (mut names, mut kept) = (Vec::new(), None);
         for there in fs::read_dir(folder)? {
             let there = there?;
             let (name, kind) = (there.file_name(), there.file_type()?);
@@ -211,6 +229,7 @@ impl Contents {
                     Err(reason) => drop(found.theirs.insert(name.to_string(), reason)),
                 },
                 JOBS => found.jobs(&there.path(), kind)?,
+                KEPT => kept = Some((there.path(), kind)),
                 _ if known(name) => names.push(name.to_string()),
                 _ => match unfinished(name) {
                     Some(whole) if kind.is_file() && (known(whole) || whole == mark::NAME) => {
@@ -226,6 +245,10 @@ impl Contents {
                 Some(Err(reason)) => drop(found.theirs.insert(entry.name.to_string(), reason)),
                 None => {}
             }
+        }
+        // The mark, which alone knows some of these files, is read by now.
+        if let Some((path, kind)) = kept {
+            found.kept(folder, &path, kind)?;
         }
         if found.has(REPORT) {
             found.report = report_kind(&folder.join(REPORT));
@@ -286,6 +309,35 @@ impl Contents {
         Ok(())
     }
 
+    fn kept(&mut self, folder: &Path, path: &Path, kind: fs::FileType) -> io::Result<()> {
+        if !kind.is_dir() {
+            let reason = if kind.is_symlink() { NotOurs::Link } else { NotOurs::NotAFolder };
+            self.theirs.insert(KEPT.to_string(), reason);
+            return Ok(());
+        }
+        let mut other = true;
+        for there in fs::read_dir(path)? {
+            let there = there?;
+            let name = there.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if let Some(entry) = kept_entry(&format!("{KEPT}/{name}")) {
+                other = false;
+                match standing(&entry, folder, self.mark.as_ref()) {
+                    Some(Ok(())) => self.kept.push(entry.name.to_string()),
+                    Some(Err(reason)) => drop(self.theirs.insert(entry.name.to_string(), reason)),
+                    None => {}
+                }
+            } else if unfinished(name).is_some_and(|whole| kept_kind(whole).is_some()) && there.file_type()?.is_file() {
+                self.unfinished.push(there.path());
+                other = false;
+            }
+        }
+        if other {
+            self.foreign.push(KEPT.to_string());
+        }
+        Ok(())
+    }
+
     /// Whether this file is there, and ours.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.ours.iter().any(|ours| ours == name)
@@ -302,7 +354,11 @@ impl Contents {
 
     /// Whether the folder is ours to write into.
     fn is_owned(&self) -> bool {
-        let empty = self.ours.is_empty() && self.theirs.is_empty() && self.foreign.is_empty() && self.jobs.is_empty();
+        let empty = self.ours.is_empty()
+            && self.theirs.is_empty()
+            && self.foreign.is_empty()
+            && self.jobs.is_empty()
+            && self.kept.is_empty();
         let of_runs = |name: &&String| RUN_FILES.iter().any(|entry| entry.name == ***name);
         let results = self.ours.iter().filter(|name| *name != CONFIG).filter(of_runs).count() + self.jobs.len();
         let further = self.ours.iter().filter(|name| !of_runs(name)).count();
@@ -328,7 +384,8 @@ impl Contents {
         }
         let all = self.foreign.iter().chain(&self.ours).cloned().chain(self.theirs.keys().map(|name| top(name)));
         let jobs = self.jobs.first().map(|_| JOBS.to_string());
-        let names: BTreeSet<String> = all.chain(jobs).collect();
+        let kept = self.kept.first().map(|_| KEPT.to_string());
+        let names: BTreeSet<String> = all.chain(jobs).chain(kept).collect();
         let more = match names.len() {
             0 | 1 => String::new(),
             2 => " and 1 more entry".to_string(),
@@ -353,15 +410,6 @@ impl Contents {
     /// # Errors
     /// The file that cannot be removed.
     pub(crate) fn clear(&self, folder: &Path) -> Result<(), (PathBuf, io::Error)> {
-        let gone = |path: PathBuf, removed: io::Result<()>| match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err((path, error)),
-            _ => Ok(()),
-        };
-        // A folder that holds something else stays.
-        let emptied = |path: &Path| match fs::remove_dir(path) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
-            removed => gone(path.to_path_buf(), removed),
-        };
         let remove = |name: &str| {
             let path = folder.join(name);
             let removed = fs::remove_file(&path);
@@ -370,6 +418,7 @@ impl Contents {
         if self.has(REPORT) {
             remove(REPORT)?;
         }
+        self.clear_kept(folder)?;
         for job in &self.jobs {
             for entry in &JOB_FILES {
                 if let Some(Ok(())) = standing(entry, job, None) {
@@ -384,6 +433,35 @@ impl Contents {
             emptied(&folder.join(JOBS))?;
         }
         RUN_FILES.iter().filter(|entry| self.has(&entry.name)).try_for_each(|entry| remove(&entry.name))
+    }
+
+    /// Removes what was kept of selected fits, and nothing else.
+    ///
+    /// # Errors
+    /// The file that cannot be removed.
+    pub(crate) fn clear_kept(&self, folder: &Path) -> Result<(), (PathBuf, io::Error)> {
+        for name in &self.kept {
+            let path = folder.join(name);
+            let removed = fs::remove_file(&path);
+            gone(path, removed)?;
+        }
+        if self.kept.is_empty() { Ok(()) } else { emptied(&folder.join(KEPT)) }
+    }
+}
+
+/// Ends a removal; what was not there is as good as removed.
+fn gone(path: PathBuf, removed: io::Result<()>) -> Result<(), (PathBuf, io::Error)> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err((path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder; one that holds something else stays.
+fn emptied(path: &Path) -> Result<(), (PathBuf, io::Error)> {
+    match fs::remove_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        removed => gone(path.to_path_buf(), removed),
     }
 }
 

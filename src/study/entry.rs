@@ -95,10 +95,12 @@ impl Setting<'_> {
         &found.expect("a parameter of the study").1
     }
 
-    /// Returns the scored queries, generated ones where no ranking was given.
-    pub(super) fn subject(&self) -> Subject {
+    /// Returns the scored queries, generated ones where no ranking was given; of runs those of the first with one of
+    /// these losses, or else of the first.
+    pub(super) fn subject(&self, losses: &[&str]) -> Subject {
         match self.source {
             Source::Ranking(subject) | Source::Rankings(subject, _) => subject.clone(),
+            Source::Runs(runs) => runs.trained_by(losses).subject.clone(),
             Source::Generated { queries, seed } => {
                 Subject::generated(if self.quick { (*queries).min(40) } else { *queries }, *seed)
             }

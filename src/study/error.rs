@@ -1,5 +1,7 @@
 //! Reasons why a study cannot be made.
 
+use std::path::PathBuf;
+
 use crate::experiment::ExperimentError;
 use crate::loss::LossError;
 use crate::measure::MeasureError;
@@ -64,6 +66,17 @@ pub enum StudyError {
     NothingToTest {
         /// Where the data come from.
         origin: String,
+    },
+    /// No run to examine.
+    #[error("found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers")]
+    NoRuns,
+    /// Runs that were tested on different queries.
+    #[error("{found}: tested on other queries, features or folds than {expected}")]
+    OtherQueries {
+        /// The folder of the run.
+        found: PathBuf,
+        /// The folder of the first run.
+        expected: PathBuf,
     },
     /// A loss that cannot be computed.
     #[error(transparent)]

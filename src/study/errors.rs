@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::entry::{Setting, StudyEntry};
 use super::error::StudyError;
 use super::findings::{About, Claim, Curves, Findings, Table};
+use super::runs::{RunSubject, Runs};
 use super::source::{Kind, Source};
 use super::subject::{ScoredQuery, Subject};
 use super::training::{Material, measured};
@@ -21,7 +22,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     summary: "on which pairs of labels and on which queries one ranker errs less than another",
     paper: "Xu et al., Direct optimization of evaluation measures in learning to rank, Figures 14 to 16",
     parameters: &[],
-    takes: &[Kind::Generated, Kind::Training, Kind::Rankings],
+    takes: &[Kind::Generated, Kind::Training, Kind::Rankings, Kind::Runs],
     run,
 };
 
@@ -33,6 +34,9 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         let compared = Compared::new("first", "second", first, second)?;
         let about = About { subject: format!("{} against {}", first.origin, second.origin), ..About::queries(first) };
         return Ok(compared.findings(about));
+    }
+    if let Source::Runs(runs) = setting.source {
+        return of_runs(runs);
     }
     let material = Material::of(setting)?;
     let rounds = if setting.quick { 5 } else { 50 };
@@ -58,9 +62,36 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         };
         let (first, second) = (scored(name, &learner, 2 * number)?, scored(other_name, &other, 2 * number + 1)?);
         let found = Compared::new(name, other_name, &first, &second)?.findings(About::default());
-        findings.tables.extend(found.tables);
-        findings.curves.extend(found.curves);
-        findings.claims.extend(found.claims);
+        findings.extend(found);
+    }
+    Ok(findings)
+}
+
+/// Compares what runs kept: two runs with each other; of more those that the paper compares, or else the first with
+/// each other one.
+fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
+    let all = runs.runs();
+    let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
+    let of_paper = of_paper.iter().filter_map(|(one, other)| Some((runs.of_learner(one)?, runs.of_learner(other)?)));
+    let of_paper: Vec<(&RunSubject, &RunSubject)> = of_paper.collect();
+    let pairs = match all {
+        [one, other] => vec![(one, other)],
+        _ if !of_paper.is_empty() => of_paper,
+        [first, others @ ..] => others.iter().map(|other| (first, other)).collect(),
+        [] => Vec::new(),
+    };
+    let queries = all.first().map_or_else(About::default, |run| About::queries(&run.subject));
+    let names: Vec<&str> = all.iter().map(|run| run.name.as_str()).collect();
+    let about =
+        About { subject: format!("test queries of all folds: {}", names.join(", ")), tied_queries: None, ..queries };
+    let mut findings = Findings { about, ..Findings::default() };
+    for (one, other) in &pairs {
+        let compared = Compared::new(&one.name, &other.name, &one.subject, &other.subject)?;
+        findings.extend(compared.findings(About::default()));
+    }
+    if pairs.is_empty() {
+        let judged = Judged::new(Verdict::Open, "one run alone has nothing to be compared with");
+        findings.claims.push(Claim::new("Figure 14", "one ranker errs less than another", judged));
     }
     Ok(findings)
 }
@@ -233,6 +264,7 @@ fn gains_at_few_pairs(gains: &[f64]) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::runs::tests::runs;
 
     fn subject(scores: &[[f64; 4]]) -> Subject {
         let query = |scores: &[f64; 4]| ScoredQuery { scores: scores.to_vec(), labels: vec![2.0, 1.0, 0.0, 0.0] };
@@ -264,5 +296,21 @@ mod tests {
         assert_eq!(gains_at_few_pairs(&[0.5, 0.51, 0.1, 0.12]).verdict, Verdict::Holds);
         assert_eq!(gains_at_few_pairs(&[0.1, 0.12, 0.5, 0.51]).verdict, Verdict::Fails);
         assert_eq!(gains_at_few_pairs(&[0.1, 0.5]).verdict, Verdict::Open);
+    }
+
+    #[test]
+    fn runs_are_compared_as_in_the_paper_where_it_has_them() {
+        let subject = subject(&[[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]);
+        let run = |learner: &'static str| (learner, None, None, subject.clone());
+        let titles = |learners: &[&'static str]| -> Vec<String> {
+            let runs = runs(&learners.iter().map(|learner| run(learner)).collect::<Vec<_>>());
+            of_runs(&runs).unwrap().curves.iter().map(|curves| curves.title.clone()).collect()
+        };
+        let pairs = titles(&["rank_boost", "permu_rank", "regression", "ada_rank", "rank_svm"]);
+        assert!(pairs[0].starts_with("MAP of ada_rank  minus that of rank_boost"), "{pairs:?}");
+        assert!(pairs[1].starts_with("MAP of permu_rank  minus that of rank_svm"), "{pairs:?}");
+        assert!(titles(&["regression", "rank_svm"])[0].starts_with("MAP of regression  minus that of rank_svm"));
+        assert_eq!(titles(&["regression", "rank_svm", "svm_map"]).len(), 2, "the first with each other");
+        assert!(titles(&["regression"]).is_empty());
     }
 }

@@ -109,6 +109,13 @@ impl Claim {
 }
 
 impl Findings {
+    /// Adds the tables, curves and claims of other findings.
+    pub(super) fn extend(&mut self, other: Findings) {
+        self.tables.extend(other.tables);
+        self.curves.extend(other.curves);
+        self.claims.extend(other.claims);
+    }
+
     /// Returns how many claims have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims.iter().filter(|claim| claim.verdict == verdict).count()

@@ -1,11 +1,12 @@
 //! Studies: checks, on rankings at hand, of what the papers prove and claim.
 //!
-//! A study examines a [`Source`]: generated data, a ranking, two rankings, or data to train on. It gives [`Findings`]:
+//! A study examines a [`Source`]: generated data, a ranking, two rankings, data to train on, or runs. It gives [`Findings`]:
 //! tables, curves, and the claims of the paper, each with a [`Verdict`] and the numbers that it rests on. A claim that
 //! fails is a finding, not an error.
 
 mod approximate;
 mod bounds;
+mod data;
 mod discounts;
 mod entry;
 mod error;
@@ -13,6 +14,7 @@ mod errors;
 mod findings;
 mod measure_accuracy;
 mod position_accuracy;
+mod runs;
 mod smoothness;
 mod softrank_directness;
 mod source;
@@ -21,10 +23,12 @@ mod training;
 mod truncation;
 mod verdict;
 
+pub use data::Training;
 pub use entry::{Domain, Parameter, Silent, StudyEntry, StudyOptions, StudyProgress};
 pub use error::StudyError;
 pub use findings::{About, Claim, Curves, Findings, StudyReport, Table};
-pub use source::{Kind, Source, Training};
+pub use runs::{RunSubject, Runs};
+pub use source::{Kind, Source};
 pub use subject::{ScoredQuery, Subject};
 pub use verdict::Verdict;
 

@@ -22,7 +22,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     summary: "how far approximate positions are from ranks, within the bound of Theorem 3",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, Table 1, Theorem 3, Corollary 4",
     parameters: &[Parameter { name: "alpha", values: &[1.0, 10.0, 100.0, 1000.0], domain: Domain::Positive }],
-    takes: &[Kind::Generated, Kind::Ranking],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Runs],
     run,
 };
 
@@ -68,7 +68,7 @@ fn errors(subject: &Subject, alpha: f64, step: Step) -> Errors {
 }
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
-    let (subject, alphas) = (setting.subject(), setting.values("alpha"));
+    let (subject, alphas) = (setting.subject(&["approx_ndcg", "approx_ap"]), setting.values("alpha"));
     let mut of_step = Vec::new();
     for (number, (name, step)) in STEPS.into_iter().enumerate() {
         setting.step(name, number, STEPS.len());

@@ -30,7 +30,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
         Parameter { name: "sigma", values: &[0.015_625, 0.0625, 0.25, 1.0, 4.0, 16.0, 64.0], domain: Domain::Positive },
         Parameter { name: "lambda", values: &[0.01], domain: Domain::Positive },
     ],
-    takes: &[Kind::Generated, Kind::Training],
+    takes: &[Kind::Generated, Kind::Training, Kind::Runs],
     run,
 };
 

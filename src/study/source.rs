@@ -1,8 +1,9 @@
-//! What a study examines: generated queries, a ranking, two rankings, or data to train on.
+//! What a study examines: generated queries, a ranking, two rankings, data to train on, or what cross-validations kept.
 
+use super::data::Training;
 use super::error::StudyError;
+use super::runs::Runs;
 use super::subject::Subject;
-use crate::experiment::{ExperimentConfig, Split};
 
 /// What a study examines.
 #[derive(Debug, Clone)]
@@ -20,17 +21,8 @@ pub enum Source {
     Rankings(Subject, Subject),
     /// Data to train on.
     Training(Box<Training>),
-}
-
-/// Data to train on, as a configuration of `train` names them.
-#[derive(Debug, Clone)]
-pub struct Training {
-    /// Where the data come from.
-    pub origin: String,
-    /// The configuration; a study replaces its learner and loss.
-    pub config: ExperimentConfig,
-    /// Its queries.
-    pub split: Split,
+    /// What cross-validations kept of the same folds.
+    Runs(Box<Runs>),
 }
 
 /// A kind of [`Source`].
@@ -44,6 +36,8 @@ pub enum Kind {
     Rankings,
     /// [`Source::Training`]
     Training,
+    /// [`Source::Runs`]
+    Runs,
 }
 
 impl Kind {
@@ -54,6 +48,7 @@ impl Kind {
             Kind::Ranking => "a ranking",
             Kind::Rankings => "two rankings",
             Kind::Training => "data to train on",
+            Kind::Runs => "kept runs",
         }
     }
 }
@@ -66,6 +61,7 @@ impl Source {
             Source::Ranking(_) => Kind::Ranking,
             Source::Rankings(..) => Kind::Rankings,
             Source::Training(_) => Kind::Training,
+            Source::Runs(_) => Kind::Runs,
         }
     }
 
@@ -74,6 +70,7 @@ impl Source {
         let subjects = match self {
             Source::Ranking(subject) => vec![subject],
             Source::Rankings(first, second) => vec![first, second],
+            Source::Runs(runs) => runs.runs().iter().map(|run| &run.subject).collect(),
             Source::Generated { .. } | Source::Training(_) => vec![],
         };
         for subject in subjects {

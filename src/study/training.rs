@@ -28,7 +28,12 @@ pub(super) struct Material {
 impl Material {
     /// Takes the data of a configuration, or generates some.
     pub(super) fn of(setting: &Setting) -> Result<Self, StudyError> {
-        if let Source::Training(training) = setting.source {
+        let training = match setting.source {
+            Source::Training(training) => Some(&**training),
+            Source::Runs(runs) => Some(runs.training()),
+            _ => None,
+        };
+        if let Some(training) = training {
             let (origin, config, split) = (training.origin.clone(), training.config.clone(), training.split.clone());
             return Ok(Self { origin: format!("{origin}, fold {}", split.fold), split, config });
         }
@@ -96,8 +101,17 @@ impl Material {
 
     /// Returns the first `count` training queries, normalized, as a linear problem.
     pub(super) fn linear(&self, count: usize) -> Result<Linear, StudyError> {
-        let mut data = self.split.train.clone();
-        let normalizer = Normalizer::fit(&data, self.config.normalizer);
+        self.linear_of(&self.split.train, count)
+    }
+
+    /// Returns the queries to test on, normalized as the training queries are, as a linear problem.
+    pub(super) fn linear_test(&self) -> Result<Linear, StudyError> {
+        self.linear_of(self.test()?, usize::MAX)
+    }
+
+    fn linear_of(&self, data: &RankingDataset, count: usize) -> Result<Linear, StudyError> {
+        let mut data = data.clone();
+        let normalizer = Normalizer::fit(&self.split.train, self.config.normalizer);
         normalizer.apply(&mut data).map_err(ExperimentError::from)?;
         Ok(Linear::new(&data, count))
     }

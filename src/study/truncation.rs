@@ -2,12 +2,14 @@
 //!
 //! SmoothRank is trained on SmoothNDCG@k for each `k` and tested with NDCG@1, 5 and 10. The paper finds that a larger `k`
 //! in training is better even where a smaller one is tested. All `k` are tested on the same queries, so that
-//! differences are paired.
+//! differences are paired. Runs of SmoothRank with two cut-offs or more, if such were kept, are read instead of training.
 
 use super::entry::{Domain, Parameter, Setting, StudyEntry};
 use super::error::StudyError;
 use super::findings::{About, Claim, Curves, Findings, Table};
-use super::source::Kind;
+use super::runs::{RunSubject, Runs};
+use super::source::{Kind, Source};
+use super::subject::Subject;
 use super::training::{Material, measured};
 use super::verdict::{Judged, Mean, Verdict, short};
 use crate::json::json;
@@ -23,7 +25,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
         values: &[1.0, 5.0, 10.0, 50.0],
         domain: Domain::Whole { from: 1, to: 10_000 },
     }],
-    takes: &[Kind::Generated, Kind::Training],
+    takes: &[Kind::Generated, Kind::Training, Kind::Runs],
     run,
 };
 
@@ -37,6 +39,11 @@ struct Trained {
 }
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    if let Source::Runs(runs) = setting.source
+        && let Some(findings) = of_runs(runs, setting.values("k"))?
+    {
+        return Ok(findings);
+    }
     let material = Material::of(setting)?;
     let ks = setting.values("k");
     let (steps, last_sigma) = if setting.quick { (5, 1.0) } else { (30, 1.0 / 64.0) };
@@ -47,15 +54,40 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         let learner = json!({"kind": "smooth_rank", "lambda": lambdas, "steps": steps, "last_sigma": last_sigma});
         let fit = material.fit(&learner, Some(LossSpec::new("smooth_ndcg").with("k", k as usize)), true)?;
         let scored = material.scored(&fit, material.test()?)?;
-        let tested = TESTED.iter().map(|k| measured(&scored, Measure::Ndcg(Some(*k)))).collect::<Result<_, _>>()?;
-        found.push(Trained { k: k as usize, tested });
+        found.push(Trained::of(k as usize, &scored)?);
     }
-    Ok(Findings {
-        about: About::text(material.origin.clone()),
-        tables: vec![table(&found)],
-        curves: vec![curves(&found)],
-        claims: claims(&found),
-    })
+    Ok(findings(&found, About::text(material.origin.clone())))
+}
+
+/// Takes SmoothRank's runs on SmoothNDCG at each `k`, if there are two of these or more.
+fn of_runs(runs: &Runs, ks: &[f64]) -> Result<Option<Findings>, StudyError> {
+    let mut found = Vec::new();
+    for &k in ks {
+        let of_k = |run: &&RunSubject| {
+            let at_k = run.cut_off == Some(k as usize);
+            at_k && run.learner == "smooth_rank" && run.loss.as_deref() == Some("smooth_ndcg")
+        };
+        if let Some(run) = runs.runs().iter().find(of_k) {
+            found.push((Trained::of(k as usize, &run.subject)?, run));
+        }
+    }
+    let Some((_, first)) = found.first().filter(|_| found.len() > 1) else { return Ok(None) };
+    let names: Vec<&str> = found.iter().map(|(_, run)| run.name.as_str()).collect();
+    let queries = About::queries(&first.subject);
+    let about =
+        About { subject: format!("test queries of all folds: {}", names.join(", ")), tied_queries: None, ..queries };
+    Ok(Some(findings(&found.into_iter().map(|(trained, _)| trained).collect::<Vec<_>>(), about)))
+}
+
+fn findings(found: &[Trained], about: About) -> Findings {
+    Findings { about, tables: vec![table(found)], curves: vec![curves(found)], claims: claims(found) }
+}
+
+impl Trained {
+    fn of(k: usize, subject: &Subject) -> Result<Self, StudyError> {
+        let of = |cut_off: &usize| measured(subject, Measure::Ndcg(Some(*cut_off)));
+        Ok(Self { k, tested: TESTED.iter().map(of).collect::<Result<_, _>>()? })
+    }
 }
 
 fn table(found: &[Trained]) -> Table {
@@ -106,6 +138,7 @@ fn larger_is_better(of_k: &[(usize, &[f64])]) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::runs::tests::runs;
 
     #[test]
     fn a_larger_k_is_better_only_beyond_its_standard_errors() {
@@ -115,5 +148,16 @@ mod tests {
         assert_eq!(judge(&high, &low), Verdict::Fails);
         assert_eq!(judge(&low, &[0.2, 0.5, 0.45, 0.25]), Verdict::Open);
         assert_eq!(larger_is_better(&[(1, &low)]).verdict, Verdict::Open);
+    }
+
+    #[test]
+    fn runs_stand_in_for_training_where_two_cut_offs_were_kept() {
+        let subject = Subject::generated(4, 1);
+        let run = |loss: &'static str, k: Option<usize>| ("smooth_rank", Some(loss), k, subject.clone());
+        let read = |of: &[_]| of_runs(&runs(of), &[1.0, 5.0, 50.0]).unwrap();
+        let found = read(&[run("smooth_ndcg", Some(50)), run("smooth_ap_rank", Some(5)), run("smooth_ndcg", Some(1))]);
+        let rows: Vec<String> = found.unwrap().tables[0].rows.iter().map(|(name, _)| name.clone()).collect();
+        assert_eq!(rows, ["1", "50"]);
+        assert!(read(&[run("smooth_ndcg", Some(5)), run("smooth_ndcg", Some(7))]).is_none(), "one of the values of k");
     }
 }

@@ -14,6 +14,7 @@ mod disk;
 mod exactness;
 mod folders;
 mod guide;
+mod kept;
 mod manifest;
 mod manual;
 mod pages;

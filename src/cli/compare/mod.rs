@@ -30,7 +30,9 @@ Inputs:
   compare A B [C...]             folders of finished `train` or `cv` runs that
                                  were tested on the same queries: the values of
                                  their reports, over the queries of all folds
-                                 (the table of `cv` has the mean of the folds)
+                                 (the table of `cv` has the mean of the folds);
+                                 other measures and conventions of runs that
+                                 kept scores or rankers (`cv --keep`)
 
 How to read the tables:
   The first table has the mean of every system. Then, for each measure and pair,

@@ -6,7 +6,7 @@ use super::CompareArgs;
 use super::systems::Systems;
 use crate::cli::report::read_report;
 use crate::cli::{Failure, input};
-use crate::experiment::{DataReport, PerQuery, Report, Sets};
+use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 use crate::measure::{Convention, Evaluation, Measure, mean};
 
 /// The queries of one fold for which a report has values.
@@ -70,13 +70,20 @@ impl Finished {
     /// Returns why this run cannot be compared with `first`, the run in `folder`: its values are in another convention
     /// or on other queries.
     fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
-        let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
-        let set = |of: &Finished| of.folds.first().map_or(String::new(), |fold| fold.per_query.set.clone());
         if !same(&self.convention, &first.convention) {
             let words = |of: &Convention| serde_json::to_string(of).unwrap_or_else(|_| of.name.clone());
             let (found, expected) = (words(&self.convention), words(&first.convention));
             Some(format!("found the convention {found}, expected {expected}, as in {}", folder.display()))
-        } else if set(self) != set(first) {
+        } else {
+            self.on_other_queries(first, folder)
+        }
+    }
+
+    /// Returns that this run was measured on other queries than `first`, the run in `folder`.
+    fn on_other_queries(&self, first: &Finished, folder: &Path) -> Option<String> {
+        let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
+        let set = |of: &Finished| of.folds.first().map_or(String::new(), |fold| fold.per_query.set.clone());
+        if set(self) != set(first) {
             Some(format!("found values of {} queries, expected {}, as in {}", set(self), set(first), folder.display()))
         } else if hashes(self) != hashes(first) {
             let folder = folder.display();
@@ -95,14 +102,55 @@ impl Finished {
     }
 }
 
+/// Returns the names of measures as reports have them.
+fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
+    match names {
+        [] => Ok(Vec::new()),
+        names => Ok(input::measures(names, "")?.iter().map(ToString::to_string).collect()),
+    }
+}
+
 impl Systems {
-    /// Reads finished runs, which must have been tested on the same queries in the same convention.
+    /// Measures what finished runs kept, in this convention.
+    fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self, Failure> {
+        let device = input::device(&args.device)?;
+        let runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
+        let names: Vec<String> = match args.measures.as_slice() {
+            [] => runs[0].report.result.measures.keys().cloned().collect(),
+            asked => asked.to_vec(),
+        };
+        let measures = input::measures(&names, "")?;
+        let evaluations = runs.iter().map(|run| run.evaluate(&measures, convention)).collect::<Result<_, _>>()?;
+        let tests = runs[0].folds.iter().filter_map(|fold| fold.split.test.as_ref());
+        Ok(Self {
+            names: folders.iter().map(|path| path.display().to_string()).collect(),
+            queries: tests.flat_map(|test| test.query_ids.iter().cloned()).collect(),
+            evaluations,
+        })
+    }
+
+    /// Reads finished runs, which must have been tested on the same queries in the same convention. Where all of them
+    /// kept their scores, a measure or a convention that their reports lack is computed.
     pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
         let finished = folders.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
         let asked = args.convention.as_deref().map(input::convention).transpose()?;
+        let in_reports = |run: &Finished| {
+            let asked = asked.as_ref().unwrap_or(&first.convention);
+            let has = |measure: &String| run.measures().contains(&measure);
+            Ok::<_, Failure>(same(asked, &run.convention) && canonical(&args.measures)?.iter().all(has))
+        };
+        let all_there = finished.iter().map(in_reports).collect::<Result<Vec<bool>, _>>()?;
+        if all_there.contains(&false) && folders.iter().all(|folder| KeptRun::is_in(folder)) {
+            for (other, run) in folders.iter().zip(&finished) {
+                if let Some(message) = run.on_other_queries(first, folder) {
+                    return Err(refuse(other, message));
+                }
+            }
+            return Self::from_kept(args, folders, &asked.unwrap_or_else(|| first.convention.clone()));
+        }
         if let Some(asked) = asked.filter(|asked| !same(asked, &first.convention)) {
             let (found, asked) = (&first.convention.name, asked.name);
             let message =

@@ -15,9 +15,10 @@ use crate::experiment::config::{CrossValidationConfig, ExperimentConfig};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::fit::{FitOptions, fit};
 use crate::experiment::record::{DataReport, FitReport, Sets};
-use crate::experiment::run_folder::{JOBS, RESULT};
+use crate::experiment::run_folder::{JOBS, RANKER, RESULT};
 use crate::experiment::splits::Split;
 use crate::learner::{Progress, Round, StopReason};
+use crate::measure::mean_of;
 use crate::memory;
 use crate::op::Execution;
 use crate::text::hexadecimal;
@@ -81,6 +82,32 @@ impl Jobs<'_> {
         &results[first..first + self.seeds.len()]
     }
 
+    /// The selection measure of each point in one fold, averaged over seeds.
+    pub(super) fn selections(&self, results: &[JobResult], split: usize) -> Vec<f64> {
+        let of_point = |point| mean(self.of_point(results, split, point).iter().map(|result| result.selection));
+        (0..self.points.len()).map(of_point).collect()
+    }
+
+    /// The fits of the point that each fold selects: fold by fold, seed by seed.
+    pub(super) fn chosen(&self, results: &[JobResult]) -> Vec<usize> {
+        let of_split = |split: usize| {
+            let first = (split * self.points.len() + selected(&self.selections(results, split))) * self.seeds.len();
+            first..first + self.seeds.len()
+        };
+        (0..self.splits.len()).flat_map(of_split).collect()
+    }
+
+    /// The split and the seed of a fit.
+    pub(super) fn split_and_seed(&self, number: usize) -> (&Split, u64) {
+        let job = self.job(number);
+        (job.split, job.seed)
+    }
+
+    /// The folder of a fit, as a path in that of the run.
+    pub(super) fn folder(&self, number: usize) -> String {
+        format!("{JOBS}/{}", self.job(number).folder())
+    }
+
     fn job(&self, number: usize) -> Job<'_> {
         let (rest, seed) = (number / self.seeds.len(), self.seeds[number % self.seeds.len()]);
         let (split, point) = (rest / self.points.len(), rest % self.points.len());
@@ -93,9 +120,19 @@ impl Jobs<'_> {
         Job { split, data, config: &self.configs[point], seed, label }
     }
 
-    /// Runs every job, several at once; results in the order of the jobs, without those that a stop left undone.
+    /// Runs every job, several at once; results in the order of the jobs.
     pub(super) fn run(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
-        let all = self.count();
+        self.run_these(&(0..self.count()).collect::<Vec<_>>(), options.resume, options)
+    }
+
+    /// Runs these jobs; results in their order. Where finished jobs count, they are not run again.
+    pub(super) fn run_these(
+        &self,
+        numbers: &[usize],
+        finished_count: bool,
+        options: &CrossValidationOptions,
+    ) -> Result<Vec<JobResult>, ExperimentError> {
+        let all = numbers.len();
         let at_once = options.jobs.unwrap_or_else(|| {
             let largest = self.splits.iter().map(Split::bytes).max().unwrap_or(0);
             jobs_that_fit(largest, memory::available(), options.threads)
@@ -106,8 +143,8 @@ impl Jobs<'_> {
         let work = || {
             while !options.interrupt.requested() {
                 let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
-                let job = self.job(next);
-                let result = job.run(options);
+                let job = self.job(numbers[next]);
+                let result = job.run(finished_count, options);
                 if result.as_ref().is_ok_and(|result| result.fit.stop == StopReason::Interrupted) {
                     break;
                 }
@@ -132,18 +169,20 @@ impl Jobs<'_> {
         });
         let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         // A job without a result was dropped after an earlier one failed, or after a stop.
-        results.into_iter().flatten().collect()
+        let results: Vec<JobResult> = results.into_iter().flatten().collect::<Result<_, _>>()?;
+        match results.len() {
+            finished if finished < all => Err(ExperimentError::Interrupted { finished, all }),
+            _ => Ok(results),
+        }
     }
 }
 
 impl Job<'_> {
-    fn run(&self, options: &CrossValidationOptions) -> Result<JobResult, ExperimentError> {
+    fn run(&self, finished_count: bool, options: &CrossValidationOptions) -> Result<JobResult, ExperimentError> {
         let folder = options.output.map(|output| (output, format!("{JOBS}/{}", self.folder())));
         let path = folder.as_ref().map(|(output, name)| output.file(name));
         if let Some(path) = &path {
-            if options.resume
-                && let Some(result) = finished(&path.join(RESULT))
-            {
+            if finished_count && let Some(result) = finished(&path.join(RESULT)) {
                 return Ok(result);
             }
             std::fs::create_dir_all(path).map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
@@ -169,6 +208,11 @@ impl Job<'_> {
         if let Some((output, name)) = &folder
             && fitted.stop != StopReason::Interrupted
         {
+            // Which of the fits a fold selects is known when all are done.
+            if options.keep.any() {
+                let bytes = fitted.ranker.to_bytes();
+                output.write(&format!("{name}/{RANKER}"), &bytes)?;
+            }
             output.write_json(&format!("{name}/{RESULT}"), &result)?;
         }
         Ok(result)
@@ -195,6 +239,16 @@ impl Job<'_> {
     }
 }
 
+/// The point of the grid with the best selection measure; ties go to the first.
+pub(super) fn selected(selections: &[f64]) -> usize {
+    (1..selections.len()).fold(0, |best, point| if selections[point] > selections[best] { point } else { best })
+}
+
+/// The mean; NaN, which JSON writes as `null`, of nothing.
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    mean_of(values).unwrap_or(f64::NAN)
+}
+
 fn finished(path: &Path) -> Option<JobResult> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
@@ -215,7 +269,7 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::experiment::{Document, cross_validate};
+    use crate::experiment::{Document, Keep, cross_validate};
     use crate::learner::Interrupt;
     use crate::op::PrimitivePath;
 
@@ -254,6 +308,7 @@ mod tests {
             device: &Device::flex(),
             output: None,
             resume: false,
+            keep: Keep::default(),
             jobs: Some(2),
             threads: 2,
             progress: &seen,

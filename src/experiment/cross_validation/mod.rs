@@ -2,6 +2,7 @@
 //! queries are only measured.
 
 mod jobs;
+mod keeping;
 mod options;
 mod summary;
 
@@ -13,9 +14,10 @@ use super::error::ExperimentError;
 use super::record::{CrossValidationReport, Sets};
 use crate::refusal::Refusal;
 use jobs::Jobs;
+use keeping::keep;
 use summary::summarize;
 
-/// Runs the cross-validation of a configuration.
+/// Runs the cross-validation of a configuration, and keeps of the selected fits what the options ask for.
 ///
 /// # Errors
 /// The first [`ExperimentError`] of a job, in the order of the jobs; [`ExperimentError::Interrupted`] when a stop was
@@ -35,11 +37,8 @@ pub fn cross_validate(
     }
     let data: Vec<_> = splits.iter().map(Sets::from_split).collect();
     let jobs = Jobs { splits: &splits, data: &data, points: &points, configs: &configs, seeds: &seeds };
-    let results = jobs.run(options)?;
-    let (finished, all) = (results.len(), jobs.count());
-    if finished < all {
-        return Err(ExperimentError::Interrupted { finished, all });
-    }
+    let mut results = jobs.run(options)?;
+    keep(config, &jobs, &mut results, options)?;
     summarize(config, &jobs, &results)
 }
 

@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 
+use crate::experiment::keep::Keep;
 use crate::experiment::output::OutputFolder;
 use crate::learner::Interrupt;
 
@@ -21,6 +22,8 @@ pub struct CrossValidationOptions<'a> {
     pub output: Option<&'a OutputFolder>,
     /// Keep the finished jobs in the folder, and continue the others.
     pub resume: bool,
+    /// What to keep in the folder of each fold's selected fit.
+    pub keep: Keep,
     /// Fits at once; as many as memory and `threads` allow when absent.
     pub jobs: Option<usize>,
     /// Threads that fits may take.

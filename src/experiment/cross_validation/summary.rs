@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::json::Value;
 
-use super::jobs::{JobResult, Jobs};
+use super::jobs::{JobResult, Jobs, mean, selected};
 use crate::experiment::config::{ExperimentConfig, grid};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::record::{
     CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, standard_error,
 };
-use crate::measure::mean_of;
 use crate::ranker::Versions;
 
 /// The table and its details from the results of all jobs.
@@ -27,11 +26,8 @@ pub(super) fn summarize(
     let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
     for (s, split) in splits.iter().enumerate() {
         let of_point = |point: usize| jobs.of_point(results, s, point);
-        let selections: Vec<f64> =
-            (0..points.len()).map(|point| mean(of_point(point).iter().map(|result| result.selection))).collect();
-        // Ties go to the first point.
-        let best =
-            (1..points.len()).fold(0, |best, point| if selections[point] > selections[best] { point } else { best });
+        let selections: Vec<f64> = jobs.selections(results, s);
+        let best = selected(&selections);
         let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
         let mut per_query = PerQuery {
             set: "test".to_string(),
@@ -93,11 +89,6 @@ fn over_seeds(results: &[JobResult], m: usize) -> Vec<Option<f64>> {
         values.map(|values| mean(values.into_iter()))
     };
     (0..queries).map(of_query).collect()
-}
-
-/// The mean; NaN, which JSON writes as `null`, of nothing.
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    mean_of(values).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -33,7 +33,8 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
         Parameter { name: "norm", values: &[1.0, 3.0, 10.0, 30.0, 100.0], domain: Domain::Positive },
         Parameter { name: "angles", values: &[360.0], domain: Domain::Whole { from: 8, to: 3600 } },
     ],
-    takes: &[Kind::Generated],
+    // The data are the paper's own, whatever else is examined.
+    takes: &[Kind::Generated, Kind::Runs],
     run,
 };
 

@@ -34,7 +34,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
         values: &[100.0, 316.0, 1000.0, 3162.0, 10_000.0, 31_623.0, 100_000.0, 316_228.0, 1_000_000.0],
         domain: Domain::Whole { from: 10, to: 10_000_000 },
     }],
-    takes: &[Kind::Generated, Kind::Ranking],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Runs],
     run,
 };
 
@@ -51,10 +51,14 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     if setting.quick && sizes.iter().any(|n| *n as f64 <= QUICK.1) {
         sizes.retain(|n| *n as f64 <= QUICK.1);
     }
-    let (population, seed) = match setting.source {
-        Source::Ranking(subject) => (Population::pooled(subject), 1),
-        Source::Generated { seed, .. } => (Population::Generated, *seed),
-        Source::Rankings(..) | Source::Training(_) => (Population::Generated, 1),
+    let pooled = match setting.source {
+        Source::Ranking(_) | Source::Runs(_) => Some(setting.subject(&[])),
+        _ => None,
+    };
+    let (population, seed) = match (setting.source, &pooled) {
+        (_, Some(subject)) => (Population::pooled(subject), 1),
+        (Source::Generated { seed, .. }, _) => (Population::Generated, *seed),
+        _ => (Population::Generated, 1),
     };
     let series = Series::draw(&population, &sizes, samples, seed, |done| setting.step("samples", done, samples));
     let generated = matches!(population, Population::Generated);
@@ -65,13 +69,13 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     }
     claims.extend(CASES.iter().enumerate().filter_map(|(case, of)| no_limit(of, &series.spread(case))));
     claims.extend(CASES.iter().enumerate().filter_map(|(case, of)| distinguishable(of, &series, case)));
-    let origin = match setting.source {
-        Source::Ranking(subject) => format!(
+    let origin = match &pooled {
+        Some(subject) => format!(
             "{samples} samples, drawn with replacement from the {} pooled documents of {}",
             subject.documents(),
             subject.origin
         ),
-        _ => format!("{samples} samples of generated documents, seed {seed}"),
+        None => format!("{samples} samples of generated documents, seed {seed}"),
     };
     Ok(Findings {
         about: About::text(origin),

@@ -1,16 +1,20 @@
-//! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 and 6).
+//! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 to 7).
 //!
 //! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`.
 //! If `epsilon < 1/2`, ApproxAP is off by less than
 //! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
 //! to the number of relevant documents. Both measures lie in `[0, 1]`, as do their surrogates, so that a bound of 1 or
-//! more is vacuous. rho is the mean error over queries: of a ranking at hand, and after each epoch of a training
+//! more is vacuous. Where scores are equal the theorems are silent, and each query has a bound of its own
+//! (`instance.rs`). Theorem 7 is judged on a class of ranking functions that can be gone through (`theorem_7.rs`). rho is the mean error over queries: of a ranking at hand, and after each epoch of a training
 //! (`over_training.rs`).
 
+mod instance;
 mod over_training;
+mod theorem_7;
 
+use self::instance::Instance;
 use crate::loss::LossSpec;
-use crate::measure::{Convention, Measure};
+use crate::measure::{Convention, Measure, mean_of};
 use crate::study::approximate::{largest_error, theorem_5, theorem_6};
 use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
 use crate::study::error::StudyError;
@@ -22,13 +26,13 @@ use crate::study::verdict::{Bounded, falls};
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "measure-accuracy",
-    summary: "how far ApproxNDCG and ApproxAP are from NDCG and AP, within the bounds of Theorems 5 and 6",
-    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, Figures 1 to 3, Theorems 5 and 6",
+    summary: "how far ApproxNDCG and ApproxAP are from NDCG and AP, within the bounds of Theorems 5 to 7",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, Figures 1 to 3, Theorems 5 to 7",
     parameters: &[
         Parameter { name: "alpha", values: &[1.0, 10.0, 50.0, 100.0, 1000.0], domain: Domain::Positive },
         Parameter { name: "beta", values: &[1.0, 10.0, 20.0, 50.0, 100.0], domain: Domain::Positive },
     ],
-    takes: &[Kind::Generated, Kind::Ranking, Kind::Training],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Training, Kind::Runs],
     run,
 };
 
@@ -50,16 +54,33 @@ fn errors(
     Ok(found)
 }
 
-/// Errors of both surrogates.
+/// Errors of both surrogates, beside the bounds of the theorems and those of the instance.
+#[derive(Default)]
 struct Errors {
     /// By alpha.
     ndcg: Vec<Bounded>,
     /// By alpha, then beta.
     ap: Vec<Vec<Bounded>>,
+    instance_ndcg: Vec<OfInstance>,
+    instance_ap: Vec<Vec<OfInstance>>,
+}
+
+/// Errors beside the bounds of each query from its own positions.
+struct OfInstance {
+    bounded: Bounded,
+    bounds: Vec<f64>,
+}
+
+impl OfInstance {
+    fn new(errors: &[f64], bounds: Vec<f64>) -> Self {
+        let mut bounded = Bounded::default();
+        errors.iter().zip(&bounds).for_each(|(error, bound)| bounded.add(*error, Some(*bound), 1.0));
+        Self { bounded, bounds }
+    }
 }
 
 fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64]) -> Result<Errors, StudyError> {
-    let mut found = Errors { ndcg: Vec::new(), ap: Vec::new() };
+    let mut found = Errors::default();
     for (at, &alpha) in alphas.iter().enumerate() {
         setting.step(&format!("alpha = {alpha}"), at, alphas.len());
         let spec = LossSpec::new("approx_ndcg");
@@ -70,6 +91,13 @@ fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64
             errors(subject, alpha, Measure::Ap(None), &spec, bound)
         };
         found.ap.push(betas.iter().map(of_beta).collect::<Result<_, _>>()?);
+        let instances: Vec<Instance> = subject.queries.iter().map(|query| Instance::new(query, alpha)).collect();
+        let ndcg = instances.iter().map(Instance::of_ndcg).collect();
+        found.instance_ndcg.push(OfInstance::new(found.ndcg[at].errors(), ndcg));
+        let of_beta = |(beta, of): (&f64, &Bounded)| {
+            OfInstance::new(of.errors(), instances.iter().map(|instance| instance.of_ap(*beta)).collect())
+        };
+        found.instance_ap.push(betas.iter().zip(&found.ap[at]).map(of_beta).collect());
     }
     Ok(found)
 }
@@ -81,7 +109,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     if kind == Kind::Training {
         findings.about = About::text(Material::of(setting)?.origin);
     } else {
-        let subject = setting.subject();
+        let subject = setting.subject(&["approx_ndcg", "approx_ap"]);
         let errors = all_errors(setting, &subject, alphas, betas)?;
         findings.about = About::queries(&subject);
         findings.tables = tables(&errors, alphas, betas);
@@ -91,6 +119,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     // A ranking alone says nothing of how it was trained.
     if kind != Kind::Ranking {
         over_training::extend(&mut findings, setting, alphas, betas)?;
+        theorem_7::extend(&mut findings, setting, alphas)?;
     }
     Ok(findings)
 }
@@ -108,11 +137,18 @@ fn tables(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Table> {
         }
         table
     };
+    let mut of_instances =
+        Table::new("bound of the instance, mean over queries, those with equal scores too", columns.clone());
+    for (at, alpha) in alphas.iter().enumerate() {
+        let all = std::iter::once(&errors.instance_ndcg[at]).chain(&errors.instance_ap[at]);
+        of_instances.row(alpha.to_string(), all.map(|of| mean_of(of.bounds.iter().copied())));
+    }
     vec![
         table("rho, the mean error over queries", Bounded::mean),
         table("largest error of a query", Bounded::largest),
         table("queries that the theorem bounds", |of| Some(of.bounded() as f64)),
         table("queries that it bounds below 1", |of| Some(of.exceedable() as f64)),
+        of_instances,
     ]
 }
 
@@ -142,6 +178,19 @@ fn claims(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
             format!("|ApproxAP - AP| is within its bound at alpha = {alpha}, for every beta"),
             Bounded::judge(of, "queries and values of beta"),
         ));
+    }
+    let judge = |of: &[&OfInstance], what: &str| {
+        Bounded::judge(&of.iter().map(|of| of.bounded.clone()).collect::<Vec<_>>(), what)
+    };
+    for (alpha, of) in alphas.iter().zip(&errors.instance_ndcg) {
+        let claim = format!("|ApproxNDCG - NDCG| is within the bound of its own positions at alpha = {alpha}");
+        claims.push(Claim::new("Theorem 6, of the instance", claim, judge(&[of], "queries")));
+    }
+    for (alpha, of) in alphas.iter().zip(&errors.instance_ap) {
+        let claim =
+            format!("|ApproxAP - AP| is within the bound of its own positions at alpha = {alpha}, for every beta");
+        let of: Vec<&OfInstance> = of.iter().collect();
+        claims.push(Claim::new("Theorem 5, of the instance", claim, judge(&of, "queries and values of beta")));
     }
     let named = |name: &str, values: &[f64], of: &[&Bounded]| -> Vec<(String, Vec<f64>)> {
         values.iter().zip(of).map(|(value, of)| (format!("{name} = {value}"), of.errors().to_vec())).collect()

@@ -1,5 +1,5 @@
-//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1,
-//! `theorem_1.rs`).
+//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1, `theorem_1.rs`; the best of
+//! several runs, `pool.rs`).
 //!
 //! Let `delta` be the smallest difference of two scores, `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4
 //! sigma^2))`, `e_3` a bound on the variance of a rank and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two
@@ -13,6 +13,7 @@
 //!
 //! Both measures lie in `[0, 1]`, so that a bound of 1 or more is vacuous.
 
+mod pool;
 mod theorem_1;
 
 use std::f64::consts::{LN_2, PI};
@@ -34,7 +35,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     summary: "how far SoftNDCG is from NDCG, within the bound of Theorem 2",
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, Theorems 1 and 2",
     parameters: &[Parameter { name: "sigma", values: &[0.001, 0.01, 0.1, 1.0], domain: Domain::Positive }],
-    takes: &[Kind::Generated, Kind::Ranking],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Runs],
     run,
 };
 
@@ -129,7 +130,7 @@ fn exact(subject: &Subject) -> Result<Vec<f64>, StudyError> {
 }
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
-    let (subject, sigmas) = (setting.subject(), setting.values("sigma"));
+    let (subject, sigmas) = (setting.subject(&["soft_ndcg"]), setting.values("sigma"));
     let exact = exact(&subject)?;
     let mut of_sigma = Vec::new();
     for (at, &sigma) in sigmas.iter().enumerate() {
@@ -144,6 +145,12 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         let (table, of_theorem_1) = theorem_1::judge(&problem, sigmas, step)?;
         tables.push(table);
         claims.extend(of_theorem_1);
+    }
+    if let Source::Runs(runs) = setting.source {
+        let of_runs = runs.runs().iter().map(|run| self::exact(&run.subject)).collect::<Result<Vec<_>, _>>()?;
+        let (table, of_pool) = pool::judge(runs.runs(), &of_runs, sigmas)?;
+        tables.push(table);
+        claims.extend(of_pool);
     }
     Ok(Findings {
         about: About::queries(&subject),

@@ -1,0 +1,93 @@
+//! What is kept of the fits that folds select: rankers, scores of test documents, TREC runs.
+//!
+//! A fit leaves its ranker in its own folder, since nobody knows yet whether it will be selected. The scores and the run
+//! are made from the ranker, so that the three agree.
+
+use std::io;
+
+use super::jobs::{JobResult, Jobs};
+use super::options::CrossValidationOptions;
+use crate::data::trec::write_run;
+use crate::data::{DataError, RankingDataset};
+use crate::experiment::config::ExperimentConfig;
+use crate::experiment::error::{ExperimentError, OutputError};
+use crate::experiment::keep::{KEPT, KeptKind, kept_file};
+use crate::experiment::output::OutputFolder;
+use crate::experiment::run_folder::RANKER;
+use crate::ranker::Ranker;
+
+/// Keeps what the options ask for. A fit that finished in an earlier run without leaving its ranker is made again if it
+/// is selected, and its result takes the place of the earlier one.
+pub(super) fn keep(
+    config: &ExperimentConfig,
+    jobs: &Jobs,
+    results: &mut [JobResult],
+    options: &CrossValidationOptions,
+) -> Result<(), ExperimentError> {
+    let Some(folder) = options.output.filter(|_| options.keep.any()) else { return Ok(()) };
+    // What is made again may be measured otherwise on a GPU, and another point selected.
+    let rankers = loop {
+        let chosen = jobs.chosen(results);
+        let load = |number: &usize| {
+            Ranker::load(&folder.file(&format!("{}/{RANKER}", jobs.folder(*number))), options.device).ok()
+        };
+        let rankers: Vec<(usize, Option<Ranker>)> = chosen.iter().map(|number| (*number, load(number))).collect();
+        let lacking: Vec<usize> =
+            rankers.iter().filter(|(_, ranker)| ranker.is_none()).map(|(number, _)| *number).collect();
+        if lacking.is_empty() {
+            break rankers;
+        }
+        let made = jobs.run_these(&lacking, false, options)?;
+        for (number, result) in lacking.into_iter().zip(made) {
+            results[number] = result;
+        }
+    };
+    let kept = folder.file(KEPT);
+    std::fs::create_dir_all(&kept).map_err(|source| OutputError::Unwritable { path: kept, source })?;
+    let tag = tag(&config.name);
+    for (number, ranker) in rankers {
+        let (split, seed) = jobs.split_and_seed(number);
+        let (Some(ranker), Some(test)) = (ranker, &split.test) else { continue };
+        let scores = ranker.predict(test, options.device)?;
+        for kind in options.keep.kinds() {
+            let name = kept_file(kind, split.fold, seed);
+            write(folder, &name, kind, (&ranker, test, &scores), &tag)?;
+        }
+    }
+    Ok(())
+}
+
+fn write(
+    folder: &OutputFolder,
+    name: &str,
+    kind: KeptKind,
+    (ranker, test, scores): (&Ranker, &RankingDataset, &[f32]),
+    tag: &str,
+) -> Result<(), OutputError> {
+    folder.write_with(name, |mut file| match kind {
+        KeptKind::Ranker => file.write_all(&ranker.to_bytes()),
+        KeptKind::Scores => scores.iter().try_for_each(|score| writeln!(file, "{score}")),
+        KeptKind::Run => write_run(&mut file, test, scores, tag).map_err(|error| match error {
+            DataError::Io { source, .. } => source,
+            error => io::Error::other(error),
+        }),
+    })
+}
+
+/// The tag of TREC runs: the name of the experiment, without blanks.
+fn tag(name: &str) -> String {
+    match name.split_whitespace().collect::<Vec<_>>().join("-") {
+        tag if tag.is_empty() => "burn-rank".to_string(),
+        tag => tag,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_have_no_blanks() {
+        assert_eq!([tag("rank svm,  C = 1"), tag(" ")], ["rank-svm,-C-=-1", "burn-rank"]);
+    }
+}

@@ -1,0 +1,14 @@
+//! Data to train on, which a configuration names.
+
+use crate::experiment::{ExperimentConfig, Split};
+
+/// Data to train on, as a configuration of `train` names them.
+#[derive(Debug, Clone)]
+pub struct Training {
+    /// Where the data come from.
+    pub origin: String,
+    /// The configuration; a study replaces its learner and loss.
+    pub config: ExperimentConfig,
+    /// Its queries.
+    pub split: Split,
+}

@@ -1,0 +1,157 @@
+//! `cv --keep`: rankers, scores and runs of the selected fits, and what reads them.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Bench, files};
+
+/// Two folds of one file, two points of a grid, fitted in an instant.
+const GRID: &str = r#"
+data = { train = ["data.txt"] }
+learner = { kind = "regression" }
+cv = { split = 3 }
+measure = { report = ["map"] }
+grid = { "learner.lambda" = [[0.01], [100.0]] }
+"#;
+
+fn bench() -> Bench {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "18", "--features", "5", "--out", "data.txt"]);
+    bench.write("grid.toml", GRID);
+    bench
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// The content of every kept file, by name.
+fn kept(bench: &Bench, run: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = bench.path(run).join("kept");
+    let mut names = files(&folder);
+    names.sort();
+    names.into_iter().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect()
+}
+
+#[test]
+fn the_selected_fit_of_each_fold_is_kept() {
+    let bench = bench();
+    let text = bench.output(&["cv", "grid.toml", "--out", "all", "--keep", "rankers,scores,runs"]);
+    let there = kept(&bench, "all");
+    let names: Vec<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
+    let of_fold = |fold: usize| ["run.txt", "safetensors", "scores.txt"].map(|end| format!("fold{fold}-seed1.{end}"));
+    assert_eq!(names, (1..=3).flat_map(of_fold).collect::<Vec<_>>());
+    let bytes: usize = there.iter().map(|(_, content)| content.len()).sum();
+    assert!(text.ends_with(&format!("kept 9 files, {bytes} bytes, in all/kept\n")), "{text}");
+
+    // Without the option nothing is kept, and all else is the same.
+    let plain = bench.output(&["cv", "grid.toml", "--out", "plain"]);
+    assert_eq!(
+        text.lines().filter(|line| !line.starts_with("kept")).collect::<Vec<_>>(),
+        plain.lines().collect::<Vec<_>>()
+    );
+    assert!(!bench.path("plain/kept").exists());
+    let printed = json(&bench.output(&["cv", "grid.toml", "--out", "all", "--keep", "scores", "--json"]));
+    assert_eq!(printed["kept"]["files"][0], "kept/fold1-seed1.scores.txt");
+    assert_eq!(kept(&bench, "all"), there, "a finished run is made again, to the same bytes");
+
+    // The ranker, its scores and its run are the same ranking.
+    let model = "all/kept/fold2-seed1.safetensors";
+    bench.output(&["predict", model, "data.txt", "--run-id", "grid", "--qrels", "qrels", "--out", "whole.run"]);
+    let whole = fs::read_to_string(bench.path("whole.run")).unwrap();
+    let of_fold = fs::read_to_string(bench.path("all/kept/fold2-seed1.run.txt")).unwrap();
+    assert!(of_fold.lines().count() > 6);
+    assert!(of_fold.lines().all(|line| whole.contains(line)), "the tag is the name of the experiment");
+    let scores = fs::read_to_string(bench.path("all/kept/fold2-seed1.scores.txt")).unwrap();
+    let mut of_run: Vec<&str> = of_fold.lines().map(|line| line.split(' ').nth(4).unwrap()).collect();
+    let mut lines: Vec<&str> = scores.lines().collect();
+    of_run.sort_unstable();
+    lines.sort_unstable();
+    assert_eq!(of_run, lines);
+    let runs = ["all/kept/fold2-seed1.run.txt", "whole.run"];
+    let compared = bench.output(&["compare", runs[0], runs[0], "--qrels", "qrels", "-m", "map"]);
+    assert!(compared.contains("+0.0000"), "{compared}");
+}
+
+#[test]
+fn a_run_that_kept_nothing_keeps_it_when_it_is_resumed() {
+    let bench = bench();
+    let all = ["--keep", "rankers,scores,runs"];
+    bench.output(&[&["cv", "grid.toml", "--out", "at-once"][..], &all].concat());
+    bench.output(&["cv", "grid.toml", "--out", "later"]);
+    let rankers = |run: &str| {
+        let jobs = fs::read_dir(bench.path(run).join("jobs")).unwrap().map(|job| job.unwrap().path());
+        jobs.filter(|job| job.join("ranker.safetensors").exists()).count()
+    };
+    assert_eq!((rankers("at-once"), rankers("later")), (6, 0));
+    bench.output(&[&["cv", "grid.toml", "--out", "later", "--resume"][..], &all].concat());
+    assert_eq!(rankers("later"), 3, "only the selected fits are made again");
+    assert_eq!(kept(&bench, "later"), kept(&bench, "at-once"));
+    let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
+    assert_eq!(report("later"), report("at-once"));
+
+    // What another configuration kept is not of this run.
+    bench.output(&["cv", "grid.toml", "--out", "later", "--resume", "--set", "cv.folds=[1]"]);
+    assert!(!bench.path("later/kept").exists());
+}
+
+#[test]
+fn kept_files_that_were_changed_are_the_users() {
+    let bench = bench();
+    let keep = ["cv", "grid.toml", "--out", "run", "--keep", "scores"];
+    bench.output(&keep);
+    fs::write(bench.path("run/kept/notes"), "mine").unwrap();
+    fs::write(bench.path("run/kept/fold1-seed1.scores.txt"), "mine").unwrap();
+    let message = bench.refused(&keep);
+    assert!(message.contains("`kept/fold1-seed1.scores.txt` is not as burn-rank wrote it"), "{message}");
+    fs::remove_file(bench.path("run/kept/fold1-seed1.scores.txt")).unwrap();
+    bench.output(&[&keep[..4], &["--overwrite"]].concat());
+    assert_eq!(files(&bench.path("run/kept")), ["notes"], "what was kept is gone, what is not ours stays");
+    // A folder with the user's files in the place of ours is not taken.
+    fs::create_dir_all(bench.path("mine/kept")).unwrap();
+    fs::write(bench.path("mine/kept/fold1-seed1.scores.txt"), "1").unwrap();
+    let message = bench.refused(&["cv", "grid.toml", "--out", "mine", "--keep", "scores"]);
+    assert!(message.contains("holds `kept`, which burn-rank did not write there"), "{message}");
+}
+
+#[test]
+fn compare_measures_what_was_kept_as_it_is_asked() {
+    let bench = bench();
+    for (run, keep) in [("a", "scores"), ("b", "rankers")] {
+        let seed = if run == "a" { "learner.lambda=[0.01]" } else { "learner.lambda=[100.0]" };
+        bench.output(&["cv", "grid.toml", "--set", "grid={}", "--set", seed, "--out", run, "--keep", keep]);
+    }
+    let compare = |more: &[&str]| json(&bench.output(&[&["compare", "a", "b", "--json", "-q"][..], more].concat()));
+    // The reports have MAP only; with another measure both are computed, and MAP stays what it was.
+    let (reported, computed) = (compare(&[]), compare(&["-m", "map,err@5"]));
+    let values = |of: &Value| -> Vec<f64> {
+        let rows = of["per_query"].as_array().unwrap();
+        rows.iter().flat_map(|row| row["measures"]["map"].as_array().unwrap()).filter_map(Value::as_f64).collect()
+    };
+    let (left, right) = (values(&reported), values(&computed));
+    assert!(!left.is_empty() && left.len() == right.len());
+    assert!(left.iter().zip(&right).all(|(left, right)| (left - right).abs() < 1e-12));
+    assert!(computed["measures"]["err@5"]["means"][0].as_f64().unwrap() > 0.0);
+    assert_eq!(compare(&["-c", "letor"])["convention"], "letor");
+
+    // A run that kept nothing has only what its report has.
+    bench.output(&["cv", "grid.toml", "--out", "plain"]);
+    let message = bench.refused(&["compare", "a", "plain", "-m", "err@5"]);
+    assert!(message.contains("no values of err@5, found map"), "{message}");
+    // Data that have changed since are refused.
+    bench.output(&["synth", "--queries", "18", "--features", "5", "--seed", "9", "--out", "data.txt"]);
+    let message = bench.refused(&["compare", "a", "b", "-m", "err@5"]);
+    assert!(message.contains("are not those of the run; its data have changed or moved"), "{message}");
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused() {
+    let bench = bench();
+    let message = bench.refused(&["cv", "grid.toml", "--keep", "scores"]);
+    assert_eq!(message, "error: --keep needs the folder of the run: --out DIR\n");
+    let message = bench.refused(&["cv", "grid.toml", "--out", "run", "--keep", "scores,ranker"]);
+    let expected = "keep = `ranker`: expected rankers, scores, runs, separated by commas; did you mean `rankers`?\n";
+    assert_eq!(message, format!("error: {expected}"));
+    assert!(!bench.path("run").exists());
+}
