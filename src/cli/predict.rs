@@ -67,6 +67,7 @@ impl PredictArgs {
         }
         let device = input::device(&self.device)?;
         let ranker = input::ranker(&self.model, &device)?;
+        self.reading.check(&ranker)?;
         let data = self.reading.read(&self.data, None)?;
         warn_of_missing_features(&self.model, &ranker, &data);
         let scores = ranker.predict(&data, &device)?;

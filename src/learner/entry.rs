@@ -104,6 +104,8 @@ pub struct LearnerEntry {
     /// Whether it takes [weights of documents](crate::data::RankingDataset::document_weights), with a loss that does;
     /// the others refuse them.
     pub takes_document_weights: bool,
+    /// Whether it takes missing values (NaN); the others refuse them.
+    pub takes_missing: bool,
     /// What a round of it is called: `epoch`, `round`.
     pub round_name: &'static str,
     /// Every parameter that has a default, with it.

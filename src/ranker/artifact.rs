@@ -73,6 +73,19 @@ pub enum RankerError {
         /// Features of the model.
         expected: usize,
     },
+    /// Data with missing values, which the model does not take.
+    #[error(
+        "query `{query}`, document {document}: feature {feature} is missing, which trees take alone: \
+         read the data with missing = \"zero\" or \"query-min\""
+    )]
+    Missing {
+        /// Identifier of the query.
+        query: String,
+        /// Document in the query, from 1.
+        document: usize,
+        /// The feature, from 1.
+        feature: usize,
+    },
     /// Data that the normaliser refuses.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -175,11 +188,18 @@ impl Ranker {
     /// zeros, including those at the end of a line.
     ///
     /// # Errors
-    /// [`RankerError::Features`] if the data have a feature beyond the model's.
+    /// [`RankerError::Features`] if the data have a feature beyond the model's; [`RankerError::Missing`] for a missing
+    /// value, if the model is not a [sum of trees](Model::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         let (found, expected) = (data.feature_count, self.model.features());
         if found > expected {
             return Err(RankerError::Features { found, expected });
+        }
+        if !self.model.takes_missing()
+            && let Some((document, feature)) = data.first_missing()
+        {
+            let (query, document) = data.place_of(document);
+            return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
         }
         let mut normalized = if found == expected { data.clone() } else { widened(data, expected) };
         self.normalizer.apply(&mut normalized)?;
@@ -294,8 +314,10 @@ mod tests {
         let mut models: Vec<Model> =
             configs.iter().map(|config| Model::Scorer(config.init(5, 3, &Device::flex()).unwrap())).collect();
         let mut trees = TreeEnsemble::new(5);
-        let split = Node::Split { feature: 2, threshold: 0.1, left: 1, right: 2 };
-        trees.push(&[split, Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
+        let split = |missing_left| Node::Split { feature: 2, threshold: 0.1, left: 1, right: 2, missing_left };
+        trees.push(&[split(false), Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
+        models.push(Model::Trees(trees.clone()));
+        trees.push(&[split(true), Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
         models.push(Model::Trees(trees));
         models.push(Model::Scorer(ScorerConfig::LatentCross(cross).init(5, 3, &Device::flex()).unwrap()));
         models
@@ -343,6 +365,23 @@ mod tests {
             "the data have feature 7, the ranker was trained on features 1 to 5: \
              use data with the same features, or train a ranker on these data"
         );
+    }
+
+    #[test]
+    fn missing_values_are_scored_by_trees_and_refused_by_others() {
+        let mut missing = data();
+        missing.features[2] = f32::NAN;
+        for model in models() {
+            let takes = model.takes_missing();
+            match ranker(model).predict(&missing, &Device::flex()) {
+                Ok(scores) => assert!(takes && scores.iter().all(|score| score.is_finite())),
+                Err(error) => {
+                    assert!(!takes);
+                    let start = format!("query `{}`, document 1: feature 3 is missing", missing.query_ids[0]);
+                    assert!(error.to_string().starts_with(&start), "{error}");
+                }
+            }
+        }
     }
 
     #[test]

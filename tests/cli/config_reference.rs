@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use burn_rank::data::NormalizerKind;
-use burn_rank::data::letor::{Groups, Missing, ReadOptions, Weights};
+use burn_rank::data::letor::{Absent, Groups, Missing, ReadOptions, Weights};
 use burn_rank::device::BACKENDS;
 use burn_rank::experiment::{
     ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, SyntheticConfig,
@@ -361,6 +361,7 @@ fn every_value_is_named() {
         ("## Top level", backends),
         ("## Top level", values::<Instructions>()),
         ("### `[data.read]`", values::<Missing>()),
+        ("### `[data.read]`", values::<Absent>()),
         ("### `[data.read]`", values::<Groups>()),
         ("### `[data.read]`", values::<Weights>()),
         ("### `mlp`", values::<Activation>()),

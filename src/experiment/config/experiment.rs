@@ -8,7 +8,7 @@ use super::document::{ConfigError, Document};
 use super::grid;
 use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
 use crate::data::NormalizerKind;
-use crate::data::letor::Weights;
+use crate::data::letor::{Missing, Weights};
 use crate::json::{Map, Value, json};
 use crate::learner::registry::LearnerEntry;
 use crate::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
@@ -111,6 +111,7 @@ impl ExperimentConfig {
         config.check_cross_validation()?;
         config.learner().map_err(refusal_of)?;
         config.check_weights()?;
+        config.check_missing()?;
         Ok(config)
     }
 
@@ -171,6 +172,26 @@ impl ExperimentConfig {
             return Err(Refusal::new("data.read.document_weights", "\"file\"", format!("\"none\": {error}")));
         }
         Ok(())
+    }
+
+    /// Refuses to keep missing values for a learner that does not take them.
+    fn check_missing(&self) -> Result<(), Refusal> {
+        let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let takes = registry::LEARNERS.iter().any(|entry| entry.name == kind && entry.takes_missing);
+        if self.data.read.missing != Missing::Keep || takes {
+            return Ok(());
+        }
+        let others: Vec<String> = registry::LEARNERS
+            .iter()
+            .filter(|entry| entry.takes_missing)
+            .map(|entry| format!("`{}`", entry.name))
+            .collect();
+        let verb = if others.len() == 1 { "does" } else { "do" };
+        let expected = format!(
+            "\"error\", \"zero\" or \"query-min\": the learner `{kind}` takes no missing values; {} {verb}",
+            others.join(" and ")
+        );
+        Err(Refusal::new("data.read.missing", "\"keep\"", expected))
     }
 
     fn check_cross_validation(&self) -> Result<(), Refusal> {
@@ -388,6 +409,19 @@ mod tests {
         let loss = refused("seed=1", "loss.name=approx_ap");
         let expected = "\"none\": approx_ap takes no weights of documents: its measure is not a sum over documents";
         assert!(loss.contains(expected), "{loss}");
+    }
+
+    #[test]
+    fn missing_values_are_kept_for_a_learner_that_takes_them() {
+        let keep = "data.read.missing=keep";
+        assert!(read("", &[keep, "learner={kind=\"boosted_trees\"}"]).is_ok());
+        let expected = "\"error\", \"zero\" or \"query-min\": the learner `gradient` takes no missing values; `boosted_trees` does";
+        assert_eq!(
+            read("", &[keep]).unwrap_err(),
+            format!("--set {keep}: data.read.missing: found \"keep\", expected {expected}")
+        );
+        let absent = read("", &["data.read.absent=missing"]).unwrap_err();
+        assert!(absent.contains("data.read.absent: found missing, expected `zero`, or `keep`"), "{absent}");
     }
 
     #[test]

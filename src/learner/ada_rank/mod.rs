@@ -49,6 +49,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_scorer: true,
     takes_query_weights: false,
     takes_document_weights: false,
+    takes_missing: false,
     round_name: "round",
     defaults: entry::defaults::<AdaRankConfig>,
     build: entry::build::<AdaRankConfig>,

@@ -49,6 +49,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_scorer: false,
     takes_query_weights: false,
     takes_document_weights: true,
+    takes_missing: true,
     round_name: "round",
     defaults: entry::defaults::<BoostedTreesConfig>,
     build: entry::build::<BoostedTreesConfig>,

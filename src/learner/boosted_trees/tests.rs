@@ -2,11 +2,15 @@
 
 use burn::tensor::Device;
 
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
 use super::config::BoostedTreesConfig;
 use super::fit::towards_gains;
 use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, StopReason};
+use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
 use crate::ranker::Model;
@@ -111,6 +115,94 @@ fn a_flat_loss_starts_from_its_own_gains() {
     assert_eq!(slopes(LossSpec::new("smooth_ndcg").with("gain", "linear")), [1.0, -1.0]);
     assert_eq!(slopes(LossSpec::new("smooth_ndcg")), [1.5, -1.5]);
     assert_eq!(slopes(LossSpec::new("smooth_ap_rank")), [1.5, -1.5]);
+}
+
+/// Queries of 20 documents. The first feature orders them where it is there, and they are the best where it is missing;
+/// the second, of which half is missing, says nothing.
+fn half_missing(queries: usize, seed: u64) -> RankingDataset {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let (mut features, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..20 * queries {
+        let value: f32 = random.random_range(0.0..1.0);
+        let is_missing = random.random_range(0.0..1.0) < 0.3;
+        features.push(if is_missing { f32::NAN } else { value });
+        features.push(if random.random_range(0.0..1.0) < 0.5 { f32::NAN } else { value.fract() });
+        labels.push(if is_missing { 2.0 } else { f32::from(u8::from(value > 0.6)) });
+    }
+    RankingDataset::from_groups(features, 2, labels, &vec![20; queries]).unwrap()
+}
+
+#[test]
+fn a_learned_direction_recovers_what_missing_values_mean() {
+    let (train, test) = (half_missing(30, 1), half_missing(10, 2));
+    let config = BoostedTreesConfig { rounds: 30, min_documents: 5, ..BoostedTreesConfig::default() };
+    let context = testing::context(None);
+    let judge = Judge::from_context(&context).unwrap();
+    let measured = |train: &RankingDataset, test: &RankingDataset| {
+        let scores = fit(&config, "lambda_ndcg", train).model.predict(test, &Device::flex());
+        judge.mean(test, &scores.into_iter().map(f64::from).collect::<Vec<_>>()).unwrap().unwrap()
+    };
+    assert_eq!(measured(&train, &test), 1.0);
+    for loss in ["approx_ndcg", "rank_net"] {
+        let fitted = fit(&config, loss, &train);
+        assert!(fitted.history[fitted.best_round - 1].train > Some(0.99), "{loss}");
+    }
+    let learner = config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
+    let fitted = fit(&config, "lambda_ndcg", &train);
+    let Model::Trees(trees) = &fitted.model else { panic!("trees") };
+    assert!(!trees.arrays().missing_left.is_empty() || trees.arrays().threshold.contains(&f32::MAX));
+    testing::assert_reproducible(&learner, &train, &test, 2);
+}
+
+#[test]
+fn without_missing_values_no_direction_is_stored() {
+    let fitted = fit(&small(), "lambda_ndcg", &exclusive_or());
+    let Model::Trees(trees) = fitted.model else { panic!("trees") };
+    assert!(trees.arrays().missing_left.is_empty());
+    assert!(!serde_json::to_string(&trees).unwrap().contains("missing"));
+}
+
+/// The documents of one query by features, with labels 0, 1, 2, 0, ...
+fn of_columns(columns: &[&[f32]]) -> RankingDataset {
+    let documents = columns[0].len();
+    let features = (0..documents).flat_map(|d| columns.iter().map(move |column| column[d])).collect();
+    let labels = (0..documents).map(|d| (d % 3) as f32).collect();
+    RankingDataset::from_groups(features, columns.len(), labels, &[documents]).unwrap()
+}
+
+#[test]
+fn odd_features_are_learned_around() {
+    let value: Vec<f32> = (0..12).map(|d| (d % 3) as f32 + 0.01 * d as f32).collect();
+    let (missing, constant) = (vec![f32::NAN; 12], vec![7.0; 12]);
+    let largest: Vec<f32> = value.iter().map(|&x| if x > 1.5 { f32::MAX } else { f32::MIN }).collect();
+    let alone =
+        fit(&small(), "lambda_ndcg", &of_columns(&[&value])).model.predict(&of_columns(&[&value]), &Device::flex());
+    let scores = |columns: &[&[f32]]| {
+        let data = of_columns(columns);
+        fit(&small(), "lambda_ndcg", &data).model.predict(&data, &Device::flex())
+    };
+    // Features that say nothing, or the same again, change nothing.
+    assert_eq!(scores(&[&missing, &value]), alone);
+    assert_eq!(scores(&[&constant, &value]), alone);
+    assert_eq!(scores(&[&value, &value]), alone);
+    assert!(scores(&[&largest]).iter().all(|score| score.is_finite()));
+    let refused = |data: &RankingDataset| {
+        let learner = small().check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
+        learner.fit(data, None, &testing::context(None)).unwrap_err().to_string()
+    };
+    assert!(refused(&of_columns(&[&missing])).contains("none of the 1 features varies"));
+    // One value, but not everywhere: whether it is there says something.
+    let there: Vec<f32> = (0..12).map(|d| if d % 3 == 0 { f32::NAN } else { 1.0 }).collect();
+    let found = scores(&[&there]);
+    assert!(found[0] < found[1], "{found:?}");
+    let infinite = RankingDataset::from_groups(vec![f32::INFINITY, 0.0], 1, vec![0.0, 1.0], &[2]).unwrap_err();
+    assert!(infinite.to_string().contains("feature 1 of document 1 of the set is inf"), "{infinite}");
+    // Queries of one document and of equal labels beside one that can be learned, more leaves than documents.
+    let data = dataset(1, &[&[(1.0, &[0.0])], &[(1.0, &[1.0]), (1.0, &[0.0])], &[(0.0, &[0.0]), (1.0, &[f32::NAN])]]);
+    let found = fit(&BoostedTreesConfig { leaves: 64, ..small() }, "lambda_ndcg", &data);
+    assert_eq!(found.history[found.best_round - 1].train, Some(1.0));
+    assert!(refused(&dataset(1, &[&[(1.0, &[0.0])]])).contains("all labels are equal"));
+    assert!(refused(&dataset(1, &[&[(1.0, &[0.0]), (1.0, &[1.0])]])).contains("all labels are equal"));
 }
 
 #[test]

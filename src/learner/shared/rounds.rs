@@ -180,7 +180,7 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no weights.
+    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no weights and no missing values.
     pub(crate) fn new(
         learner: &'static str,
         train: &'a RankingDataset,
@@ -188,10 +188,11 @@ impl<'a> Rounds<'a> {
         context: &'a FitContext<'a>,
     ) -> Result<Self, LearnerError> {
         checks::unweighted(learner, train)?;
+        checks::complete(learner, train, validation)?;
         Self::of_weighted(learner, train, validation, context)
     }
 
-    /// As [`new`](Self::new), for a learner that takes weights of queries and documents.
+    /// As [`new`](Self::new), for a learner that takes weights of queries and documents, and checks the rest itself.
     pub(crate) fn of_weighted(
         learner: &'static str,
         train: &'a RankingDataset,
