@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FORMAT, FileError};
-use super::{Model, Parts, PartsError};
+use super::{Model, Parts, PartsError, TreeError, TreeShap};
 use crate::atomic_file;
 use crate::data::{DataError, Normalizer, RankingDataset};
 use crate::measure::Convention;
@@ -86,6 +86,12 @@ pub enum RankerError {
         /// The feature, from 1.
         feature: usize,
     },
+    /// A model whose scores are not explained.
+    #[error("contributions are those of trees: expected a ranker that is a sum of trees")]
+    NotTrees,
+    /// Trees that cannot be explained.
+    #[error(transparent)]
+    Trees(#[from] TreeError),
     /// Data that the normaliser refuses.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -140,6 +146,15 @@ pub struct Ranker {
     metadata: Metadata,
 }
 
+/// What each feature contributes to scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contributions {
+    /// `[documents x features]`, row-major, with the features of the ranker.
+    pub values: Vec<f64>,
+    /// The mean score of the background, which the contributions of a document add up from to its score.
+    pub expected: f64,
+}
+
 /// Contents of the file's header besides the model.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,6 +206,26 @@ impl Ranker {
     /// [`RankerError::Features`] if the data have a feature beyond the model's; [`RankerError::Missing`] for a missing
     /// value, if the model is not a [sum of trees](Model::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
+        Ok(self.model.predict(&self.normalized(data)?, device))
+    }
+
+    /// Returns what each feature contributes to the scores, relative to the mean score of background documents, for a
+    /// sum of trees ([`TreeShap`]). All data are raw, as for [`predict`](Self::predict).
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), [`RankerError::NotTrees`] for another model, and [`RankerError::Trees`].
+    pub fn contributions(
+        &self,
+        data: &RankingDataset,
+        background: &RankingDataset,
+    ) -> Result<Contributions, RankerError> {
+        let Model::Trees(trees) = &self.model else { return Err(RankerError::NotTrees) };
+        let shap = TreeShap::new(trees, &self.normalized(background)?.features)?;
+        Ok(Contributions { values: shap.all(&self.normalized(data)?.features), expected: shap.expected() })
+    }
+
+    /// The data as the model takes them.
+    fn normalized(&self, data: &RankingDataset) -> Result<RankingDataset, RankerError> {
         let (found, expected) = (data.feature_count, self.model.features());
         if found > expected {
             return Err(RankerError::Features { found, expected });
@@ -203,7 +238,7 @@ impl Ranker {
         }
         let mut normalized = if found == expected { data.clone() } else { widened(data, expected) };
         self.normalizer.apply(&mut normalized)?;
-        Ok(self.model.predict(&normalized, device))
+        Ok(normalized)
     }
 
     /// Returns the bytes of the file; the same ranker gives the same bytes.
@@ -380,6 +415,22 @@ mod tests {
                     let start = format!("query `{}`, document 1: feature 3 is missing", missing.query_ids[0]);
                     assert!(error.to_string().starts_with(&start), "{error}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn contributions_and_their_expected_value_sum_to_the_scores() {
+        for model in models() {
+            let is_trees = model.takes_missing();
+            let ranker = ranker(model);
+            let Ok(Contributions { values, expected }) = ranker.contributions(&data(), &data()) else {
+                assert!(!is_trees);
+                continue;
+            };
+            let scores = ranker.predict(&data(), &Device::flex()).unwrap();
+            for (score, own) in scores.iter().zip(values.chunks(5)) {
+                assert!((expected + own.iter().sum::<f64>() - f64::from(*score)).abs() < 1e-6);
             }
         }
     }

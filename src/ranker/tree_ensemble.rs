@@ -85,6 +85,12 @@ pub enum TreeError {
         /// The expected value.
         expected: String,
     },
+    /// A node that two splits lead to.
+    #[error("tree ensemble: node {node} has two parents, so that its trees cannot be explained")]
+    SharedNode {
+        /// The node.
+        node: usize,
+    },
 }
 
 /// A sum of regression trees.
@@ -190,7 +196,7 @@ impl TreeEnsemble {
     }
 
     /// Returns the child of a split that a document goes to.
-    fn child(&self, node: usize, row: &[f32]) -> usize {
+    pub(super) fn child(&self, node: usize, row: &[f32]) -> usize {
         let TreeArrays { feature, threshold, left, right, missing_left, .. } = &self.arrays;
         let value = row[feature[node] as usize];
         let goes_left =
