@@ -65,7 +65,7 @@ fn a_missing_value_is_refused_with_its_place() {
     assert!(!bench.path("other").exists());
     let message = bench.refused(&["predict", "linear", "train.txt", "--missing", "keep"]);
     assert!(message.contains("missing = keep: expected error, zero or query-min"), "{message}");
-    let message = bench.refused(&["eval", "train.txt", "--model", "linear", "--missing", "keep"]);
+    let message = bench.refused(&["eval", "linear", "train.txt", "--missing", "keep"]);
     assert!(message.contains("query `1`, document 1: feature 1 is missing, which trees take alone"), "{message}");
 }
 

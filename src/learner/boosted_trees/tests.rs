@@ -6,7 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::config::BoostedTreesConfig;
-use super::fit::towards_gains;
+use super::fit::member_seed;
+use super::member::towards_gains;
 use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, StopReason};
@@ -203,6 +204,86 @@ fn odd_features_are_learned_around() {
     assert_eq!(found.history[found.best_round - 1].train, Some(1.0));
     assert!(refused(&dataset(1, &[&[(1.0, &[0.0])]])).contains("all labels are equal"));
     assert!(refused(&dataset(1, &[&[(1.0, &[0.0]), (1.0, &[1.0])]])).contains("all labels are equal"));
+}
+
+/// The trees of each seed in the state that a fit left in a folder.
+fn saved_trees(folder: &Path) -> (serde_json::Value, Vec<serde_json::Value>) {
+    let text = std::fs::read_to_string(folder.join(STATE_FILE)).unwrap();
+    let state = &serde_json::from_str::<serde_json::Value>(&text).unwrap()["state"];
+    let others = state["others"].as_array().map(|all| all.iter().map(|trees| trees["trees"].clone()).collect());
+    (state["trees"].clone(), others.unwrap_or_default())
+}
+
+#[test]
+fn several_seeds_are_one_ranker_with_their_mean_score() {
+    let data = testing::random(30, 10, 4, 3);
+    let one = BoostedTreesConfig { rounds: 6, subsample: 0.5, min_documents: 5, ..BoostedTreesConfig::default() };
+    let three = BoostedTreesConfig { seeds: Some(3), ..one.clone() };
+    let fit_in = |config: &BoostedTreesConfig, folder: &Path, seed: u64| {
+        let learner = config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
+        let mut context = testing::context(Some(folder));
+        context.seed = seed;
+        learner.fit(&data, None, &context).unwrap()
+    };
+    let (all, alone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let fitted = fit_in(&three, all.path(), 7);
+    let (first, others) = saved_trees(all.path());
+    let mut mean = vec![0.0; data.documents()];
+    for (number, trees) in std::iter::once(first).chain(others).enumerate() {
+        fit_in(&one, alone.path(), member_seed(7, number));
+        assert_eq!(trees, saved_trees(alone.path()).0, "seed {number}");
+        let trees: Vec<Vec<Node>> = serde_json::from_value(trees).unwrap();
+        let scores = ensemble(&trees[..fitted.best_round], 4).unwrap().scores(&data.features);
+        mean.iter_mut().zip(scores).for_each(|(mean, score)| *mean += score / 3.0);
+    }
+    let Model::Trees(trees) = &fitted.model else { panic!("trees") };
+    assert_eq!(trees.trees(), 3 * fitted.best_round);
+    for (score, mean) in trees.scores(&data.features).iter().zip(mean) {
+        assert!((score - mean).abs() < 1e-12);
+    }
+    let learner = three.check(&Parts::default().with_loss(LossSpec::new("approx_ndcg"))).unwrap();
+    testing::assert_reproducible(&learner, &data, &data, 2);
+    let same = BoostedTreesConfig { seeds: Some(3), ..small() };
+    let error = same.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap_err().to_string();
+    assert!(
+        error.starts_with("learner.seeds = 3: expected subsample, colsample or colsample_by_node below 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_fit_that_goes_on_is_the_fit_in_one_go() {
+    let data = testing::random(30, 10, 4, 3);
+    let config =
+        |rounds| BoostedTreesConfig { rounds, subsample: 0.7, min_documents: 5, ..BoostedTreesConfig::default() };
+    let learner = |rounds| config(rounds).check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
+    // Of the training measure, every round of these is better than the one before.
+    let mut context = testing::context(None);
+    context.selection.measure = Measure::Own(Own::new(NegativeRankNet));
+    let whole = learner(8).fit(&data, None, &context).unwrap();
+    let first = learner(5).fit(&data, None, &context).unwrap();
+    assert_eq!((whole.best_round, first.best_round), (8, 5));
+    let mut second = learner(3);
+    second.start_from(&first.model).unwrap();
+    let second = second.fit(&data, None, &context).unwrap();
+    assert_eq!(ranker::Parts::from_model(&second.model), ranker::Parts::from_model(&whole.model));
+    assert_eq!(second.history[2].objective, whole.history[7].objective);
+}
+
+#[test]
+fn importance_counts_the_splits_and_their_gains() {
+    let fitted = fit(&small(), "rank_net", &exclusive_or());
+    let importance = fitted.importance.unwrap();
+    let Model::Trees(trees) = &fitted.model else { panic!("trees") };
+    for feature in 0..2 {
+        let splits = trees.arrays().feature.iter().filter(|&&split| split == feature).count();
+        assert_eq!(importance.splits[feature as usize], splits);
+        assert!(importance.gain[feature as usize] > 0.0);
+    }
+    // RankNet at equal scores: sums -1/2 and 1/2 with curvature 1/4 each, so that the merits are 1 each, that of the root 0.
+    let config = BoostedTreesConfig { rounds: 1, ..small() };
+    let importance = fit(&config, "rank_net", &testing::two_documents()).importance.unwrap();
+    assert_eq!((importance.gain, importance.splits), (vec![2.0, 0.0], vec![1, 0]));
 }
 
 #[test]

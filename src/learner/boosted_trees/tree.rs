@@ -22,6 +22,8 @@ use crate::ranker::Node;
 pub(super) struct Grown {
     /// Parents come before their children.
     pub nodes: Vec<Node>,
+    /// Feature and gain of each split, in the order in which they were made.
+    pub gains: Vec<(u32, f64)>,
     /// The documents, leaf by leaf.
     documents: Vec<u32>,
     /// Node and documents of each leaf.
@@ -89,10 +91,12 @@ pub(super) fn grow(
         Leaf { node: 0, depth: 0, documents: 0..documents.len(), sums, bounds: Bounds::NONE, slot: 0, split: None };
     let mut grower = Grower { blocks, features, worth, values, documents, spare: Vec::new(), own: Vec::new() };
     let mut nodes = vec![grower.node_of(&root)];
+    let mut gains = Vec::new();
     let mut leaves = vec![grower.with_split(root)];
     while leaves.len() < params.leaves {
         let Some((place, split)) = next(&leaves, params.by_level) else { break };
         let leaf = leaves.remove(place);
+        gains.push((split.feature as u32, split.gain));
         let children = [nodes.len(), nodes.len() + 1];
         nodes[leaf.node] = Node::Split {
             feature: split.feature as u32,
@@ -110,7 +114,7 @@ pub(super) fn grow(
         }
     }
     let leaves = leaves.into_iter().map(|leaf| (leaf.node, leaf.documents)).collect();
-    Grown { nodes, documents: grower.documents, leaves }
+    Grown { nodes, gains, documents: grower.documents, leaves }
 }
 
 /// The leaf to be split next: the best one, of those nearest to the root where trees grow by level.
