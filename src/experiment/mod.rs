@@ -14,6 +14,7 @@ mod output;
 mod record;
 mod run_folder;
 mod splits;
+mod start;
 
 pub use config::grid::{Point, label, points};
 pub use config::{

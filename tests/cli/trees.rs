@@ -70,6 +70,52 @@ fn a_missing_value_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_ranker_is_continued() {
+    let bench = trained();
+    bench.output(&["train", "run.toml", "--continue", "run", "--out", "more", "--set", "learner.rounds=2"]);
+    let scores = |run: &str| bench.output(&["predict", run, "train.txt", "--missing", "keep"]);
+    assert_ne!(scores("run"), scores("more"));
+    let config = std::fs::read_to_string(bench.path("more/config.toml")).unwrap();
+    assert!(config.contains("start = ") && config.contains(bench.path("run").to_str().unwrap()), "{config}");
+    // What is left there is the same run, from anywhere.
+    bench.output(&["train", "more/config.toml", "--out", "again"]);
+    assert_eq!(
+        std::fs::read(bench.path("more/ranker.safetensors")).unwrap(),
+        std::fs::read(bench.path("again/ranker.safetensors")).unwrap()
+    );
+    let refused = |args: &[&str]| bench.refused(&[&["train", "run.toml", "--out", "other"], args].concat());
+    let message = refused(&["--continue", "run", "--set", "normaliser=z_score"]);
+    assert!(message.contains("start = a ranker with the normaliser none: expected z_score"), "{message}");
+    let message = refused(&["--continue", "absent"]);
+    assert!(message.contains("absent: No such file"), "{message}");
+    let message = refused(&["--continue", "run", "--set", "learner={kind=\"rank_svm\"}", "--set", "loss="]);
+    assert!(message.contains("starts from no ranker; `boosted_trees` does"), "{message}");
+    let message = bench.refused(&["cv", "run.toml", "--set", "start=run", "--set", "cv.split=3", "--out", "other"]);
+    assert!(message.contains("start: not read by `cv`"), "{message}");
+    assert!(!bench.path("other").exists());
+}
+
+#[test]
+fn importance_is_reported() {
+    let bench = Bench::default();
+    bench.write("run.toml", CONFIG);
+    bench.write("train.txt", &documents());
+    let seeds = ["--set", "learner.seeds=2", "--set", "learner.subsample=0.5"];
+    let printed = bench.output(&[&["train", "run.toml", "--out", "run", "--json"], &seeds[..]].concat());
+    let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let report = std::fs::read_to_string(bench.path("run/report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(printed["importance"], report["importance"]);
+    assert!(printed["importance"]["gain"][0].as_f64() > printed["importance"]["gain"][1].as_f64());
+    assert!(printed["importance"]["splits"][0].as_u64() > Some(0));
+    let page = std::fs::read_to_string(bench.path("run/report.html")).unwrap();
+    assert!(page.contains("Feature importance") && page.contains("share of the gain by feature"));
+    bench.write("linear.toml", "data = { synthetic = {} }\nlearner = { kind = \"regression\" }\n");
+    let printed = bench.output(&["train", "linear.toml", "--out", "linear", "--json"]);
+    assert!(!printed.contains("importance"), "{printed}");
+}
+
+#[test]
 fn contributions_sum_to_the_scores() {
     let bench = trained();
     let data = ["train.txt", "--missing", "keep"];

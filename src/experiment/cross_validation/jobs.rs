@@ -153,6 +153,7 @@ impl Job<'_> {
             self.split,
             self.seed,
             &FitOptions {
+                start: None,
                 device: options.device,
                 directory: path.as_deref(),
                 resume: options.resume,

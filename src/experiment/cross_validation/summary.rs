@@ -117,6 +117,7 @@ mod tests {
                 stop: StopReason::Completed,
                 approximation: None,
                 weights: None,
+                importance: None,
                 history: Vec::new(),
             },
             test: vec![vec![Some(a), None, Some(b)]],

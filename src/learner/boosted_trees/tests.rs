@@ -1,5 +1,7 @@
 //! Tests of boosted trees on small data.
 
+use std::path::Path;
+
 use burn::tensor::Device;
 
 use rand::{RngExt, SeedableRng};
@@ -7,14 +9,16 @@ use rand_chacha::ChaCha8Rng;
 
 use super::config::BoostedTreesConfig;
 use super::fit::member_seed;
-use super::member::towards_gains;
+use super::member::{ensemble, towards_gains};
 use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, StopReason};
 use crate::learner::shared::judge::Judge;
+use crate::learner::shared::rounds::STATE_FILE;
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
-use crate::ranker::Model;
+use crate::ranker::{Model, Node, TreeEnsemble};
+use crate::scorer::{LinearScorerConfig, ScorerConfig};
 
 /// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
 fn exclusive_or() -> RankingDataset {
@@ -254,20 +258,51 @@ fn several_seeds_are_one_ranker_with_their_mean_score() {
 #[test]
 fn a_fit_that_goes_on_is_the_fit_in_one_go() {
     let data = testing::random(30, 10, 4, 3);
-    let config =
-        |rounds| BoostedTreesConfig { rounds, subsample: 0.7, min_documents: 5, ..BoostedTreesConfig::default() };
-    let learner = |rounds| config(rounds).check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
-    // Of the training measure, every round of these is better than the one before.
-    let mut context = testing::context(None);
-    context.selection.measure = Measure::Own(Own::new(NegativeRankNet));
-    let whole = learner(8).fit(&data, None, &context).unwrap();
-    let first = learner(5).fit(&data, None, &context).unwrap();
-    assert_eq!((whole.best_round, first.best_round), (8, 5));
-    let mut second = learner(3);
-    second.start_from(&first.model).unwrap();
-    let second = second.fit(&data, None, &context).unwrap();
-    assert_eq!(ranker::Parts::from_model(&second.model), ranker::Parts::from_model(&whole.model));
+    let fit_in = |rounds, start: Option<&Model>| {
+        let config = BoostedTreesConfig { rounds, subsample: 0.7, min_documents: 5, ..BoostedTreesConfig::default() };
+        let mut learner = config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
+        start.iter().for_each(|model| learner.start_from(model).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let fitted = learner.fit(&data, None, &testing::context(Some(folder.path()))).unwrap();
+        let trees: Vec<Vec<Node>> = serde_json::from_value(saved_trees(folder.path()).0).unwrap();
+        (fitted, trees)
+    };
+    let ((whole, all), (_, first)) = (fit_in(8, None), fit_in(5, None));
+    let start = Model::Trees(ensemble(&first, 4).unwrap());
+    let (second, rest) = fit_in(3, Some(&start));
+    assert_eq!([first, rest.clone()].concat(), all);
     assert_eq!(second.history[2].objective, whole.history[7].objective);
+    // What it started from is part of it.
+    let Model::Trees(trees) = &second.model else { panic!("trees") };
+    let expected = ensemble(&all[..5 + second.best_round], 4).unwrap();
+    assert_eq!(*trees, expected);
+}
+
+#[test]
+fn trees_start_from_trees_of_the_same_features() {
+    let learner = || small().check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
+    let mut other = learner();
+    let device = Device::flex();
+    let linear = ScorerConfig::Linear(LinearScorerConfig::default()).init(2, 1, &device).unwrap();
+    let error = other.start_from(&Model::Scorer(linear)).unwrap_err().to_string();
+    assert_eq!(error, "start = another model: expected a ranker that is a sum of trees");
+    other.start_from(&Model::Trees(TreeEnsemble::new(3))).unwrap();
+    let error = other.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
+    assert_eq!(error, "start = trees of 3 features: expected 2, those of the data");
+    // The state of a fit is not that of one that starts elsewhere.
+    let folder = tempfile::tempdir().unwrap();
+    learner().fit(&exclusive_or(), None, &testing::context(Some(folder.path()))).unwrap();
+    let mut context = testing::context(Some(folder.path()));
+    context.resume = true;
+    let mut starting = learner();
+    starting.start_from(&Model::Trees(TreeEnsemble::new(2))).unwrap();
+    let error = starting.fit(&exclusive_or(), None, &context).unwrap_err().to_string();
+    assert!(error.contains("state of another fit"), "{error}");
+    // A resumed fit that starts from trees ends in the same bytes.
+    let data = testing::random(20, 8, 3, 5);
+    let mut starting = learner();
+    starting.start_from(&learner().fit(&data, None, &testing::context(None)).unwrap().model).unwrap();
+    testing::assert_reproducible(&starting, &data, &data, 2);
 }
 
 #[test]

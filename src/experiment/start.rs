@@ -1,0 +1,32 @@
+//! The ranker that a fit starts from.
+
+use burn::tensor::Device;
+
+use super::config::ExperimentConfig;
+use super::error::ExperimentError;
+use super::run_folder::RANKER;
+use crate::data::NormalizerKind;
+use crate::json::json;
+use crate::ranker::Ranker;
+use crate::refusal::Refusal;
+
+impl ExperimentConfig {
+    /// Loads the ranker that the fit starts from, if there is one. Its normaliser is that of the fit.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Ranker`] for a file that is no ranker; [`ExperimentError::Refused`] for one with another kind of
+    /// normaliser than the configuration's.
+    pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
+        let Some(path) = &self.start else { return Ok(None) };
+        let file = if path.is_dir() { path.join(RANKER) } else { path.clone() };
+        let ranker = Ranker::load(&file, device)?;
+        let kind = ranker.normalizer().kind();
+        if kind != self.normalizer {
+            let found = format!("a ranker with the normaliser {kind:?}");
+            return Err(
+                Refusal::new("start", found, format!("{:?}, that of the configuration", self.normalizer)).into()
+            );
+        }
+        Ok(Some(ranker))
+    }
+}
