@@ -22,10 +22,10 @@ impl ExperimentConfig {
         let ranker = Ranker::load(&file, device)?;
         let kind = ranker.normalizer().kind();
         if kind != self.normalizer {
-            let found = format!("a ranker with the normaliser {kind:?}");
-            return Err(
-                Refusal::new("start", found, format!("{:?}, that of the configuration", self.normalizer)).into()
-            );
+            let name = |kind: NormalizerKind| json!(kind).as_str().unwrap_or_default().to_string();
+            let found = format!("a ranker with the normaliser {}", name(kind));
+            let expected = format!("{}, that of the configuration", name(self.normalizer));
+            return Err(Refusal::new("start", found, expected).into());
         }
         Ok(Some(ranker))
     }

@@ -372,7 +372,7 @@ mod tests {
             nodes.push(Node::Leaf { value: -0.7 });
             trees.push(&nodes).unwrap();
         }
-        let value = |i: u32| if i % 5 == 0 { f32::NAN } else { (i * 7919 % 1009) as f32 / 1009.0 };
+        let value = |i: u32| if i.is_multiple_of(5) { f32::NAN } else { (i * 7919 % 1009) as f32 / 1009.0 };
         let features: Vec<f32> = (0..3 * 333).map(value).collect();
         let each: Vec<f64> = features.chunks_exact(3).map(|row| trees.score(row)).collect();
         assert_eq!(trees.scores(&features), each);

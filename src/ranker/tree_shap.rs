@@ -252,7 +252,7 @@ mod tests {
                 threshold: noise(seed + 3 * number + 1) as f32,
                 left: 2 * number as u32 + 1,
                 right: 2 * number as u32 + 2,
-                missing_left: number % 2 == 0,
+                missing_left: number.is_multiple_of(2),
             },
             false => TreeNode::Leaf { value: noise(seed + 3 * number + 2) - 0.5 },
         };

@@ -500,11 +500,12 @@ fn every_replacement_of_a_key_is_valid() {
 }
 
 /// How the page writes a range: how it begins, values in it, values out of it.
-const RANGES: [(&str, &[&str], &[&str]); 16] = [
+const RANGES: [(&str, &[&str], &[&str]); 17] = [
     ("above 0 and below 0.5", &["0.1", "0.4"], &["0", "0.5"]),
     ("0 or above", &["0", "1000"], &["-1"]),
     ("1 or above, a divisor", &["1"], &["0", "1000"]),
     ("1 or above, less than", &["1"], &["0", "1000"]),
+    ("1 or above; above 1 only with", &["1"], &["0", "1000"]),
     ("1 or above", &["1", "1000"], &["0"]),
     ("2 or above", &["2", "1000"], &["1"]),
     ("a whole number, 0 or above", &["0", "1000"], &["-1", "0.5"]),
