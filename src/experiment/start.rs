@@ -11,6 +11,15 @@ use crate::ranker::Ranker;
 use crate::refusal::Refusal;
 
 impl ExperimentConfig {
+    /// Refuses a start for a cross-validation.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the key `start`, if it is given.
+    pub(crate) fn check_start_of_folds(&self) -> Result<(), Refusal> {
+        let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
+        if self.start.is_some() { Err(Refusal::fault("start", words)) } else { Ok(()) }
+    }
+
     /// Loads the ranker that the fit starts from, if there is one. Its normaliser is that of the fit.
     ///
     /// # Errors

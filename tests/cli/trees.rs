@@ -85,7 +85,8 @@ fn a_ranker_is_continued() {
     assert!(message.contains("start = a ranker with the normaliser none: expected z_score"), "{message}");
     let message = refused(&["--continue", "absent"]);
     assert!(message.contains("absent: No such file"), "{message}");
-    let message = refused(&["--continue", "run", "--set", "learner={kind=\"rank_svm\"}", "--set", "loss="]);
+    let other = ["--set", "learner={kind=\"rank_svm\"}", "--set", "loss=", "--set", "data.read.missing=zero"];
+    let message = refused(&[&["--continue", "run"], &other[..]].concat());
     assert!(message.contains("starts from no ranker; `boosted_trees` does"), "{message}");
     let message = bench.refused(&["cv", "run.toml", "--set", "start=run", "--set", "cv.split=3", "--out", "other"]);
     assert!(message.contains("start: not read by `cv`"), "{message}");

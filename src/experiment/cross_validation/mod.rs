@@ -25,10 +25,7 @@ pub fn cross_validate(
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
-    if config.start.is_some() {
-        let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
-        return Err(Refusal::fault("start", words).into());
-    }
+    config.check_start_of_folds()?;
     let points = grid::points(&config.grid).map_err(|refusal| document.place(&refusal))?;
     let configs = points.iter().map(|point| at_point(document, point)).collect::<Result<Vec<_>, _>>()?;
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
