@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn train(config: &ExperimentConfig) -> Result<Ranker, Box<dyn Error>> {
     let options = FitOptions {
+        start: None,
         device: &Device::flex(),
         directory: None,
         resume: false,

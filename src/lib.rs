@@ -64,6 +64,8 @@ pub mod measure;
 pub mod metric;
 pub mod op;
 pub mod prelude;
+#[cfg(any(feature = "ranker", feature = "significance"))]
+mod quadrature;
 pub mod refusal;
 pub mod scorer;
 pub mod seed;

@@ -10,8 +10,8 @@ const MOST_CELLS: usize = 1 << 20;
 
 fuzz_target!(|bytes: &[u8]| {
     let (rules, text) = choice(bytes);
-    let missing = [Missing::Error, Missing::Zero, Missing::QueryMin][rules % 3];
-    let groups = [Groups::Auto, Groups::Qid, Groups::QueryFile][rules / 3 % 3];
+    let missing = [Missing::Error, Missing::Zero, Missing::QueryMin, Missing::Keep][rules % 4];
+    let groups = [Groups::Auto, Groups::Qid, Groups::QueryFile][rules / 4 % 3];
     let options = ReadOptions { missing, groups, ..ReadOptions::default() };
     let Ok(data) = read(&[as_file(text)], &options) else { return };
     data.check().expect("what is read is consistent");

@@ -11,8 +11,8 @@ use super::report::write_reports;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table};
 use crate::experiment::{
-    Claim, CrossValidation, CrossValidationOptions, FoldResult, KEPT, Keep, Measures, OutputFolder, Report, RunKind,
-    RunRecord, cross_validate, resolved_toml,
+    Claim, CrossValidation, CrossValidationOptions, ExperimentError, FoldResult, KEPT, Keep, Measures, OutputFolder,
+    Report, RunKind, RunRecord, cross_validate, resolved_toml,
 };
 use crate::learner::StopReason;
 
@@ -49,6 +49,8 @@ impl CvArgs {
             return Err(Failure::input("--keep needs the folder of the run: --out DIR"));
         }
         let opened = self.run.open()?;
+        // Before a folder is made.
+        opened.config.check_start_of_folds().map_err(ExperimentError::from)?;
         opened.execution.scope(|| self.cross_validate(&opened, keep, start, out))
     }
 

@@ -40,7 +40,7 @@ pub fn device(name: &str) -> Result<Device, DeviceError> {
 /// How LETOR files are read.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
-    /// What a missing value (NULL) becomes [default: error]
+    /// What a missing value (NULL or nan) becomes; `keep` is for trees [default: error]
     #[arg(long, value_enum)]
     missing: Option<MissingArg>,
     /// An option of the reader, as in max_compression_ratio=1000; the keys of [data.read] in a configuration
@@ -53,11 +53,29 @@ enum MissingArg {
     Error,
     Zero,
     QueryMin,
+    Keep,
 }
 
 impl ReadArgs {
     /// Reads files as one set of `features` features (as many as the largest index when `None`).
     pub fn read(&self, files: &[PathBuf], features: Option<usize>) -> Result<RankingDataset, Failure> {
+        let mut options = self.options()?;
+        options.features = features.or(options.features);
+        let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
+        Ok(letor::read_from(inputs, &options)?)
+    }
+
+    /// Refuses to keep missing values for a ranker that does not take them.
+    pub fn check(&self, ranker: &Ranker) -> Result<(), Failure> {
+        if self.options()?.missing == Missing::Keep && !ranker.model().takes_missing() {
+            return Err(Failure::input(
+                "missing = keep: expected error, zero or query-min: trees alone take missing values",
+            ));
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> Result<ReadOptions, Failure> {
         let asked = Value::from(assignments("--read", &self.options)?);
         let mut options: ReadOptions =
             from_value(asked).map_err(|refusal| Failure::input(format!("--read {}", refusal.with_key())))?;
@@ -65,11 +83,10 @@ impl ReadArgs {
             Some(MissingArg::Error) => options.missing = Missing::Error,
             Some(MissingArg::Zero) => options.missing = Missing::Zero,
             Some(MissingArg::QueryMin) => options.missing = Missing::QueryMin,
+            Some(MissingArg::Keep) => options.missing = Missing::Keep,
             None => {}
         }
-        options.features = features.or(options.features);
-        let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
-        Ok(letor::read_from(inputs, &options)?)
+        Ok(options)
     }
 }
 

@@ -9,8 +9,9 @@ use super::execution_args::ExecutionArgs;
 use super::scored::warn_of_missing_features;
 use super::{Context, Failure, input};
 use crate::atomic_file;
-use crate::data::DataError;
 use crate::data::trec::{write_qrels, write_run};
+use crate::data::{DataError, RankingDataset};
+use crate::ranker::{Contributions, Model, Ranker, RankerError};
 use crate::text::is_standard_stream;
 
 /// Arguments of `predict`.
@@ -31,6 +32,13 @@ pub struct PredictArgs {
     /// Write the labels of DATA there as TREC qrels, with the same names of documents
     #[arg(long, value_name = "FILE", requires = "run_id")]
     qrels: Option<PathBuf>,
+    /// Write what each feature contributes to the score instead, for a ranker of trees (TreeSHAP): per document a line of
+    /// one number per feature, then the mean score of the background, tab-separated; they sum to the score
+    #[arg(long, conflicts_with_all = ["run_id", "qrels"])]
+    contributions: bool,
+    /// LETOR files whose mean score the contributions start from, such as the training data [default: DATA]
+    #[arg(long, value_name = "FILE", requires = "contributions")]
+    background: Vec<PathBuf>,
     #[command(flatten)]
     reading: input::ReadArgs,
     /// Device of the scorer
@@ -50,7 +58,7 @@ impl PredictArgs {
         if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
             return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
         }
-        let mut read = self.data.clone();
+        let mut read = [&self.data[..], &self.background].concat();
         read.push(input::ranker_file(&self.model));
         if let Some(out) = file {
             input::not_over("--out", out, &read, "is read")?;
@@ -67,8 +75,15 @@ impl PredictArgs {
         }
         let device = input::device(&self.device)?;
         let ranker = input::ranker(&self.model, &device)?;
+        if self.contributions && !matches!(ranker.model(), Model::Trees(_)) {
+            return Err(RankerError::NotTrees.into());
+        }
+        self.reading.check(&ranker)?;
         let data = self.reading.read(&self.data, None)?;
         warn_of_missing_features(&self.model, &ranker, &data);
+        if self.contributions {
+            return self.explain(&ranker, &data, file, out);
+        }
         let scores = ranker.predict(&data, &device)?;
         if let Some(path) = &self.qrels {
             put(Some(path).filter(|path| !is_standard_stream(path)), out, |mut file| {
@@ -80,6 +95,28 @@ impl PredictArgs {
             Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
         };
         put(file, out, write)
+    }
+
+    /// Writes the contributions of the features.
+    fn explain(
+        &self,
+        ranker: &Ranker,
+        data: &RankingDataset,
+        file: Option<&PathBuf>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let background = match &self.background[..] {
+            [] => None,
+            files => Some(self.reading.read(files, None)?),
+        };
+        let Contributions { values, expected } = ranker.contributions(data, background.as_ref().unwrap_or(data))?;
+        put(file, out, |out| {
+            for own in values.chunks(ranker.model().features()) {
+                own.iter().try_for_each(|value| write!(out, "{value}\t"))?;
+                writeln!(out, "{expected}")?;
+            }
+            Ok(())
+        })
     }
 }
 

@@ -37,11 +37,19 @@ pub struct Opened {
 impl RunArgs {
     /// Reads and checks the configuration and opens its device.
     pub fn open(&self) -> Result<Opened, Failure> {
+        self.open_with(None)
+    }
+
+    /// As [`open`](Self::open), with the value of an option of the command.
+    pub fn open_with(&self, option: Option<(&str, String)>) -> Result<Opened, Failure> {
         let mut document = Document::read(&self.config, &self.set)?;
         for (name, value) in [("device", &self.device), ("instructions", &self.instructions)] {
             if let Some(value) = value {
                 document.set_option(name, value);
             }
+        }
+        if let Some((name, value)) = option {
+            document.set_option(name, &value);
         }
         let config = ExperimentConfig::from_document(&document)?;
         let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;

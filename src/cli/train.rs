@@ -21,6 +21,10 @@ use crate::learner::StopReason;
 pub struct TrainArgs {
     #[command(flatten)]
     run: RunArgs,
+    /// Starts from the scores of a saved ranker of trees, or of that in the folder of a `train` run, and adds to it: the
+    /// key `start`
+    #[arg(long = "continue", value_name = "RANKER")]
+    start: Option<PathBuf>,
     /// Folder of the results: a new or empty one, or that of an earlier run [default: runs/NAME]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -38,7 +42,8 @@ impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
         work_on_this_thread();
-        let opened = self.run.open()?;
+        let option = self.start.as_ref().map(|path| ("start", path.display().to_string()));
+        let opened = self.run.open_with(option)?;
         opened.execution.scope(|| self.train(&opened, start, out))
     }
 
@@ -46,6 +51,7 @@ impl TrainArgs {
         let Opened { document, config, device, .. } = opened;
         let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
         let resolved = resolved_toml(document, config)?;
+        let start_ranker = config.start_ranker(device)?;
         // The folder is checked before the data are read, which may take long. It is made only afterwards, so that data
         // that cannot be read leave nothing behind.
         OutputFolder::check(&path, RunKind::Train, &resolved, self.folder.claim())?;
@@ -59,6 +65,7 @@ impl TrainArgs {
         let interrupt = interrupt_on_signal()?;
         let fitting = Instant::now();
         let options = FitOptions {
+            start: start_ranker.as_ref(),
             device,
             directory: Some(folder.path()),
             resume: self.folder.resume,
@@ -75,10 +82,13 @@ impl TrainArgs {
         write_reports(&folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
 
         if self.json {
-            let summary = json!({
+            let mut summary = json!({
                 "out": path, "best_round": fit.best_round, "rounds": fit.history.len(), "stop": fit.stop,
                 "measures": fit.evaluations, "seconds": start.elapsed().as_secs_f64(),
             });
+            if let Some(importance) = &fit.importance {
+                summary["importance"] = json!(importance);
+            }
             writeln!(out, "{summary}")?;
         } else {
             writeln!(

@@ -13,7 +13,7 @@ use crate::text::hexadecimal;
 /// Documents grouped by query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RankingDataset {
-    /// `[documents x features]`, row-major.
+    /// `[documents x features]`, row-major; NaN where a value is missing.
     pub features: Vec<f32>,
     /// Number of features of a document.
     pub feature_count: usize,
@@ -64,7 +64,7 @@ impl RankingDataset {
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] for lengths that do not fit, offsets that do not ascend from 0 to the number of
-    /// documents, an empty query, two queries with the same identifier or a feature that is not finite;
+    /// documents, an empty query, two queries with the same identifier or an infinite feature;
     /// [`DataError::Label`] for a label that is negative or not finite.
     pub fn check(&self) -> Result<(), DataError> {
         let documents = self.labels.len();
@@ -93,10 +93,10 @@ impl RankingDataset {
             return Err(inconsistent("a query identifier", format!("`{id}` again"), "one query of that identifier"));
         }
         self.check_labels(|label| label >= 0.0 && label.is_finite(), "a finite number of at least 0")?;
-        if let Some(at) = self.features.iter().position(|value| !value.is_finite()) {
+        if let Some(at) = self.features.iter().position(|value| value.is_infinite()) {
             let (document, feature) = (at / self.feature_count, at % self.feature_count + 1);
             let what = format!("feature {feature} of document {} of the set", document + 1);
-            return Err(inconsistent(what, self.features[at], "a finite number"));
+            return Err(inconsistent(what, self.features[at], "a finite number, or NaN for a missing value"));
         }
         Ok(())
     }
@@ -109,6 +109,18 @@ impl RankingDataset {
     /// Returns the number of documents.
     pub fn documents(&self) -> usize {
         self.labels.len()
+    }
+
+    /// Returns where the first missing value is, document and feature, both from 0.
+    pub fn first_missing(&self) -> Option<(usize, usize)> {
+        let at = self.features.iter().position(|value| value.is_nan())?;
+        Some((at / self.feature_count, at % self.feature_count))
+    }
+
+    /// Returns the query of document `d`, and the place of the document in it, from 0.
+    pub(crate) fn place_of(&self, d: usize) -> (&str, usize) {
+        let query = self.offsets.partition_point(|&offset| offset <= d).saturating_sub(1);
+        (&self.query_ids[query], d - self.offsets[query])
     }
 
     /// Returns the number of documents that belong to a query so far, while the dataset is being assembled.

@@ -9,7 +9,7 @@
 //! | `quantile` | place among the training documents by value, from 0 (lowest) to 1 (highest), the mean place of equal ones | at most 257 quantiles |
 //!
 //! A feature that is constant (in the query for `query_min_max`, otherwise in the training data) becomes 0, except
-//! under `none`. Fitting costs O(documents x features); `quantile` also sorts each feature. Results do not depend on
+//! under `none`. A missing value (NaN) stays missing, and the others are as if it were not there. Fitting costs O(documents x features); `quantile` also sorts each feature. Results do not depend on
 //! the number of threads.
 
 use rayon::prelude::*;
@@ -255,7 +255,11 @@ fn query_min_max(rows: &mut [f32], features: usize) {
         for ((low, high), value) in ranges.iter().zip(row) {
             // In double precision the difference of two floats cannot overflow.
             let (low, high) = (f64::from(*low), f64::from(*high));
-            *value = if high > low { ((f64::from(*value) - low) / (high - low)) as f32 } else { 0.0 };
+            *value = match () {
+                () if value.is_nan() => *value,
+                () if high > low => ((f64::from(*value) - low) / (high - low)) as f32,
+                () => 0.0,
+            };
         }
     }
 }
@@ -265,17 +269,18 @@ fn varies(data: &RankingDataset) -> impl Iterator<Item = bool> {
 }
 
 fn fit_z_score(train: &RankingDataset) -> FeatureMap {
-    let documents = train.documents() as f64;
-    let mean: Vec<f64> = column_sums(train, |_, x| x).iter().map(|sum| sum / documents).collect();
+    let counts = column_sums(train, |_, _| 1.0);
+    let mean: Vec<f64> = column_sums(train, |_, x| x).iter().zip(&counts).map(|(sum, count)| sum / count).collect();
     let squares = column_sums(train, |feature, x| (x - mean[feature]) * (x - mean[feature]));
-    let scale =
-        varies(train).zip(squares).map(|(varies, sum)| if varies { 1.0 / (sum / documents).sqrt() } else { 0.0 });
+    let scale = varies(train)
+        .zip(squares.into_iter().zip(&counts))
+        .map(|(varies, (sum, count))| if varies { 1.0 / (sum / count).sqrt() } else { 0.0 });
     // A deviation below the smallest double would give an infinite scale.
     let scale = scale.map(|scale| if scale.is_finite() { scale } else { 0.0 }).collect();
     FeatureMap::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
 }
 
-/// Sums `term(feature, value)` over all documents for each feature, in the order of the documents.
+/// Sums `term(feature, value)` over all documents that have the value, for each feature, in the order of the documents.
 fn column_sums(data: &RankingDataset, term: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
     let width = data.feature_count;
     let zeros = || vec![0.0f64; width];
@@ -286,7 +291,9 @@ fn column_sums(data: &RankingDataset, term: impl Fn(usize, f64) -> f64 + Sync) -
         let mut sums = zeros();
         for row in rows.chunks_exact(width) {
             for (feature, (sum, value)) in sums.iter_mut().zip(row).enumerate() {
-                *sum += term(feature, f64::from(*value));
+                if !value.is_nan() {
+                    *sum += term(feature, f64::from(*value));
+                }
             }
         }
         sums
@@ -301,7 +308,8 @@ fn column_sums(data: &RankingDataset, term: impl Fn(usize, f64) -> f64 + Sync) -
 fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
     let width = train.feature_count;
     let quantiles = |feature: usize| {
-        let mut column: Vec<f32> = train.features.iter().copied().skip(feature).step_by(width).collect();
+        let column = train.features.iter().copied().skip(feature).step_by(width);
+        let mut column: Vec<f32> = column.filter(|value| !value.is_nan()).collect();
         column.sort_unstable_by(f32::total_cmp);
         let last = column.len().saturating_sub(1);
         if column.first() == column.last() {
@@ -315,8 +323,11 @@ fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
 }
 
 /// Returns the share, from 0 to 1, at which `x` lies among ascending `values`: interpolated between two of them, or the
-/// middle of the values equal to `x`.
+/// middle of the values equal to `x`; NaN for NaN.
 fn share_below(x: f32, values: &[f32]) -> f32 {
+    if x.is_nan() {
+        return x;
+    }
     let Some(last) = values.len().checked_sub(1) else {
         return 0.0;
     };
@@ -381,6 +392,23 @@ mod tests {
             assert_eq!(quantile[3 * document + 2], 0.0);
         }
         assert!(quantile[0] < quantile[6] && quantile[6] < quantile[3] && quantile[3] < quantile[9]);
+    }
+
+    #[test]
+    fn missing_values_stay_missing_and_change_no_other() {
+        for kind in KINDS {
+            // A document without any value, and a query that has one feature nowhere.
+            let mut more = data();
+            more.features.extend([f32::NAN; 6]);
+            more.labels.extend([0.0; 2]);
+            more.offsets.push(7);
+            more.query_ids.push("3".into());
+            let normalizer = Normalizer::fit(&more, kind);
+            assert_eq!(normalizer, Normalizer::fit(&data(), kind));
+            normalizer.apply(&mut more).unwrap();
+            assert_eq!(more.features[..15], normalized(kind), "{kind:?}");
+            assert!(more.features[15..].iter().all(|value| value.is_nan()), "{kind:?}");
+        }
     }
 
     #[test]

@@ -26,6 +26,13 @@ pub struct Statistics {
     pub list_lengths: Vec<(usize, usize)>,
     /// Number of documents of the shortest, the median (the lower one of two) and the longest query.
     pub length_range: (usize, usize, usize),
+    /// Number of missing values.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub missing_values: usize,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl RankingDataset {
@@ -56,6 +63,7 @@ impl RankingDataset {
                 length(lengths.len().saturating_sub(1) / 2),
                 length(lengths.len().saturating_sub(1)),
             ),
+            missing_values: self.features.par_iter().filter(|value| value.is_nan()).count(),
         }
     }
 
@@ -69,7 +77,13 @@ impl RankingDataset {
         self.query_labels(q).windows(2).any(|pair| pair[0] != pair[1])
     }
 
-    /// Returns the smallest and largest value of each feature; (0, 0) without documents.
+    /// Returns whether some documents have a value of a feature, counted from 0, and some have none.
+    pub(crate) fn is_partly_missing(&self, feature: usize) -> bool {
+        let column = || self.features.iter().skip(feature).step_by(self.feature_count.max(1));
+        column().any(|value| value.is_nan()) && column().any(|value| !value.is_nan())
+    }
+
+    /// Returns the smallest and largest value of each feature, missing ones aside; (0, 0) where there are none.
     pub fn feature_ranges(&self) -> Vec<(f32, f32)> {
         let width = self.feature_count;
         if width == 0 || self.documents() == 0 {
@@ -89,7 +103,9 @@ impl RankingDataset {
             }
             ranges
         };
-        rows.fold(empty, add).reduce(empty, join)
+        let mut ranges = rows.fold(empty, add).reduce(empty, join);
+        ranges.iter_mut().filter(|(low, high)| low > high).for_each(|range| *range = (0.0, 0.0));
+        ranges
     }
 }
 

@@ -9,7 +9,7 @@ use super::config::ExperimentConfig;
 use super::error::ExperimentError;
 use super::splits::Split;
 use crate::data::{DataError, Normalizer, RankingDataset};
-use crate::learner::{FitContext, Interrupt, LearnerError, Progress, Round, StopReason};
+use crate::learner::{FitContext, Importance, Interrupt, LearnerError, Progress, Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Evaluation, evaluate};
 use crate::ranker::{Metadata, Model, Ranker, Versions};
@@ -22,6 +22,8 @@ pub type Evaluations = BTreeMap<&'static str, Evaluation>;
 pub struct FitOptions<'a> {
     /// Device of tensor work.
     pub device: &'a Device,
+    /// The ranker that the fit starts from ([`ExperimentConfig::start_ranker`]).
+    pub start: Option<&'a Ranker>,
     /// Folder of the learner's state and logs.
     pub directory: Option<&'a Path>,
     /// Continue from the state in the folder.
@@ -45,6 +47,8 @@ pub struct Fit {
     pub best_round: usize,
     /// Why the fit ended.
     pub stop: StopReason,
+    /// What the trees that the fit grew make of each feature, where the learner knows it.
+    pub importance: Option<Importance>,
     /// Measures on each set.
     pub evaluations: Evaluations,
     /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
@@ -65,7 +69,10 @@ impl Fit {
 /// # Errors
 /// [`ExperimentError`] of the data, the learner or the measures.
 pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
-    let normalizer = Normalizer::fit(&split.train, config.normalizer);
+    let normalizer = match options.start {
+        Some(ranker) => ranker.normalizer().clone(),
+        None => Normalizer::fit(&split.train, config.normalizer),
+    };
     let normalized = |data: &RankingDataset| -> Result<RankingDataset, DataError> {
         let mut data = data.clone();
         normalizer.apply(&mut data)?;
@@ -95,7 +102,11 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
             .map_err(|source| ExperimentError::Set { set, source })?;
     }
     let approximation = approximation(config, &train)?;
-    let fitted = config.learner()?.fit(&train, validation.as_ref(), &context)?;
+    let mut learner = config.learner()?;
+    if let Some(ranker) = options.start {
+        learner.start_from(ranker.model())?;
+    }
+    let fitted = learner.fit(&train, validation.as_ref(), &context)?;
 
     let mut evaluations = Evaluations::new();
     for (name, data) in sets {
@@ -117,6 +128,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
         history: fitted.history,
         best_round: fitted.best_round,
         stop: fitted.stop,
+        importance: fitted.importance,
         evaluations,
         approximation,
     })

@@ -16,6 +16,7 @@ mod output;
 mod record;
 mod run_folder;
 mod splits;
+mod start;
 
 pub use config::grid::{Point, label, points};
 pub use config::{

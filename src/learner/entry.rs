@@ -8,6 +8,7 @@ use super::error::LearnerError;
 use super::shared::context::{FitContext, Fitted};
 use crate::data::RankingDataset;
 use crate::loss::TrainingLoss;
+use crate::ranker::Model;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -23,6 +24,16 @@ pub trait RankingLearner: Send + Sync {
     /// [`FitContext::progress`] alone.
     fn draws_dashboard(&self) -> bool {
         false
+    }
+
+    /// Takes up a model that the fit starts from: its scores are those before the first round, and it is part of what is
+    /// fitted. The data must be normalised as for that model.
+    ///
+    /// # Errors
+    /// [`LearnerError::Refused`] for a learner that cannot, or a model that it cannot start from.
+    fn start_from(&mut self, _model: &Model) -> Result<(), LearnerError> {
+        let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
+        Err(Refusal::new("start", "a ranker", expected).into())
     }
 
     /// Fits a model to `train`; selects among rounds on `validation` where there is one, else on `train`.
@@ -107,6 +118,8 @@ pub struct LearnerEntry {
     /// Whether it takes [weights of documents](crate::data::RankingDataset::document_weights), with a loss that does;
     /// the others refuse them.
     pub takes_document_weights: bool,
+    /// Whether it takes missing values (NaN); the others refuse them.
+    pub takes_missing: bool,
     /// What a round of it is called: `epoch`, `round`.
     pub round_name: &'static str,
     /// Every parameter that has a default, with it.

@@ -24,7 +24,9 @@ pub use ada_rank::BOUND;
 pub use entry::{LearnerConfig, Parts, RankingLearner};
 pub use error::LearnerError;
 pub use shared::candidates::Candidates;
-pub use shared::context::{FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
+pub use shared::context::{
+    FitContext, Fitted, Importance, Interrupt, NoProgress, Progress, Round, Selection, StopReason,
+};
 #[cfg(feature = "experiment")]
 pub(crate) use shared::rounds::{STATE_FILE, is_state};
 pub use shared::surrogate_value::{EXACT_LEARNABLE, SURROGATE};

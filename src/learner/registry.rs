@@ -103,6 +103,33 @@ mod tests {
     }
 
     #[test]
+    fn missing_values_are_taken_or_refused_with_their_place() {
+        let whole = testing::random(12, 6, 3, 1);
+        let mut data = whole.clone();
+        data.features[3 * 7 + 1] = f32::NAN;
+        for entry in LEARNERS {
+            let loss = LossSpec::new("smooth_ndcg").into();
+            let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
+            let learner = (entry.build)(&Map::new(), &parts).unwrap();
+            let mut context = testing::context(None);
+            context.selection.measure = crate::measure::Measure::Ndcg(Some(5));
+            for (train, validation, set) in [(&data, None, "training"), (&whole, Some(&data), "validation")] {
+                let fitted = learner.fit(train, validation, &context);
+                if entry.takes_missing {
+                    assert!(fitted.is_ok_and(|fitted| fitted.model.takes_missing()), "{}", entry.name);
+                    continue;
+                }
+                let expected = format!(
+                    "{}: feature 2 of document 2 of query `1` in the {set} data is missing, which this learner does not \
+                     take; `boosted_trees` does",
+                    entry.name
+                );
+                assert_eq!(fitted.unwrap_err().to_string(), expected);
+            }
+        }
+    }
+
+    #[test]
     fn unknown_kinds_and_keys_are_refused_with_the_nearest() {
         let message = refused(crate::json::json!({"kind": "ada_rnk"}), None);
         assert!(message.contains("did you mean `ada_rank`?"), "{message}");

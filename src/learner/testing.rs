@@ -139,5 +139,5 @@ pub(crate) fn assert_reproducible(
     resumed.resume = true;
     let (rest, model_resumed) = fit(2, &resumed);
     assert_eq!((&rest.history, &model_resumed), (&whole.history, &model), "resumed");
-    assert_eq!((rest.best_round, rest.stop), (whole.best_round, whole.stop));
+    assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
 }

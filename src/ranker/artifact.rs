@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FORMAT, FileError};
-use super::{Model, Parts, PartsError};
+use super::{Model, Parts, PartsError, TreeError, TreeShap};
 use crate::atomic_file;
 use crate::data::{DataError, Normalizer, RankingDataset};
 use crate::measure::Convention;
@@ -73,6 +73,25 @@ pub enum RankerError {
         /// Features of the model.
         expected: usize,
     },
+    /// Data with missing values, which the model does not take.
+    #[error(
+        "query `{query}`, document {document}: feature {feature} is missing, which trees take alone: \
+         read the data with missing = \"zero\" or \"query-min\""
+    )]
+    Missing {
+        /// Identifier of the query.
+        query: String,
+        /// Document in the query, from 1.
+        document: usize,
+        /// The feature, from 1.
+        feature: usize,
+    },
+    /// A model whose scores are not explained.
+    #[error("contributions are those of trees: expected a ranker that is a sum of trees")]
+    NotTrees,
+    /// Trees that cannot be explained.
+    #[error(transparent)]
+    Trees(#[from] TreeError),
     /// Data that the normaliser refuses.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -127,6 +146,15 @@ pub struct Ranker {
     metadata: Metadata,
 }
 
+/// What each feature contributes to scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contributions {
+    /// `[documents x features]`, row-major, with the features of the ranker.
+    pub values: Vec<f64>,
+    /// The mean score of the background, which the contributions of a document add up from to its score.
+    pub expected: f64,
+}
+
 /// Contents of the file's header besides the model.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -175,15 +203,42 @@ impl Ranker {
     /// zeros, including those at the end of a line.
     ///
     /// # Errors
-    /// [`RankerError::Features`] if the data have a feature beyond the model's.
+    /// [`RankerError::Features`] if the data have a feature beyond the model's; [`RankerError::Missing`] for a missing
+    /// value, if the model is not a [sum of trees](Model::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
+        Ok(self.model.predict(&self.normalized(data)?, device))
+    }
+
+    /// Returns what each feature contributes to the scores, relative to the mean score of background documents, for a
+    /// sum of trees ([`TreeShap`]). All data are raw, as for [`predict`](Self::predict).
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), [`RankerError::NotTrees`] for another model, and [`RankerError::Trees`].
+    pub fn contributions(
+        &self,
+        data: &RankingDataset,
+        background: &RankingDataset,
+    ) -> Result<Contributions, RankerError> {
+        let Model::Trees(trees) = &self.model else { return Err(RankerError::NotTrees) };
+        let shap = TreeShap::new(trees, &self.normalized(background)?.features)?;
+        Ok(Contributions { values: shap.all(&self.normalized(data)?.features), expected: shap.expected() })
+    }
+
+    /// The data as the model takes them.
+    fn normalized(&self, data: &RankingDataset) -> Result<RankingDataset, RankerError> {
         let (found, expected) = (data.feature_count, self.model.features());
         if found > expected {
             return Err(RankerError::Features { found, expected });
         }
+        if !self.model.takes_missing()
+            && let Some((document, feature)) = data.first_missing()
+        {
+            let (query, document) = data.place_of(document);
+            return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
+        }
         let mut normalized = if found == expected { data.clone() } else { widened(data, expected) };
         self.normalizer.apply(&mut normalized)?;
-        Ok(self.model.predict(&normalized, device))
+        Ok(normalized)
     }
 
     /// Returns the bytes of the file; the same ranker gives the same bytes.
@@ -294,8 +349,10 @@ mod tests {
         let mut models: Vec<Model> =
             configs.iter().map(|config| Model::Scorer(config.init(5, 3, &Device::flex()).unwrap())).collect();
         let mut trees = TreeEnsemble::new(5);
-        let split = Node::Split { feature: 2, threshold: 0.1, left: 1, right: 2 };
-        trees.push(&[split, Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
+        let split = |missing_left| Node::Split { feature: 2, threshold: 0.1, left: 1, right: 2, missing_left };
+        trees.push(&[split(false), Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
+        models.push(Model::Trees(trees.clone()));
+        trees.push(&[split(true), Node::Leaf { value: 0.5 }, Node::Leaf { value: -0.1 }]).unwrap();
         models.push(Model::Trees(trees));
         models.push(Model::Scorer(ScorerConfig::LatentCross(cross).init(5, 3, &Device::flex()).unwrap()));
         models
@@ -343,6 +400,39 @@ mod tests {
             "the data have feature 7, the ranker was trained on features 1 to 5: \
              use data with the same features, or train a ranker on these data"
         );
+    }
+
+    #[test]
+    fn missing_values_are_scored_by_trees_and_refused_by_others() {
+        let mut missing = data();
+        missing.features[2] = f32::NAN;
+        for model in models() {
+            let takes = model.takes_missing();
+            match ranker(model).predict(&missing, &Device::flex()) {
+                Ok(scores) => assert!(takes && scores.iter().all(|score| score.is_finite())),
+                Err(error) => {
+                    assert!(!takes);
+                    let start = format!("query `{}`, document 1: feature 3 is missing", missing.query_ids[0]);
+                    assert!(error.to_string().starts_with(&start), "{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn contributions_and_their_expected_value_sum_to_the_scores() {
+        for model in models() {
+            let is_trees = model.takes_missing();
+            let ranker = ranker(model);
+            let Ok(Contributions { values, expected }) = ranker.contributions(&data(), &data()) else {
+                assert!(!is_trees);
+                continue;
+            };
+            let scores = ranker.predict(&data(), &Device::flex()).unwrap();
+            for (score, own) in scores.iter().zip(values.chunks(5)) {
+                assert!((expected + own.iter().sum::<f64>() - f64::from(*score)).abs() < 1e-6);
+            }
+        }
     }
 
     #[test]

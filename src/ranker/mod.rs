@@ -13,8 +13,9 @@ mod kernel_expansion;
 mod model;
 mod parts;
 mod tree_ensemble;
+mod tree_shap;
 
-pub use artifact::{Metadata, Ranker, RankerError, Versions};
+pub use artifact::{Contributions, Metadata, Ranker, RankerError, Versions};
 #[cfg(feature = "experiment")]
 pub(crate) use card::is_card;
 #[cfg(feature = "export")]
@@ -31,3 +32,4 @@ pub use model::Model;
 pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};
 pub use tree_ensemble::{LEAF, Node, TreeArrays, TreeEnsemble, TreeError};
+pub use tree_shap::TreeShap;

@@ -36,6 +36,12 @@ impl Model {
         }
     }
 
+    /// Returns whether missing values (NaN) have a meaning in the model: trees send them one way or the other. Other
+    /// models have a score of NaN where one is missing.
+    pub fn takes_missing(&self) -> bool {
+        matches!(self, Model::Trees(_))
+    }
+
     /// Returns one score per document, in the order of the data. Lists may have any length: they are scored in batches
     /// of bounded size.
     ///

@@ -138,8 +138,8 @@ impl Parts {
                 Self { kind: "kernel".into(), config, arrays }
             }
             Model::Trees(trees) => {
-                let TreeArrays { roots, feature, threshold, left, right, value } = trees.arrays().clone();
-                let arrays = vec![
+                let TreeArrays { roots, feature, threshold, left, right, value, missing_left } = trees.arrays().clone();
+                let mut arrays = vec![
                     Array::flat("roots", Values::U32(roots)),
                     Array::flat("feature", Values::U32(feature)),
                     Array::flat("threshold", Values::F32(threshold)),
@@ -147,6 +147,9 @@ impl Parts {
                     Array::flat("right", Values::U32(right)),
                     Array::flat("value", Values::F64(value)),
                 ];
+                if !missing_left.is_empty() {
+                    arrays.push(Array::flat("missing_left", Values::U32(missing_left)));
+                }
                 Self { kind: "trees".into(), config: json!({ "features": trees.feature_count() }), arrays }
             }
         }
@@ -185,6 +188,7 @@ impl Parts {
                     left: arrays.u32s("left")?,
                     right: arrays.u32s("right")?,
                     value: arrays.f64s("value")?,
+                    missing_left: if arrays.has("missing_left") { arrays.u32s("missing_left")? } else { Vec::new() },
                 };
                 Model::Trees(TreeEnsemble::from_arrays(features, trees)?)
             }
@@ -243,6 +247,10 @@ impl Arrays {
     fn take(&mut self, name: &str) -> Result<Array, PartsError> {
         let index = self.0.iter().position(|array| array.name == name);
         index.map(|index| self.0.swap_remove(index)).ok_or_else(|| PartsError::Missing(name.into()))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|array| array.name == name)
     }
 
     fn u32s(&mut self, name: &str) -> Result<Vec<u32>, PartsError> {

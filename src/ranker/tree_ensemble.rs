@@ -12,7 +12,8 @@ pub const LEAF: u32 = u32::MAX;
 /// One node of a tree under construction; children are positions in the tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Node {
-    /// Goes to `left` where the feature is at most the threshold, else (NaN included) to `right`.
+    /// Goes to `left` where the feature is at most the threshold, else to `right`; a missing value (NaN) goes where
+    /// `missing_left` says.
     Split {
         /// Feature, counted from 0.
         feature: u32,
@@ -22,6 +23,9 @@ pub enum Node {
         left: u32,
         /// Position of the right child.
         right: u32,
+        /// Whether a missing value goes left.
+        #[serde(default, skip_serializing_if = "goes_right")]
+        missing_left: bool,
     },
     /// Adds `value` to the score.
     Leaf {
@@ -30,7 +34,12 @@ pub enum Node {
     },
 }
 
-/// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, the others have one entry per node.
+fn goes_right(missing_left: &bool) -> bool {
+    !missing_left
+}
+
+/// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, `missing_left` names nodes, the others have
+/// one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeArrays {
     /// First node of each tree.
@@ -45,6 +54,9 @@ pub struct TreeArrays {
     pub right: Vec<u32>,
     /// The value that a leaf adds; 0 at a split.
     pub value: Vec<f64>,
+    /// The splits at which a missing value goes left, ascending; at all others it goes right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_left: Vec<u32>,
 }
 
 /// Reason that arrays are not those of a tree ensemble.
@@ -72,6 +84,12 @@ pub enum TreeError {
         found: String,
         /// The expected value.
         expected: String,
+    },
+    /// A node that two splits lead to.
+    #[error("tree ensemble: node {node} has two parents, so that its trees cannot be explained")]
+    SharedNode {
+        /// The node.
+        node: usize,
     },
 }
 
@@ -141,9 +159,12 @@ impl TreeEnsemble {
     /// As [`from_arrays`](Self::from_arrays); the ensemble is then unchanged.
     pub fn push(&mut self, tree: &[Node]) -> Result<(), TreeError> {
         let mut added = TreeArrays { roots: vec![0], ..TreeArrays::default() };
-        for node in tree {
+        for (number, node) in (0..).zip(tree) {
             let (feature, threshold, left, right, value) = match *node {
-                Node::Split { feature, threshold, left, right } => (feature, threshold, left, right, 0.0),
+                Node::Split { feature, threshold, left, right, missing_left } => {
+                    added.missing_left.extend(missing_left.then_some(number));
+                    (feature, threshold, left, right, 0.0)
+                }
                 Node::Leaf { value } => (LEAF, 0.0, 0, 0, value),
             };
             added.feature.push(feature);
@@ -158,6 +179,7 @@ impl TreeEnsemble {
         self.arrays.roots.push(first);
         self.arrays.left.extend(added.left.iter().map(moved));
         self.arrays.right.extend(added.right.iter().map(moved));
+        self.arrays.missing_left.extend(added.missing_left.iter().map(moved));
         self.arrays.feature.append(&mut added.feature);
         self.arrays.threshold.append(&mut added.threshold);
         self.arrays.value.append(&mut added.value);
@@ -166,13 +188,20 @@ impl TreeEnsemble {
 
     /// Returns the score that one tree gives a document.
     fn tree_score(&self, root: u32, row: &[f32]) -> f64 {
-        let TreeArrays { feature, threshold, left, right, value, .. } = &self.arrays;
         let mut node = root as usize;
-        while feature[node] != LEAF {
-            let goes_left = row[feature[node] as usize] <= threshold[node];
-            node = if goes_left { left[node] } else { right[node] } as usize;
+        while self.arrays.feature[node] != LEAF {
+            node = self.child(node, row);
         }
-        value[node]
+        self.arrays.value[node]
+    }
+
+    /// Returns the child of a split that a document goes to.
+    pub(super) fn child(&self, node: usize, row: &[f32]) -> usize {
+        let TreeArrays { feature, threshold, left, right, missing_left, .. } = &self.arrays;
+        let value = row[feature[node] as usize];
+        let goes_left =
+            if value.is_nan() { missing_left.binary_search(&(node as u32)).is_ok() } else { value <= threshold[node] };
+        if goes_left { left[node] as usize } else { right[node] as usize }
     }
 
     /// Computes the score of one document from its features.
@@ -192,11 +221,13 @@ impl TreeEnsemble {
         let width = self.feature_count.max(1);
         let mut scores = vec![0.0; features.len() / width];
         let steps = self.steps();
+        let add_tree =
+            if self.arrays.missing_left.is_empty() { Self::add_tree::<false> } else { Self::add_tree::<true> };
         scores.par_chunks_mut(ROWS).zip(features.par_chunks(ROWS * width)).with_min_len(2).for_each(
             |(scores, rows)| {
                 for &root in &self.arrays.roots {
                     let groups = scores.chunks_mut(SIDE_BY_SIDE).zip(rows.chunks(SIDE_BY_SIDE * width));
-                    groups.for_each(|(scores, rows)| self.add_tree(&steps, root, rows, scores));
+                    groups.for_each(|(scores, rows)| add_tree(self, &steps, root, rows, scores));
                 }
             },
         );
@@ -205,17 +236,22 @@ impl TreeEnsemble {
 
     /// The nodes for walks side by side: a leaf leads to itself, so that walks of different lengths may go on together.
     fn steps(&self) -> Vec<WalkStep> {
-        let TreeArrays { feature, threshold, left, right, .. } = &self.arrays;
-        let step = |node: usize| match feature[node] {
-            LEAF => WalkStep { feature: 0, threshold: 0.0, children: [node as u32; 2] },
-            feature => WalkStep { feature, threshold: threshold[node], children: [left[node], right[node]] },
+        let TreeArrays { feature, threshold, left, right, missing_left, .. } = &self.arrays;
+        let step = |node: usize| {
+            let (threshold, missing_left) = (threshold[node], false);
+            match feature[node] {
+                LEAF => WalkStep { feature: 0, threshold, children: [node as u32; 2], missing_left },
+                feature => WalkStep { feature, threshold, children: [left[node], right[node]], missing_left },
+            }
         };
-        (0..feature.len()).map(step).collect()
+        let mut steps: Vec<WalkStep> = (0..feature.len()).map(step).collect();
+        missing_left.iter().for_each(|&node| steps[node as usize].missing_left = true);
+        steps
     }
 
     /// Adds the values of one tree to the scores of at most [`SIDE_BY_SIDE`] documents. Their walks are independent, so
-    /// that the processor does not wait for one of them.
-    fn add_tree(&self, steps: &[WalkStep], root: u32, rows: &[f32], scores: &mut [f64]) {
+    /// that the processor does not wait for one of them. `MISSING` is whether missing values go left at some split.
+    fn add_tree<const MISSING: bool>(&self, steps: &[WalkStep], root: u32, rows: &[f32], scores: &mut [f64]) {
         let mut nodes = [root; SIDE_BY_SIDE];
         let nodes = &mut nodes[..scores.len()];
         let mut on_the_way = self.arrays.feature[root as usize] != LEAF;
@@ -223,7 +259,8 @@ impl TreeEnsemble {
             on_the_way = false;
             for (node, row) in nodes.iter_mut().zip(rows.chunks_exact(self.feature_count)) {
                 let step = &steps[*node as usize];
-                let goes_left = row[step.feature as usize] <= step.threshold;
+                let value = row[step.feature as usize];
+                let goes_left = (value <= step.threshold) | (MISSING & step.missing_left & value.is_nan());
                 let next = step.children[usize::from(!goes_left)];
                 on_the_way |= next != *node;
                 *node = next;
@@ -245,10 +282,11 @@ struct WalkStep {
     threshold: f32,
     /// Where to go at or below the threshold, and above it.
     children: [u32; 2],
+    missing_left: bool,
 }
 
 fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
-    let TreeArrays { roots, feature, threshold, left, right, value } = arrays;
+    let TreeArrays { roots, feature, threshold, left, right, value, missing_left } = arrays;
     let nodes = feature.len();
     let lengths =
         [("threshold", threshold.len()), ("left", left.len()), ("right", right.len()), ("value", value.len())];
@@ -281,6 +319,12 @@ fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
             }
         }
     }
+    for (index, &node) in missing_left.iter().enumerate() {
+        let is_split = feature.get(node as usize).is_some_and(|&feature| feature != LEAF);
+        if !is_split || index > 0 && node <= missing_left[index - 1] {
+            return entry("missing_left", index, node.to_string(), "splits in ascending order".into());
+        }
+    }
     Ok(())
 }
 
@@ -290,7 +334,7 @@ mod tests {
 
     fn stump(feature: u32, threshold: f32, low: f64, high: f64) -> Vec<Node> {
         vec![
-            Node::Split { feature, threshold, left: 1, right: 2 },
+            Node::Split { feature, threshold, left: 1, right: 2, missing_left: false },
             Node::Leaf { value: low },
             Node::Leaf { value: high },
         ]
@@ -309,21 +353,50 @@ mod tests {
 
     #[test]
     fn many_documents_get_the_scores_of_each() {
+        for missing in [false, true] {
+            many_documents(missing);
+        }
+    }
+
+    fn many_documents(missing: bool) {
         let mut trees = TreeEnsemble::new(3);
         for tree in 0..5 {
             // A chain of thresholds: leaves of every depth.
             let mut nodes = Vec::new();
             for level in 0..tree {
                 let (left, right) = (2 * level + 1, 2 * level + 2);
-                nodes.push(Node::Split { feature: level % 3, threshold: 0.2 * level as f32, left, right });
+                let (threshold, missing_left) = (0.2 * level as f32, missing && level % 2 == 0);
+                nodes.push(Node::Split { feature: level % 3, threshold, left, right, missing_left });
                 nodes.push(Node::Leaf { value: f64::from(level) * 0.1 });
             }
             nodes.push(Node::Leaf { value: -0.7 });
             trees.push(&nodes).unwrap();
         }
-        let features: Vec<f32> = (0..3 * 333).map(|i| (i * 7919 % 1009) as f32 / 1009.0).collect();
+        let value = |i: u32| if i.is_multiple_of(5) { f32::NAN } else { (i * 7919 % 1009) as f32 / 1009.0 };
+        let features: Vec<f32> = (0..3 * 333).map(value).collect();
         let each: Vec<f64> = features.chunks_exact(3).map(|row| trees.score(row)).collect();
         assert_eq!(trees.scores(&features), each);
+    }
+
+    #[test]
+    fn a_missing_value_goes_where_its_split_says() {
+        let split =
+            |threshold, left, right, missing_left| Node::Split { feature: 0, threshold, left, right, missing_left };
+        let leaf = |value| Node::Leaf { value };
+        let tree = [split(0.0, 1, 2, false), leaf(1.0), split(2.0, 3, 4, true), leaf(2.0), leaf(3.0)];
+        let mut trees = TreeEnsemble::new(1);
+        trees.push(&[leaf(0.0)]).unwrap();
+        trees.push(&tree).unwrap();
+        assert_eq!(trees.arrays().missing_left, [3]);
+        assert_eq!(trees.scores(&[f32::NAN, 0.0, 1.0, 5.0]), [2.0, 1.0, 2.0, 3.0]);
+        let json = serde_json::to_string(&trees).unwrap();
+        assert_eq!(serde_json::from_str::<TreeEnsemble>(&json).unwrap(), trees);
+        for missing_left in [vec![0], vec![3, 3], vec![9]] {
+            let broken = TreeArrays { missing_left, ..trees.arrays().clone() };
+            assert!(
+                TreeEnsemble::from_arrays(1, broken).unwrap_err().to_string().contains("splits in ascending order")
+            );
+        }
     }
 
     #[test]

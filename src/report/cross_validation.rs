@@ -3,8 +3,9 @@
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
 use super::curves::{self, Curves};
 use super::html::{Html, Table, element, figure, figures, note, section};
-use super::{data, number, queries, weights};
+use super::{data, importance, number, queries, weights};
 use crate::experiment::{CrossValidationReport, FoldDetails, Measures, RunRecord};
+use crate::learner::Importance;
 use crate::plot::{Dot, Ink, Row, Rows};
 
 pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) -> Frame {
@@ -16,6 +17,10 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         .zip(&report.details)
         .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.weights.as_deref()?)))
         .collect();
+    let used: Vec<(String, &Importance)> = numbers()
+        .zip(&report.details)
+        .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.importance.as_ref()?)))
+        .collect();
     let sets: Vec<_> = numbers().zip(report.details.iter().map(|details| &details.data)).collect();
     let normalizer = report.config["normaliser"].as_str().unwrap_or("none");
     let sections = [
@@ -24,6 +29,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         learning_curves(report),
         queries::distribution(&per_query, report.selection, &result.convention),
         weights::weights(&found, normalizer),
+        importance::importance(&used),
         data::of_folds(&sets),
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),

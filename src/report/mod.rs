@@ -6,6 +6,7 @@ mod cross_validation;
 mod curves;
 mod data;
 mod html;
+mod importance;
 mod number;
 mod queries;
 mod study;

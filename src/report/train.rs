@@ -5,19 +5,21 @@ use super::about::{
 };
 use super::curves::Curves;
 use super::html::{Html, Table, element, note, section};
-use super::{data, number, queries, weights};
+use super::{data, importance, number, queries, weights};
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 
 pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
     let curves =
         Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
     let weights = report.fit.weights.as_deref().map(|found| [("weight".to_string(), found)]);
+    let importance = report.fit.importance.as_ref().map(|found| [(String::new(), found)]);
     let normalizer = report.config["normaliser"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
         section("curves", "Learning curves", curves.of(&report.fit)),
         queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
         weights.map(|found| weights::weights(&found, normalizer)).unwrap_or_default(),
+        importance.map(|found| importance::importance(&found)).unwrap_or_default(),
         data::of_split(&report.data),
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),

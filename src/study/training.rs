@@ -83,6 +83,7 @@ impl Material {
         let split = Split { test: None, ..self.split.clone() };
         let split = if select { split } else { Split { validation: None, ..split } };
         let options = FitOptions {
+            start: None,
             device: &Device::flex(),
             directory: None,
             resume: false,

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use burn_rank::data::NormalizerKind;
-use burn_rank::data::letor::{Groups, Missing, ReadOptions, Weights};
+use burn_rank::data::letor::{Absent, Groups, Missing, ReadOptions, Weights};
 use burn_rank::device::BACKENDS;
 use burn_rank::experiment::{
     ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, SyntheticConfig,
@@ -361,6 +361,7 @@ fn every_value_is_named() {
         ("## Top level", backends),
         ("## Top level", values::<Instructions>()),
         ("### `[data.read]`", values::<Missing>()),
+        ("### `[data.read]`", values::<Absent>()),
         ("### `[data.read]`", values::<Groups>()),
         ("### `[data.read]`", values::<Weights>()),
         ("### `mlp`", values::<Activation>()),
@@ -499,11 +500,12 @@ fn every_replacement_of_a_key_is_valid() {
 }
 
 /// How the page writes a range: how it begins, values in it, values out of it.
-const RANGES: [(&str, &[&str], &[&str]); 16] = [
+const RANGES: [(&str, &[&str], &[&str]); 17] = [
     ("above 0 and below 0.5", &["0.1", "0.4"], &["0", "0.5"]),
     ("0 or above", &["0", "1000"], &["-1"]),
     ("1 or above, a divisor", &["1"], &["0", "1000"]),
     ("1 or above, less than", &["1"], &["0", "1000"]),
+    ("1 or above; above 1 only with", &["1"], &["0", "1000"]),
     ("1 or above", &["1", "1000"], &["0"]),
     ("2 or above", &["2", "1000"], &["1"]),
     ("a whole number, 0 or above", &["0", "1000"], &["-1", "0.5"]),

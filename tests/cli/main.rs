@@ -23,6 +23,7 @@ mod report;
 mod runs;
 mod study;
 mod trec;
+mod trees;
 mod weights;
 
 pub use common::bench::{Bench, SMALL, files};

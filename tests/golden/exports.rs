@@ -126,6 +126,7 @@ fn trees(normalizer: NormalizerKind) -> Ranker {
             threshold: threshold(3 * tree + number, features[number]),
             left,
             right,
+            missing_left: false,
         };
         let leaf = |number: usize| Node::Leaf { value: f64::from(noise(tree * 10 + number)) / 3.0 - 0.1 };
         let nodes = [split(0, 1, 2), split(1, 3, 4), leaf(0), split(2, 5, 6), leaf(1), leaf(2), leaf(3)];

@@ -1,6 +1,7 @@
 //! LETOR / SVMlight text: `label qid:ID index:value ... # comment`, one document per line.
 //!
-//! * Indices count from 1, ascend, and may be sparse: an absent feature is 0.
+//! * Indices count from 1, ascend, and may be sparse: an absent feature is 0, or missing ([`Absent`]).
+//! * `NULL` and `nan` are missing values, which are refused, replaced or kept ([`Missing`]).
 //! * Several files are read as one set; a file may be gzip-compressed (recognised by its first bytes); lines end with
 //!   LF or CRLF; blank lines and comment lines are skipped.
 //! * All documents of a query are on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
@@ -9,7 +10,7 @@
 //!   `FILE.weight` that of each document (LightGBM's convention), one number per line.
 //! * `#docid = NAME ...` names a document; any other comment is kept whole as its identifier.
 //! * Labels are finite and at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]); values are
-//!   finite.
+//!   finite or missing.
 //!
 //! The text is read in blocks of whole lines, which rayon's threads parse while the next ones are read. Blocks do not
 //! depend on the number of threads, so the result and the first error do not either. Time is linear in the size of the
@@ -38,7 +39,7 @@ use crate::refusal::Refusal;
 use parse::{Fault, Parsed, Rules};
 use rows::Rows;
 
-/// Replacement for a missing value (`NULL`, as in LETOR 3.0's raw files).
+/// What a missing value becomes: `NULL`, as in LETOR 3.0's raw files, or `nan`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
@@ -50,6 +51,26 @@ pub enum Missing {
     /// The smallest value of the feature in the query; 0 where the whole query has none.
     #[serde(alias = "query_min")]
     QueryMin,
+    /// It stays missing: NaN in the dataset.
+    Keep,
+}
+
+/// What a feature becomes that a line leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Absent {
+    /// 0.
+    #[default]
+    Zero,
+    /// A missing value, as if the line had it as `nan`.
+    Missing,
+}
+
+impl Absent {
+    /// Returns whether an absent feature is 0.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::Zero
+    }
 }
 
 /// Source of the queries.
@@ -91,8 +112,11 @@ pub struct ReadOptions {
     /// Number of features: the dataset has exactly this many, and a larger index is an error. Default: the largest
     /// index.
     pub features: Option<usize>,
-    /// Replacement for a missing value. Default: an error.
+    /// What a missing value becomes. Default: an error.
     pub missing: Missing,
+    /// What a feature becomes that a line leaves out. Default: 0.
+    #[serde(skip_serializing_if = "Absent::is_zero")]
+    pub absent: Absent,
     /// Source of the queries. Default: `auto`.
     pub groups: Groups,
     /// Source of the weights of queries. Default: none.
@@ -121,6 +145,7 @@ impl Default for ReadOptions {
         Self {
             features: None,
             missing: Missing::default(),
+            absent: Absent::default(),
             groups: Groups::default(),
             query_weights: Weights::default(),
             document_weights: Weights::default(),
@@ -134,10 +159,11 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Refuses options out of their ranges: every limit must be at least 1.
+    /// Refuses options out of their ranges: every limit must be at least 1, and absent features can be missing only where
+    /// a missing value becomes something.
     ///
     /// # Errors
-    /// [`Refusal`] of the first limit that is 0.
+    /// [`Refusal`] of the first limit that is 0, or of `absent`.
     pub fn check(&self) -> Result<(), Refusal> {
         let limits = [
             ("features", self.features.map(|features| features as u64)),
@@ -149,6 +175,10 @@ impl ReadOptions {
         ];
         match limits.into_iter().find(|(_, value)| *value == Some(0)) {
             Some((option, _)) => Err(Refusal::new(option, 0, "at least 1")),
+            None if self.absent == Absent::Missing && self.missing == Missing::Error => {
+                let expected = "`zero`, or `keep`, `zero` or `query-min` for `missing`, which refuses missing values";
+                Err(Refusal::new("absent", "missing", expected))
+            }
             None => Ok(()),
         }
     }
@@ -158,9 +188,15 @@ impl ReadOptions {
         self.max_cells.unwrap_or_else(|| usize::try_from(bytes.saturating_mul(16)).unwrap_or(usize::MAX).max(1 << 26))
     }
 
+    /// The value of a feature that a line leaves out.
+    fn absent_value(&self) -> f32 {
+        if self.absent == Absent::Missing && self.missing != Missing::Zero { f32::NAN } else { 0.0 }
+    }
+
     fn rules(&self, most_cells: usize) -> Rules {
         Rules {
             missing: self.missing,
+            absent: self.absent_value(),
             groups: self.groups,
             largest_index: self.features.unwrap_or(self.max_feature_index),
             index_is_expected: self.features.is_some(),
@@ -216,6 +252,7 @@ struct Assembly<'a> {
     /// One for each document so far, if there are any.
     document_weights: Vec<f32>,
     files: Vec<PathBuf>,
+    /// Whether a value is NaN.
     missing: bool,
 }
 
@@ -235,14 +272,14 @@ impl<'a> Assembly<'a> {
         Self {
             options,
             dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
-            rows: Rows::default(),
+            rows: Rows::of_absent(options.absent_value()),
             columns: options.features,
             bytes: 0,
             begun: HashMap::new(),
             query_weights: Vec::new(),
             document_weights: Vec::new(),
             files: Vec::new(),
-            missing: false,
+            missing: options.absent_value().is_nan(),
         }
     }
 
@@ -435,7 +472,7 @@ impl<'a> Assembly<'a> {
         }
         self.dataset.feature_count = features;
         self.dataset.features = self.rows.finish(features);
-        if self.missing {
+        if self.missing && self.options.missing == Missing::QueryMin {
             fill_missing(&mut self.dataset);
         }
         if self.options.query_weights == Weights::File {

@@ -11,6 +11,8 @@ use crate::data::error::quoted;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub missing: Missing,
+    /// The value of a feature that a line leaves out.
+    pub absent: f32,
     pub groups: Groups,
     /// Largest feature index, and whether it is the expected feature count.
     pub largest_index: usize,
@@ -46,7 +48,7 @@ pub(super) struct Parsed {
     pub groups: Vec<Group>,
     /// One identifier per document; empty as long as no document has one.
     pub document_ids: Vec<String>,
-    /// Whether a value was missing; it is NaN until its query is complete.
+    /// Whether a value was missing; it is NaN, until its query is complete where it is to be replaced.
     pub missing: bool,
     /// Whether the lines carry query identifiers, and the first line with a document (from 0).
     pub has_queries: Option<(bool, usize)>,
@@ -69,7 +71,7 @@ static PREFIXES: LazyLock<Vec<([u8; 4], usize)>> = LazyLock::new(|| {
 
 /// Parses a block of whole lines; the last byte is a line end. `columns` is the number of features to expect.
 pub(super) fn parse(text: &[u8], rules: &Rules, columns: usize, parsed: &mut Parsed) {
-    parsed.rows.reset(columns);
+    parsed.rows.reset(columns, rules.absent);
     parsed.labels.clear();
     parsed.groups.clear();
     parsed.document_ids.clear();
@@ -234,24 +236,24 @@ impl Parser<'_> {
         }
     }
 
-    /// Accepts `NULL` if the options do.
+    /// Accepts `NULL` and `nan` if the options do.
     #[cold]
     fn no_value(&mut self, start: usize, index: usize) -> Result<(f32, usize), Fault> {
         let end = self.token_end(start);
-        let is_null = self.text[start..end].eq_ignore_ascii_case(b"NULL");
+        let token = &self.text[start..end];
+        let is_missing = token.eq_ignore_ascii_case(b"NULL") || token.eq_ignore_ascii_case(b"nan");
         match self.rules.missing {
-            Missing::Zero if is_null => Ok((0.0, end)),
-            Missing::QueryMin if is_null => {
+            _ if !is_missing => Err(self.fault(start, &format!("a finite value of feature {index}"))),
+            Missing::Zero => Ok((0.0, end)),
+            Missing::QueryMin | Missing::Keep => {
                 self.parsed.missing = true;
                 Ok((f32::NAN, end))
             }
-            _ if is_null => Err(self.fault(
-                start,
-                &format!(
-                    "a finite value of feature {index} (option `missing` = \"zero\" or \"query-min\" accepts NULL)"
-                ),
-            )),
-            _ => Err(self.fault(start, &format!("a finite value of feature {index}"))),
+            Missing::Error => {
+                let replaces = "option `missing` = \"zero\" or \"query-min\" replaces a missing one";
+                let keeps = "\"keep\" leaves it to boosted trees";
+                Err(self.fault(start, &format!("a finite value of feature {index} ({replaces}, {keeps})")))
+            }
         }
     }
 

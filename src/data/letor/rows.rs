@@ -3,7 +3,7 @@
 /// Rows of features, with a number of features that is not known yet.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// `[rows x stride]`, row-major; 0 beyond `count`.
+    /// `[rows x stride]`, row-major; `absent` beyond `count`.
     pub values: Vec<f32>,
     /// Allocated columns.
     pub stride: usize,
@@ -11,22 +11,30 @@ pub(super) struct Rows {
     pub count: usize,
     /// Number of rows so far.
     pub rows: usize,
+    /// The value of a feature that no one set: 0, or NaN.
+    absent: f32,
 }
 
 impl Rows {
+    /// Creates a matrix without rows.
+    pub fn of_absent(absent: f32) -> Self {
+        Self { absent, ..Self::default() }
+    }
+
     /// Empties the matrix, keeps its memory, and expects `stride` columns.
-    pub fn reset(&mut self, stride: usize) {
+    pub fn reset(&mut self, stride: usize, absent: f32) {
+        self.absent = absent;
         self.values.clear();
         self.stride = stride;
         self.count = 0;
         self.rows = 0;
     }
 
-    /// Adds a row of zeros and returns where it starts.
+    /// Adds a row of absent features and returns where it starts.
     #[inline]
     pub fn add_row(&mut self) -> usize {
         let start = self.values.len();
-        self.values.resize(start + self.stride, 0.0);
+        self.values.resize(start + self.stride, self.absent);
         self.rows += 1;
         start
     }
@@ -41,7 +49,7 @@ impl Rows {
 
     fn restride(&mut self, stride: usize) {
         let kept = self.stride.min(stride);
-        let mut values = vec![0.0; self.rows * stride];
+        let mut values = vec![self.absent; self.rows * stride];
         if kept > 0 {
             for (new, old) in values.chunks_exact_mut(stride).zip(self.values.chunks_exact(self.stride)) {
                 new[..kept].copy_from_slice(&old[..kept]);
@@ -61,11 +69,11 @@ impl Rows {
         if self.stride == other.stride {
             self.values.extend_from_slice(&other.values);
         } else if other.stride == 0 {
-            self.values.resize(self.values.len() + other.rows * self.stride, 0.0);
+            self.values.resize(self.values.len() + other.rows * self.stride, self.absent);
         } else {
             for row in other.values.chunks_exact(other.stride) {
                 self.values.extend_from_slice(&row[..other.count]);
-                self.values.resize(self.values.len() + self.stride - other.count, 0.0);
+                self.values.resize(self.values.len() + self.stride - other.count, self.absent);
             }
         }
         self.rows += other.rows;

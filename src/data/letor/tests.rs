@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{Groups, Missing, ReadOptions, Weights, read, read_from};
+use super::{Absent, Groups, Missing, ReadOptions, Weights, read, read_from};
 use crate::data::{DataError, Input, RankingDataset};
 
 /// Writes files into a new folder.
@@ -244,6 +244,35 @@ fn missing_values_are_replaced() {
     let with = |missing| read_text(text, &ReadOptions { missing, ..ReadOptions::default() }).unwrap().features;
     assert_eq!(with(Missing::Zero), [0.0, -4.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]);
     assert_eq!(with(Missing::QueryMin), [2.0, -4.0, 2.0, -4.0, 3.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn missing_values_are_kept_and_written() {
+    let text = "0 qid:1 1:nan 2:-4\n0 qid:1 1:2 2:null\n0 qid:1 3:3\n0 qid:2 2:NaN\n";
+    let with = |missing, absent| read_text(text, &ReadOptions { missing, absent, ..ReadOptions::default() }).unwrap();
+    // NaN is not equal to itself.
+    let values = |missing, absent| {
+        with(missing, absent).features.iter().map(|x| if x.is_nan() { 9.0 } else { *x }).collect::<Vec<_>>()
+    };
+    let kept = [9.0, -4.0, 0.0, 2.0, 9.0, 0.0, 0.0, 0.0, 3.0, 0.0, 9.0, 0.0];
+    assert_eq!(values(Missing::Keep, Absent::Zero), kept);
+    assert_eq!(values(Missing::Keep, Absent::Missing), [9.0, -4.0, 9.0, 2.0, 9.0, 9.0, 9.0, 9.0, 3.0, 9.0, 9.0, 9.0]);
+    assert_eq!(values(Missing::Zero, Absent::Missing), [0.0, -4.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0]);
+    let smallest = [2.0, -4.0, 3.0, 2.0, -4.0, 3.0, 2.0, -4.0, 3.0, 0.0, 0.0, 0.0];
+    assert_eq!(values(Missing::QueryMin, Absent::Missing), smallest);
+    let data = with(Missing::Keep, Absent::Zero);
+    assert_eq!((data.first_missing(), data.statistics().missing_values), (Some((0, 0)), 3));
+    data.check().unwrap();
+    let mut written = Vec::new();
+    data.write_letor(&mut written).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    let keep = ReadOptions { missing: Missing::Keep, ..ReadOptions::default() };
+    assert_eq!(read_text(&written, &keep).unwrap().data_hash(), data.data_hash());
+    let wide = ReadOptions { features: Some(5), absent: Absent::Missing, ..keep };
+    let wide = read_text("0 qid:1 1:1\n0 qid:1 4:1\n", &wide).unwrap();
+    assert_eq!(wide.features.iter().filter(|x| x.is_nan()).count(), 8);
+    let refused = read_text(text, &ReadOptions { absent: Absent::Missing, ..ReadOptions::default() });
+    assert!(refused.unwrap_err().to_string().starts_with("absent = missing: expected `zero`, or `keep`"));
 }
 
 #[test]

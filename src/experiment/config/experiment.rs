@@ -1,6 +1,6 @@
 //! `ExperimentConfig`: what a configuration file says, checked. Unknown keys are refused everywhere.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,14 @@ use super::document::{ConfigError, Document};
 use super::grid;
 use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
 use crate::data::NormalizerKind;
-use crate::data::letor::Weights;
+use crate::data::letor::{Missing, Weights};
 use crate::json::{Map, Value, json};
 use crate::learner::registry::LearnerEntry;
 use crate::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
 use crate::loss::{LossError, LossSpec};
 use crate::measure::Measure;
 use crate::op::Instructions;
+use crate::ranker::{Model, TreeEnsemble};
 use crate::refusal::{Refusal, UnknownName};
 use crate::scorer::ScorerConfig;
 
@@ -43,6 +44,9 @@ pub struct ExperimentConfig {
     /// What is done to features; fitted on training data.
     #[serde(default, rename = "normaliser")]
     pub normalizer: NormalizerKind,
+    /// A saved ranker of trees that the fit starts from, or the folder of a `train` run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<PathBuf>,
     /// What turns features into scores, for learners that take a scorer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scorer: Option<ScorerConfig>,
@@ -101,7 +105,7 @@ impl ExperimentConfig {
         if Path::new(&config.name).components().any(|part| !matches!(part, Component::Normal(_))) {
             return Err(Refusal::new("name", format!("{:?}", config.name), "a name, not a path"));
         }
-        for (key, path) in config.data.paths_mut() {
+        for (key, path) in config.paths_mut() {
             // Who types a path means the folder that they stand in.
             if !document.is_set_by_hand(key) {
                 *path = document.folder().join(&path);
@@ -112,6 +116,8 @@ impl ExperimentConfig {
         config.check_cross_validation()?;
         config.learner().map_err(refusal_of)?;
         config.check_weights()?;
+        config.check_missing()?;
+        config.check_start()?;
         Ok(config)
     }
 
@@ -131,6 +137,11 @@ impl ExperimentConfig {
         if !added.any(|key| self.grid.contains_key(&format!("loss.{key}"))) {
             self.loss = Some(completed);
         }
+    }
+
+    /// Every path, with its key.
+    pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
+        self.data.paths_mut().chain(self.start.iter_mut().map(|path| ("start", path)))
     }
 
     fn check_data(&self) -> Result<(), Refusal> {
@@ -190,6 +201,34 @@ impl ExperimentConfig {
             return Err(Refusal::new("data.read.document_weights", "\"file\"", format!("\"none\": {error}")));
         }
         Ok(())
+    }
+
+    /// Refuses to keep missing values for a learner that does not take them.
+    fn check_missing(&self) -> Result<(), Refusal> {
+        let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let takes = registry::LEARNERS.iter().any(|entry| entry.name == kind && entry.takes_missing);
+        if self.data.read.missing != Missing::Keep || takes {
+            return Ok(());
+        }
+        let others: Vec<String> = registry::LEARNERS
+            .iter()
+            .filter(|entry| entry.takes_missing)
+            .map(|entry| format!("`{}`", entry.name))
+            .collect();
+        let verb = if others.len() == 1 { "does" } else { "do" };
+        let expected = format!(
+            "\"error\", \"zero\" or \"query-min\": the learner `{kind}` takes no missing values; {} {verb}",
+            others.join(" and ")
+        );
+        Err(Refusal::new("data.read.missing", "\"keep\"", expected))
+    }
+
+    /// Refuses a start for a learner that takes none, before any file is read.
+    fn check_start(&self) -> Result<(), Refusal> {
+        let Some(start) = &self.start else { return Ok(()) };
+        let none = Model::Trees(TreeEnsemble::new(0));
+        let refused = self.learner().map_err(refusal_of)?.start_from(&none).map_err(refusal_of);
+        refused.map_err(|refusal| Refusal::new("start", format!("{start:?}"), refusal.expected))
     }
 
     fn check_cross_validation(&self) -> Result<(), Refusal> {
@@ -430,6 +469,31 @@ mod tests {
         }
         let other = ["loss.name=approx_ndcg", "grid={\"loss.beta\"=[1.0, 10.0]}"];
         assert_eq!(loss("", &other)["temperature_unit"], json!("spread"));
+    }
+
+    #[test]
+    fn missing_values_are_kept_for_a_learner_that_takes_them() {
+        let keep = "data.read.missing=keep";
+        assert!(read("", &[keep, "learner={kind=\"boosted_trees\"}"]).is_ok());
+        let expected = "\"error\", \"zero\" or \"query-min\": the learner `gradient` takes no missing values; `boosted_trees` does";
+        assert_eq!(
+            read("", &[keep]).unwrap_err(),
+            format!("--set {keep}: data.read.missing: found \"keep\", expected {expected}")
+        );
+        let absent = read("", &["data.read.absent=missing"]).unwrap_err();
+        assert!(absent.contains("data.read.absent: found missing, expected `zero`, or `keep`"), "{absent}");
+    }
+
+    #[test]
+    fn a_start_needs_a_learner_that_takes_one() {
+        let start = "start=first";
+        let config = read("", &[start, "learner={kind=\"boosted_trees\"}"]).unwrap();
+        assert_eq!(config.start, Some("first".into()));
+        let expected = "nothing: the learner `gradient` starts from no ranker; `boosted_trees` does";
+        assert_eq!(
+            read("", &[start]).unwrap_err(),
+            format!("--set {start}: start: found \"first\", expected {expected}")
+        );
     }
 
     #[test]

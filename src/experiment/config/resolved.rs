@@ -13,7 +13,7 @@ use crate::json::Value;
 /// [`ConfigError`] when a value has no TOML form.
 pub fn resolved_toml(document: &Document, config: &ExperimentConfig) -> Result<String, ConfigError> {
     let mut config = config.clone();
-    for (_, path) in config.data.paths_mut() {
+    for (_, path) in config.paths_mut() {
         if let Ok(absolute) = std::path::absolute(&path) {
             *path = absolute;
         }

@@ -192,6 +192,7 @@ impl Job<'_> {
             self.split,
             self.seed,
             &FitOptions {
+                start: None,
                 device: options.device,
                 directory: path.as_deref(),
                 resume: options.resume,

@@ -27,6 +27,7 @@ pub fn cross_validate(
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
+    config.check_start_of_folds()?;
     let points = grid::points(&config.grid).map_err(|refusal| document.place(&refusal))?;
     let configs = points.iter().map(|point| at_point(document, point)).collect::<Result<Vec<_>, _>>()?;
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };

@@ -108,6 +108,7 @@ mod tests {
                 stop: StopReason::Completed,
                 approximation: None,
                 weights: None,
+                importance: None,
                 history: Vec::new(),
             },
             test: vec![vec![Some(a), None, Some(b)]],

@@ -12,7 +12,7 @@ use crate::experiment::config::ExperimentConfig;
 use crate::experiment::fit::{Fit, linear_weights};
 use crate::experiment::splits::Split;
 use crate::json::Value;
-use crate::learner::{Round, StopReason};
+use crate::learner::{Importance, Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Convention, Evaluation, Measure, mean_of};
 use crate::ranker::Versions;
@@ -102,6 +102,9 @@ pub struct FitReport {
     /// Weight of each feature of a linear ranker, on normalised features.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
+    /// What the trees that the fit grew make of each feature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub importance: Option<Importance>,
     /// Every round.
     pub history: Vec<Round>,
 }
@@ -184,6 +187,7 @@ impl FitReport {
             stop: fit.stop,
             approximation: fit.approximation.clone(),
             weights: linear_weights(&fit.ranker),
+            importance: fit.importance.clone(),
             history: fit.history.clone(),
         }
     }

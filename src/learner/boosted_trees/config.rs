@@ -8,6 +8,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
 use crate::loss::TrainingLoss;
+use crate::ranker::TreeEnsemble;
 
 pub(super) const NAME: &str = "boosted_trees";
 
@@ -61,6 +62,9 @@ pub struct BoostedTreesConfig {
     pub decreasing: Vec<usize>,
     /// Stop after so many rounds without a better value of the selection measure.
     pub patience: Option<usize>,
+    /// Number of sums of trees, each with samples of its own, whose mean is the ranker; none for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<usize>,
 }
 
 impl Default for BoostedTreesConfig {
@@ -83,6 +87,7 @@ impl Default for BoostedTreesConfig {
             increasing: Vec::new(),
             decreasing: Vec::new(),
             patience: Some(50),
+            seeds: None,
         }
     }
 }
@@ -138,9 +143,17 @@ impl LearnerConfig for BoostedTreesConfig {
         checks::share("colsample", self.colsample)?;
         checks::share("colsample_by_node", self.colsample_by_node)?;
         self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
+        if let Some(seeds) = self.seeds {
+            checks::at_least("seeds", seeds, 1)?;
+            if seeds > 1 && self.subsample.min(self.colsample).min(self.colsample_by_node) == 1.0 {
+                let expected =
+                    "subsample, colsample or colsample_by_node below 1; all seeds have the same trees without";
+                return Err(checks::parameter("seeds", seeds, expected));
+            }
+        }
         let loss = parts.required_loss()?;
         loss.build()?;
-        Ok(BoostedTrees { config: self.clone(), loss: loss.clone() })
+        Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
     }
 }
 
@@ -149,4 +162,6 @@ impl LearnerConfig for BoostedTreesConfig {
 pub struct BoostedTrees {
     pub(super) config: BoostedTreesConfig,
     pub(super) loss: TrainingLoss,
+    /// The trees that it starts from.
+    pub(super) start: Option<TreeEnsemble>,
 }

@@ -25,6 +25,8 @@ pub(super) struct Block {
     first: usize,
     /// Thresholds of each of its features.
     thresholds: Vec<Vec<f32>>,
+    /// Whether each of its features has a bin of missing values, after the others.
+    missing: Vec<bool>,
     /// Codes of each document, 0 in lanes beyond the last feature.
     codes: Vec<[u8; LANES]>,
     /// Histograms by slot; a tree reuses those of the tree before.
@@ -41,18 +43,21 @@ impl Block {
             for (lane, feature) in features.clone().enumerate() {
                 codes.iter_mut().zip(bins.codes(feature)).for_each(|(row, &code)| row[lane] = code);
             }
-            let thresholds = features.map(|feature| bins.thresholds(feature).to_vec()).collect();
-            Self { first, thresholds, codes, slots: Vec::new() }
+            let thresholds = features.clone().map(|feature| bins.thresholds(feature).to_vec()).collect();
+            let missing = features.map(|feature| bins.has_missing(feature)).collect();
+            Self { first, thresholds, missing, codes, slots: Vec::new() }
         };
         firsts.into_par_iter().map(Execution::current().bind(block)).collect()
     }
 
-    /// The features of the block, each with its thresholds and its bins in a slot.
-    pub(super) fn features(&self, slot: usize) -> impl Iterator<Item = (usize, &[f32], &[Sums])> {
+    /// The features of the block with their sums in a slot.
+    pub(super) fn features(&self, slot: usize) -> impl Iterator<Item = FeatureSums<'_>> {
         let cells = &self.slots[slot];
-        self.thresholds.iter().enumerate().map(move |(lane, thresholds)| {
-            let bins = &cells[lane * MAX_BINS..][..thresholds.len() + 1];
-            (self.first + lane, &thresholds[..], bins)
+        self.thresholds.iter().zip(&self.missing).enumerate().map(move |(lane, (thresholds, &has_missing))| {
+            let cells = &cells[lane * MAX_BINS..][..MAX_BINS];
+            let thresholds = thresholds.len();
+            let missing = if has_missing { cells[thresholds + 1] } else { Sums::default() };
+            FeatureSums { feature: self.first + lane, bins: &cells[..thresholds], missing }
         })
     }
 
@@ -83,6 +88,15 @@ impl Block {
     }
 }
 
+/// The sums of a feature over the documents of a leaf.
+pub(super) struct FeatureSums<'a> {
+    pub feature: usize,
+    /// Those of each bin that has a threshold above it; the last bin has none.
+    pub bins: &'a [Sums],
+    /// Those of the documents without a value.
+    pub missing: Sums,
+}
+
 fn zeros() -> Box<Cells> {
     let cells = vec![Sums::default(); LANES * MAX_BINS].into_boxed_slice();
     cells.try_into().unwrap_or_else(|_| unreachable!("the length is that of the array"))
@@ -93,7 +107,13 @@ pub(super) fn code(blocks: &[Block], feature: usize, document: u32) -> u8 {
     blocks[feature / LANES].codes[document as usize][feature % LANES]
 }
 
-/// The threshold above a bin of a feature.
+/// The bin of missing values of a feature, if it has one.
+pub(super) fn missing_code(blocks: &[Block], feature: usize) -> Option<u8> {
+    let (block, lane) = (&blocks[feature / LANES], feature % LANES);
+    block.missing[lane].then(|| (block.thresholds[lane].len() + 1) as u8)
+}
+
+/// The threshold above a bin of a feature; above the last bin of values, the largest number.
 pub(super) fn threshold(blocks: &[Block], feature: usize, bin: usize) -> f32 {
-    blocks[feature / LANES].thresholds[feature % LANES][bin]
+    blocks[feature / LANES].thresholds[feature % LANES].get(bin).copied().unwrap_or(f32::MAX)
 }

@@ -19,6 +19,9 @@
 //!
 //! What weights of documents do is a matter of the loss; in that regression they multiply the gains.
 //!
+//! With `seeds`, as many sums of trees grow side by side, each with samples of its own. What is measured, selected and
+//! saved is their mean, as one sum of trees. A fit may start from the trees of another (`start_from`).
+//!
 //! Cost of a round: the derivatives, O(documents x features) per level of the tree (`histogram`), and a walk of every
 //! validation document through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better
 //! round for `patience` rounds.
@@ -27,7 +30,9 @@ mod config;
 mod derivatives;
 mod fit;
 mod histogram;
+mod member;
 mod objective;
+mod sample;
 mod split;
 mod sums;
 #[cfg(test)]
@@ -50,6 +55,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     relative_temperature: false,
     takes_query_weights: false,
     takes_document_weights: true,
+    takes_missing: true,
     round_name: "round",
     defaults: entry::defaults::<BoostedTreesConfig>,
     build: entry::build::<BoostedTreesConfig>,

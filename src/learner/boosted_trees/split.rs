@@ -4,8 +4,11 @@
 //! by `l1`, kept within the bounds that monotone features put on the leaf. Its merit, twice the decrease of the
 //! second-order model of the loss, is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, which is `T(G)^2 / (H + l2)` where no bound
 //! is met. A split gains the merits of its children over that of its leaf.
+//!
+//! Documents without a value of the feature go together to the side where the split gains more, the right one of equals;
+//! a split may also part them from all others. In a leaf where no document lacks the value, they would go right.
 
-use super::histogram::Block;
+use super::histogram::{Block, FeatureSums};
 use super::sums::{FixedPoint, Sums};
 
 /// Limits of a tree.
@@ -57,6 +60,10 @@ pub(super) struct Split {
     pub feature: usize,
     /// The last bin of the left child.
     pub bin: usize,
+    /// Whether missing values go to the left child.
+    pub missing_left: bool,
+    /// How the children's values must be ordered.
+    pub direction: Direction,
     /// The sums of the left child.
     pub left: Sums,
 }
@@ -113,12 +120,26 @@ impl Worth<'_> {
     pub(super) fn bounds(&self, split: Split, sums: Sums, bounds: Bounds) -> [Bounds; 2] {
         let [left, right] = [split.left, sums.minus(split.left)].map(|sums| self.value(sums, bounds));
         let middle = 0.5 * (left + right);
-        match self.params.directions[split.feature] {
+        match split.direction {
             Direction::Any => [bounds; 2],
             Direction::Increasing => [Bounds { high: middle, ..bounds }, Bounds { low: middle, ..bounds }],
             Direction::Decreasing => [Bounds { low: middle, ..bounds }, Bounds { high: middle, ..bounds }],
         }
     }
+}
+
+/// Where a leaf may be split in a feature.
+#[derive(Clone, Copy)]
+struct Places<'a> {
+    feature: usize,
+    /// The sums of each bin after which it may be split.
+    bins: &'a [Sums],
+    /// Number of the first of them.
+    first: usize,
+    /// What is on the left before any of them: nothing, or the documents without a value.
+    before: Sums,
+    missing_left: bool,
+    direction: Direction,
 }
 
 /// A leaf for which a split is sought.
@@ -141,31 +162,45 @@ impl Scan<'_> {
         } else {
             self.worth.merit(self.sums)
         };
-        let mut best = Split { gain: params.min_gain, feature: usize::MAX, bin: 0, left: Sums::default() };
-        for (feature, thresholds, bins) in block.features(slot) {
+        let mut best: Option<Split> = None;
+        let mut scan = |places: Places| {
+            let gain = best.map_or(params.min_gain, |best| best.gain);
+            let found = if is_bounded || places.direction != Direction::Any {
+                self.scan(&places, gain, |left, right| {
+                    self.bounded_merits(left, right, places.direction).map_or(f64::NEG_INFINITY, |merits| merits - own)
+                })
+            } else {
+                self.scan(&places, gain, |left, right| self.worth.merits(left, right) - own)
+            };
+            best = found.or(best);
+        };
+        for FeatureSums { feature, bins, missing } in block.features(slot) {
             if !self.features[feature] {
                 continue;
             }
-            let (bins, direction) = (&bins[..thresholds.len()], params.directions[feature]);
-            if is_bounded || direction != Direction::Any {
-                self.scan(feature, bins, &mut best, |left, right| {
-                    self.bounded_merits(left, right, direction).map_or(f64::NEG_INFINITY, |merits| merits - own)
-                });
-            } else {
-                self.scan(feature, bins, &mut best, |left, right| self.worth.merits(left, right) - own);
+            let direction = params.directions[feature];
+            let places = Places { feature, bins, first: 0, before: Sums::default(), missing_left: false, direction };
+            scan(places);
+            if missing != Sums::default() {
+                scan(Places { before: missing, missing_left: true, ..places });
+                // All values on one side: whether there is one has no order.
+                let values = [self.sums.minus(missing)];
+                scan(Places { bins: &values, first: bins.len(), direction: Direction::Any, ..places });
             }
         }
-        (best.feature != usize::MAX).then_some(best)
+        best
     }
 
-    /// Looks for a better split of a feature at the bins after which both sides have enough.
+    /// Looks for a split that gains more than `least`, at the bins after which both sides have enough.
     #[inline(always)]
-    fn scan(&self, feature: usize, bins: &[Sums], best: &mut Split, gain: impl Fn(Sums, Sums) -> f64) {
+    fn scan(&self, places: &Places, least: f64, gain: impl Fn(Sums, Sums) -> f64) -> Option<Split> {
         let TreeParams { min_documents, min_curvature, .. } = *self.worth.params;
+        let Places { feature, bins, first, before, missing_left, direction } = *places;
         let units = self.worth.units;
         let most = units.documents(self.sums).saturating_sub(min_documents);
-        let mut left = Sums::default();
-        for (bin, &own) in bins.iter().enumerate() {
+        let (mut best, mut most_gain) = (None, least);
+        let mut left = before;
+        for (bin, &own) in (first..).zip(bins) {
             if own == Sums::default() {
                 continue;
             }
@@ -182,10 +217,12 @@ impl Scan<'_> {
                 continue;
             }
             let gain = gain(left, right);
-            if gain > best.gain {
-                *best = Split { gain, feature, bin, left };
+            if gain > most_gain {
+                most_gain = gain;
+                best = Some((bin, left));
             }
         }
+        best.map(|(bin, left)| Split { gain: most_gain, feature, bin, missing_left, direction, left })
     }
 
     /// The merits of two children whose values keep their bounds; `None` if they are against the feature's direction.

@@ -1,15 +1,24 @@
 //! Tests of boosted trees on small data.
 
+use std::path::Path;
+
 use burn::tensor::Device;
 
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
 use super::config::BoostedTreesConfig;
-use super::fit::towards_gains;
+use super::fit::member_seed;
+use super::member::{ensemble, towards_gains};
 use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, StopReason};
+use crate::learner::shared::judge::Judge;
+use crate::learner::shared::rounds::STATE_FILE;
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
-use crate::ranker::Model;
+use crate::ranker::{Model, Node, TreeEnsemble};
+use crate::scorer::{LinearScorerConfig, ScorerConfig};
 
 /// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
 fn exclusive_or() -> RankingDataset {
@@ -111,6 +120,205 @@ fn a_flat_loss_starts_from_its_own_gains() {
     assert_eq!(slopes(LossSpec::new("smooth_ndcg").with("gain", "linear")), [1.0, -1.0]);
     assert_eq!(slopes(LossSpec::new("smooth_ndcg")), [1.5, -1.5]);
     assert_eq!(slopes(LossSpec::new("smooth_ap_rank")), [1.5, -1.5]);
+}
+
+/// Queries of 20 documents. The first feature orders them where it is there, and they are the best where it is missing;
+/// the second, of which half is missing, says nothing.
+fn half_missing(queries: usize, seed: u64) -> RankingDataset {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let (mut features, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..20 * queries {
+        let value: f32 = random.random_range(0.0..1.0);
+        let is_missing = random.random_range(0.0..1.0) < 0.3;
+        features.push(if is_missing { f32::NAN } else { value });
+        features.push(if random.random_range(0.0..1.0) < 0.5 { f32::NAN } else { value.fract() });
+        labels.push(if is_missing { 2.0 } else { f32::from(u8::from(value > 0.6)) });
+    }
+    RankingDataset::from_groups(features, 2, labels, &vec![20; queries]).unwrap()
+}
+
+#[test]
+fn a_learned_direction_recovers_what_missing_values_mean() {
+    let (train, test) = (half_missing(30, 1), half_missing(10, 2));
+    let config = BoostedTreesConfig { rounds: 30, min_documents: 5, ..BoostedTreesConfig::default() };
+    let context = testing::context(None);
+    let judge = Judge::from_context(&context).unwrap();
+    let measured = |train: &RankingDataset, test: &RankingDataset| {
+        let scores = fit(&config, "lambda_ndcg", train).model.predict(test, &Device::flex());
+        judge.mean(test, &scores.into_iter().map(f64::from).collect::<Vec<_>>()).unwrap().unwrap()
+    };
+    assert_eq!(measured(&train, &test), 1.0);
+    for loss in ["approx_ndcg", "rank_net"] {
+        let fitted = fit(&config, loss, &train);
+        assert!(fitted.history[fitted.best_round - 1].train > Some(0.99), "{loss}");
+    }
+    let learner = config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
+    let fitted = fit(&config, "lambda_ndcg", &train);
+    let Model::Trees(trees) = &fitted.model else { panic!("trees") };
+    assert!(!trees.arrays().missing_left.is_empty() || trees.arrays().threshold.contains(&f32::MAX));
+    testing::assert_reproducible(&learner, &train, &test, 2);
+}
+
+#[test]
+fn without_missing_values_no_direction_is_stored() {
+    let fitted = fit(&small(), "lambda_ndcg", &exclusive_or());
+    let Model::Trees(trees) = fitted.model else { panic!("trees") };
+    assert!(trees.arrays().missing_left.is_empty());
+    assert!(!serde_json::to_string(&trees).unwrap().contains("missing"));
+}
+
+/// The documents of one query by features, with labels 0, 1, 2, 0, ...
+fn of_columns(columns: &[&[f32]]) -> RankingDataset {
+    let documents = columns[0].len();
+    let features = (0..documents).flat_map(|d| columns.iter().map(move |column| column[d])).collect();
+    let labels = (0..documents).map(|d| (d % 3) as f32).collect();
+    RankingDataset::from_groups(features, columns.len(), labels, &[documents]).unwrap()
+}
+
+#[test]
+fn odd_features_are_learned_around() {
+    let value: Vec<f32> = (0..12).map(|d| (d % 3) as f32 + 0.01 * d as f32).collect();
+    let (missing, constant) = (vec![f32::NAN; 12], vec![7.0; 12]);
+    let largest: Vec<f32> = value.iter().map(|&x| if x > 1.5 { f32::MAX } else { f32::MIN }).collect();
+    let alone =
+        fit(&small(), "lambda_ndcg", &of_columns(&[&value])).model.predict(&of_columns(&[&value]), &Device::flex());
+    let scores = |columns: &[&[f32]]| {
+        let data = of_columns(columns);
+        fit(&small(), "lambda_ndcg", &data).model.predict(&data, &Device::flex())
+    };
+    // Features that say nothing, or the same again, change nothing.
+    assert_eq!(scores(&[&missing, &value]), alone);
+    assert_eq!(scores(&[&constant, &value]), alone);
+    assert_eq!(scores(&[&value, &value]), alone);
+    assert!(scores(&[&largest]).iter().all(|score| score.is_finite()));
+    let refused = |data: &RankingDataset| {
+        let learner = small().check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
+        learner.fit(data, None, &testing::context(None)).unwrap_err().to_string()
+    };
+    assert!(refused(&of_columns(&[&missing])).contains("none of the 1 features varies"));
+    // One value, but not everywhere: whether it is there says something.
+    let there: Vec<f32> = (0..12).map(|d| if d % 3 == 0 { f32::NAN } else { 1.0 }).collect();
+    let found = scores(&[&there]);
+    assert!(found[0] < found[1], "{found:?}");
+    let infinite = RankingDataset::from_groups(vec![f32::INFINITY, 0.0], 1, vec![0.0, 1.0], &[2]).unwrap_err();
+    assert!(infinite.to_string().contains("feature 1 of document 1 of the set is inf"), "{infinite}");
+    // Queries of one document and of equal labels beside one that can be learned, more leaves than documents.
+    let data = dataset(1, &[&[(1.0, &[0.0])], &[(1.0, &[1.0]), (1.0, &[0.0])], &[(0.0, &[0.0]), (1.0, &[f32::NAN])]]);
+    let found = fit(&BoostedTreesConfig { leaves: 64, ..small() }, "lambda_ndcg", &data);
+    assert_eq!(found.history[found.best_round - 1].train, Some(1.0));
+    assert!(refused(&dataset(1, &[&[(1.0, &[0.0])]])).contains("all labels are equal"));
+    assert!(refused(&dataset(1, &[&[(1.0, &[0.0]), (1.0, &[1.0])]])).contains("all labels are equal"));
+}
+
+/// The trees of each seed in the state that a fit left in a folder.
+fn saved_trees(folder: &Path) -> (serde_json::Value, Vec<serde_json::Value>) {
+    let text = std::fs::read_to_string(folder.join(STATE_FILE)).unwrap();
+    let state = &serde_json::from_str::<serde_json::Value>(&text).unwrap()["state"];
+    let others = state["others"].as_array().map(|all| all.iter().map(|trees| trees["trees"].clone()).collect());
+    (state["trees"].clone(), others.unwrap_or_default())
+}
+
+#[test]
+fn several_seeds_are_one_ranker_with_their_mean_score() {
+    let data = testing::random(30, 10, 4, 3);
+    let one = BoostedTreesConfig { rounds: 6, subsample: 0.5, min_documents: 5, ..BoostedTreesConfig::default() };
+    let three = BoostedTreesConfig { seeds: Some(3), ..one.clone() };
+    let fit_in = |config: &BoostedTreesConfig, folder: &Path, seed: u64| {
+        let learner = config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
+        let mut context = testing::context(Some(folder));
+        context.seed = seed;
+        learner.fit(&data, None, &context).unwrap()
+    };
+    let (all, alone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let fitted = fit_in(&three, all.path(), 7);
+    let (first, others) = saved_trees(all.path());
+    let mut mean = vec![0.0; data.documents()];
+    for (number, trees) in std::iter::once(first).chain(others).enumerate() {
+        fit_in(&one, alone.path(), member_seed(7, number));
+        assert_eq!(trees, saved_trees(alone.path()).0, "seed {number}");
+        let trees: Vec<Vec<Node>> = serde_json::from_value(trees).unwrap();
+        let scores = ensemble(&trees[..fitted.best_round], 4).unwrap().scores(&data.features);
+        mean.iter_mut().zip(scores).for_each(|(mean, score)| *mean += score / 3.0);
+    }
+    let Model::Trees(trees) = &fitted.model else { panic!("trees") };
+    assert_eq!(trees.trees(), 3 * fitted.best_round);
+    for (score, mean) in trees.scores(&data.features).iter().zip(mean) {
+        assert!((score - mean).abs() < 1e-12);
+    }
+    let learner = three.check(&Parts::default().with_loss(LossSpec::new("approx_ndcg"))).unwrap();
+    testing::assert_reproducible(&learner, &data, &data, 2);
+    let same = BoostedTreesConfig { seeds: Some(3), ..small() };
+    let error = same.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap_err().to_string();
+    assert!(
+        error.starts_with("learner.seeds = 3: expected subsample, colsample or colsample_by_node below 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_fit_that_goes_on_is_the_fit_in_one_go() {
+    let data = testing::random(30, 10, 4, 3);
+    let fit_in = |rounds, start: Option<&Model>| {
+        let config = BoostedTreesConfig { rounds, subsample: 0.7, min_documents: 5, ..BoostedTreesConfig::default() };
+        let mut learner = config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
+        start.iter().for_each(|model| learner.start_from(model).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let fitted = learner.fit(&data, None, &testing::context(Some(folder.path()))).unwrap();
+        let trees: Vec<Vec<Node>> = serde_json::from_value(saved_trees(folder.path()).0).unwrap();
+        (fitted, trees)
+    };
+    let ((whole, all), (_, first)) = (fit_in(8, None), fit_in(5, None));
+    let start = Model::Trees(ensemble(&first, 4).unwrap());
+    let (second, rest) = fit_in(3, Some(&start));
+    assert_eq!([first, rest.clone()].concat(), all);
+    assert_eq!(second.history[2].objective, whole.history[7].objective);
+    // What it started from is part of it.
+    let Model::Trees(trees) = &second.model else { panic!("trees") };
+    let expected = ensemble(&all[..5 + second.best_round], 4).unwrap();
+    assert_eq!(*trees, expected);
+}
+
+#[test]
+fn trees_start_from_trees_of_the_same_features() {
+    let learner = || small().check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
+    let mut other = learner();
+    let device = Device::flex();
+    let linear = ScorerConfig::Linear(LinearScorerConfig::default()).init(2, 1, &device).unwrap();
+    let error = other.start_from(&Model::Scorer(linear)).unwrap_err().to_string();
+    assert_eq!(error, "start = another model: expected a ranker that is a sum of trees");
+    other.start_from(&Model::Trees(TreeEnsemble::new(3))).unwrap();
+    let error = other.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
+    assert_eq!(error, "start = trees of 3 features: expected 2, those of the data");
+    // The state of a fit is not that of one that starts elsewhere.
+    let folder = tempfile::tempdir().unwrap();
+    learner().fit(&exclusive_or(), None, &testing::context(Some(folder.path()))).unwrap();
+    let mut context = testing::context(Some(folder.path()));
+    context.resume = true;
+    let mut starting = learner();
+    starting.start_from(&Model::Trees(TreeEnsemble::new(2))).unwrap();
+    let error = starting.fit(&exclusive_or(), None, &context).unwrap_err().to_string();
+    assert!(error.contains("state of another fit"), "{error}");
+    // A resumed fit that starts from trees ends in the same bytes.
+    let data = testing::random(20, 8, 3, 5);
+    let mut starting = learner();
+    starting.start_from(&learner().fit(&data, None, &testing::context(None)).unwrap().model).unwrap();
+    testing::assert_reproducible(&starting, &data, &data, 2);
+}
+
+#[test]
+fn importance_counts_the_splits_and_their_gains() {
+    let fitted = fit(&small(), "rank_net", &exclusive_or());
+    let importance = fitted.importance.unwrap();
+    let Model::Trees(trees) = &fitted.model else { panic!("trees") };
+    for feature in 0..2 {
+        let splits = trees.arrays().feature.iter().filter(|&&split| split == feature).count();
+        assert_eq!(importance.splits[feature as usize], splits);
+        assert!(importance.gain[feature as usize] > 0.0);
+    }
+    // RankNet at equal scores: sums -1/2 and 1/2 with curvature 1/4 each, so that the merits are 1 each, that of the root 0.
+    let config = BoostedTreesConfig { rounds: 1, ..small() };
+    let importance = fit(&config, "rank_net", &testing::two_documents()).importance.unwrap();
+    assert_eq!((importance.gain, importance.splits), (vec![2.0, 0.0], vec![1, 0]));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::derivatives::Derivatives;
-use super::histogram::{Block, code, threshold};
+use super::histogram::{Block, code, missing_code, threshold};
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{FixedPoint, Sums};
 use crate::op::Execution;
@@ -22,6 +22,8 @@ use crate::ranker::Node;
 pub(super) struct Grown {
     /// Parents come before their children.
     pub nodes: Vec<Node>,
+    /// Feature and gain of each split, in the order in which they were made.
+    pub gains: Vec<(u32, f64)>,
     /// The documents, leaf by leaf.
     documents: Vec<u32>,
     /// Node and documents of each leaf.
@@ -89,16 +91,19 @@ pub(super) fn grow(
         Leaf { node: 0, depth: 0, documents: 0..documents.len(), sums, bounds: Bounds::NONE, slot: 0, split: None };
     let mut grower = Grower { blocks, features, worth, values, documents, spare: Vec::new(), own: Vec::new() };
     let mut nodes = vec![grower.node_of(&root)];
+    let mut gains = Vec::new();
     let mut leaves = vec![grower.with_split(root)];
     while leaves.len() < params.leaves {
         let Some((place, split)) = next(&leaves, params.by_level) else { break };
         let leaf = leaves.remove(place);
+        gains.push((split.feature as u32, split.gain));
         let children = [nodes.len(), nodes.len() + 1];
         nodes[leaf.node] = Node::Split {
             feature: split.feature as u32,
             threshold: threshold(grower.blocks, split.feature, split.bin),
             left: children[0] as u32,
             right: children[1] as u32,
+            missing_left: split.missing_left,
         };
         // Every leaf but the one that was split keeps its slot, and one child takes that of its parent.
         let slot = leaves.len() + 1;
@@ -109,7 +114,7 @@ pub(super) fn grow(
         }
     }
     let leaves = leaves.into_iter().map(|leaf| (leaf.node, leaf.documents)).collect();
-    Grown { nodes, documents: grower.documents, leaves }
+    Grown { nodes, gains, documents: grower.documents, leaves }
 }
 
 /// The leaf to be split next: the best one, of those nearest to the root where trees grow by level.
@@ -215,9 +220,11 @@ impl Grower<'_> {
     fn part(&mut self, range: Range<usize>, split: Split) -> usize {
         self.spare.clear();
         let mut middle = range.start;
+        let missing = missing_code(self.blocks, split.feature).filter(|_| split.missing_left);
         for place in range {
             let document = self.documents[place];
-            if usize::from(code(self.blocks, split.feature, document)) <= split.bin {
+            let code = code(self.blocks, split.feature, document);
+            if usize::from(code) <= split.bin || missing == Some(code) {
                 self.documents[middle] = document;
                 middle += 1;
             } else {
@@ -275,7 +282,7 @@ mod tests {
         let data = dataset(1, &[&[(0.0, &[1.0]), (0.0, &[2.0]), (0.0, &[3.0]), (0.0, &[4.0])]]);
         let stump = TreeParams { leaves: 2, ..unlimited(1) };
         let (nodes, scores) = fit(&data, &[1.0, 2.0, 10.0, 12.0], &stump);
-        assert_eq!(nodes[0], Node::Split { feature: 0, threshold: 2.5, left: 1, right: 2 });
+        assert_eq!(nodes[0], Node::Split { feature: 0, threshold: 2.5, left: 1, right: 2, missing_left: false });
         assert_eq!(scores, [1.5, 1.5, 11.0, 11.0]);
         // l1 = 1 draws the sums 3 and 22 towards 0.
         assert_eq!(
@@ -324,6 +331,37 @@ mod tests {
         let data = dataset(2, &[&[(0.0, &[0.0, 0.0]), (0.0, &[1.0, 1.0])]]);
         let (nodes, _) = fit(&data, &[0.0, 1.0], &unlimited(2));
         assert!(matches!(nodes[0], Node::Split { feature: 0, .. }));
+    }
+
+    /// The leaves' values of a stump on one feature, and where it sends missing values.
+    fn stump(values: &[f32], targets: &[f64], direction: Direction) -> (Node, Vec<f64>) {
+        let documents: Vec<(f32, &[f32])> = values.iter().map(|value| (0.0, std::slice::from_ref(value))).collect();
+        let params = TreeParams { leaves: 2, directions: vec![direction], ..unlimited(1) };
+        let (nodes, scores) = fit(&dataset(1, &[&documents]), targets, &params);
+        (nodes[0].clone(), scores)
+    }
+
+    #[test]
+    fn missing_values_go_where_they_gain_most() {
+        let missing = f32::NAN;
+        let split = |threshold, missing_left| Node::Split { feature: 0, threshold, left: 1, right: 2, missing_left };
+        let values = [1.0, 2.0, 3.0, missing, missing];
+        let found = stump(&values, &[0.0, 0.0, 6.0, 0.0, 0.0], Direction::Any);
+        assert_eq!(found, (split(2.5, true), vec![0.0, 0.0, 6.0, 0.0, 0.0]));
+        let found = stump(&values, &[0.0, 0.0, 6.0, 6.0, 6.0], Direction::Any);
+        assert_eq!(found, (split(2.5, false), vec![0.0, 0.0, 6.0, 6.0, 6.0]));
+        // Whether there is a value is all that matters, whatever the direction of the feature.
+        for direction in [Direction::Any, Direction::Increasing, Direction::Decreasing] {
+            let found = stump(&values, &[0.0, 0.0, 0.0, 6.0, 6.0], direction);
+            assert_eq!(found, (split(f32::MAX, false), vec![0.0, 0.0, 0.0, 6.0, 6.0]));
+        }
+        // The values alone would be against the direction.
+        let (_, scores) = stump(&values, &[6.0, 6.0, 0.0, 1.0, 1.0], Direction::Increasing);
+        assert!(scores[0] <= scores[2], "{scores:?}");
+        // As many bins as there are codes, beside the missing ones.
+        let many: Vec<f32> = (0..400).map(|i| if i % 2 == 0 { i as f32 } else { missing }).collect();
+        let targets: Vec<f64> = (0..400).map(|i| f64::from(u8::from(i % 2 == 1 || i >= 200))).collect();
+        assert_eq!(stump(&many, &targets, Direction::Any).0, split(199.0, false));
     }
 
     /// A line of documents whose targets rise, steeply at first, but for a dip, and a second feature that is the first

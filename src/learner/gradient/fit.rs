@@ -13,6 +13,7 @@ use super::session::{Outcome, SavedSession, Session};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::complete;
 use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::judge::counted;
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
@@ -146,6 +147,7 @@ impl RankingLearner for Gradient {
         let train = &*train
             .weighted_for_training()
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        complete(NAME, train, validation)?;
         let rounds = Rounds::of_weighted(NAME, train, validation, context)?;
         let session = Session::start(&self.config, &self.scorer, &self.loss, train, validation, context)?;
         let mut run = Run {

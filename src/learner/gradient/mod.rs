@@ -64,6 +64,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     relative_temperature: true,
     takes_query_weights: true,
     takes_document_weights: true,
+    takes_missing: false,
     round_name: "epoch",
     defaults: entry::defaults::<GradientConfig>,
     build: entry::build::<GradientConfig>,

@@ -41,7 +41,8 @@ impl Stump {
     }
 
     fn nodes(&self) -> [Node; 3] {
-        let split = Node::Split { feature: self.feature as u32, threshold: self.threshold, left: 1, right: 2 };
+        let (feature, threshold) = (self.feature as u32, self.threshold);
+        let split = Node::Split { feature, threshold, left: 1, right: 2, missing_left: false };
         [split, Node::Leaf { value: 0.0 }, Node::Leaf { value: self.alpha }]
     }
 }

@@ -17,6 +17,14 @@ impl<'a> Additive<'a> {
         Self { train: zeros(train), validation: validation.map(zeros) }
     }
 
+    /// Begins with scores, by `scores(data)` on each set.
+    pub(crate) fn set(&mut self, scores: impl Fn(&RankingDataset) -> Vec<f64>) {
+        self.train.1 = scores(self.train.0);
+        if let Some((data, own)) = &mut self.validation {
+            *own = scores(data);
+        }
+    }
+
     /// Adds the scores of a member on each set, by `add(data, scores)`.
     pub(crate) fn add(
         &mut self,

@@ -64,7 +64,7 @@ pub(crate) fn trainable(
     }
     let constant: Vec<String> = (0..)
         .zip(train.feature_ranges())
-        .filter(|(_, (smallest, largest))| smallest == largest)
+        .filter(|&(feature, (smallest, largest))| smallest == largest && !train.is_partly_missing(feature))
         .map(|(feature, _): (usize, _)| (feature + 1).to_string())
         .collect();
     if constant.len() == train.feature_count {
@@ -100,6 +100,27 @@ pub(crate) fn trainable(
             Ok(())
         }
     }
+}
+
+/// Refuses missing values in training and validation data, for a learner that does not take them.
+pub(crate) fn complete(
+    learner: &'static str,
+    train: &RankingDataset,
+    validation: Option<&RankingDataset>,
+) -> Result<(), LearnerError> {
+    for (set, data) in [("training", Some(train)), ("validation", validation)] {
+        if let Some((data, (document, feature))) = data.and_then(|data| Some((data, data.first_missing()?))) {
+            let (query, document) = data.place_of(document);
+            let reason = format!(
+                "feature {} of document {} of query `{query}` in the {set} data is missing, which this learner does not take; \
+                 `boosted_trees` does",
+                feature + 1,
+                document + 1
+            );
+            return Err(LearnerError::Data { learner, reason });
+        }
+    }
+    Ok(())
 }
 
 /// Refuses weights of training queries and documents, for a learner that takes neither.

@@ -109,6 +109,16 @@ pub enum StopReason {
     Interrupted,
 }
 
+/// How much a sum of trees makes of each feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Importance {
+    /// By feature, the sum of the gains of its splits: twice what they took from the second-order model of the loss,
+    /// summed over queries, before shrinkage.
+    pub gain: Vec<f64>,
+    /// By feature, the number of its splits.
+    pub splits: Vec<usize>,
+}
+
 /// A fitted model with the history of its fit.
 #[derive(Debug)]
 pub struct Fitted {
@@ -120,4 +130,6 @@ pub struct Fitted {
     pub best_round: usize,
     /// Reason why the fit ended.
     pub stop: StopReason,
+    /// What the trees that the fit grew make of each feature, where the learner knows it.
+    pub importance: Option<Importance>,
 }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::checks;
-use super::context::{FitContext, Fitted, Round, StopReason};
+use super::context::{FitContext, Fitted, Importance, Round, StopReason};
 use super::judge::Judge;
 use super::surrogate_value::SurrogateValue;
 use crate::atomic_file;
@@ -78,6 +78,11 @@ pub(crate) trait Iterative {
         _state: &Self::State,
     ) -> Result<StopReason, LearnerError> {
         Ok(stop)
+    }
+
+    /// What the model of the best round makes of each feature, where that is known.
+    fn importance(&self, _state: &Self::State, _best_round: usize) -> Option<Importance> {
+        None
     }
 
     /// The model of the best round.
@@ -180,7 +185,7 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no weights.
+    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no weights and no missing values.
     pub(crate) fn new(
         learner: &'static str,
         train: &'a RankingDataset,
@@ -188,10 +193,11 @@ impl<'a> Rounds<'a> {
         context: &'a FitContext<'a>,
     ) -> Result<Self, LearnerError> {
         checks::unweighted(learner, train)?;
+        checks::complete(learner, train, validation)?;
         Self::of_weighted(learner, train, validation, context)
     }
 
-    /// As [`new`](Self::new), for a learner that takes weights of queries and documents.
+    /// As [`new`](Self::new), for a learner that takes weights of queries and documents, and checks the rest itself.
     pub(crate) fn of_weighted(
         learner: &'static str,
         train: &'a RankingDataset,
@@ -243,7 +249,8 @@ impl<'a> Rounds<'a> {
         run.save()?;
         self.context.progress.end();
         let model = learner.model(&run.state, run.history.best_round)?;
-        Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop })
+        let importance = learner.importance(&run.state, run.history.best_round);
+        Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
     /// Why no further round is to be made: an end that was read back or asked for, all rounds done, an interruption, or

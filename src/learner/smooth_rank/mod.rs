@@ -41,6 +41,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     relative_temperature: false,
     takes_query_weights: false,
     takes_document_weights: false,
+    takes_missing: false,
     round_name: "round",
     defaults: entry::defaults::<SmoothRankConfig>,
     build: entry::build::<SmoothRankConfig>,

@@ -1,7 +1,8 @@
 //! Features cut into at most 256 bins, which threshold learners scan instead of sorted values.
 //!
 //! A feature with no more distinct values than bins loses nothing: every pair of neighbouring values has a threshold
-//! half-way between them. Others are cut where the documents divide most evenly.
+//! half-way between them. Others are cut where the documents divide most evenly. Missing values (NaN) have a bin of
+//! their own, after all others.
 
 use rayon::prelude::*;
 
@@ -18,21 +19,28 @@ pub(crate) struct Bins {
     codes: Vec<u8>,
     /// Ascending thresholds of each feature: bin `b` holds the values above threshold `b - 1` and up to threshold `b`.
     thresholds: Vec<Vec<f32>>,
+    /// Whether each feature has a bin of missing values, the one after the last.
+    missing: Vec<bool>,
 }
 
 impl Bins {
-    /// Cuts every feature into at most `bins` bins (2 to [`MAX_BINS`]).
+    /// Cuts every feature into at most `bins` bins (2 to [`MAX_BINS`]). The bin of missing values comes on top, as long as
+    /// all are at most [`MAX_BINS`].
     pub(crate) fn new(data: &RankingDataset, bins: usize) -> Self {
-        let (codes, thresholds): (Vec<Vec<u8>>, Vec<Vec<f32>>) = (0..data.feature_count)
+        let binned: Vec<Binned> = (0..data.feature_count)
             .into_par_iter()
             .map(Execution::current().bind(|feature| {
-                let values: Vec<f32> = (0..data.documents()).map(|d| data.row(d)[feature]).collect();
-                let thresholds = cut(&values, bins);
-                let codes = values.iter().map(|&x| thresholds.partition_point(|&t| t < x) as u8).collect();
-                (codes, thresholds)
+                Binned::new(&(0..data.documents()).map(|d| data.row(d)[feature]).collect::<Vec<f32>>(), bins)
             }))
-            .unzip();
-        Self { documents: data.documents(), codes: codes.concat(), thresholds }
+            .collect();
+        let mut all = Self { documents: data.documents(), codes: vec![], thresholds: vec![], missing: vec![] };
+        all.codes.reserve_exact(data.features.len());
+        for Binned { codes, thresholds, has_missing } in binned {
+            all.codes.extend(codes);
+            all.thresholds.push(thresholds);
+            all.missing.push(has_missing);
+        }
+        all
     }
 
     /// Number of features.
@@ -53,6 +61,29 @@ impl Bins {
     /// The thresholds of a feature, ascending; none when it is constant.
     pub(crate) fn thresholds(&self, feature: usize) -> &[f32] {
         &self.thresholds[feature]
+    }
+
+    /// Whether a feature has a bin of missing values, the one after the last.
+    pub(crate) fn has_missing(&self, feature: usize) -> bool {
+        self.missing[feature]
+    }
+}
+
+/// The bins of one feature.
+struct Binned {
+    codes: Vec<u8>,
+    thresholds: Vec<f32>,
+    has_missing: bool,
+}
+
+impl Binned {
+    fn new(values: &[f32], bins: usize) -> Self {
+        let present: Vec<f32> = values.iter().copied().filter(|value| !value.is_nan()).collect();
+        let has_missing = present.len() < values.len();
+        let thresholds = cut(&present, if has_missing { bins.min(MAX_BINS - 1) } else { bins });
+        let missing = (thresholds.len() + 1) as u8;
+        let code = |x: f32| if x.is_nan() { missing } else { thresholds.partition_point(|&t| t < x) as u8 };
+        Self { codes: values.iter().map(|&x| code(x)).collect(), thresholds, has_missing }
     }
 }
 
@@ -104,6 +135,19 @@ mod tests {
         // A value that most documents share takes one bin, and the rest still divide among the others.
         let mostly_zero: Vec<f32> = (0..1000).map(|i| if i < 900 { 0.0 } else { i as f32 }).collect();
         assert_eq!(cut(&mostly_zero, 3), [450.0, 949.5]);
+    }
+
+    #[test]
+    fn missing_values_have_the_last_bin() {
+        let missing = f32::NAN;
+        let data = dataset(2, &[&[(0.0, &[3.0, missing]), (0.0, &[missing, missing]), (0.0, &[1.0, missing])]]);
+        let bins = Bins::new(&data, 2);
+        assert_eq!((bins.thresholds(0), bins.codes(0), bins.has_missing(0)), (&[2.0][..], &[1, 2, 0][..], true));
+        assert_eq!((bins.thresholds(1), bins.codes(1), bins.has_missing(1)), (&[][..], &[1; 3][..], true));
+        // No code is beyond a byte.
+        let values: Vec<f32> = (0..600).map(|i| if i == 7 { missing } else { i as f32 }).collect();
+        let binned = Binned::new(&values, MAX_BINS);
+        assert_eq!((binned.thresholds.len(), binned.codes[7]), (MAX_BINS - 2, 255));
     }
 
     #[test]

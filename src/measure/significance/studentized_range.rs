@@ -8,6 +8,8 @@
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
+use crate::quadrature::gauss_legendre;
+
 /// Number of nodes per panel.
 const NODES: usize = 16;
 /// Number of panels per interval.
@@ -22,7 +24,7 @@ pub fn studentized_range_survival(q: f64, groups: usize, freedom: f64) -> f64 {
     if q <= 0.0 {
         return 1.0;
     }
-    let nodes = gauss_legendre();
+    let nodes = gauss_legendre(NODES);
     let normal: Vec<(f64, f64, f64)> = panels(&nodes, -NORMAL_REACH, NORMAL_REACH)
         .map(|(z, weight)| (z, normal_cdf(z), weight * (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt()))
         .collect();
@@ -53,27 +55,6 @@ fn panels(nodes: &[(f64, f64)], from: f64, to: f64) -> impl Iterator<Item = (f64
     })
 }
 
-/// Computes nodes and weights on -1..1; the nodes are the roots of the Legendre polynomial, found by Newton's method.
-fn gauss_legendre() -> Vec<(f64, f64)> {
-    let degree = NODES as f64;
-    (0..NODES)
-        .map(|at| {
-            let mut x = (std::f64::consts::PI * (at as f64 + 0.75) / (degree + 0.5)).cos();
-            let mut slope = 0.0;
-            for _ in 0..6 {
-                let (mut before, mut value) = (1.0, x);
-                for n in 2..=NODES {
-                    let n = n as f64;
-                    (before, value) = (value, ((2.0 * n - 1.0) * x * value - (n - 1.0) * before) / n);
-                }
-                slope = degree * (x * value - before) / (x * x - 1.0);
-                x -= value / slope;
-            }
-            (x, 2.0 / ((1.0 - x * x) * slope * slope))
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -81,8 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quadrature_is_exact_for_polynomials() {
-        let nodes = gauss_legendre();
+    fn panels_are_exact_for_polynomials() {
+        let nodes = gauss_legendre(NODES);
         let integral = |power| panels(&nodes, 0.0, 2.0).map(|(x, weight)| weight * x.powi(power)).sum::<f64>();
         for power in 0..20 {
             let exact = 2f64.powi(power + 1) / f64::from(power + 1);

@@ -1,7 +1,7 @@
 //! LightGBM's text model (version 4): one block of named lists per tree.
 //!
 //! Splits and leaves are numbered separately; a child is a split's number, or `-1 - leaf`. A split's decision type 8 is
-//! "numerical, a missing value is NaN and goes right", which is what a [`TreeEnsemble`] does. LightGBM and this crate
+//! "numerical, a missing value is NaN and goes right", 10 the same with left, which is what a [`TreeEnsemble`] does. LightGBM and this crate
 //! both add leaf values in double precision in the order of the trees, so the sums have the same bits; this crate then
 //! rounds them to single precision.
 //!
@@ -16,8 +16,9 @@ use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::{LEAF, Model, Ranker, TreeArrays};
 
-/// Decision type of a numerical split where NaN is missing and goes right.
-const DECISION: u8 = 8;
+/// Decision types of a numerical split where NaN is missing and goes right, or left.
+const MISSING_RIGHT: u8 = 8;
+const MISSING_LEFT: u8 = 10;
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let Model::Trees(trees) = ranker.model() else {
@@ -58,6 +59,8 @@ struct Tree {
     features: Vec<u32>,
     /// For each split, the largest raw value that goes left.
     thresholds: Vec<f64>,
+    /// Decision type of each split.
+    decisions: Vec<u8>,
     /// Left and right child of each split.
     children: [Vec<i64>; 2],
     /// Value of each leaf.
@@ -79,6 +82,8 @@ impl Tree {
             } else {
                 let split = tree.features.len();
                 tree.features.push(arrays.feature[node]);
+                let missing_left = arrays.missing_left.binary_search(&(node as u32)).is_ok();
+                tree.decisions.push(if missing_left { MISSING_LEFT } else { MISSING_RIGHT });
                 tree.thresholds.push(raw_threshold(normalizer, arrays.feature[node] as usize, arrays.threshold[node]));
                 tree.children.iter_mut().for_each(|children| children.push(0));
                 waiting.push((arrays.right[node] as usize, Some((split, 1))));
@@ -102,7 +107,7 @@ impl Tree {
         line("split_feature", list(&self.features));
         line("split_gain", zeros(splits));
         line("threshold", list(self.thresholds.iter().map(number_text)));
-        line("decision_type", list(std::iter::repeat_n(DECISION, splits)));
+        line("decision_type", list(&self.decisions));
         line("left_child", list(&self.children[0]));
         line("right_child", list(&self.children[1]));
         line("leaf_value", list(self.values.iter().map(number_text)));
@@ -180,8 +185,8 @@ mod tests {
     fn trees() -> TreeEnsemble {
         let mut trees = TreeEnsemble::new(3);
         let tree = [
-            Node::Split { feature: 2, threshold: 0.25, left: 1, right: 2 },
-            Node::Split { feature: 0, threshold: -0.5, left: 3, right: 4 },
+            Node::Split { feature: 2, threshold: 0.25, left: 1, right: 2, missing_left: false },
+            Node::Split { feature: 0, threshold: -0.5, left: 3, right: 4, missing_left: true },
             Node::Leaf { value: 0.1 },
             Node::Leaf { value: -2.0 },
             Node::Leaf { value: 1e-7 },
@@ -208,7 +213,7 @@ mod tests {
             "num_leaves=3",
             "split_feature=2 0",
             "threshold=0.25 -0.5",
-            "decision_type=8 8",
+            "decision_type=8 10",
             "left_child=1 -1",
             "right_child=-3 -2",
             "leaf_value=-2.0 1e-7 0.1",

@@ -1,0 +1,41 @@
+//! The ranker that a fit starts from.
+
+use burn::tensor::Device;
+
+use super::config::ExperimentConfig;
+use super::error::ExperimentError;
+use super::run_folder::RANKER;
+use crate::data::NormalizerKind;
+use crate::json::json;
+use crate::ranker::Ranker;
+use crate::refusal::Refusal;
+
+impl ExperimentConfig {
+    /// Refuses a start for a cross-validation.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the key `start`, if it is given.
+    pub(crate) fn check_start_of_folds(&self) -> Result<(), Refusal> {
+        let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
+        if self.start.is_some() { Err(Refusal::fault("start", words)) } else { Ok(()) }
+    }
+
+    /// Loads the ranker that the fit starts from, if there is one. Its normaliser is that of the fit.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Ranker`] for a file that is no ranker; [`ExperimentError::Refused`] for one with another kind of
+    /// normaliser than the configuration's.
+    pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
+        let Some(path) = &self.start else { return Ok(None) };
+        let file = if path.is_dir() { path.join(RANKER) } else { path.clone() };
+        let ranker = Ranker::load(&file, device)?;
+        let kind = ranker.normalizer().kind();
+        if kind != self.normalizer {
+            let name = |kind: NormalizerKind| json!(kind).as_str().unwrap_or_default().to_string();
+            let found = format!("a ranker with the normaliser {}", name(kind));
+            let expected = format!("{}, that of the configuration", name(self.normalizer));
+            return Err(Refusal::new("start", found, expected).into());
+        }
+        Ok(Some(ranker))
+    }
+}

@@ -1,0 +1,220 @@
+//! One sum of trees under way: its scores, the derivatives at them, and how a tree is added.
+
+use serde::{Deserialize, Serialize};
+
+use super::config::{BoostedTreesConfig, NAME};
+use super::derivatives::Derivatives;
+use super::histogram::Block;
+use super::objective::Objective;
+use super::sample::Sample;
+use super::split::TreeParams;
+use super::tree::{Grown, grow};
+use crate::data::RankingDataset;
+use crate::learner::error::LearnerError;
+use crate::learner::shared::additive::Additive;
+use crate::learner::shared::gains::start_gains;
+use crate::loss::RankingLoss;
+use crate::measure::mean_of;
+use crate::ranker::{Node, TreeEnsemble};
+
+/// A loss counts as flat if its derivatives at equal scores are below this share of those at scores equal to the
+/// labels: what is left is rounding.
+const FLAT: f64 = 1e-3;
+
+/// Maximum number of doublings, and of halvings, of a step in one round.
+const STEP_CHANGES: usize = 30;
+
+/// What all members of a fit share.
+pub(super) struct Setting<'a> {
+    pub config: &'a BoostedTreesConfig,
+    pub surrogate: &'a dyn RankingLoss,
+    pub objective: Objective<'a>,
+    pub train: &'a RankingDataset,
+    pub blocks: Vec<Block>,
+    pub params: TreeParams,
+    /// The trees that the fit starts from, if it does.
+    pub start: Option<&'a TreeEnsemble>,
+}
+
+/// The trees of a member, kept between rounds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Trees {
+    /// One per round; a sole leaf of 0 where a round found none.
+    pub trees: Vec<Vec<Node>>,
+    /// The step of the last round.
+    pub step: f64,
+    /// For each tree, feature and gain of every split. Absent in the states of the first version.
+    #[serde(default)]
+    pub gains: Vec<Vec<(u32, f64)>>,
+}
+
+impl Default for Trees {
+    fn default() -> Self {
+        Self { trees: Vec::new(), step: 1.0, gains: Vec::new() }
+    }
+}
+
+/// What a round added.
+pub(super) struct Added {
+    pub leaves: usize,
+    pub step: f64,
+}
+
+/// A sum of trees under way.
+pub(super) struct Member<'a> {
+    seed: u64,
+    pub scores: Additive<'a>,
+    /// The loss and its derivatives at the current scores.
+    pub loss: f64,
+    derivatives: Derivatives,
+}
+
+/// Adds a tree to the scores of all documents.
+fn add(tree: &[Node], scores: &mut [f64], data: &RankingDataset) -> Result<(), LearnerError> {
+    let added = ensemble([tree], data.feature_count)?.scores(&data.features);
+    scores.iter_mut().zip(added).for_each(|(score, value)| *score += value);
+    Ok(())
+}
+
+/// Adds a tree to the scores of the training documents, whose leaves are known if it was fitted to all of them.
+fn leaf_values(grown: &Grown, scores: &mut [f64], train: &RankingDataset) -> Result<(), LearnerError> {
+    if grown.documents() < train.documents() {
+        return add(&grown.nodes, scores, train);
+    }
+    grown.add_to(scores);
+    Ok(())
+}
+
+/// Derivatives at equal scores of a regression on the loss's gains, each times the weight of its document: the mean of
+/// the query minus the document's own.
+pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
+    let mut gains = start_gains(NAME, train, loss)?;
+    gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
+    let mut gradient = Vec::with_capacity(gains.len());
+    for query in 0..train.queries() {
+        let own = &gains[train.range(query)];
+        let mean = mean_of(own.iter().copied()).unwrap_or_default();
+        gradient.extend(own.iter().map(|gain| mean - gain));
+    }
+    Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
+}
+
+/// Sums trees.
+pub(super) fn ensemble<T: AsRef<[Node]>>(
+    trees: impl IntoIterator<Item = T>,
+    features: usize,
+) -> Result<TreeEnsemble, LearnerError> {
+    let mut all = TreeEnsemble::new(features);
+    for tree in trees {
+        push(&mut all, tree.as_ref())?;
+    }
+    Ok(all)
+}
+
+/// Adds a tree to a sum.
+pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node]) -> Result<(), LearnerError> {
+    all.push(tree).map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })
+}
+
+impl<'a> Member<'a> {
+    /// A member without trees of its own. Its scores are 0, or those of `start`.
+    pub(super) fn new(
+        train: &'a RankingDataset,
+        validation: Option<&'a RankingDataset>,
+        seed: u64,
+        start: Option<&TreeEnsemble>,
+    ) -> Self {
+        let mut scores = Additive::new(train, validation);
+        if let Some(start) = start {
+            scores.set(|data| start.scores(&data.features));
+        }
+        Self { seed, scores, loss: 0.0, derivatives: Derivatives::default() }
+    }
+
+    /// Takes up the trees of earlier rounds.
+    pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<(), LearnerError> {
+        for tree in &trees.trees {
+            self.scores.add(|data, scores| add(tree, scores, data))?;
+        }
+        (self.loss, self.derivatives) = setting.objective.derivatives(self.scores.on_train());
+        Ok(())
+    }
+
+    /// Adds the tree of a round; `None` if no tree lowers the loss.
+    pub(super) fn grow(
+        &mut self,
+        setting: &mut Setting,
+        round: usize,
+        trees: &mut Trees,
+    ) -> Result<Option<Added>, LearnerError> {
+        let newton = setting.objective.has_curvature();
+        let flat = trees.trees.is_empty() && setting.start.is_none() && !newton && self.is_flat(setting);
+        let start = flat.then(|| towards_gains(setting.train, setting.surrogate)).transpose()?;
+        let fitted_to = start.as_ref().unwrap_or(&self.derivatives);
+        let mut sample = Sample::new(setting.config, setting.train, self.seed, round);
+        let documents = std::mem::take(&mut sample.documents);
+        let features = |node: usize| sample.features(node);
+        let mut grown = grow(&mut setting.blocks, documents, &features, fitted_to, &setting.params);
+        if grown.leaves() == 1 {
+            return Ok(None);
+        }
+        let mut step = 1.0;
+        if !newton {
+            let mut values = vec![0.0; setting.train.documents()];
+            leaf_values(&grown, &mut values, setting.train)?;
+            match self.search(&setting.objective, &values, trees.step) {
+                Some(found) => step = found,
+                None => return Ok(None),
+            }
+        }
+        // The starting tree is not shrunk: a part of it may be no better than nothing.
+        let shrinkage = if start.is_some() { 1.0 } else { setting.config.learning_rate };
+        grown.scale(shrinkage * step);
+        self.scores.add_to_train(|data, scores| leaf_values(&grown, scores, data))?;
+        self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data))?;
+        (self.loss, self.derivatives) = setting.objective.derivatives(self.scores.on_train());
+        if !self.loss.is_finite() {
+            let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();
+            return Err(LearnerError::Solver { learner: NAME, reason });
+        }
+        let leaves = grown.leaves();
+        trees.gains.push(grown.gains);
+        trees.trees.push(grown.nodes);
+        trees.step = step;
+        Ok(Some(Added { leaves, step }))
+    }
+
+    /// Returns whether the loss is as good as flat at equal scores, compared with its slopes at scores equal to the
+    /// labels.
+    fn is_flat(&self, setting: &Setting) -> bool {
+        let steepest =
+            |derivatives: &Derivatives| derivatives.gradient.iter().map(|slope| slope.abs()).fold(0.0, f64::max);
+        let labels: Vec<f64> = setting.train.labels.iter().copied().map(f64::from).collect();
+        steepest(&self.derivatives) < FLAT * steepest(&setting.objective.derivatives(&labels).1)
+    }
+
+    /// Searches the step along the tree: the last step times the best power of two, if any lowers the loss.
+    fn search(&self, objective: &Objective, tree: &[f64], last: f64) -> Option<f64> {
+        let value = |step: f64| {
+            let moved: Vec<f64> =
+                self.scores.on_train().iter().zip(tree).map(|(score, value)| score + step * value).collect();
+            objective.value(&moved)
+        };
+        let first = |factor: f64| {
+            let steps = std::iter::successors(Some(last), |step| Some(step * factor)).take(STEP_CHANGES + 1);
+            steps.map(|step| (step, value(step))).find(|(_, value)| *value < self.loss)
+        };
+        // Along a gradient a short step lowers the loss; along gains it may take a long one.
+        let (mut step, mut lowest) = first(0.5).or_else(|| first(2.0))?;
+        // Only a step that did not have to be halved may still grow.
+        let factor = if step >= last && value(step * 2.0) < lowest { 2.0 } else { 0.5 };
+        for _ in 0..STEP_CHANGES {
+            let next = value(step * factor);
+            if next >= lowest {
+                break;
+            }
+            (step, lowest) = (step * factor, next);
+        }
+        Some(step)
+    }
+}

@@ -1,0 +1,54 @@
+//! What each tree is fitted to: a share of the queries and of the features, drawn for each tree and split.
+
+use rand::SeedableRng;
+use rand::seq::index;
+use rand_chacha::ChaCha8Rng;
+
+use super::config::BoostedTreesConfig;
+use crate::data::RankingDataset;
+use crate::seed::seed_for;
+
+/// The sample of one tree.
+pub(super) struct Sample {
+    /// The documents that it is fitted to, ascending.
+    pub documents: Vec<u32>,
+    /// Whether it may split each feature.
+    features: Vec<bool>,
+    by_node: f64,
+    seed: u64,
+    round: u64,
+}
+
+impl Sample {
+    /// Draws the sample of a round.
+    pub(super) fn new(config: &BoostedTreesConfig, train: &RankingDataset, seed: u64, round: usize) -> Self {
+        let round = round as u64;
+        let draw = |purpose, total, share| drawn(seed_for(seed, purpose, round), total, share);
+        let queries = draw("boosted_trees queries", train.queries(), config.subsample);
+        let documents = queries.into_iter().flat_map(|q| train.range(q)).map(|d| d as u32).collect();
+        let mut features = vec![false; train.feature_count];
+        let of_tree = draw("boosted_trees features", train.feature_count, config.colsample);
+        of_tree.into_iter().for_each(|feature| features[feature] = true);
+        Self { documents, features, by_node: config.colsample_by_node, seed, round }
+    }
+
+    /// Whether the split of a node may take each feature.
+    pub(super) fn features(&self, node: usize) -> Vec<bool> {
+        if self.by_node >= 1.0 {
+            return self.features.clone();
+        }
+        let seed = seed_for(self.seed, "boosted_trees node features", (self.round << 32) | node as u64);
+        let numbers: Vec<usize> = (0..self.features.len()).filter(|&feature| self.features[feature]).collect();
+        let mut features = vec![false; self.features.len()];
+        drawn(seed, numbers.len(), self.by_node).into_iter().for_each(|place| features[numbers[place]] = true);
+        features
+    }
+}
+
+/// A share of `total` numbers from 0, at least one, ascending.
+fn drawn(seed: u64, total: usize, share: f64) -> Vec<usize> {
+    let count = ((total as f64 * share).round() as usize).clamp(1, total);
+    let mut drawn = index::sample(&mut ChaCha8Rng::seed_from_u64(seed), total, count).into_vec();
+    drawn.sort_unstable();
+    drawn
+}

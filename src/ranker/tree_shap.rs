@@ -1,0 +1,359 @@
+//! `TreeShap`: what each feature contributes to the scores of a sum of trees.
+//!
+//! Lundberg et al., From local explanations to global understanding with explainable AI for trees, Nature Machine
+//! Intelligence 2 (2020), algorithm 2: path-dependent TreeSHAP. The score of a document with only the features of a set
+//! `S` known is a walk through each tree that follows the document at splits of `S`, and takes the mean of both ways at
+//! others, weighted by the documents of a background set that went each way. The contribution of a feature is its
+//! Shapley value in that game. The contributions of a document and the expected value, which is the mean score of the
+//! background set, sum to the score.
+//!
+//! For a leaf whose path has the features `j`, with `o_j` = 1 where the document goes on and the share `z_j` of the
+//! background that does, the weights of all sets of features add up to an integral:
+//!
+//! ```text
+//! contribution of i = value (o_i - z_i) * integral over t in [0, 1] of prod_{j != i} (o_j t + z_j (1 - t))
+//! ```
+//!
+//! It is a polynomial, which Gauss-Legendre quadrature with half as many nodes as features integrates exactly. All terms
+//! have one sign, so that deep trees lose no digits, as they do where sets are added and taken away one feature at a time.
+//!
+//! The background is given, not stored, so that rankers of any age can be explained. A document costs O(T L D^2), with T
+//! trees of L leaves, no more than D splits deep.
+
+use rayon::prelude::*;
+
+use super::tree_ensemble::{LEAF, TreeEnsemble, TreeError};
+use crate::quadrature::gauss_legendre;
+
+/// Explains the scores of a [`TreeEnsemble`].
+///
+/// ```
+/// use burn_rank::ranker::{Node, TreeEnsemble, TreeShap};
+///
+/// let mut trees = TreeEnsemble::new(2);
+/// let split = Node::Split { feature: 1, threshold: 0.5, left: 1, right: 2, missing_left: false };
+/// trees.push(&[split, Node::Leaf { value: 0.0 }, Node::Leaf { value: 4.0 }])?;
+/// // Three of four documents go left.
+/// let shap = TreeShap::new(&trees, &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])?;
+/// assert_eq!(shap.expected(), 1.0);
+/// assert_eq!(shap.contributions(&[7.0, 1.0]), [0.0, 3.0]);
+/// # Ok::<(), burn_rank::ranker::TreeError>(())
+/// ```
+#[derive(Debug)]
+pub struct TreeShap<'a> {
+    trees: &'a TreeEnsemble,
+    /// For each node, the share of the background documents at its parent that go to it; 1 for a root.
+    shares: Vec<f64>,
+    /// Exact for the longest path.
+    nodes: Vec<Node>,
+    expected: f64,
+}
+
+impl<'a> TreeShap<'a> {
+    /// Walks the background documents through the trees. At a split that none of them reaches, half are taken to go
+    /// either way.
+    ///
+    /// # Shapes
+    /// - `background`: `[documents x features]`, row-major
+    ///
+    /// # Errors
+    /// [`TreeError::SharedNode`] for a node with two parents, which only a file made by hand has.
+    pub fn new(trees: &'a TreeEnsemble, background: &[f32]) -> Result<Self, TreeError> {
+        let arrays = trees.arrays();
+        let mut parents = vec![0u32; arrays.feature.len()];
+        let children = (0..arrays.feature.len()).filter(|&node| arrays.feature[node] != LEAF);
+        let children = children.flat_map(|node| [arrays.left[node], arrays.right[node]]);
+        for node in children.chain(arrays.roots.iter().copied()) {
+            parents[node as usize] += 1;
+            if parents[node as usize] > 1 {
+                return Err(TreeError::SharedNode { node: node as usize });
+            }
+        }
+        let mut counts = vec![0u64; arrays.feature.len()];
+        for row in background.chunks_exact(trees.feature_count().max(1)) {
+            for &root in &arrays.roots {
+                let mut node = root as usize;
+                counts[node] += 1;
+                while arrays.feature[node] != LEAF {
+                    node = trees.child(node, row);
+                    counts[node] += 1;
+                }
+            }
+        }
+        let mut shares = vec![1.0; arrays.feature.len()];
+        for node in (0..shares.len()).filter(|&node| arrays.feature[node] != LEAF) {
+            for child in [arrays.left[node], arrays.right[node]].map(|child| child as usize) {
+                shares[child] = if counts[node] > 0 { counts[child] as f64 / counts[node] as f64 } else { 0.5 };
+            }
+        }
+        let nodes = quadrature(depth(trees).min(trees.feature_count()).div_ceil(2).max(1));
+        let mut shap = Self { trees, shares, nodes, expected: 0.0 };
+        shap.expected = arrays.roots.iter().map(|&root| shap.expected_of(root as usize)).sum();
+        Ok(shap)
+    }
+
+    /// Returns the mean score of the background documents.
+    pub fn expected(&self) -> f64 {
+        self.expected
+    }
+
+    fn expected_of(&self, root: usize) -> f64 {
+        let arrays = self.trees.arrays();
+        let (mut sum, mut waiting) = (0.0, vec![(root, 1.0)]);
+        while let Some((node, share)) = waiting.pop() {
+            if arrays.feature[node] == LEAF {
+                sum += share * arrays.value[node];
+                continue;
+            }
+            let children = [arrays.right[node], arrays.left[node]].map(|child| child as usize);
+            waiting.extend(children.map(|child| (child, share * self.shares[child])));
+        }
+        sum
+    }
+
+    /// Returns the contribution of each feature to the score of a document.
+    ///
+    /// # Panics
+    /// If `row` has fewer features than the trees.
+    pub fn contributions(&self, row: &[f32]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.trees.feature_count()];
+        for &root in &self.trees.arrays().roots {
+            self.add_tree(root as usize, row, &mut sums);
+        }
+        sums
+    }
+
+    /// Returns the contributions of all documents, in parallel.
+    ///
+    /// # Shapes
+    /// - `features` and output: `[documents x features]`, row-major
+    pub fn all(&self, features: &[f32]) -> Vec<f64> {
+        let width = self.trees.feature_count().max(1);
+        features.par_chunks_exact(width).flat_map_iter(|row| self.contributions(row)).collect()
+    }
+
+    /// Adds the contributions of one tree.
+    fn add_tree(&self, root: usize, row: &[f32], sums: &mut [f64]) {
+        let arrays = self.trees.arrays();
+        let start = Path { steps: Vec::new(), products: vec![1.0; self.nodes.len()] };
+        let mut waiting = vec![(root, start)];
+        while let Some((node, mut path)) = waiting.pop() {
+            let feature = arrays.feature[node];
+            if feature == LEAF {
+                for step in &path.steps {
+                    let weight = self.weight_without(step, &path);
+                    sums[step.feature as usize] += weight * (step.one - step.zero) * arrays.value[node];
+                }
+                continue;
+            }
+            // A feature is on a path once, with all its splits.
+            let (zero, one) = self.take(feature, &mut path);
+            let taken = self.trees.child(node, row);
+            for child in [arrays.right[node], arrays.left[node]].map(|child| child as usize) {
+                let (zero, one) = (zero * self.shares[child], if child == taken { one } else { 0.0 });
+                // No set of features leads to a child that has neither.
+                if zero > 0.0 || one > 0.0 {
+                    let mut longer = path.clone();
+                    self.add(Step { feature, zero, one }, &mut longer);
+                    waiting.push((child, longer));
+                }
+            }
+        }
+    }
+
+    /// Adds a feature to a path.
+    fn add(&self, step: Step, path: &mut Path) {
+        path.products.iter_mut().zip(&self.nodes).for_each(|(product, node)| *product *= step.factor(node));
+        path.steps.push(step);
+    }
+
+    /// Takes a feature out of a path, if it is there; returns its shares, or those of a feature that was never split.
+    fn take(&self, feature: u32, path: &mut Path) -> (f64, f64) {
+        let Some(place) = path.steps.iter().position(|step| step.feature == feature) else { return (1.0, 1.0) };
+        let step = path.steps.remove(place);
+        path.products.iter_mut().zip(&self.nodes).for_each(|(product, node)| *product /= step.factor(node));
+        (step.zero, step.one)
+    }
+
+    /// The mean over all sets of the other features of the share of documents that go the whole path, each set with its
+    /// weight in the Shapley value.
+    fn weight_without(&self, step: &Step, path: &Path) -> f64 {
+        let terms = path.products.iter().zip(&self.nodes);
+        terms.map(|(product, node)| node.weight * product / step.factor(node)).sum()
+    }
+}
+
+/// Splits from a root to the leaf that is farthest from it.
+fn depth(trees: &TreeEnsemble) -> usize {
+    let arrays = trees.arrays();
+    let mut depths = vec![0usize; arrays.feature.len()];
+    // Children come after their parents.
+    for node in (0..depths.len()).filter(|&node| arrays.feature[node] != LEAF) {
+        for child in [arrays.left[node], arrays.right[node]] {
+            depths[child as usize] = depths[node] + 1;
+        }
+    }
+    depths.into_iter().max().unwrap_or(0)
+}
+
+/// A feature on the way from the root to a node.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    feature: u32,
+    /// The share of the documents that go on where the feature is not known.
+    zero: f64,
+    /// 1 where the document goes on, 0 where it does not.
+    one: f64,
+}
+
+impl Step {
+    /// The share that goes on, where the feature is known with the probability of a node.
+    fn factor(&self, node: &Node) -> f64 {
+        self.one * node.at + self.zero * (1.0 - node.at)
+    }
+}
+
+/// The features on the way to a node, and the product of their factors at each node of the quadrature.
+#[derive(Debug, Clone)]
+struct Path {
+    steps: Vec<Step>,
+    products: Vec<f64>,
+}
+
+/// A node of the quadrature.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    at: f64,
+    weight: f64,
+}
+
+/// The Gauss-Legendre quadrature of `count` nodes over [0, 1].
+fn quadrature(count: usize) -> Vec<Node> {
+    let nodes = gauss_legendre(count).into_iter();
+    nodes.map(|(x, weight)| Node { at: 0.5 * (1.0 + x), weight: 0.5 * weight }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranker::Node as TreeNode;
+
+    /// A fixed sequence that looks random, in [0, 1).
+    fn noise(number: usize) -> f64 {
+        (number as f64 * 12.9898).sin().mul_add(43758.5453, 0.0).rem_euclid(1.0)
+    }
+
+    /// A tree of all splits to a depth, on features that repeat along a path.
+    fn full_tree(depth: u32, features: usize, seed: usize) -> Vec<TreeNode> {
+        let splits = (1usize << depth) - 1;
+        let node = |number: usize| match number < splits {
+            true => TreeNode::Split {
+                feature: (noise(seed + 3 * number) * features as f64) as u32,
+                threshold: noise(seed + 3 * number + 1) as f32,
+                left: 2 * number as u32 + 1,
+                right: 2 * number as u32 + 2,
+                missing_left: number.is_multiple_of(2),
+            },
+            false => TreeNode::Leaf { value: noise(seed + 3 * number + 2) - 0.5 },
+        };
+        (0..2 * splits + 1).map(node).collect()
+    }
+
+    fn rows(documents: usize, features: usize, seed: usize) -> Vec<f32> {
+        let value = |at: usize| if at % 11 == 5 { f32::NAN } else { noise(seed + at) as f32 };
+        (0..documents * features).map(value).collect()
+    }
+
+    /// The score with the features of a set known.
+    fn game(shap: &TreeShap, node: usize, row: &[f32], known: u32) -> f64 {
+        let arrays = shap.trees.arrays();
+        let feature = arrays.feature[node];
+        if feature == LEAF {
+            return arrays.value[node];
+        }
+        if known & (1 << feature) != 0 {
+            return game(shap, shap.trees.child(node, row), row, known);
+        }
+        let children = [arrays.left[node], arrays.right[node]].map(|child| child as usize);
+        children.iter().map(|&child| shap.shares[child] * game(shap, child, row, known)).sum()
+    }
+
+    fn factorial(n: u32) -> f64 {
+        (1..=n).map(f64::from).product()
+    }
+
+    /// Shapley's formula, over all sets of features.
+    fn by_force(shap: &TreeShap, row: &[f32]) -> Vec<f64> {
+        let features = shap.trees.feature_count() as u32;
+        let value = |known: u32| {
+            shap.trees.arrays().roots.iter().map(|&root| game(shap, root as usize, row, known)).sum::<f64>()
+        };
+        let values: Vec<f64> = (0..1 << features).map(value).collect();
+        let of = |feature: u32| {
+            let without = (0..1u32 << features).filter(|known| known & (1 << feature) == 0);
+            let term = |known: u32| {
+                let weight =
+                    factorial(known.count_ones()) * factorial(features - known.count_ones() - 1) / factorial(features);
+                weight * (values[(known | 1 << feature) as usize] - values[known as usize])
+            };
+            without.map(term).sum()
+        };
+        (0..features).map(of).collect()
+    }
+
+    #[test]
+    fn contributions_are_the_shapley_values_of_all_sets_of_features() {
+        for (depth, features) in [(0, 1), (1, 2), (3, 2), (4, 5), (5, 7)] {
+            let mut trees = TreeEnsemble::new(features);
+            for tree in 0..4 {
+                trees.push(&full_tree(depth, features, 1000 * tree + features)).unwrap();
+            }
+            // With one background document, all others go where it does not.
+            for documents in [0, 1, 40] {
+                let background = rows(documents, features, 5);
+                let shap = TreeShap::new(&trees, &background).unwrap();
+                for row in rows(20, features, 9).chunks(features).chain(background.chunks(features)) {
+                    let found = shap.contributions(row);
+                    for (found, expected) in found.iter().zip(by_force(&shap, row)) {
+                        assert!((found - expected).abs() < 1e-12, "depth {depth}: {found} {expected}");
+                    }
+                }
+                let mean = trees.scores(&background).iter().sum::<f64>() / documents as f64;
+                assert!(documents == 0 || (shap.expected() - mean).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn contributions_and_the_expected_value_sum_to_the_score() {
+        let mut trees = TreeEnsemble::new(40);
+        // A chain is as deep as it has features.
+        let mut chain = Vec::new();
+        for level in 0..36 {
+            let (left, right) = (2 * level + 2, 2 * level + 1);
+            let threshold = if level % 2 == 0 { 0.95 } else { 0.9 };
+            chain.push(TreeNode::Split { feature: level, threshold, left, right, missing_left: true });
+            chain.push(TreeNode::Leaf { value: noise(level as usize) });
+        }
+        chain.push(TreeNode::Leaf { value: 1.0 });
+        trees.push(&chain).unwrap();
+        trees.push(&full_tree(8, 40, 3)).unwrap();
+        let (background, features) = (rows(200, 40, 1), rows(50, 40, 77));
+        let shap = TreeShap::new(&trees, &background).unwrap();
+        let all = shap.all(&features);
+        for (row, found) in features.chunks(40).zip(all.chunks(40)) {
+            let sum = shap.expected() + found.iter().sum::<f64>();
+            assert!((sum - trees.score(row)).abs() < 1e-12, "{sum} {}", trees.score(row));
+            assert_eq!(found, shap.contributions(row));
+        }
+    }
+
+    #[test]
+    fn trees_that_share_a_node_are_refused() {
+        let mut trees = TreeEnsemble::new(1);
+        let split = TreeNode::Split { feature: 0, threshold: 0.0, left: 1, right: 1, missing_left: false };
+        trees.push(&[split, TreeNode::Leaf { value: 0.0 }]).unwrap();
+        let error = TreeShap::new(&trees, &[]).unwrap_err().to_string();
+        assert_eq!(error, "tree ensemble: node 1 has two parents, so that its trees cannot be explained");
+    }
+}
