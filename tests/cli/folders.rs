@@ -210,15 +210,22 @@ fn folders_of_the_version_without_marks_are_continued() {
             fs::copy(unmarked.join(config), bench.path(config)).unwrap();
             bench.write("run/notes.txt", "mine\n");
             bench.output(&["report", "run"]);
+            // A configuration that names no temperature has had another since.
+            refused(&bench, &[command, config, "--out", "run"], &["another configuration"]);
+            let paper = ["--set", "loss.temperature_unit=score"];
             refused(&bench, &[command, config, "--out", "run", "--set", "seed=2"], &["another configuration"]);
             if !finished {
                 fs::remove_file(bench.path("run/report.json")).unwrap();
-                refused(&bench, &[command, config, "--out", "run"], &["holds an unfinished run"]);
+                refused(
+                    &bench,
+                    &[&[command, config, "--out", "run"], &paper[..]].concat(),
+                    &["holds an unfinished run"],
+                );
                 if !way[0].starts_with("--resume") && !way[0].starts_with("--overwrite") {
                     continue;
                 }
             }
-            bench.output(&[&[command, config, "--out", "run"][..], way].concat());
+            bench.output(&[&[command, config, "--out", "run"][..], &paper, way].concat());
             assert!(bench.path("run").join(MARK).exists() && bench.path("run/report.json").exists(), "{way:?}");
             assert_eq!(fs::read_to_string(bench.path("run/notes.txt")).unwrap(), "mine\n");
         }

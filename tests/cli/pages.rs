@@ -93,23 +93,26 @@ fn the_pages_of_the_guide_have_no_link_that_breaks_on_docs_rs() {
 #[test]
 fn every_example_is_listed_with_its_command() {
     let page = text("examples/README.md");
+    // One file, or a folder with a `main.rs`.
     let files: BTreeSet<String> = fs::read_dir(root().join("examples"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
+        .map(|path| if path.is_dir() { path.join("main.rs") } else { path })
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_string())
+        .map(|path| path.strip_prefix(root().join("examples")).unwrap().to_str().unwrap().to_string())
         .collect();
     let listed: BTreeSet<String> =
-        links(&page).iter().filter_map(|link| Some(link.strip_suffix(".rs")?.to_string())).collect();
+        links(&page).iter().filter(|link| link.ends_with(".rs")).map(|link| link.to_string()).collect();
     assert_eq!(listed, files);
-    for name in files {
-        let row = page.lines().find(|line| line.contains(&format!("]({name}.rs)"))).unwrap();
+    for file in files {
+        let row = page.lines().find(|line| line.contains(&format!("]({file})"))).unwrap();
+        let name = file.strip_suffix("/main.rs").or(file.strip_suffix(".rs")).unwrap();
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         assert_eq!(cells.len(), 4, "{row}");
         assert!(cells.iter().all(|cell| !cell.is_empty()), "{row}");
         let command = cells[2].split('`').nth(1).unwrap();
         assert!(command.starts_with("cargo run "), "{row}");
-        assert!(command.split(' ').collect::<Vec<_>>().windows(2).any(|pair| pair == ["--example", &name]), "{row}");
+        assert!(command.split(' ').collect::<Vec<_>>().windows(2).any(|pair| pair == ["--example", name]), "{row}");
     }
 }
 
