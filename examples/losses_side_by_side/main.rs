@@ -14,7 +14,8 @@
 //! - `--temperatures A,B,..`: values of each loss's temperature, in spreads of scores; without it, the temperature of a
 //!   configuration file that names none, and `papers` for that of the papers
 //! - `--scorer linear|mlp|both`, `--epochs N`
-//! - `--out FILE`: appends one JSON object for each training, and skips what the file has already
+//! - `--out FILE`: appends one JSON object for each training, and skips what the file has already; without `DATA` it prints
+//!   the tables of the file
 //! - `--choose`: prints, instead of the table, the mean validation values by temperature, which no test figure enters
 
 mod data;
@@ -24,7 +25,7 @@ mod train;
 
 use std::path::PathBuf;
 
-use burn_rank::loss::{LossSpec, MeasureName, RelaxationName, Smoothing, registry};
+use burn_rank::loss::{Cell, LossSpec, Smoothing, registry};
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 
 use record::{Key, Records};
@@ -132,7 +133,7 @@ impl Options {
                 _ => options.data.push(argument),
             }
         }
-        if options.data.is_empty() {
+        if options.data.is_empty() && options.out.is_none() {
             options.data.push("small".to_owned());
         }
         if options.losses.is_empty() {
@@ -142,16 +143,15 @@ impl Options {
     }
 }
 
-/// Every loss with a name of its own and, with `cells`, every other cell of measure and relaxation.
+/// Every loss with a name of its own; with `cells` every cell of measure and relaxation, and the losses that are none.
 fn every_loss(cells: bool) -> Vec<LossSpec> {
-    let named = registry::LOSSES.iter().filter(|entry| entry.forms.is_none()).map(|entry| LossSpec::new(entry.name));
-    let mut losses: Vec<LossSpec> = named.collect();
+    let is_cell = |name: &str| Cell::all().any(|cell| cell.named() == Some(name));
+    let entries = registry::LOSSES.iter().filter(|entry| entry.forms.is_none());
+    let entries = entries.filter(|entry| !cells || !is_cell(entry.name));
+    let mut losses: Vec<LossSpec> = entries.map(|entry| LossSpec::new(entry.name)).collect();
     if cells {
-        for measure in MeasureName::ALL {
-            for relaxation in RelaxationName::ALL {
-                losses.push(LossSpec::parse(&format!("{}:{}", measure.name(), relaxation.name())));
-            }
-        }
+        let name = |cell: Cell| format!("{}:{}", cell.measure.name(), cell.relaxation.name());
+        losses.extend(Cell::all().map(|cell| LossSpec::parse(&name(cell))));
     }
     losses
 }

@@ -51,7 +51,9 @@ pub fn figures(records: &Records) -> Result<String, Failure> {
 
 /// Which temperature a row shows.
 enum Row {
-    /// That of the papers, or none.
+    /// None: the loss has no temperature.
+    Plain,
+    /// That of the papers.
     Papers,
     /// That of a configuration file that names none, in spreads.
     Default(f64),
@@ -62,6 +64,7 @@ enum Row {
 impl Row {
     fn label(&self) -> String {
         match self {
+            Self::Plain => String::new(),
             Self::Papers => "papers'".to_owned(),
             Self::Default(value) => value.to_string(),
             Self::Tuned => "tuned".to_owned(),
@@ -71,11 +74,14 @@ impl Row {
     fn choose<'a, 'b>(&self, all: &'b [Trained<'a>], measure: &str) -> Option<&'b Trained<'a>> {
         let at = |value: Option<f64>| all.iter().find(|trained| trained[0].key.temperature == value);
         match self {
-            Self::Papers => at(None),
+            Self::Plain | Self::Papers => at(None),
             Self::Default(value) => at(Some(*value)),
             Self::Tuned => {
-                let in_spreads = all.iter().filter(|trained| trained[0].key.temperature.is_some());
-                in_spreads.max_by(|a, b| validation(a, measure).total_cmp(&validation(b, measure)))
+                let in_spreads = || all.iter().filter(|trained| trained[0].key.temperature.is_some());
+                if in_spreads().count() < 2 {
+                    return None;
+                }
+                in_spreads().max_by(|a, b| validation(a, measure).total_cmp(&validation(b, measure)))
             }
         }
     }
@@ -104,17 +110,16 @@ fn rows(loss: &str, of_sets: &BTreeMap<&str, Vec<Trained>>) -> Result<Vec<Row>, 
     let spec = LossSpec::parse(loss);
     let temperatures: BTreeSet<Option<u64>> =
         of_sets.values().flatten().map(|trained| trained[0].key.temperature.map(f64::to_bits)).collect();
+    let Some(smoothing) = spec.smoothing()? else { return Ok(vec![Row::Plain]) };
     let mut rows = Vec::new();
     if temperatures.contains(&None) {
         rows.push(Row::Papers);
     }
-    if let Some(smoothing) = spec.smoothing()? {
-        let relative = spec.with_relative_temperature()?;
-        if let Some(value) = relative.params.get(smoothing.parameter) {
-            let value: f64 = value.to_string().parse()?;
-            if temperatures.contains(&Some(value.to_bits())) {
-                rows.push(Row::Default(value));
-            }
+    let relative = spec.with_relative_temperature()?;
+    if let Some(value) = relative.params.get(smoothing.parameter) {
+        let value: f64 = value.to_string().parse()?;
+        if temperatures.contains(&Some(value.to_bits())) {
+            rows.push(Row::Default(value));
         }
     }
     if temperatures.iter().flatten().count() > 1 {
