@@ -159,6 +159,10 @@ fn a_custom_measure_cannot_mix_shapes() {
             AnyRelaxation::Approximate(Approximate { alpha: 1.0, beta: 1.0, step: Step::Logistic }),
             AnyRelaxation::Gumbel(Gumbel { samples: 1, seed: 1, alpha: 1.0, beta: 1.0, step: Step::Logistic }),
         ] {
+            if matches!((measure, &relaxation), (Broken::Function, AnyRelaxation::Exact)) {
+                // At whole ranks a function is computed once for all lists, as one row.
+                continue;
+            }
             let loss = Surrogate::new(measure, relaxation).unwrap();
             let mask = ones(SHAPE).greater_elem(0.0);
             let found = panic_of(|| loss.forward(ones(SHAPE), labels.clone(), mask, Reduction::Mean));

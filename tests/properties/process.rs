@@ -190,6 +190,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "measure/significance/tukey.rs",
         "ranker/kernel_expansion.rs",
         "ranker/tree_ensemble.rs",
+        "ranker/tree_shap.rs",
         "scorer/input.rs",
         // Reads the execution before it hands out work: `cpu::dispatch::target`.
         "op/cpu/parallel.rs",

@@ -55,6 +55,11 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         Source::Ranking(_) | Source::Runs(_) => Some(setting.subject(&[])),
         _ => None,
     };
+    // Larger samples would have each document many times, and with it its label: no sample of documents that are independent.
+    let most = pooled.as_ref().map_or(usize::MAX, |subject| subject.documents());
+    if sizes.iter().any(|n| *n <= most) {
+        sizes.retain(|n| *n <= most);
+    }
     let (population, seed) = match (setting.source, &pooled) {
         (_, Some(subject)) => (Population::pooled(subject), 1),
         (Source::Generated { seed, .. }, _) => (Population::Generated, *seed),
@@ -71,7 +76,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     claims.extend(CASES.iter().enumerate().filter_map(|(case, of)| distinguishable(of, &series, case)));
     let origin = match &pooled {
         Some(subject) => format!(
-            "{samples} samples, drawn with replacement from the {} pooled documents of {}",
+            "{samples} samples, drawn with replacement from the {} pooled documents of {}, no larger than those",
             subject.documents(),
             subject.origin
         ),
