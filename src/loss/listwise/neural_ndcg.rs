@@ -8,8 +8,8 @@
 //! the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the temperature tends to 0.
 //! Where documents have weights, the gains are multiplied by them, in `Z` too.
 //!
-//! Cost: O(iterations n^2) time and memory; with 0 iterations O(n^2) time, and O(k n) memory beyond the memory budget,
-//! since only the k rows within the cut-off are computed. A query whose labels are all equal has loss 0.
+//! Cost: O(iterations n^2) time and memory. With 0 iterations only the k rows within the cut-off are computed: O(n^2)
+//! time, and O(k n) memory beside the memory budget. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
