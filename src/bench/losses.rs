@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{BenchError, median, sync};
 use crate::data::label;
 use crate::device::root_cause;
+use crate::execution::{Execution, SumPath};
 use crate::loss::{LossSpec, RankingLoss, Reduction};
 use crate::memory::{available, peak_during};
 use crate::op::with_tensor_path;
@@ -114,13 +115,19 @@ pub struct LossRow {
     pub mpairs_per_s: f64,
     /// Documents per second.
     pub documents_per_s: f64,
-    /// Peak memory held beyond the inputs, in MiB; absent if the system does not report it.
+    /// Peak memory held beyond the inputs, in MiB; absent if the system does not report it. Memory that the process
+    /// kept from an earlier measurement is not counted again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_mib: Option<f64>,
+    /// The same peak in bytes per document of the lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_bytes_per_document: Option<f64>,
+    /// How the fused kernels of the CPU were told to take sums over pairs.
+    pub sums: SumPath,
 }
 
 impl LossBench {
-    /// Times every loss at every shape, and hands each row to `on_row` as soon as it is known.
+    /// Times every loss at every shape in the calling thread's [`Execution`], and hands each row to `on_row` as soon as it is known.
     ///
     /// # Errors
     /// A loss that cannot be built, no repeats, a device that fails.
@@ -189,6 +196,8 @@ impl LossBench {
                 mpairs_per_s: cells * shape.documents as f64 / seconds / 1e6,
                 documents_per_s: cells / seconds,
                 peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)),
+                peak_bytes_per_document: peak.map(|bytes| bytes as f64 / cells),
+                sums: Execution::current().sums(),
             }
         });
         Ok(rows.collect())
@@ -278,6 +287,10 @@ mod tests {
         let peers: Vec<_> = rows.iter().map(|row| row.peer.as_str()).collect();
         assert_eq!(peers, ["burn-rank/flex/fused", "burn-rank/flex/tensor"]);
         assert!(rows.iter().all(|row| row.loss == "approx_ndcg" && row.batch == 2 && row.n == 5 && row.ms > 0.0));
+        for row in &rows {
+            let bytes = row.peak_mib.map(|peak| peak * f64::from(1 << 20));
+            assert_eq!(row.peak_bytes_per_document, bytes.map(|bytes| bytes / 10.0));
+        }
         let none = LossBench { repeats: 0, ..bench };
         assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Refused(_))));
     }

@@ -3,7 +3,8 @@
 
 use std::io::Write;
 
-use clap::{Args, Subcommand, value_parser};
+use clap::builder::PossibleValue;
+use clap::{Args, Subcommand, ValueEnum, value_parser};
 
 use super::execution_args::ExecutionArgs;
 use super::{Failure, Table, input, work_on_this_thread};
@@ -11,6 +12,7 @@ use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench, Tr
 use crate::data::SynthConfig;
 use crate::learner::boosted_trees::BoostedTreesConfig;
 use crate::loss::LossSpec;
+use crate::op::{Execution, SumPath};
 use crate::scorer::{MlpScorerConfig, ScorerConfig};
 
 /// Arguments of `bench`.
@@ -30,6 +32,9 @@ pub struct BenchArgs {
     /// How the primitives are computed
     #[arg(long, value_enum, value_delimiter = ',', default_value = "fused,tensor")]
     paths: Vec<OpPath>,
+    /// How the fused kernels of the CPU take sums over the pairs of a list
+    #[arg(long, value_enum, default_value = "auto", global = true)]
+    sums: SumPath,
     /// Bursts of runs (epochs of training) of which the median counts
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
     repeats: u32,
@@ -74,6 +79,16 @@ enum BenchCommand {
     },
 }
 
+impl ValueEnum for SumPath {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(self.summary()))
+    }
+}
+
 impl From<BenchError> for Failure {
     fn from(error: BenchError) -> Self {
         match error {
@@ -86,7 +101,11 @@ impl From<BenchError> for Failure {
 impl BenchArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         work_on_this_thread();
-        self.execution.scope(|| match &self.command {
+        self.execution.scope(|| Execution::current().with_sums(self.sums).scope(|| self.measure(out)))
+    }
+
+    fn measure(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        match &self.command {
             Some(BenchCommand::Train { loss, queries, batch }) => {
                 self.train(loss, *queries as usize, *batch as usize, out)
             }
@@ -100,7 +119,7 @@ impl BenchArgs {
                 self.trees(&TreesBench { config, loss, data, repeats, seed: 1 }, out)
             }
             None => self.losses(out),
-        })
+        }
     }
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -114,7 +133,8 @@ impl BenchArgs {
         for name in &self.devices {
             let mut rows: Vec<LossRow> = Vec::new();
             bench.run(&input::device(name)?, name, |row| rows.push(row))?;
-            let mut table = Table::new(["loss", "shape", "path", "ms", "Mpairs/s", "documents/s", "peak MiB"]);
+            let mut table =
+                Table::new(["loss", "shape", "path", "ms", "Mpairs/s", "documents/s", "peak MiB", "bytes/document"]);
             for row in &rows {
                 if self.json {
                     writeln!(out, "{}", serde_json::to_string(row).map_err(Failure::work)?)?;
@@ -127,6 +147,7 @@ impl BenchArgs {
                     format!("{:.1}", row.mpairs_per_s),
                     format!("{:.0}", row.documents_per_s),
                     row.peak_mib.map_or_else(|| "-".to_owned(), |peak| format!("{peak:.1}")),
+                    row.peak_bytes_per_document.map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
                 ]);
             }
             if !self.json {

@@ -1,11 +1,11 @@
-//! Instruction sets by name.
+//! Instruction sets and ways of sums by name.
 
 use std::str::FromStr;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Instructions;
+use super::{Instructions, SumPath};
 
 /// Reason that instructions cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +64,12 @@ impl<'de> Deserialize<'de> for Instructions {
         const NAMES: &[&str] = &["baseline", "neon", "avx2", "avx512"];
         let name = String::deserialize(deserializer)?;
         find(&name).ok_or_else(|| D::Error::unknown_variant(&name, NAMES))
+    }
+}
+
+impl Serialize for SumPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

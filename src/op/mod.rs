@@ -20,7 +20,8 @@
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`. Inputs of one call have one shape:
 //! anything else panics with both shapes, before anything is computed.
 //!
-//! Some losses do their main work with the backend's own operations. `neural_ndcg`, `smooth_rr` in its general form and
+//! Some losses do their main work with the backend's own operations. `neural_ndcg` (with a cut-off and no iterations,
+//! `[B, k, N]`), `smooth_rr` in its general form and
 //! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) of positions and of soft indicators hold
 //! tensors over pairs, `[B, N, N]`, outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
 
@@ -31,6 +32,7 @@ mod backend;
 mod cpu;
 mod definition;
 mod differences;
+mod distance_sum;
 mod exp2;
 // Launches hand raw buffers to the device.
 #[cfg(feature = "_cube")]
@@ -57,6 +59,7 @@ pub use cpu::Distance;
 pub use cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
 pub(crate) use cpu::{PairDerivatives, PairWeight as SlicePairWeight, pair_derivatives};
 pub(crate) use differences::differences;
+pub(crate) use distance_sum::distance_sum;
 pub use exp2::exp2;
 pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::indicator_sum;

@@ -68,6 +68,25 @@ fn a_measure_through_a_relaxation_is_named_in_several_ways() {
 }
 
 #[test]
+fn bench_counts_bytes_per_document_and_forces_the_way_of_sums() {
+    let bench = Bench::default();
+    let args = ["bench", "--losses", "approx_ndcg", "--shapes", "1x3000", "--paths", "fused", "--repeats", "1"];
+    for sums in ["auto", "pairs", "fast"] {
+        let row = json(bench.output(&[&args[..], &["--sums", sums, "--json"]].concat()).trim());
+        assert_eq!(row["sums"], sums);
+        // Absent where the system does not report memory.
+        if let Some(peak) = row["peak_mib"].as_f64() {
+            let bytes = row["peak_bytes_per_document"].as_f64().unwrap();
+            let expected = peak * f64::from(1 << 20) / 3000.0;
+            assert!((bytes - expected).abs() <= 1e-9 * expected, "{row}");
+        }
+    }
+    let table = bench.output(&args);
+    assert!(table.lines().next().unwrap().ends_with("peak MiB  bytes/document"), "{table}");
+    contains(&bench.refused(&[&args[..], &["--sums", "fats"]].concat()), &["--sums", "auto, pairs, fast", "'fast'"]);
+}
+
+#[test]
 fn cells_train_as_named_losses_do() {
     let bench = Bench::default();
     let train = |name: &str, loss: &str| {

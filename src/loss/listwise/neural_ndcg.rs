@@ -8,7 +8,8 @@
 //! the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the temperature tends to 0.
 //! Where documents have weights, the gains are multiplied by them, in `Z` too.
 //!
-//! Cost: O(iterations n^2) time and memory. A query whose labels are all equal has loss 0.
+//! Cost: O(iterations n^2) time and memory. With 0 iterations only the k rows within the cut-off are computed: O(n^2)
+//! time, and O(k n) memory beside the memory budget. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -22,7 +23,7 @@ use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::{Discount, Gain};
-use crate::op::differences;
+use crate::op::distance_sum;
 
 const NAME: &str = "neural_ndcg";
 
@@ -126,7 +127,12 @@ impl RankingLoss for NeuralNdcg {
             (2, (rank_rows(lists).neg() + 1.0).unsqueeze_dim::<3>(2)),
         ];
         let order = if self.transposed { [1, 0] } else { [0, 1] };
-        let mut p = neural_sort(lists, self.temperature);
+        // Scaling meets every row; without it, only the ranks within the cut-off count.
+        let rows = match self.iterations {
+            0 => self.k.unwrap_or(n).min(n),
+            _ => n,
+        };
+        let mut p = neural_sort_rows(lists, self.temperature, rows);
         for _ in 0..self.iterations {
             for (dim, padded) in order.map(|side| &padded[side]) {
                 p = p.clone() / (p.sum_dim(*dim) + padded.clone());
@@ -136,7 +142,7 @@ impl RankingLoss for NeuralNdcg {
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
         let gains: Tensor<2> = (p * gains.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
         let options = (&gains.device(), gains.dtype());
-        let discounts = Tensor::<1>::from_data(discount_table(&Discount::Log2, n, self.k).as_slice(), options);
+        let discounts = Tensor::<1>::from_data(discount_table(&Discount::Log2, rows, self.k).as_slice(), options);
         let dcg = sum_documents(gains * discounts.unsqueeze::<2>());
         (dcg / ideal).neg() + 1.0
     }
@@ -151,8 +157,7 @@ pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
 /// The rows of NeuralSort's matrix of the ranks 1 to `rows`: `[B, rows, N]`.
 pub(in crate::loss) fn neural_sort_rows(lists: &Lists, temperature: f64, rows: usize) -> Tensor<3> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
-    let spread: Tensor<2> =
-        (differences(&lists.scores).abs() * lists.mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
+    let spread = distance_sum(lists.scores.clone(), lists.mask.clone());
     let slope: Tensor<2> = (ranks(lists) * -2.0 + documents + 1.0).narrow(1, 0, rows);
     // An offset that all scores share adds the same to every logit of a row.
     let scores = lists.centered().unsqueeze_dim::<3>(1);
@@ -179,10 +184,11 @@ fn rank_rows(lists: &Lists) -> Tensor<2> {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{DType, Device};
+    use burn::tensor::{DType, Device, TensorData};
 
     use super::*;
     use crate::loss::explain;
+    use crate::op::{Execution, differences};
 
     fn value(config: NeuralNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
         explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
@@ -223,6 +229,55 @@ mod tests {
         let found = value(NeuralNdcgConfig::new().with_temperature(0.01), &[1.0, 3.0, 2.0], &[1.0, 0.0, 2.0]);
         let expected = (3.0 / 3f64.log2() + 0.5) / (3.0 + 1.0 / 3f64.log2());
         assert!((found - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rows_within_the_cutoff_are_those_of_the_whole_matrix() {
+        // Ties, an outlier and, in the second list, padding.
+        let options = (&Device::flex().autodiff(), DType::F64);
+        let scores =
+            Tensor::<2>::from_data([[0.3f64, -0.2, 1.0, 0.9, 0.3, -40.0], [2.0, 2.0, -1.0, 0.5, 1e3, -1e3]], options);
+        let labels =
+            Tensor::<2>::from_data([[2.0f64, 0.0, 1.0, 0.0, 1.0, 3.0], [0.0, 1.0, 2.0, 0.0, 4.0, 4.0]], options);
+        let mask = Tensor::<2>::from_data([[1.0f64; 6], [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]], options).greater_elem(0.5);
+        for k in [1, 3, 6, 9] {
+            let config = NeuralNdcgConfig::new().with_iterations(0).with_k(Some(k)).with_temperature(0.7);
+            let results = [false, true].map(|whole| {
+                let x = scores.clone().require_grad();
+                let lists = Lists::new(x.clone(), labels.clone(), mask.clone());
+                let loss = if whole {
+                    whole_matrix(&lists, 0.7, k)
+                } else {
+                    Execution::current().with_memory_budget(1).scope(|| config.init().unwrap().query_losses(&lists))
+                };
+                let gradient = x.grad(&loss.clone().sum().backward()).unwrap();
+                let numbers = |data: TensorData| data.iter::<f64>().collect::<Vec<f64>>();
+                [numbers(loss.into_data()), numbers(gradient.into_data())].concat()
+            });
+            let [rows, whole] = &results;
+            for (found, expected) in rows.iter().zip(whole) {
+                assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{k}: {rows:?} for {whole:?}");
+            }
+            assert!(whole[2..].iter().any(|gradient| gradient.abs() > 1e-3), "{whole:?}");
+        }
+    }
+
+    /// The formula in automatic differentiation of the whole matrix, `[B, N, N]`.
+    fn whole_matrix(lists: &Lists, temperature: f64, k: usize) -> Tensor<1> {
+        let [_, n] = lists.scores.dims();
+        let mask = lists.mask.clone().unsqueeze_dim::<3>(1);
+        let spread: Tensor<2> = (differences(&lists.scores).abs() * mask.clone()).sum_dim(2).squeeze_dim(2);
+        let slope: Tensor<2> = ranks(lists) * -2.0 + lists.counts().unsqueeze_dim::<2>(1) + 1.0;
+        let logits = slope.unsqueeze_dim::<3>(2) * lists.scores.clone().unsqueeze_dim::<3>(1);
+        let logits = (logits - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
+        let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
+        let p = softmax(logits.mask_fill(padded, -1e30), 2) * rank_rows(lists).unsqueeze_dim::<3>(2) * mask;
+        let gains = lists.gains(&Gain::Exp2);
+        let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, Some(k));
+        let at_ranks: Tensor<2> = (p * gains.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
+        let table = discount_table(&Discount::Log2, n, Some(k));
+        let discounts = Tensor::<1>::from_data(table.as_slice(), (&lists.scores.device(), DType::F64));
+        (sum_documents(at_ranks * discounts.unsqueeze::<2>()) / ideal).neg() + 1.0
     }
 
     #[test]

@@ -140,6 +140,22 @@ impl<B: Pairwise> Backward<B, 1> for PairLossSum {
 }
 
 #[derive(Debug)]
+struct DistanceSum;
+
+impl<B: Pairwise> Backward<B, 1> for DistanceSum {
+    /// Scores and mask.
+    type State = [FloatTensor<B>; 2];
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let [x, mask] = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        if let [Some(node)] = ops.parents {
+            grads.register::<B>(node.id, B::distance_sum_gradient(x, mask, gradient));
+        }
+    }
+}
+
+#[derive(Debug)]
 struct Log2Discount;
 
 impl<B: Pairwise> Backward<B, 1> for Log2Discount {
@@ -250,6 +266,12 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
         let weight = weight.map(Self::inner);
         let out = B::pair_loss(x_in.clone(), labels.clone(), mask.clone(), weight.clone(), loss);
         register!(PairLossSum, [x], (x_in, labels, mask, weight, loss), out)
+    }
+
+    fn distance_sum(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        let (x_in, mask) = (x.primitive().clone(), Self::inner(mask));
+        let out = B::distance_sum(x_in.clone(), mask.clone());
+        register!(DistanceSum, [x], [x_in, mask], out)
     }
 
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {

@@ -11,8 +11,8 @@ use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 use super::pair_weight::Weight;
 use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
 use crate::op::definition::{
-    above_expectation, array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss,
-    rank, rank_expectation, rank_recursion, step_sum,
+    above_expectation, array::Array, at_rank, distance_sum, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
+    pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// The primitives on one backend; a backend not listed here cannot be enabled by a feature of this
@@ -194,6 +194,20 @@ pub trait Pairwise: Backend {
         loss: PairLoss,
     ) -> FloatTensor<Self> {
         pair_loss::gradient::<Self>(x, labels, mask, weight, gradient, loss)
+    }
+
+    /// Sums of the distances of each document's score to the others'.
+    fn distance_sum(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        distance_sum::value::<Self>(x, mask)
+    }
+
+    /// Gradient of [`distance_sum`](Self::distance_sum) in `x`.
+    fn distance_sum_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        distance_sum::gradient::<Self>(x, mask, gradient)
     }
 
     /// See [`rank()`](crate::op::rank()).

@@ -122,6 +122,31 @@ fn documents_that_do_not_count_send_no_gradient() {
 }
 
 #[test]
+fn gradients_of_distance_sum() {
+    check(
+        "distance_sum",
+        |x, v| {
+            let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+            op::distance_sum(x, mask) + v
+        },
+        |x, _, g| vec![Dispatch::distance_sum_gradient(x, mask().into_dispatch(), g)],
+    );
+}
+
+#[test]
+fn equal_scores_send_no_gradient_to_their_distance() {
+    let x = tensor([1.0, 1.0, 3.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0].repeat(2)).autodiff().require_grad();
+    let mask = tensor([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0].repeat(2)).autodiff();
+    let weights = [1.0, 10.0, 100.0, 1000.0, 1e4, 1e4, 1e4, 1e4, 1e4].repeat(2);
+    let sums = op::distance_sum(x.clone(), mask);
+    assert_eq!(values(sums.clone())[..5], [2.0, 2.0, 6.0, 2.0, 0.0]);
+    let gradients = (sums * tensor(weights).autodiff()).sum().backward();
+    // Each of the three equal documents meets the third alone.
+    let gradient = values(x.grad(&gradients).expect("x has a gradient"));
+    assert_eq!(gradient[9..14], [-101.0, -110.0, 1311.0, -1100.0, 0.0]);
+}
+
+#[test]
 fn gradients_of_indicator_sum() {
     check(
         "indicator_sum",

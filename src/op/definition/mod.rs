@@ -7,6 +7,7 @@
 pub mod above_expectation;
 pub mod array;
 pub mod at_rank;
+pub mod distance_sum;
 pub mod exp2;
 pub mod ideal_dcg;
 pub mod indicator_sum;

@@ -1,0 +1,26 @@
+//! `distance_sum`: how far a document's score is from all others, the sum that NeuralSort takes.
+
+use burn::{backend::Dispatch, tensor::Tensor};
+
+use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert_same};
+
+/// `out_i = sum_j |x_i - x_j|` over the documents with `mask = 1`; 0 at padding.
+///
+/// Differentiable in `x`; two equal scores add 0 to the gradient. O(n^2) time, in chunks of rows within the memory
+/// budget, forward and backward.
+///
+/// # Shapes
+/// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
+pub(crate) fn distance_sum(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
+    assert_same("distance_sum", ("x", &x), &[("mask", &mask)]);
+    let (x, mask) = (x.into_dispatch(), mask.into_dispatch());
+    Tensor::from_dispatch(if uses_tensor_path() {
+        definition::distance_sum::value::<Dispatch>(x, mask)
+    } else {
+        Dispatch::distance_sum(x, mask)
+    })
+}
