@@ -26,9 +26,9 @@ use super::judge::Judge;
 use super::surrogate_value::SurrogateValue;
 use crate::atomic_file;
 use crate::data::RankingDataset;
-use crate::json::{self, Value};
+use crate::json::{self, Map, Value};
 use crate::learner::error::LearnerError;
-use crate::loss::{OWN_LOSS, RankingLoss, registry};
+use crate::loss::{LossEntry, OWN_LOSS, RankingLoss, registry};
 use crate::measure::mean;
 use crate::ranker::Model;
 #[cfg(any(feature = "experiment", test))]
@@ -308,6 +308,8 @@ struct FitHash {
     given: String,
     /// With all of them.
     complete: String,
+    /// Without those that are defaults: as an earlier build had them where a key was not known.
+    short: String,
 }
 
 impl FitHash {
@@ -327,32 +329,47 @@ impl FitHash {
             hexadecimal(&hash.finalize())
         };
         let mut complete = json::to_value(params).unwrap_or_default();
-        complete_losses(&mut complete);
+        let mut short = complete.clone();
+        each_loss(&mut complete, &complete_loss);
+        each_loss(&mut short, &shorten_loss);
         Self {
             given: with(&serde_json::to_vec(params).unwrap_or_default()),
             complete: with(complete.to_string().as_bytes()),
+            short: with(short.to_string().as_bytes()),
         }
     }
 }
 
-/// Gives every loss in the parameters of a learner all its parameters, by name.
-fn complete_losses(value: &mut Value) {
+/// Changes every registered loss in the parameters of a learner.
+fn each_loss(value: &mut Value, change: &impl Fn(&LossEntry, &mut Map)) {
     match value {
-        Value::Array(values) => values.iter_mut().for_each(complete_losses),
+        Value::Array(values) => values.iter_mut().for_each(|value| each_loss(value, change)),
         Value::Object(table) => {
             // What a loss of one's own says of itself is its own affair.
             if table.get(OWN_LOSS).is_some() {
                 return;
             }
-            let entry = table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok());
-            let Some(entry) = entry else { return table.values_mut().for_each(complete_losses) };
-            let mut all: BTreeMap<String, Value> = BTreeMap::new();
-            all.extend(entry.complete(table));
-            all.extend(std::mem::take(table));
-            table.extend(all);
+            match table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok()) {
+                Some(entry) => change(entry, table),
+                None => table.values_mut().for_each(|value| each_loss(value, change)),
+            }
         }
         _ => {}
     }
+}
+
+/// Gives a loss all its parameters, by name.
+fn complete_loss(entry: &LossEntry, table: &mut Map) {
+    let mut all: BTreeMap<String, Value> = BTreeMap::new();
+    all.extend(entry.complete(table));
+    all.extend(std::mem::take(table));
+    table.extend(all);
+}
+
+/// Leaves out the parameters of a loss that are its defaults.
+fn shorten_loss(entry: &LossEntry, table: &mut Map) {
+    let defaults = (entry.defaults)();
+    table.retain(|key, value| defaults.get(key) != Some(value));
 }
 
 #[derive(Serialize, Deserialize)]
@@ -450,7 +467,7 @@ fn read<S: DeserializeOwned>(path: &Path, fit: &FitHash) -> Result<Saved<Vec<Rou
         complete_fit: String,
     }
     let head: Head = serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))?;
-    if head.fit != fit.given && head.complete_fit != fit.complete {
+    if ![&fit.given, &fit.short].contains(&&head.fit) && head.complete_fit != fit.complete {
         let reason = "state of another fit (other learner, parameters, seed, selection measure or data): \
                       choose another directory, or do not resume";
         return Err(state_error(path, reason));
