@@ -118,6 +118,7 @@ impl RankingDataset {
     }
 
     /// Returns the query of document `d`, and the place of the document in it, from 0.
+    #[cfg(feature = "ranker")]
     pub(crate) fn place_of(&self, d: usize) -> (&str, usize) {
         let query = self.offsets.partition_point(|&offset| offset <= d).saturating_sub(1);
         (&self.query_ids[query], d - self.offsets[query])

@@ -78,6 +78,7 @@ impl RankingDataset {
     }
 
     /// Returns whether some documents have a value of a feature, counted from 0, and some have none.
+    #[cfg(feature = "learners")]
     pub(crate) fn is_partly_missing(&self, feature: usize) -> bool {
         let column = || self.features.iter().skip(feature).step_by(self.feature_count.max(1));
         column().any(|value| value.is_nan()) && column().any(|value| !value.is_nan())
