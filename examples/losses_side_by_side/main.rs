@@ -143,7 +143,7 @@ impl Options {
     }
 }
 
-/// Every loss with a name of its own; with `cells` every cell of measure and relaxation, and the losses that are none.
+/// Every loss with a name of its own; with `cells`, every cell of measure and relaxation and every loss that is not a cell.
 fn every_loss(cells: bool) -> Vec<LossSpec> {
     let is_cell = |name: &str| Cell::all().any(|cell| cell.named() == Some(name));
     let entries = registry::LOSSES.iter().filter(|entry| entry.forms.is_none());

@@ -55,6 +55,7 @@ pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, Lear
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learner::FitContext;
     use crate::learner::testing;
     use crate::loss::LossSpec;
 
@@ -74,6 +75,16 @@ mod tests {
         }
     }
 
+    /// A learner with its defaults, and what it is fitted in.
+    fn to_fit(entry: &LearnerEntry) -> (Box<dyn RankingLearner>, FitContext) {
+        let loss = LossSpec::new("smooth_ndcg").into();
+        let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
+        let learner = (entry.build)(&Map::new(), &parts).unwrap();
+        let mut context = testing::context(None);
+        context.selection.measure = crate::measure::Measure::Ndcg(Some(5));
+        (learner, context)
+    }
+
     #[test]
     fn weights_are_taken_or_refused_by_name() {
         let data = testing::random(12, 6, 3, 1);
@@ -81,11 +92,7 @@ mod tests {
         let of_queries = data.clone().with_query_weights(some(data.queries())).unwrap();
         let of_documents = data.clone().with_document_weights(some(data.documents())).unwrap();
         for entry in LEARNERS {
-            let loss = LossSpec::new("smooth_ndcg").into();
-            let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
-            let learner = (entry.build)(&Map::new(), &parts).unwrap();
-            let mut context = testing::context(None);
-            context.selection.measure = crate::measure::Measure::Ndcg(Some(5));
+            let (learner, context) = to_fit(entry);
             let kinds = [
                 ("queries", &of_queries, entry.takes_query_weights, "`gradient` does"),
                 ("documents", &of_documents, entry.takes_document_weights, "`boosted_trees` and `gradient` do"),
@@ -108,11 +115,7 @@ mod tests {
         let mut data = whole.clone();
         data.features[3 * 7 + 1] = f32::NAN;
         for entry in LEARNERS {
-            let loss = LossSpec::new("smooth_ndcg").into();
-            let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
-            let learner = (entry.build)(&Map::new(), &parts).unwrap();
-            let mut context = testing::context(None);
-            context.selection.measure = crate::measure::Measure::Ndcg(Some(5));
+            let (learner, context) = to_fit(entry);
             for (train, validation, set) in [(&data, None, "training"), (&whole, Some(&data), "validation")] {
                 let fitted = learner.fit(train, validation, &context);
                 if entry.takes_missing {

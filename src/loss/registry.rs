@@ -1,7 +1,7 @@
 //! The registry: every loss once, with its documentation, defaults and constructor. The command line, configuration
 //! files, the property suite, the benchmarks and the documentation read it.
 
-use crate::json::{Map, Value};
+use crate::json::{Map, Value, json};
 use std::fmt;
 
 use serde::de::{Error, MapAccess, Visitor};
@@ -216,7 +216,7 @@ impl LossSpec {
     /// As [`build`].
     pub fn with_relative_temperature(&self) -> Result<Self, LossError> {
         let Some(Smoothing { parameter, .. }) = self.smoothing()? else { return Ok(self.clone()) };
-        let spread = Value::from(TemperatureUnit::Spread.name());
+        let spread = json!(TemperatureUnit::Spread);
         let in_scores = self.params.get(TEMPERATURE_UNIT).is_some_and(|unit| *unit != spread);
         match in_spreads(&self.name, &self.params) {
             Some(temperature) if !in_scores && !self.params.contains_key(parameter) => {
@@ -251,8 +251,6 @@ impl fmt::Display for LossSpec {
 mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
-
-    use crate::json::json;
 
     use super::*;
     use crate::loss::ranking_loss::Orientation;

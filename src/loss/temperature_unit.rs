@@ -43,16 +43,6 @@ pub enum TemperatureUnit {
     Spread,
 }
 
-impl TemperatureUnit {
-    /// Its name in configuration files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Score => "score",
-            Self::Spread => "spread",
-        }
-    }
-}
-
 /// The smallest spread that scores are divided by, beside 0.
 const SMALLEST: f64 = 1e-12;
 

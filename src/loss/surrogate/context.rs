@@ -121,7 +121,7 @@ impl<'a> MeasureContext<'a> {
         self.with_above(a, f, None, k)
     }
 
-    /// [`sum_with_above`](Self::sum_with_above), with `a` in place of a `b` that is none.
+    /// [`sum_with_above`](Self::sum_with_above), with `a` in the place of `b` if there is no `b`.
     fn with_above(&self, a: Tensor<2>, f: &PositionFunction, b: Option<Tensor<2>>, k: Option<usize>) -> Tensor<1> {
         self.documents_meet.set(true);
         match &self.relaxed {
