@@ -76,7 +76,7 @@ mod tests {
     }
 
     /// A learner with its defaults, and what it is fitted in.
-    fn to_fit(entry: &LearnerEntry) -> (Box<dyn RankingLearner>, FitContext) {
+    fn to_fit(entry: &LearnerEntry) -> (Box<dyn RankingLearner>, FitContext<'static>) {
         let loss = LossSpec::new("smooth_ndcg").into();
         let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
         let learner = (entry.build)(&Map::new(), &parts).unwrap();
