@@ -16,11 +16,13 @@
 //! - `--scorer linear|mlp|both`, `--epochs N`
 //! - `--out FILE`: appends one JSON object for each training, and skips what the file has already; without `DATA` it prints
 //!   the tables of the file
+//! - `--targets`: prints, instead of the tables, what the defaults are to reach and where they miss it
 //! - `--choose`: prints, instead of the table, the mean validation values by temperature, which no test figure enters
 
 mod data;
 mod record;
 mod table;
+mod targets;
 mod train;
 
 use std::path::PathBuf;
@@ -50,7 +52,15 @@ struct Options {
     scorers: Vec<String>,
     epochs: u64,
     out: Option<PathBuf>,
-    choose: bool,
+    print: Print,
+}
+
+/// What is printed at the end.
+#[derive(Clone, Copy)]
+enum Print {
+    Figures,
+    Choice,
+    Targets,
 }
 
 fn main() -> Result<(), Failure> {
@@ -79,7 +89,12 @@ fn main() -> Result<(), Failure> {
             }
         }
     }
-    print!("{}", if options.choose { table::choice(&records) } else { table::figures(&records)? });
+    let text = match options.print {
+        Print::Figures => table::figures(&records)?,
+        Print::Choice => table::choice(&records),
+        Print::Targets => targets::figures(&records)?,
+    };
+    print!("{text}");
     Ok(())
 }
 
@@ -106,7 +121,7 @@ impl Options {
             scorers: ["linear", "mlp"].map(String::from).to_vec(),
             epochs: 10,
             out: None,
-            choose: false,
+            print: Print::Figures,
         };
         let mut cells = false;
         while let Some(argument) = arguments.next() {
@@ -128,7 +143,8 @@ impl Options {
                 "--epochs" => options.epochs = value()?.parse()?,
                 "--out" => options.out = Some(value()?.into()),
                 "--cells" => cells = true,
-                "--choose" => options.choose = true,
+                "--choose" => options.print = Print::Choice,
+                "--targets" => options.print = Print::Targets,
                 option if option.starts_with("--") => return Err(format!("unknown option {option}").into()),
                 _ => options.data.push(argument),
             }

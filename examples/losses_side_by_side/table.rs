@@ -9,15 +9,15 @@ use super::Failure;
 use super::record::{Record, Records};
 
 /// What every loss is compared with, query by query.
-const BASELINE: &str = "list_net";
+pub const BASELINE: &str = "list_net";
 
 const MEASURES: [&str; 2] = ["ndcg@10", "map"];
 
 /// The trainings of one loss at one temperature on all folds of one set.
-type Trained<'a> = Vec<&'a Record>;
+pub type Trained<'a> = Vec<&'a Record>;
 
 /// By loss and set: the trainings at each temperature.
-type Losses<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<Trained<'a>>>>;
+pub type Losses<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<Trained<'a>>>>;
 
 /// Test figures, a table for each scorer and measure: a row for each loss at its default temperature and, where there
 /// are several, at that with the best validation value in each set; a column for each set.
@@ -93,13 +93,8 @@ impl Row {
             (Self::Tuned, Some(value)) => format!(" at {value}"),
             _ => String::new(),
         };
-        let baseline = baseline.map(|baseline| test_values(baseline, measure));
-        match baseline.filter(|baseline| baseline.len() == values.len()) {
-            Some(baseline) => {
-                let differences: Vec<f64> = values.iter().zip(&baseline).map(|(value, other)| value - other).collect();
-                let (difference, error) = mean_and_error(&differences);
-                format!("{mean:.4} ({difference:+.4} ± {error:.4}){temperature}")
-            }
+        match baseline.and_then(|baseline| difference(trained, baseline, measure)) {
+            Some((difference, error)) => format!("{mean:.4} ({difference:+.4} ± {error:.4}){temperature}"),
             None => format!("{mean:.4}{temperature}"),
         }
     }
@@ -110,22 +105,36 @@ fn rows(loss: &str, of_sets: &BTreeMap<&str, Vec<Trained>>) -> Result<Vec<Row>, 
     let spec = LossSpec::parse(loss);
     let temperatures: BTreeSet<Option<u64>> =
         of_sets.values().flatten().map(|trained| trained[0].key.temperature.map(f64::to_bits)).collect();
-    let Some(smoothing) = spec.smoothing()? else { return Ok(vec![Row::Plain]) };
+    if spec.smoothing()?.is_none() {
+        return Ok(vec![Row::Plain]);
+    }
     let mut rows = Vec::new();
     if temperatures.contains(&None) {
         rows.push(Row::Papers);
     }
-    let relative = spec.with_relative_temperature()?;
-    if let Some(value) = relative.params.get(smoothing.parameter) {
-        let value: f64 = value.to_string().parse()?;
-        if temperatures.contains(&Some(value.to_bits())) {
-            rows.push(Row::Default(value));
-        }
+    if let Some(value) = default_temperature(loss)?.filter(|value| temperatures.contains(&Some(value.to_bits()))) {
+        rows.push(Row::Default(value));
     }
     if temperatures.iter().flatten().count() > 1 {
         rows.push(Row::Tuned);
     }
     Ok(rows)
+}
+
+/// The temperature of a configuration file that names none, in spreads.
+pub fn default_temperature(loss: &str) -> Result<Option<f64>, Failure> {
+    let spec = LossSpec::parse(loss);
+    let Some(smoothing) = spec.smoothing()? else { return Ok(None) };
+    let relative = spec.with_relative_temperature()?;
+    let value = relative.params.get(smoothing.parameter).map(|value| value.to_string().parse());
+    Ok(value.transpose()?)
+}
+
+/// The mean difference over test queries and its paired standard error; none where not the same folds were run.
+pub fn difference(trained: &Trained, other: &Trained, measure: &str) -> Option<(f64, f64)> {
+    let (values, others) = (test_values(trained, measure), test_values(other, measure));
+    let differences = values.iter().zip(&others).map(|(value, other)| value - other);
+    (values.len() == others.len()).then(|| mean_and_error(&differences.collect::<Vec<f64>>()))
 }
 
 /// Validation figures: a row for each set, scorer, loss and temperature; a column for each measure.
@@ -149,7 +158,7 @@ pub fn choice(records: &Records) -> String {
     text
 }
 
-fn by_loss<'a>(records: &[&'a Record]) -> Losses<'a> {
+pub fn by_loss<'a>(records: &[&'a Record]) -> Losses<'a> {
     let mut losses = Losses::new();
     for &record in records {
         let all = losses.entry(&record.key.loss).or_default().entry(&record.key.set).or_default();
@@ -168,12 +177,12 @@ fn by_loss<'a>(records: &[&'a Record]) -> Losses<'a> {
 }
 
 /// Mean over the folds of the validation value at the best epoch.
-fn validation(trained: &Trained, measure: &str) -> f64 {
+pub fn validation(trained: &Trained, measure: &str) -> f64 {
     let fits = trained.iter().flat_map(|record| &record.fits).filter(|fit| fit.measure == measure);
     fits.map(|fit| fit.validation).sum::<f64>() / trained.len() as f64
 }
 
-fn test_values(trained: &Trained, measure: &str) -> Vec<f64> {
+pub fn test_values(trained: &Trained, measure: &str) -> Vec<f64> {
     let fits = trained.iter().flat_map(|record| &record.fits).filter(|fit| fit.measure == measure);
     fits.flat_map(|fit| fit.test.iter().flatten().copied()).collect()
 }
