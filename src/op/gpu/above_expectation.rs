@@ -8,120 +8,18 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::above_trials::{Row, SMALLEST, Scratch, TILE, meet, passes, trial};
 use super::launch::{Batch, product, read, run, write};
 use super::members::{Counting, collect_columns, members, order};
 use super::real::probability;
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
-use crate::op::cpu::{Above, AboveExpectation, Real};
-
-/// Documents of a tile.
-const TILE: usize = 16;
+use crate::op::cpu::{Above, AboveExpectation};
 
 /// Distance between the columns of a tile of flows, so that the units of neighbouring columns read neighbouring words.
 const STRIDE: usize = ROWS + 1;
 
 /// Terms beyond which the shared memory that devices must have does not hold a tile of the gradient.
 pub(super) const MOST_TERMS: usize = 40;
-
-/// Smallest factor of a product.
-const SMALLEST: f32 = <f32 as Real>::SMALLEST_FACTOR;
-
-/// What is left of a document with the value `b` above a row: 1 in a sum, `1 - b` in a product.
-#[cube]
-fn passes(b: f32, #[comptime] sum: bool) -> f32 {
-    if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }
-}
-
-/// Product of the terms of a row over the columns, and sums over the documents above, `b_i` included. `ahead`, `behind`
-/// and `tile_b` hold a tile.
-#[derive(CubeType)]
-struct Scratch {
-    ahead: Shared<[f32]>,
-    behind: Shared<[f32]>,
-    tile_b: Shared<[f32]>,
-}
-
-/// The row of a unit and what it meets.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-struct Row {
-    /// Cell of the row.
-    cell: usize,
-    /// First cell of its list.
-    list: usize,
-    /// First entry of the columns in the order.
-    columns: usize,
-    /// Columns to visit, the same for all rows of a cube.
-    visited: usize,
-    slice: usize,
-    lane: usize,
-}
-
-/// One comparison.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-struct Trial {
-    weight: f32,
-    rate: f32,
-    shift: f32,
-}
-
-#[cube]
-fn trial(mixture: &[f32], comparison: usize) -> Trial {
-    Trial { weight: mixture[comparison * 3], rate: mixture[comparison * 3 + 1], shift: mixture[comparison * 3 + 2] }
-}
-
-/// Multiplies `products` and adds to `sums`, for the terms of the unit: `terms` holds bases, gaps `1 - z_m` and
-/// coefficients, `own * SLICES` of each. Every unit of the cube must call it.
-#[cube]
-fn meet(
-    x: &[f32],
-    b: &[f32],
-    order: &[u32],
-    terms: &[f32],
-    row: Row,
-    trial: Trial,
-    scratch: &mut Scratch,
-    products: &mut Array<f32>,
-    sums: &mut Array<f32>,
-    #[comptime] own: usize,
-    #[comptime] sum: bool,
-) {
-    let row_x = x[row.cell];
-    for start in range_stepped(0, row.visited, TILE) {
-        let length = min(row.visited - start, TILE);
-        for j in range_stepped(row.slice, length, SLICES) {
-            let other = row.list + order[row.columns + start + j] as usize;
-            let beats = probability((x[other] - row_x) * trial.rate - trial.shift);
-            scratch.ahead[j * ROWS + row.lane] = select(other != row.cell, beats.of, 0.0f32);
-            scratch.behind[j * ROWS + row.lane] = select(other != row.cell, beats.against, 1.0f32);
-            if row.lane == 0 {
-                scratch.tile_b[j] = b[other];
-            }
-        }
-        sync_cube();
-        for j in 0..length {
-            let ahead = scratch.ahead[j * ROWS + row.lane];
-            let behind = scratch.behind[j * ROWS + row.lane];
-            let b = scratch.tile_b[j];
-            let left = passes(b, sum);
-            #[unroll]
-            for term in 0..own {
-                let m = row.slice + term * SLICES;
-                let whole = terms[m];
-                let base = whole * left;
-                let loss = ahead * fma(whole, 1.0f32 - left, terms[comptime!(own * SLICES) + m]);
-                let factor = max(fma(ahead, base, behind), comptime!(SMALLEST));
-                let large = fma(-products[term], loss, products[term]);
-                products[term] = select(loss < 0.5f32, large, products[term] * factor);
-                if comptime!(sum) {
-                    sums[term] += ahead * b * base / factor;
-                }
-            }
-        }
-        sync_cube();
-    }
-}
 
 /// Row `i`: `a_i` times the mean over comparisons of `sum_m c_m P_im S_im` or `sum_m c_m P_im`.
 #[cube(launch)]
@@ -315,9 +213,8 @@ fn terms(expectation: &AboveExpectation) -> Vec<f32> {
 
 /// Weight, rate and shift of every comparison.
 fn mixture(expectation: &AboveExpectation) -> Vec<f32> {
-    let numbers =
-        |(weight, comparison): &(f64, crate::op::cpu::Comparison)| [*weight, comparison.rate, comparison.shift];
-    expectation.mixture.iter().flat_map(numbers).map(|number| number as f32).collect()
+    let numbers = expectation.mixture.iter().flat_map(|(weight, trial)| [*weight, trial.rate, trial.shift]);
+    numbers.map(|number| number as f32).collect()
 }
 
 /// Name of a kernel, the same for every expectation that it can compute.

@@ -10,6 +10,7 @@
 //! to it.
 
 mod above_expectation;
+mod above_trials;
 mod distance_sum;
 mod indicator_sum;
 mod launch;
