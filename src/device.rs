@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | `flex` | burn Flex, CPU (default) | `flex`, on by default |
 //! | `ndarray` | burn ndarray, CPU | `ndarray` |
+//! | `tch`, `tch:cuda:0`, `tch:mps` | LibTorch | `tch` |
+//! | `remote:ws://host:3000` | the first device of a burn server | `remote` |
 //! | `cuda`, `cuda:1` | NVIDIA CUDA | `cuda` |
 //! | `rocm`, `rocm:1` | AMD ROCm | `rocm` |
 //! | `wgpu`, `vulkan`, `metal`, each also `:discrete:0`, `:integrated:0`, `:virtual:0`, `:cpu` | wgpu graphics APIs | `wgpu`, `vulkan`, `metal` |
@@ -30,6 +32,8 @@ pub struct Backend {
 pub const BACKENDS: &[Backend] = &[
     Backend { name: "flex", summary: "burn Flex, CPU", built: cfg!(any(feature = "flex", test)) },
     Backend { name: "ndarray", summary: "burn ndarray, CPU", built: cfg!(feature = "ndarray") },
+    Backend { name: "tch", summary: "LibTorch, CPU or GPU", built: cfg!(feature = "tch") },
+    Backend { name: "remote", summary: "device of a burn server", built: cfg!(feature = "remote") },
     Backend { name: "cuda", summary: "NVIDIA GPU through CUDA", built: cfg!(feature = "cuda") },
     Backend { name: "rocm", summary: "AMD GPU through ROCm", built: cfg!(feature = "rocm") },
     Backend { name: "vulkan", summary: "GPU through Vulkan (SPIR-V kernels)", built: cfg!(feature = "vulkan") },
@@ -108,17 +112,19 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
     }
     let select = select(name, backend.name, selector)?;
     let opened = panic::catch_unwind(AssertUnwindSafe(|| {
-        let device = select();
+        let device = select()?;
         let sum: f32 = Tensor::<1>::from_floats([1.0, 2.0], &device).sum().into_scalar();
-        (device, sum)
+        Ok((device, sum))
     }));
+    let unavailable = |reason| Err(DeviceError::Unavailable { found: name.to_string(), reason });
     match opened {
-        Ok((device, 3.0)) => Ok(device),
-        Ok((_, sum)) => Err(DeviceError::Unavailable { found: name.to_string(), reason: format!("1 + 2 gave {sum}") }),
+        Ok(Ok((device, 3.0))) => Ok(device),
+        Ok(Ok((_, sum))) => unavailable(format!("1 + 2 gave {sum}")),
+        Ok(Err(reason)) => unavailable(reason),
         Err(cause) => {
             let text = cause.downcast_ref::<String>().cloned();
             let text = text.or_else(|| cause.downcast_ref::<&str>().map(|s| s.to_string()));
-            Err(DeviceError::Unavailable { found: name.to_string(), reason: root_cause(text.unwrap_or_default()) })
+            unavailable(root_cause(text.unwrap_or_default()))
         }
     }
 }
@@ -130,9 +136,19 @@ pub(crate) fn root_cause(error: impl Display) -> String {
     root.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the backend gave no reason").to_owned()
 }
 
-type Select = Box<dyn Fn() -> Device>;
+/// Makes the device, or says why it cannot.
+type Select = Box<dyn Fn() -> Result<Device, String>>;
 
-#[cfg_attr(feature = "ndarray", allow(deprecated, reason = "ndarray is supported for users of older models"))]
+/// What cannot fail before its first computation.
+#[allow(dead_code, reason = "depends on the features")]
+fn lazy(device: impl Fn() -> Device + 'static) -> Select {
+    Box::new(move || Ok(device()))
+}
+
+#[cfg_attr(
+    any(feature = "ndarray", feature = "tch"),
+    allow(deprecated, reason = "burn gives up ndarray and LibTorch; both are supported for users of older models")
+)]
 fn select(found: &str, backend: &'static str, selector: Option<&str>) -> Result<Select, DeviceError> {
     let wrong = |expected| {
         let selector = selector.unwrap_or_default().to_string();
@@ -140,31 +156,49 @@ fn select(found: &str, backend: &'static str, selector: Option<&str>) -> Result<
     };
     match backend {
         #[cfg(any(feature = "flex", test))]
-        "flex" if selector.is_none() => Ok(Box::new(Device::flex)),
+        "flex" if selector.is_none() => Ok(lazy(Device::flex)),
         #[cfg(feature = "ndarray")]
-        "ndarray" if selector.is_none() => Ok(Box::new(Device::ndarray)),
+        "ndarray" if selector.is_none() => Ok(lazy(Device::ndarray)),
+        #[cfg(feature = "tch")]
+        "tch" => libtorch(selector).ok_or_else(|| wrong("none, cuda:N or mps")),
+        #[cfg(feature = "remote")]
+        "remote" => selector
+            .filter(|url| url.starts_with("ws://"))
+            .map(|url| remote(url.to_owned()))
+            .ok_or_else(|| wrong("the address of a server, as in remote:ws://host:3000")),
         #[cfg(feature = "cuda")]
-        "cuda" => index(selector)
-            .map(|i| -> Select { Box::new(move || Device::cuda(i)) })
-            .ok_or_else(|| wrong("an index, as in cuda:0")),
+        "cuda" => index(selector).map(|i| lazy(move || Device::cuda(i))).ok_or_else(|| wrong("an index, as in cuda:0")),
         #[cfg(feature = "rocm")]
-        "rocm" => index(selector)
-            .map(|i| -> Select { Box::new(move || Device::rocm(i)) })
-            .ok_or_else(|| wrong("an index, as in rocm:0")),
+        "rocm" => index(selector).map(|i| lazy(move || Device::rocm(i))).ok_or_else(|| wrong("an index, as in rocm:0")),
         #[cfg(feature = "wgpu")]
-        "wgpu" => {
-            kind(selector).map(|k| -> Select { Box::new(move || Device::wgpu(k.clone())) }).ok_or_else(|| wrong(KINDS))
-        }
+        "wgpu" => kind(selector).map(|k| lazy(move || Device::wgpu(k.clone()))).ok_or_else(|| wrong(KINDS)),
         #[cfg(feature = "vulkan")]
-        "vulkan" => kind(selector)
-            .map(|k| -> Select { Box::new(move || Device::vulkan(k.clone())) })
-            .ok_or_else(|| wrong(KINDS)),
+        "vulkan" => kind(selector).map(|k| lazy(move || Device::vulkan(k.clone()))).ok_or_else(|| wrong(KINDS)),
         #[cfg(feature = "metal")]
-        "metal" => {
-            kind(selector).map(|k| -> Select { Box::new(move || Device::metal(k.clone())) }).ok_or_else(|| wrong(KINDS))
-        }
+        "metal" => kind(selector).map(|k| lazy(move || Device::metal(k.clone()))).ok_or_else(|| wrong(KINDS)),
         _ => Err(wrong("none")),
     }
+}
+
+#[cfg(feature = "tch")]
+#[allow(deprecated, reason = "burn gives up LibTorch; it is supported for users of older models")]
+fn libtorch(selector: Option<&str>) -> Option<Select> {
+    match selector.map(|text| text.split_once(':').unwrap_or((text, "0"))) {
+        None => Some(lazy(Device::libtorch)),
+        Some(("mps", "0")) => Some(lazy(Device::libtorch_mps)),
+        Some(("cuda", number)) => {
+            let number: usize = number.parse().ok()?;
+            Some(lazy(move || Device::libtorch_cuda(number)))
+        }
+        Some(_) => None,
+    }
+}
+
+/// The first device of the server at `url`.
+#[cfg(feature = "remote")]
+fn remote(url: String) -> Select {
+    use burn::remote::RemoteHost;
+    Box::new(move || Device::remote_options(&RemoteHost::websocket(&url)).init().map_err(root_cause))
 }
 
 #[cfg(any(feature = "cuda", feature = "rocm"))]

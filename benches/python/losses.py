@@ -3,13 +3,16 @@
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy torch
     /tmp/peers/bin/python benches/python/losses.py target/release/burn-rank [--losses A,B] [--shapes 64x128,4x1024]
-        [--rounds N] [--threads N] [--no-compile] [--json]
+        [--rounds N] [--threads N] [--no-compile] [--json] [--device NAME]
 
 The PyTorch losses are what a careful user writes with tensor operations, without the padding, empty queries and ties in labels that ours
 also handle. First each is compared with `burn-rank loss` on small lists, value and gradient: a difference above 1e-4 ends the program
 with 1, for times of two different functions say nothing. Then rounds alternate: `burn-rank bench`, both paths, then PyTorch, eager
 and compiled. A round's figure is the median of seven (bursts of) runs, the table's the median of the rounds. SoftNDCG has PyTorch's
 recursion over ranks in lists of up to 256 documents, one run a round: beyond, and compiled, it takes minutes.
+
+--device times a GPU: ours by its name in `burn-rank devices`, PyTorch on CUDA, ROCm (its `cuda`) or Metal. Every run ends when its
+gradient is there.
 """
 
 import argparse
@@ -27,6 +30,8 @@ from torch.nn.functional import log_softmax, pad, softmax, softplus
 RUNS = 7
 LARGEST_DIFFERENCE = 1e-4
 LONGEST_RECURSION = 256
+# PyTorch's names for our devices; a GPU by Vulkan is timed beside CUDA.
+PYTORCH = {"flex": "cpu", "metal": "mps"}
 
 
 def discounts(documents):
@@ -129,6 +134,8 @@ def peers(arguments):
                 def step(loss=loss, scores=scores, labels=labels):
                     scores.grad = None
                     loss(scores, labels).backward()
+                    # On a GPU the step has only been asked for until somebody reads it.
+                    scores.grad.sum().item()
 
                 step()
                 step()
@@ -146,7 +153,7 @@ def milliseconds(step, runs):
 
 
 def ours(arguments):
-    command = [arguments.binary, "bench", "--json", "--repeats", str(RUNS)]
+    command = [arguments.binary, "bench", "--json", "--repeats", str(RUNS), "--devices", arguments.device]
     command += ["--losses", ",".join(arguments.losses), "--shapes", ",".join(arguments.shapes)]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     for row in map(json.loads, found.stdout.splitlines()):
@@ -160,6 +167,7 @@ def main():
     parser.add_argument("--losses", type=comma, default=list(LOSSES))
     parser.add_argument("--shapes", type=comma, default=["64x128", "16x256", "4x1024"])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--device", default="flex", help="of `burn-rank devices`; PyTorch takes the same hardware")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of PyTorch; RAYON_NUM_THREADS sets ours")
     parser.add_argument("--no-compile", dest="compile", action="store_false")
     parser.add_argument("--json", action="store_true")
@@ -175,6 +183,8 @@ def main():
             sys.exit(f"{name}: PyTorch's value or gradient differs by {worst:.1e}, expected at most {LARGEST_DIFFERENCE:g}")
         print(f"{name}: values and gradients agree to {worst:.1e}", file=sys.stderr)
 
+    # The comparison above was on the CPU; whatever is made from here on is on the device.
+    torch.set_default_device(PYTORCH.get(arguments.device.split(":")[0], "cuda"))
     steps = peers(arguments)
     times = {}
     for number in range(arguments.rounds):
@@ -190,7 +200,7 @@ def main():
         for (path, name, shape), value in medians.items():
             print(json.dumps({"path": path, "loss": name, "shape": shape, "ms": value, "rounds": times[path, name, shape]}))
         return
-    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads; milliseconds, and PyTorch's as a multiple of ours\n")
+    print(f"{arguments.device}; PyTorch {torch.__version__}, {torch.get_num_threads()} threads; milliseconds, and PyTorch's as a multiple of ours\n")
     print("| loss | lists | fused | tensor definition | PyTorch eager | `torch.compile` |")
     print("|---|---|---|---|---|---|")
     for name in arguments.losses:

@@ -5,6 +5,7 @@ use burn::tensor::{Bool, DType, Tensor};
 use super::error::{self, LossError};
 use super::lists::check_shapes;
 use crate::measure::Gain;
+use crate::op::{BeyondBudget, beyond_budget};
 
 /// Checks the shapes, and the scores and labels at documents.
 pub(super) fn check_batch(
@@ -18,6 +19,7 @@ pub(super) fn check_batch(
         return Err(LossError::Empty { found: vec![queries, documents] });
     }
     check_shapes(scores, labels, mask)?;
+    check_device(scores)?;
     let scores = scores.to_data().convert_dtype(DType::F64);
     let labels = labels.to_data().convert_dtype(DType::F64);
     let mask = mask.to_data();
@@ -30,6 +32,18 @@ pub(super) fn check_batch(
         check_label(gain, query, document, label)?;
     }
     Ok(())
+}
+
+/// Checks that the device of the scores can compute a loss of them.
+fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
+    let dtype = scores.dtype();
+    if !scores.device().supports_dtype(dtype) {
+        return Err(LossError::Type { found: dtype });
+    }
+    beyond_budget(scores).map_or(Ok(()), |BeyondBudget { unlisted, needed, budget }| {
+        let (backend, feature, found) = (unlisted.backend, unlisted.feature, scores.dims().to_vec());
+        Err(LossError::Memory { backend, feature, found, needed, budget })
+    })
 }
 
 pub(super) fn check_weight_shape(weights: &Tensor<1>, scores: &Tensor<2>) -> Result<(), LossError> {

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use burn::tensor::DType;
+
 use crate::measure::{Discount, Gain};
 use crate::op::shape::difference;
 use crate::refusal::Refusal;
@@ -109,6 +111,33 @@ pub enum LossError {
         /// The operation of [`MeasureContext`](super::MeasureContext).
         operation: &'static str,
     },
+    /// A batch that is too large for the memory budget on a backend that no feature of this crate brought into the
+    /// build, where pairs of documents are kept for automatic differentiation.
+    #[error(
+        "{found:?} scores on the backend {backend} need about {} MiB, the memory budget is {} MiB: expected {}a smaller \
+         batch, or a larger budget",
+        .needed.div_ceil(1 << 20),
+        .budget >> 20,
+        feature_in_words(*.feature)
+    )]
+    Memory {
+        /// Name of the backend in burn.
+        backend: String,
+        /// The feature of this crate that brings the backend, with which memory stays within the budget.
+        feature: Option<&'static str>,
+        /// Shape of the scores.
+        found: Vec<usize>,
+        /// Bytes that the batch needs, about.
+        needed: usize,
+        /// Bytes of the budget of the calling thread, see [`Execution`](crate::op::Execution).
+        budget: usize,
+    },
+    /// Scores of a type in which their device does not compute.
+    #[error("scores are {found:?}, in which their device does not compute: expected F32")]
+    Type {
+        /// The type.
+        found: DType,
+    },
     /// Weights of documents, and a loss that does not take them.
     #[error("{loss} takes no weights of documents: {reason}")]
     DocumentWeights {
@@ -125,6 +154,10 @@ pub enum LossError {
         /// The weight.
         found: f64,
     },
+}
+
+fn feature_in_words(feature: Option<&str>) -> String {
+    feature.map(|feature| format!("burn-rank's feature {feature}, ")).unwrap_or_default()
 }
 
 fn queries_in_words(queries: usize) -> String {

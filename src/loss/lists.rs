@@ -1,7 +1,7 @@
 //! `Lists`: the clean form of a batch, in which no padded value can be seen, and the quantities that most losses take
 //! from it.
 
-use burn::tensor::{Bool, IndexingUpdateOp, Int, Tensor};
+use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 
 use super::error::LossError;
 use crate::measure::{Discount, Gain};
@@ -28,7 +28,8 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Cleans a batch.
+    /// Cleans a batch. Scores of half precision (`f16`, `bf16`), in which ranks beyond 2048 or 256 have no number of
+    /// their own, become `f32`; their gradient comes back in their own type.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask` (true at a document, false at padding): `[batch, documents]`
@@ -41,6 +42,10 @@ impl Lists {
             panic!("{error}");
         }
         let padded = mask.clone().bool_not();
+        let scores = match scores.dtype() {
+            DType::F16 | DType::BF16 => scores.cast(DType::F32),
+            _ => scores,
+        };
         let dtype = scores.dtype();
         Self {
             scores: scores.mask_fill(padded.clone(), 0.0),

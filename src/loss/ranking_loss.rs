@@ -41,7 +41,8 @@ pub enum Orientation {
 /// - permuting the documents of a query permutes the gradient and keeps the value (up to ties, which are broken by
 ///   position);
 /// - value and gradient are finite for `|score| <= 1e4` and labels up to 1e4, where the gain allows those;
-/// - constants take the type of the scores, so that `f64` scores give an `f64` loss.
+/// - constants take the type of the scores, so that `f64` scores give an `f64` loss. Scores of half precision (`f16`,
+///   `bf16`), in which high ranks have no number of their own, are computed in `f32` and give an `f32` loss.
 ///
 /// `forward*` panic, as burn's own modules do, when shapes differ (`labels are [1, 3], scores [2, 3]`). They do not
 /// read values back from the device. Use [`try_forward`](RankingLoss::try_forward) where the input has not been checked
@@ -213,6 +214,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Errors
     /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the
     /// domain of the gain; a weight that is negative or not finite. The message names the query and the document.
+    /// Scores of a type in which their device does not compute, and, on a backend that no feature of this crate brought
+    /// into the build, a batch beyond the memory budget.
     ///
     /// [`LossError::NothingToLearn`] when no query has anything to learn; `forward` gives such a batch loss 0 and
     /// gradient 0. The usual cause is an inverted mask. A caller whose batches may truly have nothing to learn can

@@ -3,7 +3,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::AboveExpectation, definition, path::uses_tensor_path, shape::assert_same};
+use super::{backend::Pairwise, cpu::AboveExpectation, definition, path::takes_definition, shape::assert_same};
 
 /// `out_i = a_i E[D(R_i) A_i]`, where the rank `R_i`, counted from 0, is the number of documents above `i`,
 /// `D(r) = sum_m c_m z_m^r`, and `A_i` is `b_i` plus the sum of `b_j` over the documents above, or the product of
@@ -37,7 +37,7 @@ pub fn above_expectation(
         return x.zeros_like();
     }
     let [x, a, b, mask] = [x, a.detach(), b.detach(), mask].map(Tensor::into_dispatch);
-    Tensor::from_dispatch(if uses_tensor_path() {
+    Tensor::from_dispatch(if takes_definition(&x) {
         definition::above_expectation::value::<Dispatch>(x, a, b, mask, expectation)
     } else {
         Dispatch::above_expectation(x, a, b, mask, expectation.clone())

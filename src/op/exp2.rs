@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::uses_tensor_path};
+use super::{backend::Pairwise, definition, path::takes_definition};
 
 /// `2^x` at each place. Carries no gradient.
 ///
@@ -10,5 +10,5 @@ use super::{backend::Pairwise, definition, path::uses_tensor_path};
 /// - `x` (of a size whose power is a normal number), output: `[batch, documents]`
 pub fn exp2(x: Tensor<2>) -> Tensor<2> {
     let x = x.detach().into_dispatch();
-    Tensor::from_dispatch(if uses_tensor_path() { definition::exp2::value::<Dispatch>(x) } else { Dispatch::exp2(x) })
+    Tensor::from_dispatch(if takes_definition(&x) { definition::exp2::value::<Dispatch>(x) } else { Dispatch::exp2(x) })
 }

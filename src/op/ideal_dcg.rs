@@ -5,7 +5,7 @@ use burn::{backend::Dispatch, tensor::Tensor};
 use super::{
     backend::Pairwise,
     definition,
-    path::uses_tensor_path,
+    path::takes_definition,
     shape::{assert_entry_per_rank, assert_same},
 };
 
@@ -24,7 +24,7 @@ pub fn ideal_dcg(gains: Tensor<2>, mask: Tensor<2>, discounts: Vec<f64>) -> Tens
     assert_same("ideal_dcg", ("gains", &gains), &[("mask", &mask)]);
     assert_entry_per_rank("ideal_dcg", ("discounts", &discounts), ("gains", &gains));
     let (gains, mask) = (gains.detach().into_dispatch(), mask.detach().into_dispatch());
-    Tensor::from_dispatch(if uses_tensor_path() {
+    Tensor::from_dispatch(if takes_definition(&gains) {
         definition::ideal_dcg::value::<Dispatch>(gains, mask, discounts)
     } else {
         Dispatch::ideal_dcg(gains, mask, discounts)

@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert_same};
+use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_same};
 
 /// `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, the softmax taken over the documents with `mask = 1`; 0 at
 /// padding.
@@ -18,7 +18,7 @@ use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert
 pub fn indicator_sum(x: Tensor<2>, a: Tensor<2>, mask: Tensor<2>, sigma: f64) -> Tensor<2> {
     assert_same("indicator_sum", ("x", &x), &[("a", &a), ("mask", &mask)]);
     let (x, a, mask) = (x.into_dispatch(), a.into_dispatch(), mask.into_dispatch());
-    let (out, _) = if uses_tensor_path() {
+    let (out, _) = if takes_definition(&x) {
         definition::indicator_sum::value::<Dispatch>(x, a, mask, sigma)
     } else {
         Dispatch::indicator_sum(x, a, mask, sigma)

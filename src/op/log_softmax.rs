@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert_same};
+use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_same};
 
 /// `x_i - log sum_j exp(x_j)` over the documents of each list, 0 at padding.
 ///
@@ -17,7 +17,7 @@ use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert
 pub fn log_softmax(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
     assert_same("log_softmax", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.into_dispatch(), mask.detach().into_dispatch());
-    Tensor::from_dispatch(if uses_tensor_path() {
+    Tensor::from_dispatch(if takes_definition(&x) {
         definition::log_softmax::value::<Dispatch>(x, mask)
     } else {
         Dispatch::masked_log_softmax(x, mask)

@@ -66,6 +66,7 @@ pub use indicator_sum::indicator_sum;
 pub use log_softmax::log_softmax;
 pub use log2_discount::log2_discount;
 pub use pair_loss::{PairWeight, pair_loss};
+pub(crate) use path::{BeyondBudget, beyond_budget};
 pub use rank::rank;
 pub use rank_expectation::rank_expectation;
 pub(crate) use rank_recursion::compared_rank_recursion;

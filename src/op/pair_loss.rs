@@ -6,7 +6,7 @@ use super::{
     backend::Pairwise,
     cpu::{self, Distance, PairLoss},
     definition,
-    path::uses_tensor_path,
+    path::takes_definition,
     shape::assert_same,
 };
 
@@ -38,7 +38,7 @@ pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &Pair
     let constant = |tensor: &Tensor<2>| tensor.clone().detach().into_dispatch();
     let weight = weight.as_ref().map(constant);
     let (x, labels, mask) = (x.into_dispatch(), constant(&labels), constant(&mask));
-    Tensor::from_dispatch(if uses_tensor_path() {
+    Tensor::from_dispatch(if takes_definition(&x) {
         definition::pair_loss::value::<Dispatch>(x, labels, mask, weight, loss)
     } else {
         Dispatch::pair_loss(x, labels, mask, weight, loss)

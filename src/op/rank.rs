@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert_same};
+use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_same};
 
 /// 1-based rank of each document by descending `x`, ties by index; padded documents come last. Carries no gradient.
 ///
@@ -15,7 +15,7 @@ use super::{backend::Pairwise, definition, path::uses_tensor_path, shape::assert
 pub fn rank(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
     assert_same("rank", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.detach().into_dispatch(), mask.detach().into_dispatch());
-    Tensor::from_dispatch(if uses_tensor_path() {
+    Tensor::from_dispatch(if takes_definition(&x) {
         definition::rank::value::<Dispatch>(x, mask)
     } else {
         Dispatch::rank(x, mask)

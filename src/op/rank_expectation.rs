@@ -3,7 +3,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::ExponentialTerm, definition, path::uses_tensor_path, shape::assert_same};
+use super::{backend::Pairwise, cpu::ExponentialTerm, definition, path::takes_definition, shape::assert_same};
 
 /// `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))` with
 /// `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`, the probability that `j` beats `i`; 0 at padding.
@@ -22,7 +22,7 @@ pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[Expo
         return x.zeros_like();
     }
     let (x, mask, terms) = (x.into_dispatch(), mask.into_dispatch(), terms.to_vec());
-    let (out, _) = if uses_tensor_path() {
+    let (out, _) = if takes_definition(&x) {
         definition::rank_expectation::value::<Dispatch>(x, mask, sigma, &terms)
     } else {
         Dispatch::rank_expectation(x, mask, sigma, terms)

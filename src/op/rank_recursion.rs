@@ -3,7 +3,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::Comparison, definition, path::uses_tensor_path, shape::assert_same};
+use super::{backend::Pairwise, cpu::Comparison, definition, path::takes_definition, shape::assert_same};
 
 /// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`,
 /// counted from 0: the number of successes in trials of the probabilities
@@ -35,7 +35,7 @@ pub(crate) fn compared_rank_recursion(
         return x.zeros_like();
     }
     let (x, mask, discounts) = (x.into_dispatch(), mask.into_dispatch(), discounts[..ranks].to_vec());
-    Tensor::from_dispatch(if uses_tensor_path() {
+    Tensor::from_dispatch(if takes_definition(&x) {
         definition::rank_recursion::value::<Dispatch>(x, mask, comparison, &discounts)
     } else {
         Dispatch::rank_recursion(x, mask, comparison, discounts)

@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::Step, definition, path::uses_tensor_path, shape::assert_same};
+use super::{backend::Pairwise, cpu::Step, definition, path::takes_definition, shape::assert_same};
 
 /// `out_i = sum_j v_j phi(alpha (x_j - x_i))`, the term `j = i` (`v_i / 2`) included.
 ///
@@ -17,7 +17,7 @@ use super::{backend::Pairwise, cpu::Step, definition, path::uses_tensor_path, sh
 pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
     assert_same("step_sum", ("x", &x), &[("v", &v)]);
     let (x, v) = (x.into_dispatch(), v.into_dispatch());
-    Tensor::from_dispatch(if uses_tensor_path() {
+    Tensor::from_dispatch(if takes_definition(&x) {
         definition::step_sum::value::<Dispatch>(x, v, alpha, step)
     } else {
         Dispatch::step_sum(x, v, alpha, step)
@@ -38,7 +38,7 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
 pub fn counted_step_sum(x: Tensor<2>, v: Tensor<2>, counted: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
     assert_same("counted_step_sum", ("x", &x), &[("v", &v), ("counted", &counted)]);
     let (x, v, counted) = (x.into_dispatch(), v.into_dispatch(), counted.into_dispatch());
-    Tensor::from_dispatch(if uses_tensor_path() {
+    Tensor::from_dispatch(if takes_definition(&x) {
         definition::step_sum::counted::<Dispatch>(x, v, counted, alpha, step)
     } else {
         Dispatch::counted_step_sum(x, v, counted, alpha, step)

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 use burn::tensor::{DType, Device};
-use burn_rank::device::{self, BACKENDS};
+use burn_rank::device::{self, BACKENDS, DeviceError};
 
-/// Names of the devices to test, separated by commas, all of which must be present.
+/// Names of the devices to test, separated by commas, all of which must be present. `remote` without an address, in a
+/// build with the feature `_server`, is a server on the loopback that the suite starts.
 const VARIABLE: &str = "BURN_RANK_DEVICES";
 
 /// A device under test.
@@ -15,8 +16,19 @@ pub struct Present {
     pub device: Device,
     /// The types in which it is tested. GPUs are tested in f32 alone, since their f64 is missing or unfinished.
     pub types: &'static [DType],
-    /// Whether it is the processor, where every primitive has a kernel.
-    pub processor: bool,
+    /// How primitives are computed there.
+    pub path: Path,
+}
+
+/// How primitives are computed on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// Kernels of the processor.
+    Processor,
+    /// Kernels of a GPU, also under a driver that is software.
+    Gpu,
+    /// Tensor operations of the backend, with analytic gradients.
+    Tensor,
 }
 
 /// Returns the devices that the environment names; without it, every backend of this build that opens here.
@@ -25,12 +37,12 @@ pub fn devices() -> &'static [Present] {
     DEVICES.get_or_init(|| match std::env::var(VARIABLE) {
         Ok(names) => names
             .split(',')
-            .map(|name| present(name, device::open(name).unwrap_or_else(|error| panic!("{VARIABLE}: {error}"))))
+            .map(|name| present(name, open(name).unwrap_or_else(|error| panic!("{VARIABLE}: {error}"))))
             .collect(),
         Err(_) => BACKENDS
             .iter()
             .filter(|backend| backend.built)
-            .filter_map(|backend| match device::open(backend.name) {
+            .filter_map(|backend| match open(backend.name) {
                 Ok(device) => Some(present(backend.name, device)),
                 Err(error) => {
                     // Not `eprintln!`, whose output is not shown for tests that pass.
@@ -42,8 +54,32 @@ pub fn devices() -> &'static [Present] {
     })
 }
 
+fn open(name: &str) -> Result<Device, DeviceError> {
+    #[cfg(feature = "_server")]
+    if name == "remote" {
+        return device::open(&format!("remote:{}", serve()));
+    }
+    device::open(name)
+}
+
+/// Serves Flex on a free port of the loopback, for as long as the process runs; gives its address.
+#[cfg(feature = "_server")]
+fn serve() -> String {
+    use burn::server::{RemoteServer, WebSocketTransport};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
+    let address = format!("ws://{}", listener.local_addr().expect("a listener has an address"));
+    std::thread::spawn(move || {
+        RemoteServer::new([Device::flex()]).serve(WebSocketTransport::from_listener(listener)).expect("the server runs")
+    });
+    address
+}
+
 fn present(name: &str, device: Device) -> Present {
-    let processor = matches!(name, "flex" | "ndarray");
-    let types: &[DType] = if processor { &[DType::F64, DType::F32] } else { &[DType::F32] };
-    Present { name: name.to_owned(), device, types, processor }
+    let path = match name.split(':').next() {
+        Some("flex") => Path::Processor,
+        Some("ndarray" | "tch" | "remote") => Path::Tensor,
+        _ => Path::Gpu,
+    };
+    let types: &[DType] = if path == Path::Gpu { &[DType::F32] } else { &[DType::F64, DType::F32] };
+    Present { name: name.to_owned(), device, types, path }
 }

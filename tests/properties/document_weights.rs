@@ -5,9 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::loss::{Lists, LossError, LossSpec, RankingLoss};
 
-use crate::loss_contract::{
-    Outcome, Query, Subject, close, degenerate, devices_for, longest, queries, subjects, tensors_on,
-};
+use crate::devices::devices;
+use crate::loss_contract::{Outcome, Query, Subject, close, degenerate, longest, queries, subjects, tensors_on};
 
 /// A query, and the weight of each document.
 type Weighted = (Query, Vec<f64>);
@@ -123,7 +122,7 @@ fn weights_of_one_change_no_bit() {
     let queries = unit(&[queries(), degenerate()].concat());
     let width = 19;
     for Subject { name, loss, .. } in taking() {
-        for present in devices_for(&name, &*loss) {
+        for present in devices() {
             for &dtype in present.types {
                 let of = |weights| evaluate_on(&present.device, &*loss, &queries, (width, 0.0), weights, dtype);
                 assert_eq!(of(true), of(false), "{name} on {}: {dtype:?}", present.name);
@@ -139,7 +138,7 @@ fn padding_never_matters() {
     let plain: Vec<Query> = queries.iter().map(|(query, _)| query.clone()).collect();
     let width = longest(&plain) + 3;
     for Subject { name, loss, .. } in taking() {
-        for present in devices_for(&name, &*loss) {
+        for present in devices() {
             let of = |filler| evaluate_on(&present.device, &*loss, &queries, (width, filler), true, DType::F32);
             let clean = of(0.0);
             for filler in [f64::NAN, 1e30, f64::INFINITY] {

@@ -1,6 +1,5 @@
 //! The contract of every registered loss (`RankingLoss`), for its defaults and for the variants below.
 
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use burn::nn::attention::generate_padding_mask;
@@ -172,7 +171,7 @@ fn evaluate(loss: &dyn RankingLoss, queries: &[Query], width: usize, filler: f64
     evaluate_on(&Device::flex(), loss, queries, width, filler, dtype)
 }
 
-fn evaluate_on(
+pub(crate) fn evaluate_on(
     device: &Device,
     loss: &dyn RankingLoss,
     queries: &[Query],
@@ -208,68 +207,36 @@ fn assert_close(name: &str, found: &Outcome, expected: &Outcome, queries: &[Quer
     }
 }
 
-/// Losses and relaxations that are made of tensor operations alone and have not been run on a GPU, nor on a driver in
-/// software. Whoever does takes them out of this list.
-const NEVER_RUN_ON_A_GPU: [&str; 10] = [
-    "lambda_measure",
-    "neural_sort",
-    "plackett_luce_ndcg",
-    "projected_ranks",
-    "shuffle_ties",
-    "smooth_indicators",
-    "soft_sort",
-    "stochastic_rank",
-    "xe_ndcg",
-    "yeti_loss",
-];
-
-/// Why a subject is left out on a GPU, if it is: a driver in software would take many minutes. Under the exact model of
-/// ranks a GPU, which has no kernel for it, runs the tensor definition in ten thousand launches for each loss. The cells
-/// of measures and relaxations are made of few parts, each of which is in one of those that stay.
-fn left_out_on_gpus(name: &str, loss: &dyn RankingLoss) -> Option<&'static str> {
-    let is_cell = name.contains("relaxed_measure");
-    let stays = name.contains(r#""measure":"ndcg""#) || name.contains("approximate_positions");
-    let is_new = NEVER_RUN_ON_A_GPU.iter().any(|part| name.contains(part));
-    if is_new {
-        Some("nobody has run it there yet")
-    } else if format!("{loss:?}").contains("Exact") {
-        Some("the exact model of ranks")
-    } else if is_cell && !stays {
-        Some("a cell whose parts are in others")
-    } else {
-        None
-    }
-}
-
-/// Returns the devices that a subject is tested on.
-pub(crate) fn devices_for(name: &str, loss: &dyn RankingLoss) -> impl Iterator<Item = &'static Present> + use<> {
-    let reason = left_out_on_gpus(name, loss);
-    devices().iter().filter(move |present| {
-        if let (Some(reason), false) = (reason, present.processor) {
-            let _ = writeln!(std::io::stderr(), "left out on {}: {reason}", present.name);
+/// Runs `check` for every loss on every device, with a name of the two. All that fail are run, and counted: a run on a
+/// device takes longer than anybody wants to repeat for each.
+fn on_every_device(check: impl Fn(&str, &dyn RankingLoss, &Present)) {
+    let mut failed = Vec::new();
+    for Subject { name, loss, .. } in subjects() {
+        for present in devices() {
+            let name = format!("{name} on {}", present.name);
+            if catch_unwind(AssertUnwindSafe(|| check(&name, &*loss, present))).is_err() {
+                failed.push(name);
+            }
         }
-        present.processor || reason.is_none()
-    })
+    }
+    assert!(failed.is_empty(), "{} failed, each with a message above: {failed:#?}", failed.len());
 }
 
 #[test]
 fn padding_never_matters() {
     let queries = [queries(), degenerate()].concat();
     let width = longest(&queries) + 3;
-    for Subject { name, loss, .. } in subjects() {
-        for present in devices_for(&name, &*loss) {
-            let name = format!("{name} on {}", present.name);
-            let of = |width, filler| evaluate_on(&present.device, &*loss, &queries, width, filler, DType::F32);
-            let clean = of(width, 0.0);
-            for filler in [f64::NAN, 1e30, f64::NEG_INFINITY] {
-                assert_eq!(of(width, filler), clean, "{name}: padded with {filler}");
-            }
-            for (q, (scores, _)) in queries.iter().enumerate() {
-                assert!(clean.gradients[q][scores.len()..].iter().all(|g| *g == 0.0), "{name}: gradient at padding");
-            }
-            assert_close(&name, &of(longest(&queries), 0.0), &clean, &queries, 1e-6);
+    on_every_device(|name, loss, present| {
+        let of = |width, filler| evaluate_on(&present.device, loss, &queries, width, filler, DType::F32);
+        let clean = of(width, 0.0);
+        for filler in [f64::NAN, 1e30, f64::NEG_INFINITY] {
+            assert_eq!(of(width, filler), clean, "{name}: padded with {filler}");
         }
-    }
+        for (q, (scores, _)) in queries.iter().enumerate() {
+            assert!(clean.gradients[q][scores.len()..].iter().all(|g| *g == 0.0), "{name}: gradient at padding");
+        }
+        assert_close(name, &of(longest(&queries), 0.0), &clean, &queries, 1e-6);
+    });
 }
 
 /// Compares values and gradients of every device in f32 with those of the CPU in f64.
@@ -277,11 +244,35 @@ fn padding_never_matters() {
 fn every_device_agrees() {
     let queries = [queries(), degenerate()].concat();
     let width = longest(&queries);
+    on_every_device(|name, loss, present| {
+        let expected = evaluate(loss, &queries, width, 0.0, DType::F64);
+        let found = evaluate_on(&present.device, loss, &queries, width, 0.0, DType::F32);
+        assert_close(name, &found, &expected, &queries, 2e-5);
+    });
+}
+
+/// Half precision has no number for high ranks: losses of such scores are those of the same scores in f32.
+#[test]
+fn scores_of_half_precision_are_computed_in_single() {
+    let rounded = |dtype| -> Vec<Query> {
+        let round = |scores: Vec<f64>| TensorData::new(scores, [17]).convert_dtype(dtype).iter::<f64>().collect();
+        queries().into_iter().skip(3).map(|(scores, labels)| (round(scores), labels)).collect()
+    };
     for Subject { name, loss, .. } in subjects() {
-        let expected = evaluate(&*loss, &queries, width, 0.0, DType::F64);
-        for present in devices_for(&name, &*loss) {
-            let found = evaluate_on(&present.device, &*loss, &queries, width, 0.0, DType::F32);
-            assert_close(&format!("{name} on {}", present.name), &found, &expected, &queries, 2e-5);
+        for (dtype, precision) in [(DType::F16, 2e-3), (DType::BF16, 2e-2)] {
+            let queries = rounded(dtype);
+            let expected = evaluate(&*loss, &queries, 17, 0.0, DType::F32);
+            let (scores, labels, mask) = tensors_on(&Device::flex(), &queries, 17, 0.0, dtype);
+            let scores = scores.require_grad();
+            let losses = loss.forward_no_reduction(scores.clone(), labels, mask);
+            assert_eq!(losses.dtype(), DType::F32, "{name}");
+            let gradients = losses.clone().sum().backward();
+            assert_eq!(values(losses), expected.losses, "{name}: {dtype:?}");
+            let gradient =
+                scores.grad(&gradients).map(|gradient| gradient.into_data().iter::<f64>().collect::<Vec<_>>());
+            for (found, expected) in gradient.unwrap_or(vec![0.0; 17]).into_iter().zip(&expected.gradients[0]) {
+                assert!(close(found, *expected, precision), "{name}: {dtype:?}: {found} {expected}");
+            }
         }
     }
 }
@@ -330,16 +321,14 @@ fn other_queries_do_not_matter() {
     let mut changed = queries.clone();
     changed[1] = (vec![1e4, -1e4, 0.0, 0.0, 3.0], vec![0.0, 4.0, 1.0, 1.0, 0.0]);
     changed[3].0.reverse();
-    for Subject { name, loss, .. } in subjects() {
-        for present in devices_for(&name, &*loss) {
-            let of = |queries: &[Query]| evaluate_on(&present.device, &*loss, queries, 17, 0.0, DType::F32);
-            let (before, after) = (of(&queries), of(&changed));
-            for q in [0, 2] {
-                assert_eq!(before.losses[q], after.losses[q], "{name} on {}: query {q}", present.name);
-                assert_eq!(before.gradients[q], after.gradients[q], "{name} on {}: query {q}", present.name);
-            }
+    on_every_device(|name, loss, present| {
+        let of = |queries: &[Query]| evaluate_on(&present.device, loss, queries, 17, 0.0, DType::F32);
+        let (before, after) = (of(&queries), of(&changed));
+        for q in [0, 2] {
+            assert_eq!(before.losses[q], after.losses[q], "{name}: query {q}");
+            assert_eq!(before.gradients[q], after.gradients[q], "{name}: query {q}");
         }
-    }
+    });
 }
 
 #[test]
@@ -373,7 +362,7 @@ fn queries_with_nothing_to_learn_are_zero_and_counted() {
         Some(*end)
     }));
     for Subject { name, loss, .. } in subjects() {
-        for present in devices_for(&name, &*loss) {
+        for present in devices() {
             for &dtype in present.types {
                 let outcome = evaluate_on(&present.device, &*loss, &all, longest(&all), 0.0, dtype);
                 for q in 0..nothing.len() {
@@ -465,7 +454,7 @@ fn extreme_scores_and_temperatures_stay_finite() {
         for (name, loss) in losses {
             let labels = if matches!(loss.gain(), Some(Gain::Table(_))) { &small_labels } else { &labels };
             let queries: Vec<Query> = scores.iter().map(|scores| (scores.clone(), labels.clone())).collect();
-            for present in devices_for(&name, &*loss) {
+            for present in devices() {
                 for &dtype in present.types {
                     let name = format!("{name} on {}: {dtype:?}", present.name);
                     let outcome = evaluate_on(&present.device, &*loss, &queries, 8, f64::NAN, dtype);

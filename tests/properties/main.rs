@@ -1,5 +1,6 @@
 //! Properties tested on random and adversarial inputs.
 
+mod backend_table;
 mod burn_modules;
 mod devices;
 mod document_weights;

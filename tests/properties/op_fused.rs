@@ -15,7 +15,7 @@ use burn_rank::{
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::devices::{Present, devices};
+use crate::devices::{Path, Present, devices};
 
 /// Largest error, relative to the largest magnitude of the reference.
 const TOLERANCE: f64 = 1e-5;
@@ -98,22 +98,10 @@ fn run(case: &Case, device: &Device, dtype: DType, primitive: &dyn Fn(&[Tensor<2
 /// is a magnitude below which the value and each gradient count as 0. Prints the largest error (`--nocapture` shows
 /// it).
 fn check(what: &str, purpose: &str, longest: usize, natural: f64, primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>) {
-    check_on(|_| true, what, purpose, longest, natural, primitive);
-}
-
-/// As [`check`], on the devices whose names `on` accepts.
-fn check_on(
-    on: fn(&str) -> bool,
-    what: &str,
-    purpose: &str,
-    longest: usize,
-    natural: f64,
-    primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>,
-) {
     let mut largest = Errors::new();
     for case in cases(purpose, longest) {
         let reference = with_tensor_path(|| run(&case, &Device::flex(), DType::F64, &primitive));
-        compare(on, what, &case, natural, &reference, &primitive, &mut largest);
+        compare(what, &case, natural, &reference, &primitive, &mut largest);
     }
     for ((device, dtype, part), error) in largest {
         eprintln!("accuracy of {what} on {device}, {dtype}, {part}: {error:.1e}");
@@ -125,7 +113,6 @@ type Errors = BTreeMap<(String, &'static str, &'static str), f64>;
 
 /// Compares the default path of every device, and the fast sums of the CPU, with `reference`; see [`check`].
 fn compare(
-    on: fn(&str) -> bool,
     what: &str,
     case: &Case,
     natural: f64,
@@ -133,7 +120,7 @@ fn compare(
     primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>,
     errors: &mut Errors,
 ) {
-    for present in devices().iter().filter(|present| on(&present.name)) {
+    for present in devices() {
         for &dtype in present.types {
             for sums in [SumPath::Auto, SumPath::Fast] {
                 // Only these kernels have another way, whatever the length of the list.
@@ -230,17 +217,12 @@ fn above_expectation_agrees_with_its_definition() {
         for sigma in [1e-2, 1.0, 30.0] {
             let expectation = above(sigma, what);
             let label = format!("{what:?}, sigma {sigma}");
-            check_on(fused_on_the_cpu, &label, "above_expectation", 150, 1e-6, |[x, _, labels, mask]| {
+            check(&label, "above_expectation", 150, 1e-6, |[x, _, labels, mask]| {
                 let b = chances(labels) * mask.clone();
                 above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation)
             });
         }
     }
-}
-
-/// Returns whether a device has a kernel for the primitive; other devices compute its definition.
-fn fused_on_the_cpu(device: &str) -> bool {
-    device == "flex"
 }
 
 #[test]
@@ -249,7 +231,7 @@ fn rank_recursion_agrees_with_its_definition() {
     for (sigma, ranks, longest) in [(1e-2, 10, 100), (1.0, 1, 100), (1.0, 10, 100), (30.0, 3, 100), (1.0, 100, 40)] {
         let discounts = falling(ranks);
         let what = format!("sigma {sigma}, {ranks} ranks");
-        check_on(fused_on_the_cpu, &what, "rank_recursion", longest, 1e-6, |[x, _, _, mask]| {
+        check(&what, "rank_recursion", longest, 1e-6, |[x, _, _, mask]| {
             rank_recursion(x.clone(), mask.clone(), sigma, &discounts)
         });
     }
@@ -326,9 +308,7 @@ fn lists_of_2048_documents_agree() {
     for case in &cases("long", 2048)[24..26] {
         for (what, primitive) in primitives {
             let reference = run(case, &Device::flex(), DType::F64, primitive);
-            let on: fn(&str) -> bool =
-                if ["rank_recursion", "above_expectation"].contains(&what) { fused_on_the_cpu } else { |_| true };
-            compare(on, what, case, 1e-6, &reference, primitive, &mut Errors::new());
+            compare(what, case, 1e-6, &reference, primitive, &mut Errors::new());
         }
     }
 }
@@ -418,7 +398,7 @@ fn a_row_of_many_pairs_is_summed_in_blocks() {
         pair_loss(x.clone(), labels.clone(), mask.clone(), &PairWeight::Unit, PairLoss::Logistic)
     };
     let reference = run(&case, &Device::flex(), DType::F64, &primitive);
-    compare(|_| true, "pair_loss", &case, 1e-6, &reference, &primitive, &mut Errors::new());
+    compare("pair_loss", &case, 1e-6, &reference, &primitive, &mut Errors::new());
 }
 
 /// The definitions do the same. Otherwise a run that has diverged would look sound.
@@ -481,7 +461,8 @@ fn nan_and_infinite_scores_make_their_list_nan() {
 
 #[test]
 fn padding_never_changes_a_bit() {
-    for present in devices() {
+    // Sums of tensor operations are the backend's own.
+    for present in devices().iter().filter(|present| present.path != Path::Tensor) {
         // Scores around 0, and scores that are all far from the padding, which is 0.
         for (scale, offset) in [(1.0, 0.0), (0.25, 5.5)] {
             let bits = |padding| bits(present, padding, |score| score * scale + offset);
@@ -548,14 +529,14 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
         rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
         pair_loss(x.clone(), labels.clone(), mask.clone(), &weight, PairLoss::Logistic),
     ];
-    // On other devices their sums are the backend's own, whose order depends on the width of the batch.
-    if present.name == "flex" {
+    outputs.push(rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5]));
+    for what in [Above::Sum, Above::Product] {
+        let b = chances(&labels) * mask.clone();
+        outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, what)));
+    }
+    // On GPUs its sums are the backend's own, whose order depends on the width of the batch.
+    if present.path == Path::Processor {
         outputs.push(log_softmax(x.clone(), mask.clone()));
-        outputs.push(rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5]));
-        for what in [Above::Sum, Above::Product] {
-            let b = chances(&labels) * mask.clone();
-            outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, what)));
-        }
     }
     let mut bits = Vec::new();
     for output in outputs {

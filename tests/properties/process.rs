@@ -149,6 +149,21 @@ fn occurrences(words: &[&str]) -> BTreeMap<String, usize> {
     library().into_iter().map(|(name, text)| (name, count(&text))).filter(|(_, count)| *count > 0).collect()
 }
 
+/// Losses and primitives leave their results on the device. Whoever reads one waits for everything before it.
+#[test]
+fn losses_and_primitives_wait_for_no_device() {
+    let mut reads = occurrences(&[".into_data(", ".to_data(", ".into_scalar", ".try_into_data("]);
+    reads.retain(|name, _| name.starts_with("loss/") || name.starts_with("op/"));
+    let expected = [
+        ("loss/check.rs", 4, "`try_forward` reads what it checks"),
+        ("loss/explain.rs", 2, "numbers for a reader"),
+        ("loss/ranking_loss.rs", 2, "`try_forward` and `degenerate_queries`, which is computed by the host"),
+        ("loss/surrogate/position_function.rs", 1, "a table of ranks, computed by the host"),
+        ("loss/surrogate/ranked_value.rs", 1, "a measure of a ranking, computed by the host"),
+    ];
+    assert_eq!(reads, expected.map(|(name, count, _)| (name.to_owned(), count)).into());
+}
+
 #[test]
 fn the_library_changes_nothing_of_its_process() {
     let changes = ["set_hook(", "take_hook(", "stdin()", "set_var(", "remove_var(", "env::var", "set_current_dir("];

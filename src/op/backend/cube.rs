@@ -4,13 +4,26 @@ use burn::backend::tensor::FloatTensor;
 use burn_cubecl::CubeBackend;
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
-use crate::op::cpu::{ExponentialTerm, PairLoss, Step};
-use crate::op::definition::{indicator_sum, pair_loss, rank, rank_expectation, step_sum};
+use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
+use crate::op::definition::{
+    above_expectation, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+};
 use crate::op::gpu;
 
 impl Pairwise for CubeBackend {
     fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
-        gpu::step_sum(&x, &v, alpha, step).unwrap_or_else(|| step_sum::value::<Self>(x, v, alpha, step))
+        gpu::step_sum(&x, &v, None, alpha, step).unwrap_or_else(|| step_sum::value::<Self>(x, v, alpha, step))
+    }
+
+    fn counted_step_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        alpha: f64,
+        step: Step,
+    ) -> FloatTensor<Self> {
+        gpu::step_sum(&x, &v, Some(&counted), alpha, step)
+            .unwrap_or_else(|| step_sum::counted::<Self>(x, v, counted, alpha, step))
     }
 
     fn step_sum_gradient(
@@ -46,6 +59,50 @@ impl Pairwise for CubeBackend {
     ) -> FloatTensor<Self> {
         gpu::rank_expectation_gradient(&x, &mask, &products, &gradient, sigma, &terms)
             .unwrap_or_else(|| rank_expectation::gradient::<Self>(x, mask, products, gradient, sigma, &terms))
+    }
+
+    fn rank_recursion(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        comparison: Comparison,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        gpu::rank_recursion(&x, &mask, comparison, &discounts)
+            .unwrap_or_else(|| rank_recursion::value::<Self>(x, mask, comparison, &discounts))
+    }
+
+    fn rank_recursion_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        comparison: Comparison,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        gpu::rank_recursion_gradient(&x, &mask, &gradient, comparison, &discounts)
+            .unwrap_or_else(|| rank_recursion::gradient::<Self>(x, mask, gradient, comparison, &discounts))
+    }
+
+    fn above_expectation(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        gpu::above_expectation(&x, &a, &b, &mask, &expectation)
+            .unwrap_or_else(|| above_expectation::value::<Self>(x, a, b, mask, &expectation))
+    }
+
+    fn above_expectation_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        expectation: AboveExpectation,
+    ) -> FloatTensor<Self> {
+        gpu::above_expectation_gradient(&x, &a, &b, &mask, &gradient, &expectation)
+            .unwrap_or_else(|| above_expectation::gradient::<Self>(x, a, b, mask, gradient, &expectation))
     }
 
     fn indicator_sum(
@@ -96,6 +153,19 @@ impl Pairwise for CubeBackend {
     ) -> FloatTensor<Self> {
         gpu::pair_loss_gradient(&x, &labels, &mask, weight.as_ref(), &gradient, loss)
             .unwrap_or_else(|| pair_loss::gradient::<Self>(x, labels, mask, weight, gradient, loss))
+    }
+
+    fn distance_sum(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        gpu::distance_sum(&x, &mask).unwrap_or_else(|| distance_sum::value::<Self>(x, mask))
+    }
+
+    fn distance_sum_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        gpu::distance_sum_gradient(&x, &mask, &gradient)
+            .unwrap_or_else(|| distance_sum::gradient::<Self>(x, mask, gradient))
     }
 
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {

@@ -93,6 +93,20 @@ impl Pairwise for Cube {
         out
     }
 
+    fn counted_step_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        alpha: f64,
+        step: Step,
+    ) -> FloatTensor<Self> {
+        let shape = x.shape();
+        let [out] = queue("counted_step_sum", vec![x, v, counted], [shape], move |next| {
+            [CubeBackend::counted_step_sum(next(), next(), next(), alpha, step)]
+        });
+        out
+    }
+
     fn step_sum_gradient(
         x: FloatTensor<Self>,
         v: FloatTensor<Self>,
@@ -253,6 +267,24 @@ impl Pairwise for Cube {
         inputs.push(gradient);
         let [to_x] = queue("pair_loss_gradient", inputs, [shape], move |next| {
             [CubeBackend::pair_loss_gradient(next(), next(), next(), load(weight, next), next(), loss)]
+        });
+        to_x
+    }
+
+    fn distance_sum(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
+        let shape = x.shape();
+        let [out] = queue("distance_sum", vec![x, mask], [shape], |next| [CubeBackend::distance_sum(next(), next())]);
+        out
+    }
+
+    fn distance_sum_gradient(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        let shape = x.shape();
+        let [to_x] = queue("distance_sum_gradient", vec![x, mask, gradient], [shape], |next| {
+            [CubeBackend::distance_sum_gradient(next(), next(), next())]
         });
         to_x
     }

@@ -8,9 +8,11 @@ mod cube;
 mod flex;
 #[cfg(feature = "_cube")]
 mod fusion;
+mod listed;
 mod pair_weight;
 mod pairwise;
 #[cfg(test)]
 mod tests;
 
+pub use listed::{Unlisted, is_listed, unlisted};
 pub use pairwise::Pairwise;

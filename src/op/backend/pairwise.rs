@@ -2,9 +2,12 @@
 //! gradients in chunks of rows, so that memory stays bounded on every backend; a backend overrides what it does faster.
 
 // Supported for users of older models.
-#![cfg_attr(feature = "ndarray", allow(deprecated))]
+#![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
 // Without any backend there is nothing to dispatch to.
-#![cfg_attr(not(any(feature = "flex", feature = "ndarray", feature = "_cube", test)), allow(unused_variables))]
+#![cfg_attr(
+    not(any(feature = "flex", feature = "ndarray", feature = "tch", feature = "remote", feature = "_cube", test)),
+    allow(unused_variables)
+)]
 
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 
@@ -15,12 +18,14 @@ use crate::op::definition::{
     pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
 
-/// The primitives on one backend; a backend not listed here cannot be enabled by a feature of this
-/// crate.
+/// The primitives on one backend. A backend that is not listed here was turned on by another crate: public functions do
+/// not call the extension on it ([`is_listed`](super::is_listed)).
 #[backend_extension(
     Autodiff,
     Flex: cfg(any(feature = "flex", test)),
     NdArray: cfg(feature = "ndarray"),
+    LibTorch: cfg(feature = "tch"),
+    Remote: cfg(feature = "remote"),
     Cube: cfg(feature = "_cube")
 )]
 pub trait Pairwise: Backend {
@@ -253,3 +258,10 @@ pub trait Pairwise: Backend {
 
 #[cfg(feature = "ndarray")]
 impl Pairwise for burn::backend::NdArray {}
+
+#[cfg(feature = "tch")]
+impl Pairwise for burn::backend::LibTorch {}
+
+// With burn's `fusion` another type, of which the same is true: default bodies are burn's own operations.
+#[cfg(feature = "remote")]
+impl Pairwise for burn::backend::Remote {}

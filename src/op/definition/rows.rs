@@ -27,10 +27,15 @@ pub fn by_rows<B: Backend, const K: usize>(
     })
 }
 
+/// Bytes that the temporaries of `rows` rows take.
+pub fn bytes_of_rows(batch: usize, rows: usize, documents: usize, element_bytes: usize) -> usize {
+    [rows, documents, element_bytes, LIVE_TEMPORARIES].into_iter().fold(batch, usize::saturating_mul)
+}
+
 /// Ranges of rows whose `[batch, rows, documents]` temporaries stay within the memory budget.
 fn row_chunks(batch: usize, documents: usize, element_bytes: usize) -> impl Iterator<Item = (usize, usize)> {
     let budget = Execution::current().memory_budget();
-    chunks(budget, batch * documents * element_bytes * LIVE_TEMPORARIES, documents)
+    chunks(budget, bytes_of_rows(batch, 1, documents, element_bytes), documents)
 }
 
 /// Ranges of rows of `row_bytes` each, as many to a range as the budget holds, at least one.

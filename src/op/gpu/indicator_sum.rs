@@ -5,6 +5,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{Batch, read, run, write};
+use super::members::{Counting, members, order};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 
@@ -15,6 +16,7 @@ fn values(
     x: &[f32],
     a: &[f32],
     mask: &[f32],
+    order: &[u32],
     out: &mut [f32],
     total: &mut [f32],
     lists: usize,
@@ -22,17 +24,19 @@ fn values(
     rate: f32,
 ) {
     let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
+    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_a = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + place.row;
+    let cell = place.list + order[members.rows + place.row] as usize;
     let row = x[cell];
     let mut weighted = 0.0f32;
     let mut plain = 0.0f32;
-    for start in range_stepped(0, documents, UNITS) {
-        if start + place.unit < documents {
-            let cell = place.list + start + place.unit;
+    for start in range_stepped(0, visited, UNITS) {
+        if start + place.unit < visited {
+            let cell = place.list + order[members.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_a[place.unit] = a[cell];
             tile_mask[place.unit] = mask[cell];
@@ -40,7 +44,7 @@ fn values(
         sync_cube();
         let mut partial_weighted = 0.0f32;
         let mut partial_plain = 0.0f32;
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
             let d = tile_x[j] - row;
             let kernel = exponential(d * d * rate) * tile_mask[j];
             partial_weighted = fma(kernel, tile_a[j], partial_weighted);
@@ -54,7 +58,8 @@ fn values(
     let plain = sum_of_row(plain, place, &mut sums);
     if place.exists && place.slice == 0 {
         let document = mask[cell];
-        let denominator = plain - document + 1.0f32;
+        // A row of padding meets nothing.
+        let denominator = select(place.row < members.row_count, plain - document + 1.0f32, 1.0f32);
         out[cell] = weighted / denominator * document;
         total[cell] = denominator;
     }
@@ -70,25 +75,28 @@ fn gradients(
     out: &[f32],
     total: &[f32],
     g: &[f32],
+    order: &[u32],
     to_x: &mut [f32],
     lists: usize,
     documents: usize,
     rate: f32,
 ) {
     let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
+    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_a = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_out = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_q = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + place.row;
+    let cell = place.list + order[members.rows + place.row] as usize;
     let (row_x, row_a, row_out) = (x[cell], a[cell], out[cell]);
     let row_q = g[cell] * mask[cell] / total[cell];
     let mut sum = 0.0f32;
-    for start in range_stepped(0, documents, UNITS) {
-        if start + place.unit < documents {
-            let cell = place.list + start + place.unit;
+    for start in range_stepped(0, visited, UNITS) {
+        if start + place.unit < visited {
+            let cell = place.list + order[members.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_a[place.unit] = a[cell];
             tile_mask[place.unit] = mask[cell];
@@ -97,7 +105,7 @@ fn gradients(
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
             let d = tile_x[j] - row_x;
             let kernel = exponential(d * d * rate) * tile_mask[j];
             let flow = fma(row_q, tile_a[j] - row_out, tile_q[j] * (row_a - tile_out[j]));
@@ -114,8 +122,9 @@ fn gradients(
 
 /// See [`indicator_sum`](crate::op::indicator_sum()): the sums and the denominators of their softmax.
 pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
-    run("indicator_sum", x, 5, || {
+    run("indicator_sum", x, 6, || {
         let batch = Batch::from_tensor(x);
+        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
         let (out, total) = (batch.per_document(), batch.per_document());
         values::launch(
             &batch.client,
@@ -124,6 +133,7 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
             read(x),
             read(a),
             read(mask),
+            read(&order),
             write(&out),
             write(&total),
             batch.lists,
@@ -143,8 +153,9 @@ pub fn indicator_sum_gradient(
     gradient: &CubeTensor,
     sigma: f64,
 ) -> Option<CubeTensor> {
-    let [to_x] = run("gradient of indicator_sum", x, 7, || {
+    let [to_x] = run("gradient of indicator_sum", x, 8, || {
         let batch = Batch::from_tensor(x);
+        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
         let to_x = batch.per_document();
         gradients::launch(
             &batch.client,
@@ -156,6 +167,7 @@ pub fn indicator_sum_gradient(
             read(out),
             read(total),
             read(gradient),
+            read(&order),
             write(&to_x),
             batch.lists,
             batch.documents,

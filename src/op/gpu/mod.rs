@@ -2,23 +2,34 @@
 //!
 //! Values are computed in `f32`. A tensor of another type, and a device that cannot run a kernel, gets `None`, for which
 //! the backend takes the tensor definition and its analytic gradient in row chunks; the log says so once. Nothing is
-//! stored for a pair, nothing is added atomically: see [`tile`].
+//! stored for a pair, nothing is added atomically: see [`tile`]. Rows and columns that count for nothing are skipped where
+//! they can be many: see [`members`].
 //!
 //! The kernels are those of burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
 //! crate can ask for; so our GPU features turn fusion on, there is one type, and `backend/fusion.rs` brings the kernels
 //! to it.
 
+mod above_expectation;
+mod above_trials;
+mod distance_sum;
 mod indicator_sum;
 mod launch;
+mod members;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
+mod rank_recursion;
 mod real;
 mod step_sum;
+#[cfg(test)]
+mod tests;
 mod tile;
 
+pub use above_expectation::{above_expectation, above_expectation_gradient};
+pub use distance_sum::{distance_sum, distance_sum_gradient};
 pub use indicator_sum::{indicator_sum, indicator_sum_gradient};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};
+pub use rank_recursion::{rank_recursion, rank_recursion_gradient};
 pub use step_sum::{step_sum, step_sum_gradient};

@@ -5,6 +5,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{Batch, read, run, write};
+use super::members::{Counting, members, order};
 use super::real::{exponential, log_1p, sigmoid};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::{EXPONENTIAL_BOUND, PairLoss, PairWeight};
@@ -154,7 +155,7 @@ fn weight_of(
 fn values<L: Term>(
     x: &[f32],
     labels: &[f32],
-    mask: &[f32],
+    order: &[u32],
     first: &[f32],
     discount: &[f32],
     rank: &[f32],
@@ -167,26 +168,27 @@ fn values<L: Term>(
     #[comptime] form: Form,
 ) {
     let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
+    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_y = Shared::<[f32]>::new_slice(UNITS);
-    let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + place.row;
+    let cell = place.list + order[members.rows + place.row] as usize;
     let (row_x, row_y) = (x[cell], labels[cell]);
-    let document = mask[cell] > 0.0f32;
+    let document = place.row < members.row_count;
     let mut sum = 0.0f32;
-    for start in range_stepped(0, documents, UNITS) {
-        if start + place.unit < documents {
-            let cell = place.list + start + place.unit;
+    for start in range_stepped(0, visited, UNITS) {
+        if start + place.unit < visited {
+            let cell = place.list + order[members.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_y[place.unit] = labels[cell];
-            tile_mask[place.unit] = mask[cell];
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
-            if document && tile_mask[j] > 0.0f32 && row_y > tile_y[j] {
-                let weight = weight_of(cell, place.list + start + j, first, discount, rank, steps, absolute, form);
+        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
+            if document && row_y > tile_y[j] {
+                let other = place.list + order[members.columns + start + j] as usize;
+                let weight = weight_of(cell, other, first, discount, rank, steps, absolute, form);
                 partial = fma(weight, L::value(row_x - tile_x[j], margin), partial);
             }
         }
@@ -204,7 +206,7 @@ fn values<L: Term>(
 fn gradients<L: Term>(
     x: &[f32],
     labels: &[f32],
-    mask: &[f32],
+    order: &[u32],
     first: &[f32],
     discount: &[f32],
     rank: &[f32],
@@ -218,28 +220,28 @@ fn gradients<L: Term>(
     #[comptime] form: Form,
 ) {
     let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
+    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_y = Shared::<[f32]>::new_slice(UNITS);
-    let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + place.row;
+    let cell = place.list + order[members.rows + place.row] as usize;
     let (row_x, row_y, row_g) = (x[cell], labels[cell], g[cell]);
-    let document = mask[cell] > 0.0f32;
+    let document = place.row < members.row_count;
     let mut sum = 0.0f32;
-    for start in range_stepped(0, documents, UNITS) {
-        if start + place.unit < documents {
-            let cell = place.list + start + place.unit;
+    for start in range_stepped(0, visited, UNITS) {
+        if start + place.unit < visited {
+            let cell = place.list + order[members.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_y[place.unit] = labels[cell];
-            tile_mask[place.unit] = mask[cell];
             tile_g[place.unit] = g[cell];
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
-            if document && tile_mask[j] > 0.0f32 && row_y != tile_y[j] {
-                let other = place.list + start + j;
+        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
+            if document && row_y != tile_y[j] {
+                let other = place.list + order[members.columns + start + j] as usize;
                 let above = row_y > tile_y[j];
                 let upper = select(above, cell, other);
                 let lower = select(above, other, cell);
@@ -335,6 +337,7 @@ pub fn pair_loss(
     let weight = Weighting::new(weight, x)?;
     let [out] = run(&name(loss, weight.form), x, 8, || {
         let batch = Batch::from_tensor(x);
+        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
         let out = batch.per_document();
         let [first, discount, rank] = weight.buffers;
         with_term!(loss, L => values::launch::<L>(
@@ -343,7 +346,7 @@ pub fn pair_loss(
             batch.units(),
             read(x),
             read(labels),
-            read(mask),
+            read(&order),
             read(first),
             read(discount),
             read(rank),
@@ -372,6 +375,7 @@ pub fn pair_loss_gradient(
     let weight = Weighting::new(weight, x)?;
     let [to_x] = run(&format!("gradient of {}", name(loss, weight.form)), x, 9, || {
         let batch = Batch::from_tensor(x);
+        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
         let to_x = batch.per_document();
         let [first, discount, rank] = weight.buffers;
         with_term!(loss, L => gradients::launch::<L>(
@@ -380,7 +384,7 @@ pub fn pair_loss_gradient(
             batch.units(),
             read(x),
             read(labels),
-            read(mask),
+            read(&order),
             read(first),
             read(discount),
             read(rank),

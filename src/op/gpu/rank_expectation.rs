@@ -10,6 +10,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{Batch, read, run, write};
+use super::members::{Counting, members, order};
 use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::{ExponentialTerm, Real};
@@ -26,6 +27,7 @@ pub(super) const MOST_TERMS: usize = 48;
 fn values(
     x: &[f32],
     mask: &[f32],
+    order: &[u32],
     bases: &[f32],
     gaps: &[f32],
     coefficients: &[f32],
@@ -38,10 +40,12 @@ fn values(
     #[comptime] own: usize,
 ) {
     let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
+    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
     let mut ahead = Shared::<[f32]>::new_slice(TILE * ROWS);
     let mut behind = Shared::<[f32]>::new_slice(TILE * ROWS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + place.row;
+    let cell = place.list + order[members.rows + place.row] as usize;
     let row = x[cell];
     let mut base = Array::<f32>::new(own);
     let mut gap = Array::<f32>::new(own);
@@ -52,12 +56,12 @@ fn values(
         gap[term] = gaps[place.slice + term * SLICES];
         product[term] = 1.0f32;
     }
-    for start in range_stepped(0, documents, TILE) {
-        let length = min(documents - start, TILE);
+    for start in range_stepped(0, visited, TILE) {
+        let length = min(visited - start, TILE);
         for j in range_stepped(place.slice, length, SLICES) {
-            let other = place.list + start + j;
+            let other = place.list + order[members.columns + start + j] as usize;
             let beats = probability((x[other] - row) * rate);
-            let counts = mask[other] > 0.0f32 && other != cell;
+            let counts = other != cell;
             ahead[j * ROWS + place.lane] = select(counts, beats.of, 0.0f32);
             behind[j * ROWS + place.lane] = select(counts, beats.against, 1.0f32);
         }
@@ -95,6 +99,7 @@ fn values(
 fn gradients(
     x: &[f32],
     mask: &[f32],
+    order: &[u32],
     products: &[f32],
     g: &[f32],
     bases: &[f32],
@@ -107,29 +112,31 @@ fn gradients(
     #[comptime] terms: usize,
 ) {
     let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
+    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
     // By row, then by term, and the reverse: units of a row read one word, units of neighbouring rows neighbouring
     // words.
     let mut of_tile = Shared::<[f32]>::new_slice(TILE * terms);
     let mut of_rows = Shared::<[f32]>::new_slice(terms * ROWS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + place.row;
+    let cell = place.list + order[members.rows + place.row] as usize;
     let row = x[cell];
     let row_g = g[cell] * mask[cell];
     for m in range_stepped(place.slice, terms, SLICES) {
         of_rows[m * ROWS + place.lane] = products[cell * terms + m] * slopes[m] * row_g;
     }
     let mut sum = 0.0f32;
-    for start in range_stepped(0, documents, TILE) {
-        let length = min(documents - start, TILE);
+    for start in range_stepped(0, visited, TILE) {
+        let length = min(visited - start, TILE);
         for entry in range_stepped(place.unit, length * terms, UNITS) {
-            let other = place.list + start + entry / terms;
+            let other = place.list + order[members.columns + start + entry / terms] as usize;
             let m = entry % terms;
-            of_tile[entry] = products[other * terms + m] * slopes[m] * g[other] * mask[other];
+            of_tile[entry] = products[other * terms + m] * slopes[m] * g[other];
         }
         sync_cube();
         let mut partial = 0.0f32;
         for j in range_stepped(place.slice, length, SLICES) {
-            let other = place.list + start + j;
+            let other = place.list + order[members.columns + start + j] as usize;
             let beats = probability((x[other] - row) * rate);
             let mut flow = 0.0f32;
             for m in 0..terms {
@@ -141,7 +148,7 @@ fn gradients(
                 let own = of_rows[m * ROWS + place.lane];
                 flow += difference_of_products(tile, of_row, own, of_other) / (of_other * of_row);
             }
-            let counts = mask[other] > 0.0f32 && other != cell;
+            let counts = other != cell;
             partial += select(counts, beats.bell * flow, 0.0f32);
         }
         sum += partial;
@@ -170,8 +177,9 @@ pub fn rank_expectation(
         values.resize(own * SLICES, filler);
         values
     };
-    run(&format!("rank_expectation, {own} terms a unit"), x, 7, || {
+    run(&format!("rank_expectation, {own} terms a unit"), x, 8, || {
         let batch = Batch::from_tensor(x);
+        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
         let (out, products) = (batch.per_document(), batch.per_document_and(terms.len()));
         values::launch(
             &batch.client,
@@ -179,6 +187,7 @@ pub fn rank_expectation(
             batch.units(),
             read(x),
             read(mask),
+            read(&order),
             batch.upload(&padded(bases(terms), 1.0)),
             batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0)),
             batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0)),
@@ -206,8 +215,9 @@ pub fn rank_expectation_gradient(
     if terms.len() > MOST_TERMS {
         return None;
     }
-    let [to_x] = run(&format!("gradient of rank_expectation, {} terms", terms.len()), x, 7, || {
+    let [to_x] = run(&format!("gradient of rank_expectation, {} terms", terms.len()), x, 8, || {
         let batch = Batch::from_tensor(x);
+        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
         let to_x = batch.per_document();
         let rate = 0.5 / sigma;
         let slopes: Vec<f32> = terms.iter().map(|term| (term.coefficient * (term.base - 1.0)) as f32).collect();
@@ -217,6 +227,7 @@ pub fn rank_expectation_gradient(
             batch.units(),
             read(x),
             read(mask),
+            read(&order),
             read(products),
             read(gradient),
             batch.upload(&bases(terms)),

@@ -4,6 +4,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{Batch, read, run, write};
+use super::members::{Counting, members, order};
 use super::real::{arc_tangent, difference_of_products, exponential, probability, sigmoid};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::Step;
@@ -73,23 +74,36 @@ impl Phi for Laplace {
     }
 }
 
-/// Row `i`: `sum_j v_j phi(alpha (x_j - x_i))`.
+/// Row `i`: `sum_j v_j phi(alpha (x_j - x_i))`, or `other` for a row that does not count.
 #[cube(launch)]
-fn values<P: Phi>(x: &[f32], v: &[f32], out: &mut [f32], lists: usize, documents: usize, alpha: f32) {
+fn values<P: Phi>(
+    x: &[f32],
+    v: &[f32],
+    order: &[u32],
+    out: &mut [f32],
+    lists: usize,
+    documents: usize,
+    alpha: f32,
+    other: f32,
+) {
     let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_v = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let row = x[place.list + place.row];
+    let cell = place.list + order[members.rows + place.row] as usize;
+    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let row = x[cell];
     let mut sum = 0.0f32;
-    for start in range_stepped(0, documents, UNITS) {
-        if start + place.unit < documents {
-            tile_x[place.unit] = x[place.list + start + place.unit];
-            tile_v[place.unit] = v[place.list + start + place.unit];
+    for start in range_stepped(0, visited, UNITS) {
+        if start + place.unit < visited {
+            let cell = place.list + order[members.columns + start + place.unit] as usize;
+            tile_x[place.unit] = x[cell];
+            tile_v[place.unit] = v[cell];
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
             partial = fma(tile_v[j], P::value((tile_x[j] - row) * alpha), partial);
         }
         sum += partial;
@@ -97,31 +111,43 @@ fn values<P: Phi>(x: &[f32], v: &[f32], out: &mut [f32], lists: usize, documents
     }
     let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        out[place.list + place.row] = sum;
+        out[cell] = select(place.row < members.row_count, sum, other);
     }
 }
 
-/// Row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`.
+/// Row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`. A document with neither a value nor a gradient is no row and no
+/// column.
 #[cube(launch)]
-fn gradients<P: Phi>(x: &[f32], v: &[f32], g: &[f32], to_x: &mut [f32], lists: usize, documents: usize, alpha: f32) {
+fn gradients<P: Phi>(
+    x: &[f32],
+    v: &[f32],
+    g: &[f32],
+    order: &[u32],
+    to_x: &mut [f32],
+    lists: usize,
+    documents: usize,
+    alpha: f32,
+) {
     let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_v = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + place.row;
+    let cell = place.list + order[members.rows + place.row] as usize;
+    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
     let (row_x, row_v, row_g) = (x[cell], v[cell], g[cell]);
     let mut sum = 0.0f32;
-    for start in range_stepped(0, documents, UNITS) {
-        if start + place.unit < documents {
-            let cell = place.list + start + place.unit;
+    for start in range_stepped(0, visited, UNITS) {
+        if start + place.unit < visited {
+            let cell = place.list + order[members.columns + start + place.unit] as usize;
             tile_x[place.unit] = x[cell];
             tile_v[place.unit] = v[cell];
             tile_g[place.unit] = g[cell];
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
             let slope = P::slope((row_x - tile_x[j]) * alpha);
             // The difference before the sum: a document's term with itself is exactly 0.
             let exchange = difference_of_products(tile_g[j], row_v, row_g, tile_v[j]);
@@ -132,7 +158,7 @@ fn gradients<P: Phi>(x: &[f32], v: &[f32], g: &[f32], to_x: &mut [f32], lists: u
     }
     let sum = sum_of_row(sum, place, &mut sums);
     if place.exists && place.slice == 0 {
-        to_x[cell] = sum * alpha;
+        to_x[cell] = select(place.row < members.row_count, sum * alpha, 0.0f32);
     }
 }
 
@@ -165,10 +191,19 @@ fn scaled(alpha: f64, step: Step) -> f32 {
     (if step == Step::Tanh { 2.0 * alpha } else { alpha }) as f32
 }
 
-/// See [`step_sum`](crate::op::step_sum()); `None` where the device has no kernel.
-pub fn step_sum(x: &CubeTensor, v: &CubeTensor, alpha: f64, step: Step) -> Option<CubeTensor> {
-    let [out] = run(&format!("step_sum, {step:?}"), x, 3, || {
+/// See [`step_sum`](crate::op::step_sum()) and [`counted_step_sum`](crate::op::counted_step_sum()): only the documents
+/// with `counted` other than 0 are rows, if it is given. `None` where the device has no kernel.
+pub fn step_sum(
+    x: &CubeTensor,
+    v: &CubeTensor,
+    counted: Option<&CubeTensor>,
+    alpha: f64,
+    step: Step,
+) -> Option<CubeTensor> {
+    let [out] = run(&format!("step_sum, {step:?}"), x, 4, || {
         let batch = Batch::from_tensor(x);
+        let columns = Counting::Columns(v);
+        let order = order(&batch, counted.map_or(columns, |rows| Counting::Separately { rows, columns: v }));
         let out = batch.per_document();
         with_phi!(step, P => values::launch::<P>(
             &batch.client,
@@ -176,10 +211,12 @@ pub fn step_sum(x: &CubeTensor, v: &CubeTensor, alpha: f64, step: Step) -> Optio
             batch.units(),
             read(x),
             read(v),
+            read(&order),
             write(&out),
             batch.lists,
             batch.documents,
             scaled(alpha, step),
+            0.5,
         ));
         [out]
     })?;
@@ -194,8 +231,9 @@ pub fn step_sum_gradient(
     alpha: f64,
     step: Step,
 ) -> Option<CubeTensor> {
-    let [to_x] = run(&format!("gradient of step_sum, {step:?}"), x, 4, || {
+    let [to_x] = run(&format!("gradient of step_sum, {step:?}"), x, 5, || {
         let batch = Batch::from_tensor(x);
+        let order = order(&batch, Counting::Either(v, gradient));
         let to_x = batch.per_document();
         with_phi!(step, P => gradients::launch::<P>(
             &batch.client,
@@ -204,6 +242,7 @@ pub fn step_sum_gradient(
             read(x),
             read(v),
             read(gradient),
+            read(&order),
             write(&to_x),
             batch.lists,
             batch.documents,

@@ -26,8 +26,12 @@ pub(super) struct Place {
     pub lane: usize,
     /// Row within the list; the last document for rows beyond the end.
     pub row: usize,
+    /// First row of the cube within the list.
+    pub first_row: usize,
     /// First cell of the list.
     pub list: usize,
+    /// The list is one of the batch.
+    pub list_exists: bool,
     /// The row is one of the list.
     pub exists: bool,
 }
@@ -38,14 +42,17 @@ pub(super) fn place(lists: usize, documents: usize) -> Place {
     let tiles = documents.div_ceil(ROWS);
     let unit = UNIT_POS as usize;
     let lane = unit % ROWS;
-    let row = (CUBE_POS % tiles) * ROWS + lane;
+    let first_row = (CUBE_POS % tiles) * ROWS;
+    let row = first_row + lane;
     let list = CUBE_POS / tiles;
     Place {
         unit,
         slice: unit / ROWS,
         lane,
         row: min(row, documents - 1),
+        first_row,
         list: min(list, lists - 1) * documents,
+        list_exists: list < lists,
         exists: row < documents && list < lists,
     }
 }

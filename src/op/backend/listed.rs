@@ -1,0 +1,60 @@
+//! Which backends [`Pairwise`](super::Pairwise) is implemented for in this build. Cargo unites the features of all
+//! crates of a program, so a tensor may come from a backend of burn that no feature of ours turned on.
+
+// Supported for users of older models.
+#![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
+
+use burn::backend::{DispatchTensor, DispatchTensorKind, TensorMetadata};
+
+/// Returns whether the backend of `tensor` is in the list of [`Pairwise`](super::Pairwise).
+pub fn is_listed(tensor: &DispatchTensor) -> bool {
+    kind_is_listed(&tensor.kind)
+}
+
+// Which patterns are reachable depends on the features of burn, which are not all ours.
+#[allow(unreachable_patterns)]
+fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
+    match kind {
+        DispatchTensorKind::Autodiff(inner) => kind_is_listed(inner),
+        #[cfg(any(feature = "flex", test))]
+        DispatchTensorKind::Flex(_) => true,
+        #[cfg(feature = "ndarray")]
+        DispatchTensorKind::NdArray(_) => true,
+        #[cfg(feature = "tch")]
+        DispatchTensorKind::LibTorch(_) => true,
+        #[cfg(feature = "remote")]
+        DispatchTensorKind::Remote(_) => true,
+        #[cfg(feature = "_cube")]
+        DispatchTensorKind::Cube(_) => true,
+        _ => false,
+    }
+}
+
+/// Features of this crate by the names of burn's backends, those of the graphics cards together.
+const FEATURES: [(&str, &str); 5] = [
+    ("Flex", "flex"),
+    ("NdArray", "ndarray"),
+    ("LibTorch", "tch"),
+    ("Remote", "remote"),
+    ("Cube", "cuda, rocm, vulkan, wgpu or metal"),
+];
+
+/// A backend that is not in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unlisted {
+    /// Its name in burn.
+    pub backend: String,
+    /// The feature of this crate that would bring it; `None` for a backend that no feature brings.
+    pub feature: Option<&'static str>,
+}
+
+/// The backend of `tensor`, if it is not in the list.
+pub fn unlisted(tensor: &DispatchTensor) -> Option<Unlisted> {
+    if is_listed(tensor) {
+        return None;
+    }
+    let device = format!("{:?}", tensor.device());
+    let backend = device.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
+    let feature = FEATURES.iter().find(|(name, _)| *name == backend).map(|&(_, feature)| feature);
+    Some(Unlisted { backend, feature })
+}

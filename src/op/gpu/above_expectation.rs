@@ -1,0 +1,306 @@
+//! [`above_expectation`](crate::op::above_expectation()) on the device.
+//!
+//! Rows without a weight are skipped, and so are columns of padding ([`members`](super::members)). Factors are computed
+//! as in [`rank_expectation`](super::rank_expectation), and the units of a row share its terms in the same way. The
+//! gradient computes the products again, comparison by comparison; each cube adds up what its rows send to every
+//! column, and a second kernel adds the cubes, so that nothing is stored for a pair.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::above_trials::{Row, SMALLEST, Scratch, TILE, meet, passes, trial};
+use super::launch::{Batch, product, read, run, write};
+use super::members::{Counting, collect_columns, members, order};
+use super::real::probability;
+use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
+use crate::op::cpu::{Above, AboveExpectation};
+
+/// Distance between the columns of a tile of flows, so that the units of neighbouring columns read neighbouring words.
+const STRIDE: usize = ROWS + 1;
+
+/// Terms beyond which the shared memory that devices must have does not hold a tile of the gradient.
+pub(super) const MOST_TERMS: usize = 40;
+
+/// Row `i`: `a_i` times the mean over comparisons of `sum_m c_m P_im S_im` or `sum_m c_m P_im`.
+#[cube(launch)]
+fn values(
+    x: &[f32],
+    a: &[f32],
+    b: &[f32],
+    order: &[u32],
+    terms: &[f32],
+    mixture: &[f32],
+    out: &mut [f32],
+    lists: usize,
+    documents: usize,
+    comparisons: usize,
+    #[comptime] own: usize,
+    #[comptime] sum: bool,
+) {
+    let place = place(lists, documents);
+    let members = members(order, place.list / documents, documents);
+    let mut scratch = Scratch {
+        ahead: Shared::<[f32]>::new_slice(TILE * ROWS),
+        behind: Shared::<[f32]>::new_slice(TILE * ROWS),
+        tile_b: Shared::<[f32]>::new_slice(TILE),
+    };
+    let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + order[members.rows + place.row] as usize;
+    let row = Row {
+        cell,
+        list: place.list,
+        columns: members.columns,
+        visited: select(place.first_row < members.row_count, members.column_count, 0usize),
+        slice: place.slice,
+        lane: place.lane,
+    };
+    let mut products = Array::<f32>::new(own);
+    let mut sums = Array::<f32>::new(own);
+    let mut expectation = 0.0f32;
+    for comparison in 0..comparisons {
+        let trial = trial(mixture, comparison);
+        #[unroll]
+        for term in 0..own {
+            products[term] = 1.0f32;
+            sums[term] = b[cell];
+        }
+        meet(x, b, order, terms, row, trial, &mut scratch, &mut products, &mut sums, own, sum);
+        #[unroll]
+        for term in 0..own {
+            let coefficient = terms[comptime!(2 * own * SLICES) + place.slice + term * SLICES] * trial.weight;
+            if comptime!(sum) {
+                expectation = fma(coefficient, products[term] * sums[term], expectation);
+            } else {
+                expectation = fma(coefficient, products[term], expectation);
+            }
+        }
+    }
+    let expectation = sum_of_row(expectation, place, &mut row_sums);
+    if place.exists && place.slice == 0 {
+        out[cell] = select(place.row < members.row_count, expectation * a[cell], 0.0f32);
+    }
+}
+
+/// What the rows of a cube send, `w` their weights times the gradient that comes in: to their own documents in `to_x`,
+/// and, added up over the rows, to every column in `partials`. The lists are those from `first`.
+#[cube(launch)]
+fn flows(
+    x: &[f32],
+    w: &[f32],
+    b: &[f32],
+    order: &[u32],
+    terms: &[f32],
+    mixture: &[f32],
+    to_x: &mut [f32],
+    partials: &mut [f32],
+    first: usize,
+    lists: usize,
+    documents: usize,
+    comparisons: usize,
+    #[comptime] own: usize,
+    #[comptime] sum: bool,
+) {
+    let place = place(lists, documents);
+    let list = first * documents + place.list;
+    let members = members(order, list / documents, documents);
+    let mut scratch = Scratch {
+        ahead: Shared::<[f32]>::new_slice(TILE * STRIDE),
+        behind: Shared::<[f32]>::new_slice(TILE * ROWS),
+        tile_b: Shared::<[f32]>::new_slice(TILE),
+    };
+    // Derivatives by the products of the terms, and by a factor of each.
+    let mut by_product = Shared::<[f32]>::new_slice(own * UNITS);
+    let mut by_factor = Shared::<[f32]>::new_slice(comptime!(if sum { own * UNITS } else { 1 }));
+    let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = list + order[members.rows + place.row] as usize;
+    let row = Row {
+        cell,
+        list,
+        columns: members.columns,
+        visited: select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize),
+        slice: place.slice,
+        lane: place.lane,
+    };
+    let row_x = x[cell];
+    let row_w = select(place.exists && place.row < members.row_count, w[cell], 0.0f32);
+    let mut products = Array::<f32>::new(own);
+    let mut sums = Array::<f32>::new(own);
+    let mut to_row = 0.0f32;
+    for comparison in 0..comparisons {
+        let trial = trial(mixture, comparison);
+        #[unroll]
+        for term in 0..own {
+            products[term] = 1.0f32;
+            sums[term] = b[cell];
+        }
+        meet(x, b, order, terms, row, trial, &mut scratch, &mut products, &mut sums, own, sum);
+        #[unroll]
+        for term in 0..own {
+            let m = place.slice + term * SLICES;
+            let weight = products[term] * row_w * trial.weight * terms[comptime!(2 * own * SLICES) + m];
+            by_product[m * ROWS + place.lane] = weight;
+            if comptime!(sum) {
+                by_factor[m * ROWS + place.lane] = -weight * sums[term] * terms[comptime!(own * SLICES) + m];
+            }
+        }
+        sync_cube();
+        let slope = trial.rate * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI);
+        for start in range_stepped(0, row.visited, TILE) {
+            let length = min(row.visited - start, TILE);
+            let mut partial = 0.0f32;
+            for j in range_stepped(place.slice, length, SLICES) {
+                let other = list + order[row.columns + start + j] as usize;
+                let beats = probability((x[other] - row_x) * trial.rate - trial.shift);
+                let b = b[other];
+                let left = passes(b, sum);
+                let mut flow = 0.0f32;
+                for m in 0..comptime!(own * SLICES) {
+                    let whole = terms[m];
+                    let base = whole * left;
+                    let factor = max(fma(beats.of, base, beats.against), comptime!(SMALLEST));
+                    let by_product = by_product[m * ROWS + place.lane];
+                    if comptime!(sum) {
+                        flow += (by_factor[m * ROWS + place.lane] + by_product * b * base / factor) / factor;
+                    } else {
+                        let gap = fma(whole, b, terms[comptime!(own * SLICES) + m]);
+                        flow -= by_product * gap / factor;
+                    }
+                }
+                let flow = select(other != cell, flow * beats.bell * slope, 0.0f32);
+                partial += flow;
+                scratch.ahead[j * STRIDE + place.lane] = flow;
+            }
+            to_row -= partial;
+            sync_cube();
+            if place.unit < length {
+                let mut column = 0.0f32;
+                for lane in 0..ROWS {
+                    column += scratch.ahead[place.unit * STRIDE + lane];
+                }
+                let entry = CUBE_POS * documents + start + place.unit;
+                if comparison == 0 {
+                    partials[entry] = column;
+                } else {
+                    partials[entry] += column;
+                }
+            }
+            sync_cube();
+        }
+    }
+    let to_row = sum_of_row(to_row, place, &mut row_sums);
+    if place.exists && place.slice == 0 {
+        to_x[cell] = select(place.row < members.row_count, to_row, 0.0f32);
+    }
+}
+
+/// Terms per unit.
+fn own(expectation: &AboveExpectation) -> usize {
+    expectation.terms.len().div_ceil(SLICES)
+}
+
+/// Bases, gaps and coefficients, each filled up to whole units by terms that count 0.
+fn terms(expectation: &AboveExpectation) -> Vec<f32> {
+    let length = own(expectation) * SLICES;
+    let column = |of: &dyn Fn(usize) -> f64, filler: f32| {
+        let mut column: Vec<f32> = (0..expectation.terms.len()).map(|m| of(m) as f32).collect();
+        column.resize(length, filler);
+        column
+    };
+    let terms = &expectation.terms;
+    let bases = column(&|m| terms[m].base, 1.0).into_iter().map(|base| base.max(SMALLEST)).collect();
+    [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
+}
+
+/// Weight, rate and shift of every comparison.
+fn mixture(expectation: &AboveExpectation) -> Vec<f32> {
+    let numbers = expectation.mixture.iter().flat_map(|(weight, trial)| [*weight, trial.rate, trial.shift]);
+    numbers.map(|number| number as f32).collect()
+}
+
+/// Name of a kernel, the same for every expectation that it can compute.
+fn name(expectation: &AboveExpectation) -> String {
+    format!("above_expectation, {:?}, {} terms a unit", expectation.above, own(expectation))
+}
+
+/// See [`above_expectation`](crate::op::above_expectation()).
+pub fn above_expectation(
+    x: &CubeTensor,
+    a: &CubeTensor,
+    b: &CubeTensor,
+    mask: &CubeTensor,
+    expectation: &AboveExpectation,
+) -> Option<CubeTensor> {
+    if expectation.terms.len() > MOST_TERMS {
+        return None;
+    }
+    let [out] = run(&name(expectation), x, 7, || {
+        let batch = Batch::from_tensor(x);
+        let a = product(a, mask);
+        let order = order(&batch, Counting::Separately { rows: &a, columns: mask });
+        let out = batch.per_document();
+        values::launch(
+            &batch.client,
+            batch.cubes(),
+            batch.units(),
+            read(x),
+            read(&a),
+            read(b),
+            read(&order),
+            batch.upload(&terms(expectation)),
+            batch.upload(&mixture(expectation)),
+            write(&out),
+            batch.lists,
+            batch.documents,
+            expectation.mixture.len(),
+            own(expectation),
+            expectation.above == Above::Sum,
+        );
+        [out]
+    })?;
+    Some(out)
+}
+
+/// Gradient of [`above_expectation`] in `x`, given that of its output.
+pub fn above_expectation_gradient(
+    x: &CubeTensor,
+    a: &CubeTensor,
+    b: &CubeTensor,
+    mask: &CubeTensor,
+    gradient: &CubeTensor,
+    expectation: &AboveExpectation,
+) -> Option<CubeTensor> {
+    if expectation.terms.len() > MOST_TERMS {
+        return None;
+    }
+    let [to_x] = run(&format!("gradient of {}", name(expectation)), x, 8, || {
+        let batch = Batch::from_tensor(x);
+        let weights = product(&product(a, gradient), mask);
+        let order = order(&batch, Counting::Separately { rows: &weights, columns: mask });
+        let to_x = batch.per_document();
+        for (first, part) in batch.parts(batch.tiles() * batch.documents) {
+            let partials = part.per_tile_and_document();
+            flows::launch(
+                &part.client,
+                part.cubes(),
+                part.units(),
+                read(x),
+                read(&weights),
+                read(b),
+                read(&order),
+                batch.upload(&terms(expectation)),
+                batch.upload(&mixture(expectation)),
+                write(&to_x),
+                write(&partials),
+                first,
+                part.lists,
+                part.documents,
+                expectation.mixture.len(),
+                own(expectation),
+                expectation.above == Above::Sum,
+            );
+            collect_columns(&part, first, &partials, &order, &to_x);
+        }
+        [to_x]
+    })?;
+    Some(to_x)
+}

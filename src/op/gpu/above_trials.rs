@@ -1,0 +1,110 @@
+//! What rows of [`above_expectation`](super::above_expectation) meet: products of the terms over the columns, and sums over
+//! the documents above.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+
+use super::real::probability;
+use super::tile::{ROWS, SLICES};
+use crate::op::cpu::Real;
+
+/// Documents of a tile.
+pub(super) const TILE: usize = 16;
+
+/// Smallest factor of a product.
+pub(super) const SMALLEST: f32 = <f32 as Real>::SMALLEST_FACTOR;
+
+/// What is left of a document with the value `b` above a row: 1 in a sum, `1 - b` in a product.
+#[cube]
+pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
+    if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }
+}
+
+/// The trials of a tile: the chances that each column beats each row and that it does not, and what columns count.
+#[derive(CubeType)]
+pub(super) struct Scratch {
+    pub ahead: Shared<[f32]>,
+    pub behind: Shared<[f32]>,
+    pub tile_b: Shared<[f32]>,
+}
+
+/// The row of a unit and what it meets.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Row {
+    /// Cell of the row.
+    pub cell: usize,
+    /// First cell of its list.
+    pub list: usize,
+    /// First entry of the columns in the order.
+    pub columns: usize,
+    /// Columns to visit, the same for all rows of a cube.
+    pub visited: usize,
+    pub slice: usize,
+    pub lane: usize,
+}
+
+/// One comparison.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Trial {
+    pub weight: f32,
+    pub rate: f32,
+    pub shift: f32,
+}
+
+#[cube]
+pub(super) fn trial(mixture: &[f32], comparison: usize) -> Trial {
+    Trial { weight: mixture[comparison * 3], rate: mixture[comparison * 3 + 1], shift: mixture[comparison * 3 + 2] }
+}
+
+/// Multiplies `products` and adds to `sums`, for the terms of the unit: `terms` holds bases, gaps `1 - z_m` and
+/// coefficients, `own * SLICES` of each. Every unit of the cube must call it.
+#[cube]
+pub(super) fn meet(
+    x: &[f32],
+    b: &[f32],
+    order: &[u32],
+    terms: &[f32],
+    row: Row,
+    trial: Trial,
+    scratch: &mut Scratch,
+    products: &mut Array<f32>,
+    sums: &mut Array<f32>,
+    #[comptime] own: usize,
+    #[comptime] sum: bool,
+) {
+    let row_x = x[row.cell];
+    for start in range_stepped(0, row.visited, TILE) {
+        let length = min(row.visited - start, TILE);
+        for j in range_stepped(row.slice, length, SLICES) {
+            let other = row.list + order[row.columns + start + j] as usize;
+            let beats = probability((x[other] - row_x) * trial.rate - trial.shift);
+            scratch.ahead[j * ROWS + row.lane] = select(other != row.cell, beats.of, 0.0f32);
+            scratch.behind[j * ROWS + row.lane] = select(other != row.cell, beats.against, 1.0f32);
+            if row.lane == 0 {
+                scratch.tile_b[j] = b[other];
+            }
+        }
+        sync_cube();
+        for j in 0..length {
+            let ahead = scratch.ahead[j * ROWS + row.lane];
+            let behind = scratch.behind[j * ROWS + row.lane];
+            let b = scratch.tile_b[j];
+            let left = passes(b, sum);
+            #[unroll]
+            for term in 0..own {
+                let m = row.slice + term * SLICES;
+                let whole = terms[m];
+                let base = whole * left;
+                let loss = ahead * fma(whole, 1.0f32 - left, terms[comptime!(own * SLICES) + m]);
+                let factor = max(fma(ahead, base, behind), comptime!(SMALLEST));
+                let large = fma(-products[term], loss, products[term]);
+                products[term] = select(loss < 0.5f32, large, products[term] * factor);
+                if comptime!(sum) {
+                    sums[term] += ahead * b * base / factor;
+                }
+            }
+        }
+        sync_cube();
+    }
+}

@@ -1,0 +1,112 @@
+//! `distance_sum`, the sum that NeuralSort takes, on the device.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, read, run, write};
+use super::tile::{SLICES, UNITS, place, sum_of_row};
+
+/// Row `i`: `m_i sum_j m_j |x_i - x_j|`.
+#[cube(launch)]
+fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize) {
+    let place = place(lists, documents);
+    let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + place.row;
+    let row = x[cell];
+    let mut sum = 0.0f32;
+    for start in range_stepped(0, documents, UNITS) {
+        if start + place.unit < documents {
+            tile_x[place.unit] = x[place.list + start + place.unit];
+            tile_mask[place.unit] = mask[place.list + start + place.unit];
+        }
+        sync_cube();
+        let mut partial = 0.0f32;
+        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+            partial = fma(tile_mask[j], (tile_x[j] - row).abs(), partial);
+        }
+        sum += partial;
+        sync_cube();
+    }
+    let sum = sum_of_row(sum, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        out[cell] = sum * mask[cell];
+    }
+}
+
+/// Row `k`: `m_k sum_j m_j sign(x_k - x_j) (m_k g_k + m_j g_j)`, where the sign of 0 is 0.
+#[cube(launch)]
+fn gradients(x: &[f32], mask: &[f32], g: &[f32], to_x: &mut [f32], lists: usize, documents: usize) {
+    let place = place(lists, documents);
+    let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
+    let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let cell = place.list + place.row;
+    let row = x[cell];
+    let row_g = g[cell] * mask[cell];
+    let mut sum = 0.0f32;
+    for start in range_stepped(0, documents, UNITS) {
+        if start + place.unit < documents {
+            let cell = place.list + start + place.unit;
+            tile_x[place.unit] = x[cell];
+            tile_mask[place.unit] = mask[cell];
+            tile_g[place.unit] = g[cell] * mask[cell];
+        }
+        sync_cube();
+        let mut partial = 0.0f32;
+        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+            let both = (row_g + tile_g[j]) * tile_mask[j];
+            partial += select(row > tile_x[j], both, select(row < tile_x[j], -both, 0.0f32));
+        }
+        sum += partial;
+        sync_cube();
+    }
+    let sum = sum_of_row(sum, place, &mut sums);
+    if place.exists && place.slice == 0 {
+        to_x[cell] = sum * mask[cell];
+    }
+}
+
+/// `sum_j |x_i - x_j|` over the documents; 0 at padding.
+pub fn distance_sum(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
+    let [out] = run("distance_sum", x, 3, || {
+        let batch = Batch::from_tensor(x);
+        let out = batch.per_document();
+        let cubes = batch.cubes();
+        values::launch(
+            &batch.client,
+            cubes,
+            batch.units(),
+            read(x),
+            read(mask),
+            write(&out),
+            batch.lists,
+            batch.documents,
+        );
+        [out]
+    })?;
+    Some(out)
+}
+
+/// Gradient of [`distance_sum`] in `x`, given that of its output.
+pub fn distance_sum_gradient(x: &CubeTensor, mask: &CubeTensor, gradient: &CubeTensor) -> Option<CubeTensor> {
+    let [to_x] = run("gradient of distance_sum", x, 4, || {
+        let batch = Batch::from_tensor(x);
+        let to_x = batch.per_document();
+        gradients::launch(
+            &batch.client,
+            batch.cubes(),
+            batch.units(),
+            read(x),
+            read(mask),
+            read(gradient),
+            write(&to_x),
+            batch.lists,
+            batch.documents,
+        );
+        [to_x]
+    })?;
+    Some(to_x)
+}

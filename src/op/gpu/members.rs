@@ -1,0 +1,214 @@
+//! Which documents a kernel visits: rows that count for something, against columns that count for something.
+//!
+//! A kernel before the one that computes puts both in front, in their order, and counts them. Nothing is sorted and
+//! nothing is added atomically; padding, wherever it is, changes neither the order nor the number of terms, so results
+//! have the same bits with any padding.
+
+use burn::tensor::{DType, Shape};
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, read, write};
+use super::tile::{ROWS, UNITS};
+
+/// Where the rows and columns of a list stand in the order, and how many count.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Members {
+    /// First entry of the rows.
+    pub rows: usize,
+    /// Rows that count.
+    pub row_count: usize,
+    /// First entry of the columns.
+    pub columns: usize,
+    /// Columns that count.
+    pub column_count: usize,
+}
+
+/// The members of list `list`, from what [`order`] made.
+#[cube]
+pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
+    let rows = list * 2 * (documents + 1);
+    let columns = rows + documents + 1;
+    Members {
+        rows,
+        row_count: order[rows + documents] as usize,
+        columns,
+        column_count: order[columns + documents] as usize,
+    }
+}
+
+/// What makes a row and a column count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Rule {
+    /// Each its own number.
+    Separately,
+    /// Both any of the two numbers.
+    Either,
+    /// A column its own number; every row does.
+    Columns,
+}
+
+/// Whether the document of a cell counts as a row.
+#[cube]
+fn is_row(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Rule) -> bool {
+    match rule {
+        Rule::Separately => of_rows[cell] != 0.0f32,
+        Rule::Either => of_rows[cell] != 0.0f32 || of_columns[cell] != 0.0f32,
+        Rule::Columns => true.runtime(),
+    }
+}
+
+/// Whether the document of a cell counts as a column.
+#[cube]
+fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Rule) -> bool {
+    match rule {
+        Rule::Either => of_rows[cell] != 0.0f32 || of_columns[cell] != 0.0f32,
+        Rule::Separately | Rule::Columns => of_columns[cell] != 0.0f32,
+    }
+}
+
+/// For each list the rows, those that count first, and how many do; then the same of the columns. One cube per list.
+#[cube(launch)]
+fn partition(
+    of_rows: &[f32],
+    of_columns: &[f32],
+    order: &mut [u32],
+    lists: usize,
+    documents: usize,
+    #[comptime] rule: Rule,
+) {
+    let mut shared_rows = Shared::<[u32]>::new_slice(UNITS);
+    let mut shared_columns = Shared::<[u32]>::new_slice(UNITS);
+    let list = min(CUBE_POS, lists - 1);
+    let unit = UNIT_POS as usize;
+    let share = documents.div_ceil(UNITS);
+    let first = min(unit * share, documents);
+    let last = min(first + share, documents);
+    let cells = list * documents;
+    let mut rows = 0u32;
+    let mut columns = 0u32;
+    for document in first..last {
+        rows += select(is_row(of_rows, of_columns, cells + document, rule), 1u32, 0u32);
+        columns += select(is_column(of_rows, of_columns, cells + document, rule), 1u32, 0u32);
+    }
+    shared_rows[unit] = rows;
+    shared_columns[unit] = columns;
+    sync_cube();
+    let mut next_row = 0u32;
+    let mut next_column = 0u32;
+    let mut all_rows = 0u32;
+    let mut all_columns = 0u32;
+    for other in 0..UNITS {
+        next_row += select(other < unit, shared_rows[other], 0u32);
+        next_column += select(other < unit, shared_columns[other], 0u32);
+        all_rows += shared_rows[other];
+        all_columns += shared_columns[other];
+    }
+    let start_of_rows = list * 2 * (documents + 1);
+    let start_of_columns = start_of_rows + documents + 1;
+    let before = u32::cast_from(first);
+    // Those that do not count follow.
+    let mut other_row = all_rows + before - next_row;
+    let mut other_column = all_columns + before - next_column;
+    for document in first..last {
+        let entry = u32::cast_from(document);
+        if is_row(of_rows, of_columns, cells + document, rule) {
+            order[start_of_rows + next_row as usize] = entry;
+            next_row += 1u32;
+        } else {
+            order[start_of_rows + other_row as usize] = entry;
+            other_row += 1u32;
+        }
+        if is_column(of_rows, of_columns, cells + document, rule) {
+            order[start_of_columns + next_column as usize] = entry;
+            next_column += 1u32;
+        } else {
+            order[start_of_columns + other_column as usize] = entry;
+            other_column += 1u32;
+        }
+    }
+    if unit == 0 {
+        order[start_of_rows + documents] = all_rows;
+        order[start_of_columns + documents] = all_columns;
+    }
+}
+
+/// Which documents count.
+#[derive(Clone, Copy)]
+pub(super) enum Counting<'a> {
+    /// Rows and columns each by values other than 0.
+    Separately { rows: &'a CubeTensor, columns: &'a CubeTensor },
+    /// Rows and columns alike, by any of two values other than 0.
+    Either(&'a CubeTensor, &'a CubeTensor),
+    /// Columns by values other than 0; every row counts.
+    Columns(&'a CubeTensor),
+}
+
+/// The documents of each list in the order in which kernels take them, for [`members`].
+pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
+    let shape = Shape::new([batch.lists, 2 * (batch.documents + 1)]);
+    let order = empty_device_contiguous_dtype(batch.client.clone(), batch.device.clone(), shape, DType::U32);
+    let (rows, columns, rule) = match counting {
+        Counting::Separately { rows, columns } => (rows, columns, Rule::Separately),
+        Counting::Either(rows, columns) => (rows, columns, Rule::Either),
+        Counting::Columns(columns) => (columns, columns, Rule::Columns),
+    };
+    partition::launch(
+        &batch.client,
+        batch.cubes_for(batch.lists),
+        batch.units(),
+        read(rows),
+        read(columns),
+        write(&order),
+        batch.lists,
+        batch.documents,
+        rule,
+    );
+    order
+}
+
+/// Adds what the rows of each list send to its columns to the gradient, tile of rows by tile of rows. `partials` holds
+/// the sums over one tile per cube and column, for the lists from `first`. One unit per column.
+#[cube(launch)]
+fn collect(partials: &[f32], order: &[u32], to_x: &mut [f32], first: usize, lists: usize, documents: usize) {
+    let cell = ABSOLUTE_POS;
+    if cell < lists * documents {
+        let list = cell / documents;
+        let column = cell % documents;
+        let members = members(order, first + list, documents);
+        let document = (first + list) * documents + order[members.columns + column] as usize;
+        if column < members.column_count {
+            let tiles = documents.div_ceil(ROWS);
+            let mut sum = to_x[document];
+            for tile in 0..members.row_count.div_ceil(ROWS) {
+                sum += partials[(list * tiles + tile) * documents + column];
+            }
+            to_x[document] = sum;
+        } else {
+            to_x[document] = 0.0f32;
+        }
+    }
+}
+
+/// See [`collect`]: `part` holds the lists from `first` of `to_x`, whose rows are in place.
+pub(super) fn collect_columns(
+    part: &Batch,
+    first: usize,
+    partials: &CubeTensor,
+    order: &CubeTensor,
+    to_x: &CubeTensor,
+) {
+    collect::launch(
+        &part.client,
+        part.cubes_for((part.lists * part.documents).div_ceil(UNITS)),
+        part.units(),
+        read(partials),
+        read(order),
+        write(to_x),
+        first,
+        part.lists,
+        part.documents,
+    );
+}

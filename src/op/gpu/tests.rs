@@ -1,0 +1,213 @@
+//! Which kernels run, and where none does.
+
+use std::io::Write;
+use std::sync::Mutex;
+
+use burn::backend::ops::FloatTensorOps;
+use burn::tensor::{Device, Distribution, Tensor, TensorData};
+use burn_cubecl::cubecl::prelude::CubeDim;
+use burn_cubecl::tensor::CubeTensor;
+use burn_cubecl::{CubeBackend, CubeDevice};
+
+use super::launch::{Batch, run};
+use crate::device::{self, BACKENDS};
+use crate::execution::Execution;
+use crate::op::gpu::{
+    above_expectation, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+};
+use crate::op::{self, Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step, cpu};
+
+/// Kernels by name, with the batch that each was launched on.
+pub static LAUNCHED: Mutex<Vec<(String, [usize; 2])>> = Mutex::new(Vec::new());
+
+/// The first GPU; none where there is none.
+fn gpu() -> Option<Device> {
+    let gpu = |name: &str| !matches!(name, "flex" | "ndarray" | "tch" | "remote");
+    BACKENDS.iter().filter(|backend| gpu(backend.name)).find_map(|backend| device::open(backend.name).ok())
+}
+
+/// Two lists of three documents on the first device; none where there is no device.
+fn scores() -> Option<CubeTensor> {
+    let gpu = gpu();
+    if gpu.is_none() {
+        // Not by `eprintln!`, whose lines of tests that pass are not shown.
+        let test = std::thread::current();
+        let _ = writeln!(std::io::stderr(), "skipped: {} needs a GPU", test.name().unwrap_or("a test"));
+    }
+    gpu.map(|_| {
+        let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
+        CubeBackend::float_from_data(data, &CubeDevice::default())
+    })
+}
+
+/// Otherwise the property suite would compare tensor operations with tensor operations.
+#[test]
+fn every_primitive_has_a_kernel() {
+    let Some(x) = scores() else { return };
+    for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
+        assert!(step_sum::step_sum(&x, &x, None, 1.0, step).is_some(), "{step:?}");
+        assert!(step_sum::step_sum(&x, &x, Some(&x), 1.0, step).is_some(), "{step:?}, some documents");
+        assert!(step_sum::step_sum_gradient(&x, &x, &x, 1.0, step).is_some(), "{step:?}");
+    }
+    let [out, total] = indicator_sum::indicator_sum(&x, &x, &x, 1.0).unwrap();
+    assert!(indicator_sum::indicator_sum_gradient(&x, &x, &x, [&out, &total], &x, 1.0).is_some());
+    for count in [1, 8, 9, rank_expectation::MOST_TERMS] {
+        let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; count];
+        let [_, products] = rank_expectation::rank_expectation(&x, &x, 1.0, &terms).unwrap();
+        let gradient = rank_expectation::rank_expectation_gradient(&x, &x, &products, &x, 1.0, &terms);
+        assert!(gradient.is_some(), "{count} terms");
+    }
+    let lambda = |gap| cpu::PairWeight::Lambda { gain: &x, discount: &x, rank: &x, absolute: 1.0, gap, distance: None };
+    for weight in [cpu::PairWeight::Unit, cpu::PairWeight::Document(&x), lambda(0.0), lambda(1.0)] {
+        for loss in [
+            PairLoss::Logistic,
+            PairLoss::Hinge { margin: 1.0 },
+            PairLoss::SquaredHinge { margin: 1.0 },
+            PairLoss::Exponential,
+            PairLoss::Fidelity,
+            PairLoss::SoftZeroOne,
+        ] {
+            assert!(pair_loss::pair_loss(&x, &x, &x, weight, loss).is_some(), "{loss:?}");
+            assert!(pair_loss::pair_loss_gradient(&x, &x, &x, weight, &x, loss).is_some(), "{loss:?}");
+        }
+    }
+    assert!(rank::rank(&x, &x).is_some());
+    assert!(distance_sum::distance_sum(&x, &x).is_some());
+    assert!(distance_sum::distance_sum_gradient(&x, &x, &x).is_some());
+}
+
+#[test]
+fn distributions_of_ranks_have_kernels() {
+    let Some(x) = scores() else { return };
+    let comparison = Comparison::given(0.5, 1.0);
+    for ranks in [1, 8, 9, rank_recursion::MOST_RANKS] {
+        let discounts = vec![0.5; ranks];
+        assert!(rank_recursion::rank_recursion(&x, &x, comparison, &discounts).is_some(), "{ranks} ranks");
+        let gradient = rank_recursion::rank_recursion_gradient(&x, &x, &x, comparison, &discounts);
+        assert!(gradient.is_some(), "{ranks} ranks");
+    }
+    for above in [Above::Sum, Above::Product] {
+        for count in [1, 8, 9, above_expectation::MOST_TERMS] {
+            let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; count];
+            let expectation = AboveExpectation { mixture: vec![(1.0, comparison)], terms, above };
+            let value = above_expectation::above_expectation(&x, &x, &x, &x, &expectation);
+            assert!(value.is_some(), "{above:?}, {count} terms");
+            let gradient = above_expectation::above_expectation_gradient(&x, &x, &x, &x, &x, &expectation);
+            assert!(gradient.is_some(), "{above:?}, {count} terms");
+        }
+    }
+}
+
+/// A gradient in parts has the bits of one in a single part.
+#[test]
+fn the_memory_budget_changes_no_bit() {
+    let Some(_) = scores() else { return };
+    let tensor =
+        |values: Vec<f32>| CubeBackend::float_from_data(TensorData::new(values, [3, 70]), &CubeDevice::default());
+    let of = |factor: f32| tensor((0..210).map(|cell| (cell as f32 * factor).sin()).collect());
+    let (x, g, mask) = (of(1.7), of(0.9), tensor((0..210).map(|cell| f32::from(cell % 70 < 64)).collect()));
+    let (terms, discounts) = (vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; 3], [1.0, 0.5, 0.2]);
+    let mixture = vec![(1.0, Comparison::independent(0.7))];
+    let expectation = AboveExpectation { mixture, terms, above: Above::Sum };
+    let gradients = |budget| {
+        Execution::current().with_memory_budget(budget).scope(|| {
+            let above = above_expectation::above_expectation_gradient(&x, &mask, &mask, &mask, &g, &expectation);
+            let comparison = Comparison::independent(0.7);
+            let ranks = rank_recursion::rank_recursion_gradient(&x, &mask, &g, comparison, &discounts);
+            [above, ranks].map(|gradient| CubeBackend::float_into_data(gradient.expect("a kernel")))
+        })
+    };
+    let read = |budget| gradients(budget).map(|data| burn_cubecl::cubecl::future::block_on(data).expect("data"));
+    assert_eq!(read(1), read(usize::MAX));
+}
+
+/// Our GPU features turn burn's fusion on, as burn's default features do: a call waits in a queue until its result is
+/// read, and must then run its kernel, once, and not the tensor definition.
+#[test]
+fn kernels_stay_in_use_under_fusion() {
+    let Some(device) = gpu() else { return };
+    let device = device.autodiff();
+    // No other test has lists of this length.
+    let shape = [3, 41];
+    let random = || Tensor::<2>::random(shape, Distribution::Uniform(0.0, 4.0), &device);
+    let (v, labels, mask) = (random(), random().round(), Tensor::ones(shape, &device));
+    let terms = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
+    let ranks = op::rank(v.clone(), mask.clone());
+    let lambda = PairWeight::Lambda {
+        gain: labels.clone(),
+        discount: v.clone(),
+        rank: ranks,
+        absolute: 1.0,
+        gap: 0.5,
+        distance: None,
+    };
+    let pairs = |x, weight: &PairWeight| op::pair_loss(x, labels.clone(), mask.clone(), weight, PairLoss::Logistic);
+    type Primitive<'a> = (&'a str, &'a dyn Fn(Tensor<2>) -> Tensor<2>);
+    let comparison = Comparison::independent(1.0);
+    let expectation =
+        AboveExpectation { mixture: vec![(1.0, comparison)], terms: terms.to_vec(), above: Above::Product };
+    let primitives: [Primitive; 10] = [
+        ("distance_sum", &|x| op::distance_sum(x, mask.clone())),
+        ("rank_recursion", &|x| op::rank_recursion(x, mask.clone(), 1.0, &[1.0, 0.5])),
+        ("above_expectation", &|x| op::above_expectation(x, mask.clone(), mask.clone(), mask.clone(), &expectation)),
+        ("step_sum", &|x| op::counted_step_sum(x, v.clone(), labels.clone(), 1.0, Step::Logistic)),
+        ("step_sum", &|x| op::step_sum(x, v.clone(), 1.0, Step::Erf)),
+        ("indicator_sum", &|x| op::indicator_sum(x, v.clone(), mask.clone(), 1.0)),
+        ("rank_expectation", &|x| op::rank_expectation(x, mask.clone(), 1.0, &terms)),
+        ("pair_loss", &|x| pairs(x, &PairWeight::Unit)),
+        ("pair_loss", &|x| pairs(x, &PairWeight::Document(v.clone()))),
+        ("pair_loss", &|x| pairs(x, &lambda)),
+    ];
+    let launched = || {
+        let mut launched = LAUNCHED.lock().expect("no test panics here");
+        let ours: Vec<_> = launched.extract_if(.., |(_, batch)| *batch == shape).map(|(kernel, _)| kernel).collect();
+        ours
+    };
+    for (name, primitive) in primitives {
+        let x = random().require_grad();
+        let out = primitive(x.clone());
+        out.clone().into_data();
+        let gradients = out.sum().backward();
+        x.grad(&gradients).expect("x has a gradient").into_data();
+        let launched = launched();
+        let kernels: Vec<_> = launched.iter().filter(|kernel| *kernel != "rank").collect();
+        assert!(
+            matches!(&kernels[..], [value, gradient] if value.starts_with(name) && gradient.starts_with(&format!("gradient of {name}"))),
+            "{name}: {launched:?}"
+        );
+    }
+    op::rank(random(), mask.clone()).into_data();
+    assert_eq!(launched(), ["rank"]);
+}
+
+#[test]
+fn a_kernel_beyond_the_device_is_not_run() {
+    let Some(x) = scores() else { return };
+    for _ in 0..2 {
+        assert!(run("a kernel of many buffers", &x, u32::MAX - 1, || -> [CubeTensor; 1] { unreachable!() }).is_none());
+    }
+}
+
+#[test]
+fn a_kernel_that_the_device_refuses_is_not_run_again() {
+    let Some(x) = scores() else { return };
+    let mut launches = 0;
+    for _ in 0..2 {
+        let outcome = run("a kernel of too many units", &x, 3, || {
+            launches += 1;
+            let batch = Batch::from_tensor(&x);
+            let out = batch.per_document();
+            rank::launch(&batch, CubeDim::new_1d(1 << 20), &x, &x, &out);
+            [out]
+        });
+        assert!(outcome.is_none());
+    }
+    assert_eq!(launches, 1);
+}
+
+#[test]
+fn nothing_is_run_on_no_documents() {
+    let Some(x) = scores() else { return };
+    let empty = CubeBackend::float_from_data(TensorData::new(Vec::<f32>::new(), [0, 3]), &x.device);
+    assert!(run("a copy of nothing", &empty, 2, || -> [CubeTensor; 1] { unreachable!() }).is_none());
+}
