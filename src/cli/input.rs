@@ -65,6 +65,11 @@ impl ReadArgs {
         Ok(data::read_from(inputs, &options)?)
     }
 
+    /// Returns whether nothing is asked for.
+    pub fn is_default(&self) -> bool {
+        self.missing.is_none() && self.options.is_empty()
+    }
+
     /// Refuses to keep missing values for a ranker that does not take them.
     pub fn check(&self, ranker: &Ranker) -> Result<(), Failure> {
         if self.options()?.missing == Missing::Keep && !ranker.model().takes_missing() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::letor::{Missing, ReadOptions, Weights};
 use super::rows::Rows;
-use super::{DataError, Input, RankingDataset};
+use super::{DataError, Features, Input, RankingDataset};
 
 /// The dataset so far.
 pub(super) struct Assembly<'a> {
@@ -24,6 +24,10 @@ pub(super) struct Assembly<'a> {
     pub document_weights: Vec<f32>,
     /// Whether a value is NaN.
     pub missing: bool,
+    /// The values of the only file, which are not copied into `rows`.
+    pub mapped: Option<Features>,
+    /// Number of files and readers.
+    pub inputs: usize,
     /// File (index into `files`) and line or row where each query began.
     begun: HashMap<String, (usize, usize)>,
     files: Vec<PathBuf>,
@@ -48,6 +52,8 @@ impl<'a> Assembly<'a> {
             query_weights: Vec::new(),
             document_weights: Vec::new(),
             missing: options.absent_value().is_nan(),
+            mapped: None,
+            inputs: 0,
             begun: HashMap::new(),
             files: Vec::new(),
         }
@@ -55,6 +61,7 @@ impl<'a> Assembly<'a> {
 
     /// Looks up how much there is to read, so that the matrix need not be moved as it grows.
     pub fn expect(&mut self, inputs: &[Input]) {
+        self.inputs = inputs.len();
         let files = inputs.iter().filter(|input| input.is_file());
         let bytes = files.filter_map(|input| input.name().metadata().ok()).map(|about| about.len());
         self.expected_bytes = bytes.fold(0, u64::saturating_add);
@@ -122,7 +129,13 @@ impl<'a> Assembly<'a> {
             return Err(too_many_cells(path, most_cells));
         }
         self.dataset.feature_count = features;
-        self.dataset.features = self.rows.finish(features);
+        self.dataset.features = match self.mapped.take() {
+            Some(mapped) => mapped,
+            None => self.rows.finish(features).into(),
+        };
+        if self.missing && self.options.missing == Missing::Zero {
+            self.dataset.features.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        }
         if self.missing && self.options.missing == Missing::QueryMin {
             fill_missing(&mut self.dataset);
         }
@@ -148,9 +161,9 @@ pub(super) fn too_many_cells(path: &Path, most: usize) -> DataError {
 /// Replaces NaN by the smallest value of its feature in its query, or by 0 where there is none.
 fn fill_missing(dataset: &mut RankingDataset) {
     let width = dataset.feature_count;
-    for q in 0..dataset.queries() {
-        let range = dataset.range(q);
-        let rows = &mut dataset.features[range.start * width..range.end * width];
+    let features = dataset.features.to_mut();
+    for range in dataset.offsets.windows(2).map(|ends| ends[0]..ends[1]) {
+        let rows = &mut features[range.start * width..range.end * width];
         for feature in 0..width {
             let column = || rows[feature..].iter().step_by(width);
             if column().any(|value| value.is_nan()) {

@@ -14,6 +14,7 @@ pub mod columnar;
 mod dataset;
 mod document_weights;
 pub(crate) mod error;
+mod features;
 pub mod folds;
 mod input;
 pub mod letor;
@@ -31,6 +32,7 @@ pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
 pub use clicks::{ClickModel, Clicks};
 pub use dataset::RankingDataset;
 pub use error::DataError;
+pub use features::Features;
 pub use folds::Fold;
 pub use input::Input;
 #[cfg(feature = "export")]

@@ -24,7 +24,7 @@ impl Split {
     /// Bytes of all features.
     pub fn bytes(&self) -> usize {
         let sets = [Some(&self.train), self.validation.as_ref(), self.test.as_ref()];
-        sets.into_iter().flatten().map(|data| size_of_val(data.features.as_slice())).sum()
+        sets.into_iter().flatten().map(|data| size_of_val(&data.features[..])).sum()
     }
 }
 

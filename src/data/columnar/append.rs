@@ -9,8 +9,8 @@ use arrow_schema::ArrowError;
 use rayon::prelude::*;
 
 use super::schema::{Features, Layout, check_width};
-use super::values::{Uneven, first_length, floats, items, shown, side_by_side, texts, with_nan};
 use super::unfit;
+use super::values::{Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
 use crate::data::DataError;
 use crate::data::assembly::{Again, Assembly};
 use crate::data::letor::{MISSING_HINT, Missing};
@@ -34,12 +34,21 @@ impl<'a, 'b> Appender<'a, 'b> {
         Self { assembly, path, layout, most_cells, documents_before }
     }
 
-    /// Makes room for `rows` rows.
-    pub fn expect(&mut self, rows: usize) -> Result<(), DataError> {
+    /// Returns whether the features of the file, if they lie in it as the dataset has them, may be used there.
+    pub fn may_stay_in_place(&self) -> bool {
+        let asked = self.assembly.options.features;
+        let is_whole = asked.is_none_or(|asked| self.layout.width == Some(asked));
+        self.assembly.inputs == 1 && is_whole && matches!(self.layout.features, Features::List(_))
+    }
+
+    /// Makes room for `rows` rows, unless their features stay in place.
+    pub fn expect(&mut self, rows: usize, in_place: bool) -> Result<(), DataError> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         self.check_cells(self.documents_before.saturating_add(rows), width)?;
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
-        self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
+        if !in_place {
+            self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
+        }
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
     }
 
@@ -55,8 +64,15 @@ impl<'a, 'b> Appender<'a, 'b> {
         })
     }
 
-    /// Appends a batch.
-    pub fn append(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+    /// Appends a batch; one whose features may stay in place is the only one.
+    pub fn append(&mut self, batch: &RecordBatch, in_place: bool) -> Result<(), DataError> {
+        if in_place
+            && let (Features::List(column), Some(width)) = (&self.layout.features, self.layout.width)
+            && let Some(values) = plain_items(batch.column(*column), width)
+        {
+            self.assembly.rows.count = width;
+            self.assembly.mapped = Some(values.into());
+        }
         for start in (0..batch.num_rows()).step_by(ROWS) {
             self.append_part(&batch.slice(start, ROWS.min(batch.num_rows() - start)))?;
         }
@@ -66,7 +82,11 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Compares the number of rows with what the file stated.
     pub fn finish(self, rows: usize) -> Result<(), DataError> {
         let found = self.assembly.dataset.documents() - self.documents_before;
-        if found == rows { Ok(()) } else { Err(unfit(self.path, format!("{found} rows"), format!("{rows}, as it states"))) }
+        if found == rows {
+            Ok(())
+        } else {
+            Err(unfit(self.path, format!("{found} rows"), format!("{rows}, as it states")))
+        }
     }
 
     fn append_part(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
@@ -107,7 +127,10 @@ impl<'a, 'b> Appender<'a, 'b> {
                 row,
                 column: batch.schema_ref().field(column).name().clone(),
                 found: format!("query `{query}` again"),
-                expected: format!("its documents in consecutive rows (it began at {}:{first_line})", first_path.display()),
+                expected: format!(
+                    "its documents in consecutive rows (it began at {}:{first_line})",
+                    first_path.display()
+                ),
             })?;
             start = end;
         }
@@ -155,16 +178,19 @@ impl<'a, 'b> Appender<'a, 'b> {
         let width = self.layout.width.unwrap_or(0);
         let documents = self.assembly.dataset.documents() + batch.num_rows();
         self.check_cells(documents, width.max(self.assembly.rows.count))?;
+        let in_place = self.assembly.mapped.is_some();
         let mut values = Cow::Borrowed(&values[..]);
         if values.par_chunks(ROWS).any(|part| part.iter().any(|value| !value.is_finite())) {
             self.check_values(batch, &values, width)?;
-            if self.assembly.options.missing == Missing::Zero {
+            if self.assembly.options.missing == Missing::Zero && !in_place {
                 values.to_mut().iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
             } else {
                 self.assembly.missing = true;
             }
         }
-        self.assembly.rows.append_dense(&values, width, width, batch.num_rows());
+        if !in_place {
+            self.assembly.rows.append_dense(&values, width, width, batch.num_rows());
+        }
         Ok(())
     }
 

@@ -71,6 +71,10 @@ impl Table for ArrowFile {
         self.rows
     }
 
+    fn is_one_batch_in_place(&self) -> bool {
+        self.batches.len() == 1 && self.decompressed == 0
+    }
+
     fn bytes_that_count(&self) -> u64 {
         let ratio = if self.decompressed > 0 { COUNTED_RATIO } else { 1 };
         (self.bytes.len() as u64).saturating_mul(ratio)
@@ -82,9 +86,11 @@ impl Table for ArrowFile {
     ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError> {
         let Self { bytes, decoder, batches, .. } = *self;
         let decoder = decoder.with_projection(columns);
-        Ok(Box::new(batches.into_iter().filter_map(move |block| {
-            decoder.read_record_batch(&block, &of_block(&bytes, &block)).transpose()
-        })))
+        Ok(Box::new(
+            batches
+                .into_iter()
+                .filter_map(move |block| decoder.read_record_batch(&block, &of_block(&bytes, &block)).transpose()),
+        ))
     }
 }
 
@@ -111,7 +117,9 @@ impl Checked<'_> {
         let message = message(&self.bytes[start..body_start])?;
         let header = match (message.header_type(), is_dictionary) {
             (MessageHeader::RecordBatch, false) => message.header_as_record_batch(),
-            (MessageHeader::DictionaryBatch, true) => message.header_as_dictionary_batch().and_then(|batch| batch.data()),
+            (MessageHeader::DictionaryBatch, true) => {
+                message.header_as_dictionary_batch().and_then(|batch| batch.data())
+            }
             _ => None,
         };
         self.check_batch(header.ok_or("a message is of another kind than its footer says")?, body)

@@ -81,6 +81,11 @@ trait Table {
     /// Number of rows that the file states.
     fn rows(&self) -> usize;
 
+    /// Whether the file is one batch whose buffers are used where they lie.
+    fn is_one_batch_in_place(&self) -> bool {
+        false
+    }
+
     /// Number of bytes of text that the file counts for, where memory is granted by the size of a text.
     fn bytes_that_count(&self) -> u64;
 
@@ -114,11 +119,12 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     let bytes_that_count = table.bytes_that_count();
     let most = options.most_cells(assembly.bytes + bytes_that_count);
     let mut appender = Appender::new(assembly, path, layout, most);
-    appender.expect(rows)?;
+    let in_place = table.is_one_batch_in_place() && appender.may_stay_in_place();
+    appender.expect(rows, in_place)?;
     let columns = appender.layout.project();
     let mut batches = guarded(path, format, || table.batches(columns))?;
     while let Some(batch) = guarded(path, format, || batches.next().transpose())? {
-        appender.append(&batch)?;
+        appender.append(&batch, in_place)?;
     }
     appender.finish(rows)?;
     assembly.bytes += bytes_that_count;

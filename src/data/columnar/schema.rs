@@ -99,12 +99,7 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    fn required(
-        &self,
-        names: &[&str],
-        fits: fn(&DataType) -> bool,
-        expected: &str,
-    ) -> Result<usize, DataError> {
+    fn required(&self, names: &[&str], fits: fn(&DataType) -> bool, expected: &str) -> Result<usize, DataError> {
         self.optional(names, fits, expected)?.ok_or_else(|| {
             let quoted = |names: &mut dyn Iterator<Item = &str>| {
                 names.map(|name| format!("`{}`", name.escape_debug())).collect::<Vec<_>>().join(", ")

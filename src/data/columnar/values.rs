@@ -67,6 +67,13 @@ pub(super) fn items(column: &dyn Array, width: usize) -> Result<ArrayRef, Uneven
     }
 }
 
+/// Returns the items of lists of `width` floats without nulls, where they lie.
+pub(super) fn plain_items(column: &dyn Array, width: usize) -> Option<ScalarBuffer<f32>> {
+    let items = items(column, width).ok()?;
+    let floats = items.as_primitive_opt::<Float32Type>()?;
+    (floats.null_count() == 0).then(|| floats.values().clone())
+}
+
 /// The length of the first list.
 pub(super) fn first_length(column: &dyn Array) -> usize {
     let lists = |lists: Option<usize>| lists.unwrap_or(0);

@@ -68,10 +68,8 @@ impl RankingDataset {
 
     fn schema(&self, width: i32) -> Schema {
         let item = Arc::new(Field::new("item", DataType::Float32, false));
-        let mut fields = vec![
-            Field::new("label", DataType::Float32, false),
-            Field::new("query", DataType::LargeUtf8, false),
-        ];
+        let mut fields =
+            vec![Field::new("label", DataType::Float32, false), Field::new("query", DataType::LargeUtf8, false)];
         if !self.document_ids.is_empty() {
             fields.push(Field::new("document", DataType::LargeUtf8, true));
         }

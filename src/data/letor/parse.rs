@@ -249,9 +249,7 @@ impl Parser<'_> {
                 self.parsed.missing = true;
                 Ok((f32::NAN, end))
             }
-            Missing::Error => {
-                Err(self.fault(start, &format!("a finite value of feature {index} ({MISSING_HINT})")))
-            }
+            Missing::Error => Err(self.fault(start, &format!("a finite value of feature {index} ({MISSING_HINT})"))),
         }
     }
 
