@@ -12,7 +12,8 @@ use super::report::write_reports;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table, work_on_this_thread};
 use crate::experiment::{
-    CARD, Evaluations, FitOptions, OutputFolder, RANKER, Report, RunKind, RunRecord, Sets, TrainReport, fit_in_place, resolved_toml,
+    CARD, Evaluations, FitOptions, OutputFolder, RANKER, Report, RunKind, RunRecord, Sets, TrainReport, fit_in_place,
+    resolved_toml,
 };
 use crate::learner::StopReason;
 

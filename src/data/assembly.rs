@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "columnar")]
+use super::Features;
 use super::letor::{Missing, ReadOptions, Weights};
 use super::rows::Rows;
-use super::{DataError, Features, Input, RankingDataset};
+use super::{DataError, Input, RankingDataset};
 
 /// The dataset so far.
 pub(super) struct Assembly<'a> {
@@ -25,8 +27,10 @@ pub(super) struct Assembly<'a> {
     /// Whether a value is NaN.
     pub missing: bool,
     /// The values of the only file, which are not copied into `rows`.
+    #[cfg(feature = "columnar")]
     pub mapped: Option<Features>,
     /// Number of files and readers.
+    #[cfg(feature = "columnar")]
     pub inputs: usize,
     /// File (index into `files`) and line or row where each query began.
     begun: HashMap<String, (usize, usize)>,
@@ -52,7 +56,9 @@ impl<'a> Assembly<'a> {
             query_weights: Vec::new(),
             document_weights: Vec::new(),
             missing: options.absent_value().is_nan(),
+            #[cfg(feature = "columnar")]
             mapped: None,
+            #[cfg(feature = "columnar")]
             inputs: 0,
             begun: HashMap::new(),
             files: Vec::new(),
@@ -61,7 +67,10 @@ impl<'a> Assembly<'a> {
 
     /// Looks up how much there is to read, so that the matrix need not be moved as it grows.
     pub fn expect(&mut self, inputs: &[Input]) {
-        self.inputs = inputs.len();
+        #[cfg(feature = "columnar")]
+        {
+            self.inputs = inputs.len();
+        }
         let files = inputs.iter().filter(|input| input.is_file());
         let bytes = files.filter_map(|input| input.name().metadata().ok()).map(|about| about.len());
         self.expected_bytes = bytes.fold(0, u64::saturating_add);
@@ -129,12 +138,13 @@ impl<'a> Assembly<'a> {
             return Err(too_many_cells(path, most_cells));
         }
         self.dataset.feature_count = features;
-        self.dataset.features = match self.mapped.take() {
-            Some(mapped) => mapped,
-            None => self.rows.finish(features).into(),
-        };
-        if self.missing && self.options.missing == Missing::Zero {
-            self.dataset.features.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        self.dataset.features = self.rows.finish(features).into();
+        #[cfg(feature = "columnar")]
+        if let Some(mapped) = self.mapped.take() {
+            self.dataset.features = mapped;
+            if self.missing && self.options.missing == Missing::Zero {
+                self.dataset.features.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+            }
         }
         if self.missing && self.options.missing == Missing::QueryMin {
             fill_missing(&mut self.dataset);

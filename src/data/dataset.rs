@@ -190,7 +190,8 @@ impl RankingDataset {
     pub(crate) fn blocks(&self, cells: usize) -> Vec<Range<usize>> {
         let mut blocks: Vec<Range<usize>> = Vec::new();
         for q in 0..self.queries() {
-            let cells_with = |block: &Range<usize>| (self.offsets[q + 1] - self.offsets[block.start]) * self.feature_count;
+            let cells_with =
+                |block: &Range<usize>| (self.offsets[q + 1] - self.offsets[block.start]) * self.feature_count;
             match blocks.last_mut() {
                 Some(block) if cells_with(block) <= cells => block.end = q + 1,
                 _ => blocks.push(q..q + 1),

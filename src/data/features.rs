@@ -46,9 +46,12 @@ impl DerefMut for Features {
 }
 
 impl From<Vec<f32>> for Features {
-    #[cfg_attr(not(feature = "columnar"), expect(clippy::needless_update))]
     fn from(own: Vec<f32>) -> Self {
-        Self { own, ..Self::default() }
+        Self {
+            own,
+            #[cfg(feature = "columnar")]
+            mapped: None,
+        }
     }
 }
 
@@ -61,7 +64,7 @@ impl From<Features> for Vec<f32> {
 #[cfg(feature = "columnar")]
 impl From<ScalarBuffer<f32>> for Features {
     fn from(values: ScalarBuffer<f32>) -> Self {
-        Self { mapped: Some(values), ..Self::default() }
+        Self { own: Vec::new(), mapped: Some(values) }
     }
 }
 

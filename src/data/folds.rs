@@ -223,6 +223,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_and_sets_may_be_tables_and_text_comes_first() {
+        let parts = folder(&["S1.arrow", "S2.arrow", "S2.txt.gz", "S3.parquet"]);
+        let folds = discover(parts.path()).unwrap();
+        assert_eq!(shown(parts.path(), &folds[0].train), "S1.arrow");
+        assert_eq!(shown(parts.path(), &folds[0].validation), "S2.txt.gz");
+        assert_eq!(shown(parts.path(), &folds[0].test), "S3.parquet");
+        let sets = folder(&["train.arrow", "vali.parquet", "test.arrow", "test.txt"]);
+        let folds = discover(sets.path()).unwrap();
+        assert_eq!(shown(sets.path(), &folds[0].train), "train.arrow");
+        assert_eq!(shown(sets.path(), &folds[0].test), "test.txt");
+    }
+
+    #[test]
     fn fold_folders_and_single_folds_are_found() {
         let nested = [
             "Fold1/train.txt",

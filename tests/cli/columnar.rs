@@ -71,7 +71,8 @@ fn every_command_takes_either() {
         }
     }
     let bytes = fs::read(bench.path("train.arrow")).unwrap();
-    let scores = bench.command(&["predict", "text", "-"]).write_stdin(bytes).assert().success().get_output().stdout.clone();
+    let scores =
+        bench.command(&["predict", "text", "-"]).write_stdin(bytes).assert().success().get_output().stdout.clone();
     assert_eq!(String::from_utf8(scores).unwrap(), bench.output(&["predict", "text", "train.txt"]));
 }
 
@@ -86,8 +87,26 @@ fn folds_may_be_tables() {
     let cv = |folder: &str| {
         bench.output(&["cv", "run.toml", "--set", &format!("data={{folds=\"{folder}\"}}")]).replace(folder, "FOLDER")
     };
-    let measures = |output: String| output.lines().filter(|line| line.contains("NDCG")).map(String::from).collect::<Vec<_>>();
+    let measures =
+        |output: String| output.lines().filter(|line| line.contains("NDCG")).map(String::from).collect::<Vec<_>>();
     assert_eq!(measures(cv("parts")), measures(cv("texts")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_reported_and_nothing_is_lost() {
+    let bench = bench();
+    // A device that is always full; the name of the link says the format.
+    for table in ["full.arrow", "full.parquet", "full.txt"] {
+        std::os::unix::fs::symlink("/dev/full", bench.path(table)).unwrap();
+        let from = if table == "full.txt" { "train.arrow" } else { "train.txt" };
+        bench.output(&["convert", "train.txt", "train.arrow"]);
+        let before = fs::read(bench.path(from)).unwrap();
+        let failed = bench.run(&["convert", from, table]).code(1).get_output().stderr.clone();
+        let message = String::from_utf8(failed).unwrap();
+        assert!(message.contains(&format!("{table}: cannot write: No space left on device")), "{message}");
+        assert_eq!(fs::read(bench.path(from)).unwrap(), before);
+    }
 }
 
 #[test]

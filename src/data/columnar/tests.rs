@@ -8,6 +8,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, FixedSizeListArray, Float32Array, Float64Array, Int64Array, ListArray,
     RecordBatch, StringArray, StringViewArray, UInt8Array,
 };
+use arrow_buffer::ScalarBuffer;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Field, Schema};
@@ -38,7 +39,7 @@ fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<RankingDataset, Dat
 /// Returns the error message without the folder.
 fn message(bytes: &[u8], options: &ReadOptions) -> String {
     let (folder, paths) = files(&[("data", bytes)]);
-    let message = read(&paths, options).unwrap_err().to_string();
+    let message = read(&paths, options).map(drop).unwrap_err().to_string();
     message.replace(&format!("{}/", folder.path().display()), "")
 }
 
@@ -140,6 +141,34 @@ fn what_is_written_is_read_back_bit_for_bit() {
     assert_eq!(read_bytes(&written(&empty, Format::Arrow), &ReadOptions::default()).unwrap(), empty);
     let refused = empty.write_columnar(Format::Parquet, &mut Vec::new()).unwrap_err().to_string();
     assert_eq!(refused, "dataset: number of features is 0, expected at least 1 in a Parquet file");
+}
+
+#[test]
+fn the_features_of_a_plain_arrow_file_stay_where_they_lie() {
+    // Values of a dataset's own are copied by `clone`.
+    let shares = |data: &RankingDataset| {
+        let values: ScalarBuffer<f32> = data.features.clone().into();
+        values.as_ptr() == data.features.as_ptr()
+    };
+    let bytes = written(&three(), Format::Arrow);
+    let data = read_bytes(&bytes, &ReadOptions::default()).unwrap();
+    assert!(shares(&data));
+    let mut changed = data.clone();
+    changed.features[0] = 9.0;
+    assert!(!shares(&changed) && data == three());
+
+    let wider = ReadOptions { features: Some(3), ..ReadOptions::default() };
+    assert!(!shares(&read_bytes(&bytes, &wider).unwrap()));
+    assert!(!shares(&read_bytes(&written(&three(), Format::Parquet), &ReadOptions::default()).unwrap()));
+
+    let mut missing = three();
+    missing.features[1] = f32::NAN;
+    let bytes = written(&missing, Format::Arrow);
+    let with = |missing| read_bytes(&bytes, &ReadOptions { missing, ..ReadOptions::default() });
+    assert!(shares(&with(Missing::Keep).unwrap()));
+    assert_eq!(with(Missing::Zero).unwrap().features, [1.0, 0.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(with(Missing::QueryMin).unwrap().features, [1.0, 4.0, 3.0, 4.0, 5.0, 6.0]);
+    assert!(with(Missing::Error).is_err());
 }
 
 #[test]
@@ -367,8 +396,9 @@ fn a_file_that_states_hostile_sizes_is_refused_before_memory_is_asked_for() {
     ];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let bytes = file_of(&[batch], Format::Arrow, Some(CompressionType::ZSTD));
-    let size = 16_384u64.to_le_bytes();
-    let at = bytes.windows(8).position(|window| window == size).unwrap();
+    // The size and the first bytes of what Zstandard writes.
+    let beginning = [16_384u64.to_le_bytes().as_slice(), b"\x28\xb5\x2f\xfd"].concat();
+    let at = bytes.windows(12).position(|window| window == beginning).unwrap();
     let mut hostile = bytes.clone();
     hostile[at..at + 8].copy_from_slice(&(1u64 << 40).to_le_bytes());
     let found = message(&hostile, &ReadOptions::default());
