@@ -1,4 +1,4 @@
-//! A guide in four pages.
+//! A guide in six pages.
 
 /// From a LETOR file to a ranker.
 #[doc = include_str!("../docs/guide/tutorial.md")]
@@ -19,3 +19,7 @@ pub mod studies {}
 /// Learning from clicks without position bias.
 #[doc = include_str!("../docs/guide/clicks.md")]
 pub mod clicks {}
+
+/// Text and tables.
+#[doc = include_str!("../docs/guide/data.md")]
+pub mod data {}

@@ -1,34 +1,98 @@
-//! `burn-rank convert`: writes a saved ranker in another system's format.
+//! `burn-rank convert`: writes a saved ranker in another system's format, and data as a table or as text.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use clap::Args;
 
+use super::predict::to_io;
 use super::{Context, Failure, input};
 use crate::atomic_file;
+use crate::data::RankingDataset;
+use crate::data::columnar::Format;
 use crate::ranker::ExportFormat;
+use crate::text::is_standard_stream;
 
 /// Arguments of `convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// A saved ranker, or the folder of a `train` run
-    model: PathBuf,
-    /// File to write; an existing file is replaced. NAME.onnx: linear and multi-layer rankers with any normaliser, raw
-    /// features in. NAME.txt: RankLib text of a linear ranker, LightGBM text of a sum of trees
+    /// A saved ranker, the folder of a `train` run, or data: text (`-` for standard input), an Arrow or a Parquet file
+    from: PathBuf,
+    /// File to write; an existing file is replaced. Of a ranker, NAME.onnx: linear and multi-layer rankers with any
+    /// normaliser, raw features in; NAME.txt: RankLib text of a linear ranker, LightGBM text of a sum of trees. Of data,
+    /// NAME.arrow or NAME.parquet: a table; NAME.txt: LETOR text of a table
     out: PathBuf,
+    #[command(flatten)]
+    reading: input::ReadArgs,
 }
 
 impl ConvertArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        input::not_over("convert", &self.out, &[input::ranker_file(&self.model)], "is the ranker")?;
-        let ranker = input::ranker(&self.model, &Device::flex())?;
+        let format = Format::from_path(&self.out);
+        if format.is_some() || is_table(&self.from) { self.convert_data(format, out) } else { self.convert_ranker(out) }
+    }
+
+    /// Writes data as a table of a format, or as text without one.
+    fn convert_data(&self, format: Option<Format>, out: &mut dyn Write) -> Result<(), Failure> {
+        let place = self.out.display();
+        input::not_over("convert", &self.out, &[&self.from], "is read")?;
+        let is_text = self.out.extension().is_some_and(|extension| extension == "txt");
+        if format.is_none() && !is_text {
+            return Err(Failure::input(format!("{place}: expected a name that ends in .arrow, .parquet or .txt")));
+        }
+        let data = self.reading.read(std::slice::from_ref(&self.from), None)?;
+        if format.is_none() && !(data.query_weights.is_empty() && data.document_weights.is_empty()) {
+            let expected = "a name that ends in .arrow or .parquet: text has its weights in files beside it";
+            return Err(Failure::input(format!("{place}: expected {expected}")));
+        }
+        let shape =
+            format!("{} queries, {} documents, {} features", data.queries(), data.documents(), data.feature_count);
+        write_data(data, format, &self.out)?;
+        let bytes = self.out.metadata().map_or(0, |about| about.len());
+        let format = format.map_or_else(|| "LETOR text".to_owned(), |format| format.to_string());
+        writeln!(out, "{place}: {format}, {shape}, {bytes} bytes")?;
+        Ok(())
+    }
+
+    fn convert_ranker(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if !self.reading.is_default() {
+            return Err(Failure::input("--missing and --read: expected data to convert, found a ranker"));
+        }
+        input::not_over("convert", &self.out, &[input::ranker_file(&self.from)], "is the ranker")?;
+        let ranker = input::ranker(&self.from, &Device::flex())?;
         let format = ExportFormat::from_path(&self.out, ranker.model())?;
-        let bytes = ranker.export(format).context(self.model.display())?;
+        let bytes = ranker.export(format).context(self.from.display())?;
         let place = self.out.display();
         atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
         writeln!(out, "{place}: {format}, {} features, {} bytes", ranker.model().features(), bytes.len())?;
         Ok(())
     }
+}
+
+/// Writes data as a table of a format, or as text without one; the file is whole or as it was.
+pub(super) fn write_data(data: RankingDataset, format: Option<Format>, path: &Path) -> Result<(), Failure> {
+    let written = atomic_file::write_with(path, |file| match format {
+        Some(format) => data.write_columnar(format, file).map_err(to_io),
+        None => {
+            let mut file = BufWriter::new(file);
+            data.write_letor(&mut file).map_err(to_io)?;
+            file.flush()
+        }
+    });
+    let failure = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidData => Failure::Input(error.into()),
+        _ => Failure::unwritable(error),
+    };
+    written.map_err(failure).context(format!("{}: cannot write", path.display()))
+}
+
+/// Returns whether a file begins as a table does.
+fn is_table(path: &Path) -> bool {
+    let mut beginning = [0; 4];
+    !is_standard_stream(path)
+        && path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
+        && matches!(&beginning, b"ARRO" | b"PAR1")
 }

@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 
 use super::{Failure, panics};
 use crate::data::error::quoted;
-use crate::data::letor::{self, Missing, ReadOptions, Source};
-use crate::data::{DataError, Input, RankingDataset};
+use crate::data::letor::{Missing, ReadOptions, Source};
+use crate::data::{self, DataError, Input, RankingDataset};
 use crate::device::{self, DeviceError};
 use crate::experiment::{RANKER, from_toml, written_value};
 use crate::measure::trec_eval::TrecMeasure;
@@ -37,7 +37,7 @@ pub fn device(name: &str) -> Result<Device, DeviceError> {
     panics::quietly(|| device::open(name))
 }
 
-/// How LETOR files are read.
+/// How data files are read.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
     /// What a missing value (NULL or nan) becomes; `keep` is for trees [default: error]
@@ -62,7 +62,12 @@ impl ReadArgs {
         let mut options = self.options()?;
         options.features = features.or(options.features);
         let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
-        Ok(letor::read_from(inputs, &options)?)
+        Ok(data::read_from(inputs, &options)?)
+    }
+
+    /// Returns whether nothing is asked for.
+    pub fn is_default(&self) -> bool {
+        self.missing.is_none() && self.options.is_empty()
     }
 
     /// Refuses to keep missing values for a ranker that does not take them.

@@ -121,7 +121,7 @@ impl PredictArgs {
 }
 
 /// Converts an error of the data to an I/O error, so that a file that cannot be completed is never left half-written.
-fn to_io(error: DataError) -> io::Error {
+pub(super) fn to_io(error: DataError) -> io::Error {
     match error {
         DataError::Io { source, .. } => source,
         error => io::Error::new(io::ErrorKind::InvalidData, error),

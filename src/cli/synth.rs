@@ -1,4 +1,4 @@
-//! `burn-rank synth`: generates LETOR text in the shape of MSLR-WEB.
+//! `burn-rank synth`: generates data in the shape of MSLR-WEB, as LETOR text or as a table.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::convert::write_data;
 use super::{Context, Failure};
 use crate::atomic_file;
+use crate::data::columnar::Format;
 use crate::data::{DataError, SynthConfig};
 use crate::experiment::{Entry, OutputFolder, Purpose};
 use crate::text::is_standard_stream;
@@ -33,7 +35,8 @@ pub struct SynthArgs {
     /// Deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
-    /// File to write; an existing file is replaced. Standard output when absent or `-`
+    /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, which are made in memory;
+    /// any other file is text. Standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for
@@ -61,7 +64,10 @@ impl SynthArgs {
                 Err(DataError::Io { source, .. }) => Err(source.into()),
                 other => Ok(other.map(drop)?),
             },
-            (Some(path), None) => write(&config, 0..config.queries, path),
+            (Some(path), None) => match Format::from_path(path) {
+                Some(format) => write_data(config.generate()?, Some(format), path),
+                None => write(&config, 0..config.queries, path),
+            },
             (Some(folder), Some(parts)) => {
                 let parts = usize::from(parts);
                 if config.queries < parts {

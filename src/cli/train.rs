@@ -12,7 +12,8 @@ use super::report::write_reports;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table, work_on_this_thread};
 use crate::experiment::{
-    CARD, Evaluations, FitOptions, OutputFolder, RANKER, Report, RunKind, RunRecord, TrainReport, fit, resolved_toml,
+    CARD, Evaluations, FitOptions, OutputFolder, RANKER, Report, RunKind, RunRecord, Sets, TrainReport, fit_in_place,
+    resolved_toml,
 };
 use crate::learner::StopReason;
 
@@ -55,7 +56,7 @@ impl TrainArgs {
         // The folder is checked before the data are read, which may take long. It is made only afterwards, so that data
         // that cannot be read leave nothing behind.
         OutputFolder::check(&path, RunKind::Train, &resolved, self.folder.claim())?;
-        let split = config.data.split()?;
+        let mut split = config.data.split()?;
         let folder = OutputFolder::open(&path, RunKind::Train, &resolved, self.folder.claim())?;
 
         let dashboard =
@@ -73,12 +74,13 @@ impl TrainArgs {
             progress: &bar,
             interrupt,
         };
-        let fit = fit(config, &split, config.seed, &options)?;
+        let data = Sets::from_split(&split);
+        let fit = fit_in_place(config, &mut split, config.seed, &options)?;
         let fit_time = fitting.elapsed();
 
         folder.write(RANKER, &fit.ranker.to_bytes())?;
         folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
-        let report = Report::Train(TrainReport::new(config, &split, &fit));
+        let report = Report::Train(TrainReport::new(config, data, &split, &fit));
         write_reports(&folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
 
         if self.json {

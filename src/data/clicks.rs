@@ -214,7 +214,7 @@ mod tests {
         for query in 0..clicks.data.queries() {
             assert!(clicks.data.query_labels(query).contains(&1.0));
             assert!(clicks.data.query_ids[query].starts_with("1-"));
-            assert_eq!(clicks.data.query_features(query), data.features);
+            assert_eq!(data.features, clicks.data.query_features(query));
         }
         clicks.data.check().unwrap();
         assert_eq!(model.sessions(&data, &scores).unwrap(), clicks, "the seed decides");

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::DataError;
+use super::{DataError, Features};
 use crate::measure::Rankings;
 use crate::text::hexadecimal;
 
@@ -14,7 +14,7 @@ use crate::text::hexadecimal;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RankingDataset {
     /// `[documents x features]`, row-major; NaN where a value is missing.
-    pub features: Vec<f32>,
+    pub features: Features,
     /// Number of features of a document.
     pub feature_count: usize,
     /// One label per document.
@@ -49,7 +49,7 @@ impl RankingDataset {
             offsets.push(end);
         }
         let query_ids = (1..=sizes.len()).map(|number| number.to_string()).collect();
-        let dataset = Self { features, feature_count, labels, offsets, query_ids, ..Self::default() };
+        let dataset = Self { features: features.into(), feature_count, labels, offsets, query_ids, ..Self::default() };
         dataset.check()?;
         Ok(dataset)
     }
@@ -160,16 +160,16 @@ impl RankingDataset {
     /// # Panics
     /// If an index is not below [`RankingDataset::queries`].
     pub fn select(&self, queries: &[usize]) -> RankingDataset {
-        let documents = queries.iter().map(|&q| self.range(q).len()).sum();
+        let documents: usize = queries.iter().map(|&q| self.range(q).len()).sum();
+        let mut features = Vec::with_capacity(documents * self.feature_count);
         let mut out = RankingDataset {
-            features: Vec::with_capacity(documents * self.feature_count),
             feature_count: self.feature_count,
             labels: Vec::with_capacity(documents),
             offsets: vec![0],
             ..RankingDataset::default()
         };
         for &q in queries {
-            out.features.extend_from_slice(self.query_features(q));
+            features.extend_from_slice(self.query_features(q));
             out.labels.extend_from_slice(self.query_labels(q));
             out.offsets.push(out.labels.len());
             out.query_ids.push(self.query_ids[q].clone());
@@ -181,7 +181,23 @@ impl RankingDataset {
                 out.document_weights.extend_from_slice(&self.document_weights[self.range(q)]);
             }
         }
+        out.features = features.into();
         out
+    }
+
+    /// Cuts the queries into consecutive blocks of at most `cells` values (documents x features), or of one query.
+    #[cfg(feature = "ranker")]
+    pub(crate) fn blocks(&self, cells: usize) -> Vec<Range<usize>> {
+        let mut blocks: Vec<Range<usize>> = Vec::new();
+        for q in 0..self.queries() {
+            let cells_with =
+                |block: &Range<usize>| (self.offsets[q + 1] - self.offsets[block.start]) * self.feature_count;
+            match blocks.last_mut() {
+                Some(block) if cells_with(block) <= cells => block.end = q + 1,
+                _ => blocks.push(q..q + 1),
+            }
+        }
+        blocks
     }
 
     /// Joins the queries of several datasets, in order.
@@ -190,6 +206,7 @@ impl RankingDataset {
     /// [`DataError::Inconsistent`] if their numbers of features differ or a query identifier occurs twice.
     pub fn concat(parts: &[&RankingDataset]) -> Result<RankingDataset, DataError> {
         let mut out = RankingDataset { offsets: vec![0], ..RankingDataset::default() };
+        let mut features = Vec::with_capacity(parts.iter().map(|part| part.features.len()).sum());
         out.feature_count = parts.first().map_or(0, |part| part.feature_count);
         let mut seen = HashSet::new();
         let has_ids = parts.iter().any(|part| !part.document_ids.is_empty());
@@ -207,7 +224,7 @@ impl RankingDataset {
                 ));
             }
             let before = out.labels.len();
-            out.features.extend_from_slice(&part.features);
+            features.extend_from_slice(&part.features);
             out.labels.extend_from_slice(&part.labels);
             out.offsets.extend(part.offsets.iter().skip(1).map(|offset| before + offset));
             out.query_ids.extend_from_slice(&part.query_ids);
@@ -224,6 +241,7 @@ impl RankingDataset {
                 out.document_weights.resize(out.labels.len(), 1.0);
             }
         }
+        out.features = features.into();
         Ok(out)
     }
 

@@ -58,6 +58,40 @@ pub enum DataError {
         /// The expected form of a line.
         expected: &'static str,
     },
+    /// A value of a table that cannot be used.
+    #[error("{}: row {row}, column `{column}`: found {found}, expected {expected}", path.display())]
+    Cell {
+        /// The file.
+        path: PathBuf,
+        /// Row, from 1.
+        row: usize,
+        /// The name of the column.
+        column: String,
+        /// The value found there.
+        found: String,
+        /// The value expected there.
+        expected: String,
+    },
+    /// A table whose columns do not fit, or a file of another kind.
+    #[error("{}: found {found}, expected {expected}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// Its columns, or what it is.
+        found: String,
+        /// The columns or files that fit.
+        expected: String,
+    },
+    /// An Arrow or Parquet file that is damaged or cut off.
+    #[error("{}: not a whole {format} file: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The format that its first bytes announce.
+        format: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A file that would take more memory than its options allow.
     #[error("{}: found {found}, expected at most {limit} (option `{option}`)", path.display())]
     Limit {

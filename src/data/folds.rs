@@ -44,8 +44,8 @@ pub struct QueryFold {
 /// `train`, `vali` and `test`; parts `S1`, `S2`, ..., which are rotated; files `train`, `vali` and `test` of a single
 /// fold.
 ///
-/// File names end in `.txt`, `.txt.gz`, `.gz` or nothing, in that order of preference; `vali` may also be called
-/// `valid` or `validation`.
+/// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow` or `.parquet`, in that order of preference; `vali` may
+/// also be called `valid` or `validation`.
 ///
 /// # Errors
 /// [`DataError::Folds`] if the folder holds none of these, or if a number of the sequence or a file of a fold is
@@ -58,7 +58,9 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     }
     let parts = numbered(folder, &names, "S", |name| {
         let stem = name.strip_suffix(".gz").unwrap_or(name);
-        stem.strip_suffix(".txt").unwrap_or(stem).strip_prefix('S')?.parse().ok()
+        let endings = [".txt"].iter().chain(&TABLES);
+        let stem = endings.filter_map(|ending| stem.strip_suffix(ending)).next().unwrap_or(stem);
+        stem.strip_prefix('S')?.parse().ok()
     })?;
     if !parts.is_empty() {
         return rotate(folder, &parts);
@@ -122,6 +124,9 @@ fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
     Ok((0..count).map(fold).collect())
 }
 
+/// Endings of tables. Text is preferred, so that a folder stays what it was when a table is put beside its text.
+const TABLES: [&str; 2] = [".arrow", ".parquet"];
+
 /// Accepted names of the three sets.
 const SETS: [&[&str]; 3] = [&["train"], &["vali", "valid", "validation"], &["test"]];
 
@@ -138,7 +143,7 @@ fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
 
 /// Returns the file with one of the names and the preferred ending.
 fn file(folder: &Path, names: &[&str]) -> Option<PathBuf> {
-    let endings = [".txt", ".txt.gz", ".gz", ""];
+    let endings = [".txt", ".txt.gz", ".gz", "", TABLES[0], TABLES[1]];
     let mut paths = names.iter().flat_map(|name| endings.map(|ending| folder.join(format!("{name}{ending}"))));
     paths.find(|path| path.is_file())
 }
@@ -152,8 +157,8 @@ fn names(folder: &Path) -> Result<Vec<String>, DataError> {
     Ok(names)
 }
 
-/// Returns the entries numbered 1, 2, ... and refuses a gap. Of two entries with the same number (plain and
-/// compressed), it returns the first.
+/// Returns the entries numbered 1, 2, ... and refuses a gap. Of several entries with the same number (plain,
+/// compressed, tables), it returns the first.
 fn numbered(
     folder: &Path,
     names: &[String],
@@ -161,7 +166,8 @@ fn numbered(
     number: impl Fn(&str) -> Option<usize>,
 ) -> Result<Vec<PathBuf>, DataError> {
     let mut entries: Vec<(usize, &String)> = names.iter().filter_map(|name| Some((number(name)?, name))).collect();
-    entries.sort();
+    let is_table = |name: &str| TABLES.iter().any(|ending| name.ends_with(ending));
+    entries.sort_by_key(|&(number, name)| (number, is_table(name), name));
     entries.dedup_by_key(|entry| entry.0);
     for (expected, (found, name)) in (1..).zip(&entries) {
         if expected != *found {
@@ -214,6 +220,19 @@ mod tests {
         ];
         assert_eq!(rows, expected);
         assert_eq!(folds[0].test, [folder.path().join("S5.txt")]);
+    }
+
+    #[test]
+    fn parts_and_sets_may_be_tables_and_text_comes_first() {
+        let parts = folder(&["S1.arrow", "S2.arrow", "S2.txt.gz", "S3.parquet"]);
+        let folds = discover(parts.path()).unwrap();
+        assert_eq!(shown(parts.path(), &folds[0].train), "S1.arrow");
+        assert_eq!(shown(parts.path(), &folds[0].validation), "S2.txt.gz");
+        assert_eq!(shown(parts.path(), &folds[0].test), "S3.parquet");
+        let sets = folder(&["train.arrow", "vali.parquet", "test.arrow", "test.txt"]);
+        let folds = discover(sets.path()).unwrap();
+        assert_eq!(shown(sets.path(), &folds[0].train), "train.arrow");
+        assert_eq!(shown(sets.path(), &folds[0].test), "test.txt");
     }
 
     #[test]

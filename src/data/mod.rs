@@ -1,21 +1,28 @@
 //! Ranking data: readers, datasets, folds, normalisers, padded batches.
 //!
-//! [`letor::read`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds folds or cuts
-//! a dataset into them, a [`Normalizer`] is fitted on training data, and a [`BatchPlanner`] chooses the queries of each
+//! [`read()`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds folds or cuts a
+//! dataset into them, a [`Normalizer`] is fitted on training data, and a [`BatchPlanner`] chooses the queries of each
 //! [`RankingBatch`]. [`trec`] reads and writes runs and judgements. Files are read by path; the functions whose names
 //! end in `_from` read any other [`Input`]. A [`ClickModel`] generates clicks on rankings.
 
+mod assembly;
 mod batch;
 mod clicks;
+#[cfg(feature = "columnar")]
+#[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
+pub mod columnar;
 mod dataset;
 mod document_weights;
 pub(crate) mod error;
+mod features;
 pub mod folds;
 mod input;
 pub mod letor;
 mod normalizer;
 pub(crate) mod padding;
 mod query_weights;
+mod reading;
+mod rows;
 mod statistics;
 mod synth;
 pub mod trec;
@@ -25,11 +32,13 @@ pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
 pub use clicks::{ClickModel, Clicks};
 pub use dataset::RankingDataset;
 pub use error::DataError;
+pub use features::Features;
 pub use folds::Fold;
 pub use input::Input;
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
+pub use reading::{read, read_from};
 pub use statistics::Statistics;
 pub use synth::SynthConfig;
 #[cfg(feature = "report")]

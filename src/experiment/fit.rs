@@ -8,7 +8,7 @@ use burn::tensor::{DType, Device};
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
 use super::splits::Split;
-use crate::data::{DataError, Normalizer, RankingDataset};
+use crate::data::{Normalizer, RankingDataset};
 use crate::learner::{FitContext, Importance, Interrupt, LearnerError, Progress, Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Evaluation, evaluate};
@@ -69,17 +69,40 @@ impl Fit {
 /// # Errors
 /// [`ExperimentError`] of the data, the learner or the measures.
 pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
+    fit_in_place(config, &mut split.clone(), seed, options)
+}
+
+/// Fits as [`fit`] does, and normalises the data in place, so that they are in memory once.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_in_place(
+    config: &ExperimentConfig,
+    split: &mut Split,
+    seed: u64,
+    options: &FitOptions,
+) -> Result<Fit, ExperimentError> {
     let normalizer = match options.start {
         Some(ranker) => ranker.normalizer().clone(),
         None => Normalizer::fit(&split.train, config.normalizer),
     };
-    let normalized = |data: &RankingDataset| -> Result<RankingDataset, DataError> {
-        let mut data = data.clone();
-        normalizer.apply(&mut data)?;
-        Ok(data)
-    };
-    let train = normalized(&split.train)?;
-    let validation = split.validation.as_ref().map(normalized).transpose()?;
+    let data_hash = split.train.data_hash();
+    for data in [Some(&mut split.train), split.validation.as_mut(), split.test.as_mut()].into_iter().flatten() {
+        normalizer.apply(data)?;
+    }
+    fit_normalized(config, split, normalizer, data_hash, seed, options)
+}
+
+/// Fits the experiment to normalised data.
+fn fit_normalized(
+    config: &ExperimentConfig,
+    split: &Split,
+    normalizer: Normalizer,
+    data_hash: String,
+    seed: u64,
+    options: &FitOptions,
+) -> Result<Fit, ExperimentError> {
+    let Split { train, validation, test, .. } = split;
     let context = FitContext {
         device: options.device.clone(),
         seed,
@@ -92,8 +115,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
     };
     let convention = config.measure.convention.clone();
     let measures = config.measures();
-    let test = split.test.as_ref().map(normalized).transpose()?;
-    let sets = [("train", Some(&train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
+    let sets = [("train", Some(train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
     let sets: Vec<(&'static str, &RankingDataset)> =
         sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
     // What cannot be measured is known before the fit, not after.
@@ -101,12 +123,12 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
         evaluate(&data.rankings(&data.labels), &measures, &convention)
             .map_err(|source| ExperimentError::Set { set, source })?;
     }
-    let approximation = approximation(config, &train)?;
+    let approximation = approximation(config, train)?;
     let mut learner = config.learner()?;
     if let Some(ranker) = options.start {
         learner.start_from(ranker.model())?;
     }
-    let fitted = learner.fit(&train, validation.as_ref(), &context)?;
+    let fitted = learner.fit(train, validation.as_ref(), &context)?;
 
     let mut evaluations = Evaluations::new();
     for (name, data) in sets {
@@ -118,7 +140,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
         config: config.resolved(),
         convention,
         measures: named(&evaluations),
-        data_hash: split.train.data_hash(),
+        data_hash,
         seed,
         versions: Versions::current(),
     };

@@ -27,7 +27,7 @@ pub use config::{
 pub(crate) use config::{from_toml, written_value};
 pub use cross_validation::{CrossValidationOptions, JobProgress, cross_validate};
 pub use error::{ExperimentError, OutputError};
-pub use fit::{Evaluations, Fit, FitOptions, fit, linear_weights};
+pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
 pub use keep::{KEPT, Keep};
 pub use kept::{KeptError, KeptFold, KeptRun};
 #[cfg(feature = "cli")]

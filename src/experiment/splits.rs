@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
-use crate::data::letor::{self, ReadOptions, Weights};
-use crate::data::{DataError, RankingDataset, folds};
+use crate::data::letor::{ReadOptions, Weights};
+use crate::data::{self, DataError, RankingDataset, folds};
 use crate::refusal::Refusal;
 
 /// Training, validation and test queries; the latter two may be absent.
@@ -24,7 +24,7 @@ impl Split {
     /// Bytes of all features.
     pub fn bytes(&self) -> usize {
         let sets = [Some(&self.train), self.validation.as_ref(), self.test.as_ref()];
-        sets.into_iter().flatten().map(|data| size_of_val(data.features.as_slice())).sum()
+        sets.into_iter().flatten().map(|data| size_of_val(&data.features[..])).sum()
     }
 }
 
@@ -105,7 +105,7 @@ impl DataConfig {
         validation: &[PathBuf],
         test: &[PathBuf],
     ) -> Result<Split, DataError> {
-        let train = letor::read(train, &self.read).map_err(about("data.train"))?;
+        let train = data::read(train, &self.read).map_err(about("data.train"))?;
         // Sparse files may lack the last features; the training set decides how many there are.
         // Weights are of training alone.
         let like_train = ReadOptions {
@@ -116,7 +116,7 @@ impl DataConfig {
         };
         let other = |paths: &[PathBuf], key| match paths {
             [] => Ok(None),
-            paths => letor::read(paths, &like_train).map(Some).map_err(about(key)),
+            paths => data::read(paths, &like_train).map(Some).map_err(about(key)),
         };
         let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
         Ok(Split { fold, validation, test, train })

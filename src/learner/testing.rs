@@ -20,7 +20,7 @@ pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Ran
     for (query, documents) in queries.iter().enumerate() {
         for (label, features) in *documents {
             data.labels.push(*label);
-            data.features.extend_from_slice(features);
+            data.features.to_mut().extend_from_slice(features);
         }
         data.offsets.push(data.labels.len());
         data.query_ids.push(format!("{}", query + 1));
@@ -44,7 +44,7 @@ pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u6
             // The first documents cover all labels.
             let drawn = (1.5 * row[0] + random.random_range(-1.0..1.0f32)).clamp(0.0, 2.0).round();
             data.labels.push(if document < 3 { document as f32 } else { drawn });
-            data.features.extend(row);
+            data.features.to_mut().extend(row);
         }
         data.offsets.push(data.labels.len());
         data.query_ids.push(query.to_string());

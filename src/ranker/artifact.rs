@@ -1,5 +1,6 @@
 //! `Ranker`: a trained ranker with everything that is needed to use it and to know what it is.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -197,7 +198,7 @@ impl Ranker {
     }
 
     /// Returns one score per document, in the order of the data. The data must be raw: the ranker normalises them
-    /// itself.
+    /// itself. Large data are normalised and scored a block of queries at a time.
     ///
     /// If the data have fewer features than the model, the others are taken to be 0, since SVMlight files leave out
     /// zeros, including those at the end of a line.
@@ -206,7 +207,16 @@ impl Ranker {
     /// [`RankerError::Features`] if the data have a feature beyond the model's; [`RankerError::Missing`] for a missing
     /// value, if the model is not a [sum of trees](Model::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
-        Ok(self.model.predict(&self.normalized(data)?, device))
+        let blocks = data.blocks(BLOCK);
+        if blocks.len() < 2 {
+            return Ok(self.model.predict(&self.normalized(Cow::Borrowed(data))?, device));
+        }
+        let mut scores = Vec::with_capacity(data.documents());
+        for block in blocks {
+            let block = data.select(&block.collect::<Vec<usize>>());
+            scores.extend(self.model.predict(&self.normalized(Cow::Owned(block))?, device));
+        }
+        Ok(scores)
     }
 
     /// Returns what each feature contributes to the scores, relative to the mean score of background documents, for a
@@ -220,12 +230,13 @@ impl Ranker {
         background: &RankingDataset,
     ) -> Result<Contributions, RankerError> {
         let Model::Trees(trees) = &self.model else { return Err(RankerError::NotTrees) };
-        let shap = TreeShap::new(trees, &self.normalized(background)?.features)?;
-        Ok(Contributions { values: shap.all(&self.normalized(data)?.features), expected: shap.expected() })
+        let normalized = |data| self.normalized(Cow::Borrowed(data));
+        let shap = TreeShap::new(trees, &normalized(background)?.features)?;
+        Ok(Contributions { values: shap.all(&normalized(data)?.features), expected: shap.expected() })
     }
 
     /// The data as the model takes them.
-    fn normalized(&self, data: &RankingDataset) -> Result<RankingDataset, RankerError> {
+    fn normalized(&self, data: Cow<RankingDataset>) -> Result<RankingDataset, RankerError> {
         let (found, expected) = (data.feature_count, self.model.features());
         if found > expected {
             return Err(RankerError::Features { found, expected });
@@ -236,7 +247,7 @@ impl Ranker {
             let (query, document) = data.place_of(document);
             return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
         }
-        let mut normalized = if found == expected { data.clone() } else { widened(data, expected) };
+        let mut normalized = if found == expected { data.into_owned() } else { widened(&data, expected) };
         self.normalizer.apply(&mut normalized)?;
         Ok(normalized)
     }
@@ -280,6 +291,9 @@ impl Ranker {
     }
 }
 
+/// Largest number of values (documents x features) that are normalised and scored at a time; 64 MiB.
+const BLOCK: usize = 1 << 24;
+
 /// Returns the data with features of 0 added at the end of each document.
 fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
     let mut wide = vec![0.0; data.documents() * features];
@@ -289,7 +303,7 @@ fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
         }
     }
     RankingDataset {
-        features: wide,
+        features: wide.into(),
         feature_count: features,
         labels: data.labels.clone(),
         offsets: data.offsets.clone(),

@@ -74,19 +74,37 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
     scores(&scorer, data, chunks(data, &scorer).into_iter().map(|padding| Chunk::new(padding, data, device)))
 }
 
-/// Data that are scored again and again, kept on the device.
+/// Largest number of values (documents x features) that stay on the device for later scores; 64 MiB.
+#[cfg(feature = "learners")]
+const KEPT: usize = 1 << 24;
+
+/// Data that are scored again and again. As many chunks as [`KEPT`] allows stay on the device; the others are put there
+/// anew each time, so that large data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
-    chunks: Vec<Chunk>,
+    device: Device,
+    kept: Vec<Chunk>,
+    others: Vec<Padding>,
 }
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
     /// Puts (normalised) data on a device, for scorers of the same kind as `scorer`.
     pub(crate) fn new(data: &'a RankingDataset, scorer: &Scorer, device: &Device) -> Self {
-        let chunks = chunks(data, scorer).into_iter().map(|padding| Chunk::new(padding, data, device)).collect();
-        Self { data, chunks }
+        let mut room = KEPT;
+        let mut kept = Vec::new();
+        let mut others = chunks(data, scorer).into_iter().peekable();
+        while let Some(padding) = others.next_if(|padding| {
+            let [rows, width] = padding.shape();
+            let values = rows * width * data.feature_count;
+            let fits = values <= room;
+            room = room.saturating_sub(values);
+            fits
+        }) {
+            kept.push(Chunk::new(padding, data, device));
+        }
+        Self { data, device: device.clone(), kept, others: others.collect() }
     }
 
     /// Returns the data.
@@ -96,7 +114,8 @@ impl<'a> Prepared<'a> {
 
     /// Returns one score per document, in the order of the data.
     pub(crate) fn scores(&self, scorer: &Scorer) -> Vec<f32> {
-        scores(scorer, self.data, self.chunks.iter().cloned())
+        let others = self.others.iter().map(|padding| Chunk::new(padding.clone(), self.data, &self.device));
+        scores(scorer, self.data, self.kept.iter().cloned().chain(others))
     }
 }
 
@@ -206,7 +225,7 @@ mod tests {
             for q in 0..lengths.len() {
                 let range = data.range(q);
                 let alone = RankingDataset {
-                    features: data.features[range.start * 2..range.end * 2].to_vec(),
+                    features: data.features[range.start * 2..range.end * 2].to_vec().into(),
                     feature_count: 2,
                     labels: vec![0.0; range.len()],
                     offsets: vec![0, range.len()],

@@ -5,6 +5,7 @@ mod common;
 
 mod bad_input;
 mod clicks;
+mod columnar;
 mod commands;
 mod compare;
 mod config_reference;

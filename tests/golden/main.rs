@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod columnar;
 mod exports;
 mod format_1;
 mod losses_rax;

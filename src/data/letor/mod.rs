@@ -20,24 +20,23 @@ mod beside;
 mod number;
 mod parse;
 mod query_file;
-mod rows;
+mod read;
 mod source;
 mod weight_file;
 mod write;
 
 pub(crate) use number::from_millionths;
+pub(super) use read::read_text;
 pub(crate) use source::{Source, open};
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::assembly::Assembly;
 use super::{DataError, Input, RankingDataset};
 use crate::refusal::Refusal;
-use parse::{Fault, Parsed, Rules};
-use rows::Rows;
+use parse::Rules;
 
 /// What a missing value becomes: `NULL`, as in LETOR 3.0's raw files, or `nan`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,6 +71,10 @@ impl Absent {
         *self == Self::Zero
     }
 }
+
+/// What to do about a missing value that is refused.
+pub(super) const MISSING_HINT: &str =
+    "option `missing` = \"zero\" or \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees";
 
 /// Source of the queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -184,12 +187,12 @@ impl ReadOptions {
     }
 
     /// Returns the largest number of cells that `bytes` bytes of text may have.
-    fn most_cells(&self, bytes: u64) -> usize {
+    pub(super) fn most_cells(&self, bytes: u64) -> usize {
         self.max_cells.unwrap_or_else(|| usize::try_from(bytes.saturating_mul(16)).unwrap_or(usize::MAX).max(1 << 26))
     }
 
     /// The value of a feature that a line leaves out.
-    fn absent_value(&self) -> f32 {
+    pub(super) fn absent_value(&self) -> f32 {
         if self.absent == Absent::Missing && self.missing != Missing::Zero { f32::NAN } else { 0.0 }
     }
 
@@ -221,308 +224,12 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
     options.check()?;
     let mut assembly = Assembly::new(options);
+    let inputs: Vec<Input> = inputs.into_iter().collect();
+    assembly.expect(&inputs);
     for input in inputs {
-        assembly.read_input(input)?;
+        read_text(&mut assembly, input)?;
     }
     assembly.finish()
-}
-
-/// A block of text and what was parsed from it; reused for later blocks.
-#[derive(Default)]
-struct Slot {
-    text: Vec<u8>,
-    most_cells: usize,
-    most_cells_of_block: usize,
-    parsed: Parsed,
-}
-
-/// The dataset so far.
-struct Assembly<'a> {
-    options: &'a ReadOptions,
-    dataset: RankingDataset,
-    rows: Rows,
-    /// Number of features that blocks are laid out for: the number on the first line.
-    columns: Option<usize>,
-    /// Bytes of the files before the current one, as counted by [`Source::bytes_that_count`].
-    bytes: u64,
-    /// File (index into `files`) and line where each query began.
-    begun: HashMap<String, (usize, usize)>,
-    /// One for each query so far, if there are any.
-    query_weights: Vec<f32>,
-    /// One for each document so far, if there are any.
-    document_weights: Vec<f32>,
-    files: Vec<PathBuf>,
-    /// Whether a value is NaN.
-    missing: bool,
-}
-
-/// The state of the file being read.
-struct FileState {
-    /// Number of lines in the blocks merged so far.
-    lines: usize,
-    /// Number of documents of the files before.
-    documents_before: usize,
-    has_queries: Option<bool>,
-    /// Whether the input is a file, which may have group sizes beside it.
-    is_file: bool,
-}
-
-impl<'a> Assembly<'a> {
-    fn new(options: &'a ReadOptions) -> Self {
-        Self {
-            options,
-            dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
-            rows: Rows::of_absent(options.absent_value()),
-            columns: options.features,
-            bytes: 0,
-            begun: HashMap::new(),
-            query_weights: Vec::new(),
-            document_weights: Vec::new(),
-            files: Vec::new(),
-            missing: options.absent_value().is_nan(),
-        }
-    }
-
-    fn read_input(&mut self, input: Input) -> Result<(), DataError> {
-        let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
-        if !is_file && self.options.groups == Groups::QueryFile {
-            let expected = format!("`auto` or `qid`: there is no file of group sizes beside {}", path.display());
-            return Err(Refusal::new("groups", "query-file", expected).into());
-        }
-        let weights = [
-            ("query_weights", "query weights", self.options.query_weights),
-            ("document_weights", "document weights", self.options.document_weights),
-        ];
-        if let Some((key, what, _)) = weights.iter().find(|(_, _, source)| !is_file && !source.is_none()) {
-            let expected = format!("`none`: there is no file of {what} beside {}", path.display());
-            return Err(Refusal::new(*key, "file", expected).into());
-        }
-        self.files.push(path.clone());
-        let mut source = Source::open(input, self.options)?;
-        let documents_before = self.dataset.documents();
-        let mut state = FileState { lines: 0, documents_before, has_queries: None, is_file };
-        // Half of the slots are filled while the other half is parsed.
-        let width = rayon::current_num_threads();
-        let mut full: Vec<Slot> = (0..width).map(|_| Slot::default()).collect();
-        let mut filling: Vec<Slot> = (0..width).map(|_| Slot::default()).collect();
-        let mut used = fill(&mut source, &mut full, self.bytes, self.options)?;
-        self.lay_out(&full[0].text);
-        while used > 0 {
-            let columns = self.columns.unwrap_or(0);
-            let options = self.options;
-            let bytes = self.bytes;
-            let (filled, ()) = rayon::join(
-                || fill(&mut source, &mut filling, bytes, options),
-                || {
-                    full[..used].par_iter_mut().for_each(|slot| {
-                        // A block may have no more cells than a text of its size, or every thread could use up the
-                        // whole limit.
-                        slot.most_cells_of_block = slot.most_cells.min(options.most_cells(slot.text.len() as u64));
-                        parse::parse(&slot.text, &options.rules(slot.most_cells_of_block), columns, &mut slot.parsed);
-                    });
-                },
-            );
-            for slot in &mut full[..used] {
-                self.merge(path, slot, &mut state)?;
-            }
-            used = filled?;
-            std::mem::swap(&mut full, &mut filling);
-        }
-        self.bytes += source.bytes_that_count();
-        if self.dataset.documents() == state.documents_before {
-            return Err(DataError::Empty { path: path.to_path_buf(), expected: "`label qid:ID index:value ...`" });
-        }
-        if state.has_queries != Some(true) {
-            self.groups_from_file(path, state.documents_before)?;
-        }
-        if self.options.query_weights == Weights::File {
-            let queries = self.dataset.queries() - self.query_weights.len();
-            self.query_weights.extend(weight_file::of_queries(path, queries)?);
-        }
-        if self.options.document_weights == Weights::File {
-            let documents = self.dataset.documents() - state.documents_before;
-            self.document_weights.extend(weight_file::of_documents(path, documents)?);
-        }
-        Ok(())
-    }
-
-    /// Sets the number of features that blocks are laid out for from the first line.
-    fn lay_out(&mut self, text: &[u8]) {
-        if self.columns.is_none() {
-            let end = memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1);
-            let mut first = Parsed::default();
-            parse::parse(&text[..end], &self.options.rules(self.options.most_cells(0)), 0, &mut first);
-            self.columns = Some(first.rows.count);
-        }
-    }
-
-    /// Appends a parsed block, or returns the first fault in line order.
-    fn merge(&mut self, path: &Path, slot: &mut Slot, state: &mut FileState) -> Result<(), DataError> {
-        let parsed = &mut slot.parsed;
-        if let Some((has_queries, line)) = parsed.has_queries {
-            self.check_queries(path, has_queries, state, state.lines + line + 1)?;
-        }
-        for group in parsed.groups.drain(..) {
-            let continues = self.dataset.documents_grouped() > state.documents_before
-                && self.dataset.query_ids.last() == Some(&group.query);
-            if continues {
-                if let Some(end) = self.dataset.offsets.last_mut() {
-                    *end += group.documents;
-                }
-                continue;
-            }
-            let line = state.lines + group.line + 1;
-            let file = self.files.len() - 1;
-            if let Some(&(first_file, first_line)) = self.begun.get(&group.query) {
-                return Err(DataError::InterleavedQuery {
-                    path: path.to_path_buf(),
-                    line,
-                    column: group.column,
-                    query: group.query,
-                    first_path: self.files[first_file].clone(),
-                    first_line,
-                });
-            }
-            self.begun.insert(group.query.clone(), (file, line));
-            self.dataset.query_ids.push(group.query);
-            self.dataset.offsets.push(self.dataset.documents_grouped() + group.documents);
-        }
-        match parsed.fault.take() {
-            Some(Fault::Syntax { line, column, found, expected }) => {
-                let line = state.lines + line + 1;
-                return Err(DataError::Syntax { path: path.to_path_buf(), line, column, found, expected });
-            }
-            Some(Fault::Cells) => return Err(too_many_cells(path, slot.most_cells_of_block)),
-            None => {}
-        }
-        let documents = self.dataset.documents() + parsed.labels.len();
-        let columns = self.rows.count.max(parsed.rows.count);
-        if documents.saturating_mul(columns) > slot.most_cells {
-            return Err(too_many_cells(path, slot.most_cells));
-        }
-        if !parsed.document_ids.is_empty() {
-            self.dataset.document_ids.resize(self.dataset.documents(), String::new());
-            self.dataset.document_ids.append(&mut parsed.document_ids);
-        }
-        if !self.dataset.document_ids.is_empty() {
-            self.dataset.document_ids.resize(documents, String::new());
-        }
-        self.rows.append(&parsed.rows);
-        self.dataset.labels.extend_from_slice(&parsed.labels);
-        self.missing |= parsed.missing;
-        state.lines += parsed.lines;
-        Ok(())
-    }
-
-    /// Checks that all lines of a file carry `qid:` or none does, and that this fits the options.
-    fn check_queries(
-        &self,
-        path: &Path,
-        has_queries: bool,
-        state: &mut FileState,
-        line: usize,
-    ) -> Result<(), DataError> {
-        let fault = |found: &str, expected: &str| {
-            let (found, expected) = (found.to_owned(), expected.to_owned());
-            Err(DataError::Syntax { path: path.to_path_buf(), line, column: 1, found, expected })
-        };
-        let groups = self.options.groups;
-        if groups == Groups::QueryFile {
-            state.has_queries = Some(false);
-            return Ok(());
-        }
-        match state.has_queries {
-            Some(true) if !has_queries => fault("no `qid:ID`", "`qid:ID`, as on the lines before"),
-            Some(false) if has_queries => fault("`qid:ID`", "no `qid:ID`, as on the lines before"),
-            None if !has_queries && groups == Groups::Qid => fault("no `qid:ID`", "`label qid:ID index:value ...`"),
-            None if !has_queries && !state.is_file => fault("no `qid:ID`", "`qid:ID` on every line"),
-            None if !has_queries && query_file::SIZES.find(path).is_none() => {
-                let beside = query_file::SIZES.name(path);
-                fault("no `qid:ID`", &format!("`qid:ID` on every line, or group sizes in {}", beside.display()))
-            }
-            _ => {
-                state.has_queries = Some(has_queries);
-                Ok(())
-            }
-        }
-    }
-
-    /// Adds the queries of a file whose lines have no `qid:`, by their group sizes.
-    fn groups_from_file(&mut self, path: &Path, documents_before: usize) -> Result<(), DataError> {
-        let documents = self.dataset.documents() - documents_before;
-        for size in query_file::read(path, documents)? {
-            // Queries are numbered over all files; an identifier that another file used would merge two queries.
-            let mut number = self.dataset.queries() + 1;
-            while self.begun.contains_key(&number.to_string()) {
-                number += 1;
-            }
-            self.begun.insert(number.to_string(), (self.files.len() - 1, 1));
-            self.dataset.query_ids.push(number.to_string());
-            self.dataset.offsets.push(self.dataset.documents_grouped() + size);
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<RankingDataset, DataError> {
-        let features = self.options.features.unwrap_or(self.rows.count);
-        if self.dataset.documents().saturating_mul(features) > self.options.most_cells(self.bytes)
-            && let Some(path) = self.files.last()
-        {
-            return Err(too_many_cells(path, self.options.most_cells(self.bytes)));
-        }
-        self.dataset.feature_count = features;
-        self.dataset.features = self.rows.finish(features);
-        if self.missing && self.options.missing == Missing::QueryMin {
-            fill_missing(&mut self.dataset);
-        }
-        if self.options.query_weights == Weights::File {
-            self.dataset = self.dataset.with_query_weights(self.query_weights)?;
-        }
-        if self.options.document_weights == Weights::File {
-            self.dataset = self.dataset.with_document_weights(self.document_weights)?;
-        }
-        Ok(self.dataset)
-    }
-}
-
-/// Fills slots with blocks; returns how many were filled.
-fn fill(source: &mut Source, slots: &mut [Slot], before: u64, options: &ReadOptions) -> Result<usize, DataError> {
-    for (index, slot) in slots.iter_mut().enumerate() {
-        source.next_block(&mut slot.text)?;
-        if slot.text.is_empty() {
-            return Ok(index);
-        }
-        slot.most_cells = options.most_cells(before + source.bytes_that_count());
-    }
-    Ok(slots.len())
-}
-
-fn too_many_cells(path: &Path, most: usize) -> DataError {
-    DataError::Limit {
-        path: path.to_path_buf(),
-        found: format!("more than {most} cells (documents x features)"),
-        limit: format!("{most} cells for a text of this size"),
-        option: "max_cells",
-    }
-}
-
-/// Replaces NaN by the smallest value of its feature in its query, or by 0 where there is none.
-fn fill_missing(dataset: &mut RankingDataset) {
-    let width = dataset.feature_count;
-    for q in 0..dataset.queries() {
-        let range = dataset.range(q);
-        let rows = &mut dataset.features[range.start * width..range.end * width];
-        for feature in 0..width {
-            let column = || rows[feature..].iter().step_by(width);
-            if column().any(|value| value.is_nan()) {
-                let smallest = column().copied().fold(f32::INFINITY, f32::min);
-                let smallest = if smallest.is_finite() { smallest } else { 0.0 };
-                for value in rows[feature..].iter_mut().step_by(width).filter(|value| value.is_nan()) {
-                    *value = smallest;
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use super::number::{byte, parse_f32};
-use super::rows::Rows;
-use super::{Groups, Missing};
+use super::{Groups, MISSING_HINT, Missing};
 use crate::data::error::quoted;
+use crate::data::rows::Rows;
 
 /// Rules for the parser of a block.
 #[derive(Debug, Clone, Copy)]
@@ -249,11 +249,7 @@ impl Parser<'_> {
                 self.parsed.missing = true;
                 Ok((f32::NAN, end))
             }
-            Missing::Error => {
-                let replaces = "option `missing` = \"zero\" or \"query-min\" replaces a missing one";
-                let keeps = "\"keep\" leaves it to boosted trees";
-                Err(self.fault(start, &format!("a finite value of feature {index} ({replaces}, {keeps})")))
-            }
+            Missing::Error => Err(self.fault(start, &format!("a finite value of feature {index} ({MISSING_HINT})"))),
         }
     }
 

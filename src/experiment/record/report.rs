@@ -156,8 +156,8 @@ pub struct PerQuery {
 }
 
 impl TrainReport {
-    /// The report of one fit.
-    pub fn new(config: &ExperimentConfig, split: &Split, fit: &Fit) -> Self {
+    /// The report of one fit. `data` describes the split as it was read; its features may have been normalised since.
+    pub fn new(config: &ExperimentConfig, data: Sets<DataReport>, split: &Split, fit: &Fit) -> Self {
         let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::from_evaluation);
         Self {
             name: config.name.clone(),
@@ -165,7 +165,7 @@ impl TrainReport {
             convention: fit.ranker.metadata().convention.clone(),
             selection: config.measure.select,
             fold: split.fold,
-            data: Sets::from_split(split),
+            data,
             measures: Sets {
                 train: measures("train").expect("the training queries are always measured"),
                 validation: measures("validation"),
@@ -194,7 +194,8 @@ impl FitReport {
 }
 
 impl Sets<DataReport> {
-    pub(in crate::experiment) fn from_split(split: &Split) -> Self {
+    /// Describes the sets of a split.
+    pub fn from_split(split: &Split) -> Self {
         Self {
             train: DataReport::from_dataset(&split.train),
             validation: split.validation.as_ref().map(DataReport::from_dataset),

@@ -59,8 +59,8 @@ impl KernelMap {
             let kernels = DVector::from_iterator(self.projection.nrows(), kernels(row, &self.landmarks, self.gamma));
             self.projection.tr_mul(&kernels).iter().map(|&value| value as f32).collect::<Vec<f32>>()
         };
-        let features = data.features.par_chunks_exact(self.feature_count).flat_map_iter(of).collect();
-        RankingDataset { features, feature_count: components, ..data.clone() }
+        let features = data.features.par_chunks_exact(self.feature_count).flat_map_iter(of).collect::<Vec<f32>>();
+        RankingDataset { features: features.into(), feature_count: components, ..data.clone() }
     }
 
     /// Returns the scorer of the original features that has the given weights by component.

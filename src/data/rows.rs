@@ -1,5 +1,7 @@
 //! A dense matrix that grows in rows and in columns.
 
+use std::collections::TryReserveError;
+
 /// Rows of features, with a number of features that is not known yet.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -59,24 +61,45 @@ impl Rows {
         self.stride = stride;
     }
 
+    /// Makes room for `rows` rows of `count` columns, if there is that much memory: a matrix that is moved as it grows
+    /// takes its memory twice.
+    pub fn expect(&mut self, rows: usize, count: usize) {
+        // A smaller matrix may still fit.
+        let _ = self.reserve(rows, count);
+    }
+
+    /// Makes room for `rows` rows of `count` columns.
+    pub fn reserve(&mut self, rows: usize, count: usize) -> Result<(), TryReserveError> {
+        self.values.try_reserve_exact(rows.saturating_mul(count))
+    }
+
     /// Appends the rows of another matrix.
     pub fn append(&mut self, other: &Rows) {
+        self.append_dense(&other.values, other.stride, other.count, other.rows);
+    }
+
+    /// Appends `rows` rows, `[rows x stride]`, whose first `count` columns are in use.
+    pub fn append_dense(&mut self, values: &[f32], stride: usize, count: usize, rows: usize) {
         if self.rows == 0 {
-            self.stride = other.count;
+            self.stride = count;
         }
-        self.widen(other.count);
-        self.count = self.count.max(other.count);
-        if self.stride == other.stride {
-            self.values.extend_from_slice(&other.values);
-        } else if other.stride == 0 {
-            self.values.resize(self.values.len() + other.rows * self.stride, self.absent);
+        self.widen(count);
+        self.count = self.count.max(count);
+        let more = rows * self.stride;
+        if more > self.values.capacity() - self.values.len() {
+            self.values.reserve_exact(more.max(self.values.capacity() / 4));
+        }
+        if self.stride == stride {
+            self.values.extend_from_slice(values);
+        } else if stride == 0 {
+            self.values.resize(self.values.len() + more, self.absent);
         } else {
-            for row in other.values.chunks_exact(other.stride) {
-                self.values.extend_from_slice(&row[..other.count]);
-                self.values.resize(self.values.len() + self.stride - other.count, self.absent);
+            for row in values.chunks_exact(stride) {
+                self.values.extend_from_slice(&row[..count]);
+                self.values.resize(self.values.len() + self.stride - count, self.absent);
             }
         }
-        self.rows += other.rows;
+        self.rows += rows;
     }
 
     /// Returns the matrix with exactly `count` columns, where `count` is not less than the number in use.

@@ -1,0 +1,188 @@
+//! A dataset that grows file by file, whatever the format of each.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+#[cfg(feature = "columnar")]
+use super::Features;
+use super::letor::{Missing, ReadOptions, Weights};
+use super::rows::Rows;
+use super::{DataError, Input, RankingDataset};
+
+/// The dataset so far.
+pub(super) struct Assembly<'a> {
+    pub options: &'a ReadOptions,
+    pub dataset: RankingDataset,
+    pub rows: Rows,
+    /// Number of features that blocks of text are laid out for: the number on the first line.
+    pub columns: Option<usize>,
+    /// Bytes of the files before the current one, as they count for the limit of cells.
+    pub bytes: u64,
+    /// Bytes of the files that are still to be read, as far as they are known.
+    pub expected_bytes: u64,
+    /// One for each query so far, if there are any.
+    pub query_weights: Vec<f32>,
+    /// One for each document so far, if there are any.
+    pub document_weights: Vec<f32>,
+    /// Whether a value is NaN.
+    pub missing: bool,
+    /// The values of the only file, which are not copied into `rows`.
+    #[cfg(feature = "columnar")]
+    pub mapped: Option<Features>,
+    /// Number of files and readers.
+    #[cfg(feature = "columnar")]
+    pub inputs: usize,
+    /// File (index into `files`) and line or row where each query began.
+    begun: HashMap<String, (usize, usize)>,
+    files: Vec<PathBuf>,
+}
+
+/// A query that occurs again after another one, and where it began.
+pub(super) struct Again {
+    pub query: String,
+    pub first_path: PathBuf,
+    pub first_line: usize,
+}
+
+impl<'a> Assembly<'a> {
+    pub fn new(options: &'a ReadOptions) -> Self {
+        Self {
+            options,
+            dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
+            rows: Rows::of_absent(options.absent_value()),
+            columns: options.features,
+            bytes: 0,
+            expected_bytes: 0,
+            query_weights: Vec::new(),
+            document_weights: Vec::new(),
+            missing: options.absent_value().is_nan(),
+            #[cfg(feature = "columnar")]
+            mapped: None,
+            #[cfg(feature = "columnar")]
+            inputs: 0,
+            begun: HashMap::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// Looks up how much there is to read, so that the matrix need not be moved as it grows.
+    pub fn expect(&mut self, inputs: &[Input]) {
+        #[cfg(feature = "columnar")]
+        {
+            self.inputs = inputs.len();
+        }
+        let files = inputs.iter().filter(|input| input.is_file());
+        let bytes = files.filter_map(|input| input.name().metadata().ok()).map(|about| about.len());
+        self.expected_bytes = bytes.fold(0, u64::saturating_add);
+    }
+
+    pub fn begin_file(&mut self, path: &Path) {
+        self.files.push(path.to_path_buf());
+    }
+
+    /// Adds consecutive documents of a query that begin at `line`. They join the query before them if it is the same and
+    /// in the same file, which began after `documents_before` documents.
+    pub fn add_group(
+        &mut self,
+        query: String,
+        documents: usize,
+        documents_before: usize,
+        line: usize,
+    ) -> Result<(), Again> {
+        let continues =
+            self.dataset.documents_grouped() > documents_before && self.dataset.query_ids.last() == Some(&query);
+        if continues {
+            if let Some(end) = self.dataset.offsets.last_mut() {
+                *end += documents;
+            }
+            return Ok(());
+        }
+        if let Some(&(file, first_line)) = self.begun.get(&query) {
+            return Err(Again { query, first_path: self.files[file].clone(), first_line });
+        }
+        self.begun.insert(query.clone(), (self.files.len() - 1, line));
+        self.dataset.query_ids.push(query);
+        self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
+        Ok(())
+    }
+
+    /// Adds a query without an identifier: it gets its number over all files, or the next one that no file used, since
+    /// an identifier that another file used would merge two queries.
+    pub fn add_numbered_group(&mut self, documents: usize) {
+        let mut number = self.dataset.queries() + 1;
+        while self.begun.contains_key(&number.to_string()) {
+            number += 1;
+        }
+        self.begun.insert(number.to_string(), (self.files.len() - 1, 1));
+        self.dataset.query_ids.push(number.to_string());
+        self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
+    }
+
+    /// Adds the identifiers of the documents that come next, `documents` of all then; none if `ids` is empty.
+    pub fn add_document_ids(&mut self, ids: &mut Vec<String>, documents: usize) {
+        if !ids.is_empty() {
+            self.dataset.document_ids.resize(self.dataset.documents(), String::new());
+            self.dataset.document_ids.append(ids);
+        }
+        if !self.dataset.document_ids.is_empty() {
+            self.dataset.document_ids.resize(documents, String::new());
+        }
+    }
+
+    pub fn finish(mut self) -> Result<RankingDataset, DataError> {
+        let features = self.options.features.unwrap_or(self.rows.count);
+        let most_cells = self.options.most_cells(self.bytes);
+        if self.dataset.documents().saturating_mul(features) > most_cells
+            && let Some(path) = self.files.last()
+        {
+            return Err(too_many_cells(path, most_cells));
+        }
+        self.dataset.feature_count = features;
+        self.dataset.features = self.rows.finish(features).into();
+        #[cfg(feature = "columnar")]
+        if let Some(mapped) = self.mapped.take() {
+            self.dataset.features = mapped;
+            if self.missing && self.options.missing == Missing::Zero {
+                self.dataset.features.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+            }
+        }
+        if self.missing && self.options.missing == Missing::QueryMin {
+            fill_missing(&mut self.dataset);
+        }
+        if self.options.query_weights == Weights::File {
+            self.dataset = self.dataset.with_query_weights(self.query_weights)?;
+        }
+        if self.options.document_weights == Weights::File {
+            self.dataset = self.dataset.with_document_weights(self.document_weights)?;
+        }
+        Ok(self.dataset)
+    }
+}
+
+pub(super) fn too_many_cells(path: &Path, most: usize) -> DataError {
+    DataError::Limit {
+        path: path.to_path_buf(),
+        found: format!("more than {most} cells (documents x features)"),
+        limit: format!("{most} cells for a text of this size"),
+        option: "max_cells",
+    }
+}
+
+/// Replaces NaN by the smallest value of its feature in its query, or by 0 where there is none.
+fn fill_missing(dataset: &mut RankingDataset) {
+    let width = dataset.feature_count;
+    let features = dataset.features.to_mut();
+    for range in dataset.offsets.windows(2).map(|ends| ends[0]..ends[1]) {
+        let rows = &mut features[range.start * width..range.end * width];
+        for feature in 0..width {
+            let column = || rows[feature..].iter().step_by(width);
+            if column().any(|value| value.is_nan()) {
+                let smallest = column().copied().fold(f32::INFINITY, f32::min);
+                let smallest = if smallest.is_finite() { smallest } else { 0.0 };
+                for value in rows[feature..].iter_mut().step_by(width).filter(|value| value.is_nan()) {
+                    *value = smallest;
+                }
+            }
+        }
+    }
+}

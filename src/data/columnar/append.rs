@@ -1,0 +1,250 @@
+//! Appends the rows of a table to a dataset, and finds the first value that cannot be used.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::ScalarBuffer;
+use arrow_schema::ArrowError;
+use rayon::prelude::*;
+
+use super::schema::{Features, Layout, check_width};
+use super::unfit;
+use super::values::{Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
+use crate::data::DataError;
+use crate::data::assembly::{Again, Assembly};
+use crate::data::letor::{MISSING_HINT, Missing};
+
+/// Number of rows that are converted at a time.
+const ROWS: usize = 1 << 16;
+
+/// A dataset to which the rows of a file are appended.
+pub(super) struct Appender<'a, 'b> {
+    assembly: &'a mut Assembly<'b>,
+    path: &'a Path,
+    pub layout: Layout,
+    /// Largest number of cells of the dataset.
+    most_cells: usize,
+    documents_before: usize,
+}
+
+impl<'a, 'b> Appender<'a, 'b> {
+    pub fn new(assembly: &'a mut Assembly<'b>, path: &'a Path, layout: Layout, most_cells: usize) -> Self {
+        let documents_before = assembly.dataset.documents();
+        Self { assembly, path, layout, most_cells, documents_before }
+    }
+
+    /// Returns whether the features of the file, if they lie in it as the dataset has them, may be used there.
+    pub fn may_stay_in_place(&self) -> bool {
+        let asked = self.assembly.options.features;
+        let is_whole = asked.is_none_or(|asked| self.layout.width == Some(asked));
+        self.assembly.inputs == 1 && is_whole && matches!(self.layout.features, Features::List(_))
+    }
+
+    /// Makes room for `rows` rows, unless their features stay in place.
+    pub fn expect(&mut self, rows: usize, in_place: bool) -> Result<(), DataError> {
+        let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
+        self.check_cells(self.documents_before.saturating_add(rows), width)?;
+        let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
+        if !in_place {
+            self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
+        }
+        self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
+    }
+
+    fn check_cells(&self, documents: usize, width: usize) -> Result<(), DataError> {
+        if documents.saturating_mul(width) <= self.most_cells {
+            return Ok(());
+        }
+        Err(DataError::Limit {
+            path: self.path.to_path_buf(),
+            found: format!("{documents} documents x {width} features"),
+            limit: format!("{} cells for a file of this size", self.most_cells),
+            option: "max_cells",
+        })
+    }
+
+    /// Appends a batch; one whose features may stay in place is the only one.
+    pub fn append(&mut self, batch: &RecordBatch, in_place: bool) -> Result<(), DataError> {
+        if in_place
+            && let (Features::List(column), Some(width)) = (&self.layout.features, self.layout.width)
+            && let Some(values) = plain_items(batch.column(*column), width)
+        {
+            self.assembly.rows.count = width;
+            self.assembly.mapped = Some(values.into());
+        }
+        for start in (0..batch.num_rows()).step_by(ROWS) {
+            self.append_part(&batch.slice(start, ROWS.min(batch.num_rows() - start)))?;
+        }
+        Ok(())
+    }
+
+    /// Compares the number of rows with what the file stated.
+    pub fn finish(self, rows: usize) -> Result<(), DataError> {
+        let found = self.assembly.dataset.documents() - self.documents_before;
+        if found == rows {
+            Ok(())
+        } else {
+            Err(unfit(self.path, format!("{found} rows"), format!("{rows}, as it states")))
+        }
+    }
+
+    fn append_part(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        self.append_queries(batch)?;
+        let labels = self.numbers(batch, self.layout.label, "a label (a number of at least 0)")?;
+        self.append_weights(batch)?;
+        if let Some(column) = self.layout.document {
+            let ids = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
+            let documents = self.assembly.dataset.documents() + batch.num_rows();
+            if ids.iter().flatten().any(|id| !id.is_empty()) {
+                let mut ids = ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
+                self.assembly.add_document_ids(&mut ids, documents);
+            }
+        }
+        let documents = self.assembly.dataset.documents() + batch.num_rows();
+        self.assembly.add_document_ids(&mut Vec::new(), documents);
+        self.append_features(batch)?;
+        // A label of -0 becomes 0, as in text.
+        self.assembly.dataset.labels.extend(labels.iter().map(|label| label + 0.0));
+        Ok(())
+    }
+
+    fn append_queries(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        let column = self.layout.query;
+        let queries = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
+        let mut start = 0;
+        while start < queries.len() {
+            let query = queries.value(start);
+            if queries.is_null(start) || query.is_empty() {
+                return Err(self.cell(batch, column, start, "the identifier of a query"));
+            }
+            let same = |row: &usize| queries.is_valid(*row) && queries.value(*row) == query;
+            let end = (start + 1..queries.len()).find(|row| !same(row)).unwrap_or(queries.len());
+            let row = self.row(start);
+            let added = self.assembly.add_group(query.to_owned(), end - start, self.documents_before, row);
+            added.map_err(|Again { query, first_path, first_line }| DataError::Cell {
+                path: self.path.to_path_buf(),
+                row,
+                column: batch.schema_ref().field(column).name().clone(),
+                found: format!("query `{query}` again"),
+                expected: format!(
+                    "its documents in consecutive rows (it began at {}:{first_line})",
+                    first_path.display()
+                ),
+            })?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn append_weights(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        if let Some(column) = self.layout.weight {
+            let weights = self.numbers(batch, column, "the weight of a document (a finite number of at least 0)")?;
+            self.assembly.document_weights.extend_from_slice(&weights);
+        }
+        if let Some(column) = self.layout.query_weight {
+            let weights = self.numbers(batch, column, "the weight of a query (a finite number of at least 0)")?;
+            let before = self.assembly.dataset.documents();
+            for (row, &weight) in weights.iter().enumerate() {
+                let query = self.assembly.dataset.offsets.partition_point(|&offset| offset <= before + row) - 1;
+                match self.assembly.query_weights.get(query) {
+                    None => self.assembly.query_weights.push(weight),
+                    Some(&first) if first == weight => {}
+                    Some(first) => {
+                        let expected = format!("{first}, as in the query's rows before");
+                        return Err(self.cell(batch, column, row, &expected));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a column of finite numbers of at least 0.
+    fn numbers(&self, batch: &RecordBatch, column: usize, expected: &str) -> Result<ScalarBuffer<f32>, DataError> {
+        let numbers = floats(batch.column(column)).map_err(|error| self.unreadable(error))?;
+        let values = with_nan(&numbers);
+        match values.iter().position(|value| !(*value >= 0.0 && value.is_finite())) {
+            Some(row) => Err(self.cell(batch, column, row, expected)),
+            None => Ok(values),
+        }
+    }
+
+    fn append_features(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        let values = match &self.layout.features {
+            Features::Each(columns) => side_by_side(batch, columns).map_err(|error| self.unreadable(error))?,
+            Features::List(column) => self.list_items(batch, *column)?,
+        };
+        let width = self.layout.width.unwrap_or(0);
+        let documents = self.assembly.dataset.documents() + batch.num_rows();
+        self.check_cells(documents, width.max(self.assembly.rows.count))?;
+        let in_place = self.assembly.mapped.is_some();
+        let mut values = Cow::Borrowed(&values[..]);
+        if values.par_chunks(ROWS).any(|part| part.iter().any(|value| !value.is_finite())) {
+            self.check_values(batch, &values, width)?;
+            if self.assembly.options.missing == Missing::Zero && !in_place {
+                values.to_mut().iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+            } else {
+                self.assembly.missing = true;
+            }
+        }
+        if !in_place {
+            self.assembly.rows.append_dense(&values, width, width, batch.num_rows());
+        }
+        Ok(())
+    }
+
+    fn list_items(&mut self, batch: &RecordBatch, column: usize) -> Result<ScalarBuffer<f32>, DataError> {
+        let lists = batch.column(column);
+        if self.layout.width.is_none() {
+            self.layout.width = Some(first_length(lists));
+            check_width(self.path, self.layout.width, self.assembly.options)?;
+        }
+        let width = self.layout.width.unwrap_or(0);
+        let items = items(lists, width).map_err(|Uneven { row, length }| DataError::Cell {
+            path: self.path.to_path_buf(),
+            row: self.row(row),
+            column: batch.schema_ref().field(column).name().clone(),
+            found: length.map_or_else(|| "null".to_owned(), |length| format!("{length} values")),
+            expected: format!("{width}, as in the other rows"),
+        })?;
+        floats(&items).map(|items| with_nan(&items)).map_err(|error| self.unreadable(error))
+    }
+
+    /// Refuses the first value that is infinite, or that is missing and may not be.
+    fn check_values(&self, batch: &RecordBatch, values: &[f32], width: usize) -> Result<(), DataError> {
+        let refuses_missing = self.assembly.options.missing == Missing::Error;
+        let unusable = |value: &f32| value.is_infinite() || (value.is_nan() && refuses_missing);
+        let Some(at) = values.iter().position(unusable) else { return Ok(()) };
+        let (row, feature) = (at / width, at % width);
+        let hint = if values[at].is_nan() { format!(" ({MISSING_HINT})") } else { String::new() };
+        let expected = format!("a finite value of feature {}{hint}", feature + 1);
+        match &self.layout.features {
+            Features::Each(columns) => Err(self.cell(batch, columns[feature], row, &expected)),
+            Features::List(column) => {
+                let found = items(batch.column(*column), width).map(|items| shown(&items, at)).unwrap_or_default();
+                let column = batch.schema_ref().field(*column).name().clone();
+                Err(DataError::Cell { path: self.path.to_path_buf(), row: self.row(row), column, found, expected })
+            }
+        }
+    }
+
+    /// The number of a row of the present part in the file, from 1.
+    fn row(&self, row: usize) -> usize {
+        self.assembly.dataset.documents() - self.documents_before + row + 1
+    }
+
+    fn cell(&self, batch: &RecordBatch, column: usize, row: usize, expected: &str) -> DataError {
+        DataError::Cell {
+            path: self.path.to_path_buf(),
+            row: self.row(row),
+            column: batch.schema_ref().field(column).name().clone(),
+            found: shown(batch.column(column), row),
+            expected: expected.to_owned(),
+        }
+    }
+
+    fn unreadable(&self, error: ArrowError) -> DataError {
+        unfit(self.path, error.to_string(), "columns that can be read as numbers and text")
+    }
+}

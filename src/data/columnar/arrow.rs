@@ -1,0 +1,169 @@
+//! Arrow's IPC file format: a footer with the places of the batches, and batches whose buffers are used where they lie.
+//!
+//! The decoder of the crate `arrow-ipc` trusts offsets and lengths, so they are compared with the file first.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::{Block, Message, MessageHeader, RecordBatch as Header, root_as_footer, root_as_message};
+use arrow_schema::{ArrowError, Schema};
+use bytes::Bytes;
+
+use super::{COUNTED_RATIO, Table};
+
+/// Bytes behind the footer: its length and `ARROW1`.
+const TRAILER: usize = 10;
+
+/// A checked file.
+pub(super) struct ArrowFile {
+    bytes: Buffer,
+    schema: Arc<Schema>,
+    decoder: FileDecoder,
+    batches: Vec<Block>,
+    rows: usize,
+    decompressed: u64,
+}
+
+impl ArrowFile {
+    /// Reads the footer and compares all sizes with the file.
+    pub fn open(bytes: Bytes) -> Result<Self, String> {
+        let bytes = Buffer::from(bytes);
+        let footer_end = bytes.len().checked_sub(TRAILER).ok_or("it is too short")?;
+        let trailer: [u8; TRAILER] = bytes[footer_end..].try_into().map_err(|_| "it is too short")?;
+        let length = read_footer_length(trailer).map_err(|_| "it does not end with `ARROW1`: it may be cut off")?;
+        let footer_start = footer_end.checked_sub(length).ok_or("its footer is longer than the file")?;
+        let footer = root_as_footer(&bytes[footer_start..footer_end]).map_err(|error| error.to_string())?;
+        let schema = footer.schema().ok_or("its footer has no schema")?;
+        if !schema.endianness().equals_to_target_endianness() {
+            return Err("its bytes have the order of another processor".to_owned());
+        }
+        let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| error.to_string())?);
+        let mut checked = Checked { bytes: &bytes, rows: 0, decompressed: 0 };
+        let mut decoder = FileDecoder::new(schema.clone(), footer.version());
+        for block in footer.dictionaries().iter().flatten() {
+            checked.check(block, true)?;
+            decoder.read_dictionary(block, &of_block(&bytes, block)).map_err(|error| error.to_string())?;
+        }
+        let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
+        checked.rows = 0;
+        for block in &batches {
+            checked.check(block, false)?;
+        }
+        let Checked { rows, decompressed, .. } = checked;
+        Ok(Self { schema, decoder, batches, rows, decompressed, bytes })
+    }
+
+    /// Number of bytes that its compressed buffers take.
+    pub fn decompressed_bytes(&self) -> u64 {
+        self.decompressed
+    }
+}
+
+impl Table for ArrowFile {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn is_one_batch_in_place(&self) -> bool {
+        self.batches.len() == 1 && self.decompressed == 0
+    }
+
+    fn bytes_that_count(&self) -> u64 {
+        let ratio = if self.decompressed > 0 { COUNTED_RATIO } else { 1 };
+        (self.bytes.len() as u64).saturating_mul(ratio)
+    }
+
+    fn batches(
+        self: Box<Self>,
+        columns: Vec<usize>,
+    ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError> {
+        let Self { bytes, decoder, batches, .. } = *self;
+        let decoder = decoder.with_projection(columns);
+        Ok(Box::new(
+            batches
+                .into_iter()
+                .filter_map(move |block| decoder.read_record_batch(&block, &of_block(&bytes, &block)).transpose()),
+        ))
+    }
+}
+
+/// The message and body of a block that was checked.
+fn of_block(bytes: &Buffer, block: &Block) -> Buffer {
+    bytes.slice_with_length(block.offset() as usize, block.metaDataLength() as usize + block.bodyLength() as usize)
+}
+
+/// What the messages so far have stated.
+struct Checked<'a> {
+    bytes: &'a [u8],
+    rows: usize,
+    decompressed: u64,
+}
+
+impl Checked<'_> {
+    /// Refuses a message whose place, buffers or lengths do not fit into the file.
+    fn check(&mut self, block: &Block, is_dictionary: bool) -> Result<(), String> {
+        let size = |value: i64| usize::try_from(value).map_err(|_| "a size in its footer is negative");
+        let (start, header) = (size(block.offset())?, size(block.metaDataLength().into())?);
+        let body_start = start.checked_add(header).ok_or("a batch lies beyond its end")?;
+        let end = body_start.checked_add(size(block.bodyLength())?).ok_or("a batch lies beyond its end")?;
+        let body = self.bytes.get(body_start..end).ok_or("a batch lies beyond its end: it may be cut off")?;
+        let message = message(&self.bytes[start..body_start])?;
+        let header = match (message.header_type(), is_dictionary) {
+            (MessageHeader::RecordBatch, false) => message.header_as_record_batch(),
+            (MessageHeader::DictionaryBatch, true) => {
+                message.header_as_dictionary_batch().and_then(|batch| batch.data())
+            }
+            _ => None,
+        };
+        self.check_batch(header.ok_or("a message is of another kind than its footer says")?, body)
+    }
+
+    fn check_batch(&mut self, batch: Header, body: &[u8]) -> Result<(), String> {
+        let is_compressed = batch.compression().is_some();
+        let mut bytes = 0u64;
+        for buffer in batch.buffers().iter().flatten() {
+            let place = |value: i64| usize::try_from(value).ok();
+            let range = place(buffer.offset()).zip(place(buffer.length()));
+            let range = range.and_then(|(start, length)| Some(start..start.checked_add(length)?));
+            let buffer = range.and_then(|range| body.get(range)).ok_or("a buffer lies beyond its batch")?;
+            let size = match (is_compressed, buffer.split_first_chunk::<8>()) {
+                (true, Some((prefix, rest))) => match i64::from_le_bytes(*prefix) {
+                    -1 => rest.len() as u64,
+                    size => u64::try_from(size).map_err(|_| "the size of a buffer is negative")?,
+                },
+                (true, None) if !buffer.is_empty() => return Err("a compressed buffer has no size".to_owned()),
+                _ => buffer.len() as u64,
+            };
+            bytes = bytes.saturating_add(size);
+        }
+        if is_compressed {
+            self.decompressed = self.decompressed.saturating_add(bytes);
+        }
+        // A value of a column takes at least a bit.
+        let most = bytes.saturating_mul(8);
+        let fits = |count: i64| u64::try_from(count).is_ok_and(|count| count <= most);
+        let nodes = batch.nodes();
+        let mut nodes = nodes.iter().flatten();
+        if !fits(batch.length())
+            || !nodes.all(|node| fits(node.length()) && (0..=node.length()).contains(&node.null_count()))
+        {
+            return Err("a batch states more rows than it has bytes for".to_owned());
+        }
+        self.rows = self.rows.saturating_add(batch.length() as usize);
+        Ok(())
+    }
+}
+
+/// The message at the start of a block, behind its length.
+fn message(header: &[u8]) -> Result<Message<'_>, String> {
+    let skipped = if header.starts_with(&[0xff; 4]) { 8 } else { 4 };
+    let message = header.get(skipped..).ok_or("a message is too short")?;
+    root_as_message(message).map_err(|error| error.to_string())
+}

@@ -1,0 +1,197 @@
+//! Arrow and Parquet files: a table with one row per document.
+//!
+//! | column | contents |
+//! |---|---|
+//! | `label` | the label: a finite number of at least 0 |
+//! | `query` or `qid` | the identifier of the query: text or an integer; its rows are consecutive, in one file |
+//! | `document` or `docid` | optional: the identifier of the document, text or an integer; null for none |
+//! | `weight` | optional: the weight of the document in training, with [`Weights::File`] |
+//! | `query_weight` | optional: the weight of the query, the same in each of its rows, with [`Weights::File`] |
+//! | `features` | the features: a list of numbers, of the same length in each row |
+//!
+//! Without a column `features` of lists, every other column is a feature, in the order of the file, and holds numbers;
+//! beside one, other columns are not read. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes
+//! the nearest `f32`. A null and NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite value is an
+//! error, and so is one that is infinite as `f32`. The rows are those of the same text: [`RankingDataset::data_hash`] does
+//! not tell them apart.
+//!
+//! An Arrow file is one in the IPC file format, called Feather too; its buffers may be compressed by LZ4 or Zstandard. It
+//! is mapped into memory, so another program may replace it while it is read, but must not change it in place. Of a
+//! Parquet file a part is decoded at a time.
+//!
+//! Sizes that a file states are compared with what it holds before memory is asked for, and the limits of
+//! [`ReadOptions`](super::letor::ReadOptions) hold as for compressed text.
+
+mod append;
+mod arrow;
+mod map;
+mod parquet;
+mod schema;
+mod values;
+mod write;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Schema};
+use bytes::Bytes;
+
+use super::assembly::Assembly;
+use super::letor::Groups;
+use super::{DataError, Input};
+use crate::refusal::Refusal;
+use append::Appender;
+use schema::Layout;
+
+/// A format of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// The IPC file format of Arrow.
+    Arrow,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// Returns the format that the name of a file says: `.arrow`, `.feather` and `.ipc`, or `.parquet`.
+    pub fn from_path(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "arrow" | "feather" | "ipc" => Some(Self::Arrow),
+            "parquet" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Arrow => "Arrow",
+            Self::Parquet => "Parquet",
+        })
+    }
+}
+
+/// A file whose schema is known and whose rows are not decoded yet.
+trait Table {
+    fn schema(&self) -> &Schema;
+
+    /// Number of rows that the file states.
+    fn rows(&self) -> usize;
+
+    /// Whether the file is one batch whose buffers are used where they lie.
+    fn is_one_batch_in_place(&self) -> bool {
+        false
+    }
+
+    /// Number of bytes of text that the file counts for, where memory is granted by the size of a text.
+    fn bytes_that_count(&self) -> u64;
+
+    /// Decodes the columns at `columns` (ascending), part by part.
+    #[allow(clippy::type_complexity)]
+    fn batches(
+        self: Box<Self>,
+        columns: Vec<usize>,
+    ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError>;
+}
+
+/// Number of features, and of bytes of text, that one byte of a compressed file may stand for.
+const COUNTED_RATIO: u64 = 4;
+
+/// Reads a file or reader of the format and appends it to the dataset.
+pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Result<(), DataError> {
+    let path = &input.name().to_path_buf();
+    let options = assembly.options;
+    if options.groups == Groups::QueryFile {
+        let expected = format!("`auto` or `qid`: {} has a column of queries", path.display());
+        return Err(Refusal::new("groups", "query-file", expected).into());
+    }
+    assembly.begin_file(path);
+    let bytes = map::bytes_of(input, options.max_decompressed_bytes)?;
+    let table = open(bytes, format, path, assembly)?;
+    let layout = Layout::of(table.schema(), path, options)?;
+    let rows = table.rows();
+    if rows == 0 {
+        return Err(unfit(path, "no document", "at least one row"));
+    }
+    let bytes_that_count = table.bytes_that_count();
+    let most = options.most_cells(assembly.bytes + bytes_that_count);
+    let mut appender = Appender::new(assembly, path, layout, most);
+    let in_place = table.is_one_batch_in_place() && appender.may_stay_in_place();
+    appender.expect(rows, in_place)?;
+    let columns = appender.layout.project();
+    let mut batches = guarded(path, format, || table.batches(columns))?;
+    while let Some(batch) = guarded(path, format, || batches.next().transpose())? {
+        appender.append(&batch, in_place)?;
+    }
+    appender.finish(rows)?;
+    assembly.bytes += bytes_that_count;
+    Ok(())
+}
+
+fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Result<Box<dyn Table>, DataError> {
+    let options = assembly.options;
+    Ok(match format {
+        Format::Arrow => {
+            let size = bytes.len() as u64;
+            let file = guarded(path, format, || arrow::ArrowFile::open(bytes).map_err(ArrowError::IpcError))?;
+            check_decompressed(path, file.decompressed_bytes(), size, options)?;
+            Box::new(file)
+        }
+        Format::Parquet => {
+            let size = bytes.len() as u64;
+            let file = guarded(path, format, || parquet::ParquetFile::open(bytes))?;
+            check_decompressed(path, file.decompressed_bytes(), size, options)?;
+            Box::new(file)
+        }
+    })
+}
+
+/// Size in bytes to which a compressed file may always grow; beyond it, the ratio counts.
+const UNSUSPICIOUS: u64 = 64 << 20;
+
+/// Refuses a file whose buffers would take far more memory than the file, as compressed text is refused.
+fn check_decompressed(
+    path: &Path,
+    found: u64,
+    size: u64,
+    options: &super::letor::ReadOptions,
+) -> Result<(), DataError> {
+    let by_ratio = size.saturating_mul(options.max_compression_ratio).max(UNSUSPICIOUS);
+    let (limit, option) = if by_ratio < options.max_decompressed_bytes {
+        (by_ratio, "max_compression_ratio")
+    } else {
+        (options.max_decompressed_bytes, "max_decompressed_bytes")
+    };
+    if found <= limit {
+        return Ok(());
+    }
+    let (found, limit) = (format!("{found} bytes of decompressed columns"), format!("{limit} bytes"));
+    Err(DataError::Limit { path: path.to_path_buf(), found, limit, option })
+}
+
+/// Runs a decoder of a file that may be damaged. Some damage makes the decoders panic, which becomes an error as well.
+fn guarded<T>(path: &Path, format: Format, decode: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, DataError> {
+    let damaged = |reason: String| {
+        let format = match format {
+            Format::Arrow => "Arrow",
+            Format::Parquet => "Parquet",
+        };
+        // A reason may quote any bytes of the file.
+        let reason = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
+        DataError::Damaged { path: path.to_path_buf(), format, reason }
+    };
+    match catch_unwind(AssertUnwindSafe(decode)) {
+        Ok(decoded) => decoded.map_err(|error| damaged(error.to_string())),
+        Err(_) => Err(damaged("its parts contradict each other".to_owned())),
+    }
+}
+
+fn unfit(path: &Path, found: impl Into<String>, expected: impl Into<String>) -> DataError {
+    DataError::Table { path: path.to_path_buf(), found: found.into(), expected: expected.into() }
+}
+
+#[cfg(test)]
+mod tests;

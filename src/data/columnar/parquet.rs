@@ -1,0 +1,78 @@
+//! Parquet files, decoded a part at a time.
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Schema};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::{COUNTED_RATIO, Table};
+
+/// Number of rows that are decoded at a time.
+const ROWS: usize = 8192;
+
+/// A file whose footer is read.
+pub(super) struct ParquetFile {
+    builder: ParquetRecordBatchReaderBuilder<Bytes>,
+    bytes: u64,
+    rows: usize,
+    decompressed: u64,
+}
+
+impl ParquetFile {
+    /// Reads the footer.
+    pub fn open(bytes: Bytes) -> Result<Self, ArrowError> {
+        let size = bytes.len() as u64;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+        let metadata = builder.metadata();
+        let rows = usize::try_from(metadata.file_metadata().num_rows())
+            .map_err(|_| ArrowError::ParquetError("its number of rows is negative".to_owned()))?;
+        let mut decompressed = 0u64;
+        let mut rows_of_groups = 0usize;
+        for group in metadata.row_groups() {
+            let group_rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
+            rows_of_groups = rows_of_groups.saturating_add(group_rows);
+            for column in group.columns() {
+                let (start, length) = (column.data_page_offset(), column.compressed_size());
+                let end = u64::try_from(start).ok().zip(u64::try_from(length).ok());
+                if end.is_none_or(|(start, length)| start.saturating_add(length) > size) {
+                    return Err(ArrowError::ParquetError("a column lies beyond its end".to_owned()));
+                }
+                let uncompressed = u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX);
+                decompressed = decompressed.saturating_add(uncompressed);
+            }
+        }
+        if rows != rows_of_groups {
+            return Err(ArrowError::ParquetError(format!("it states {rows} rows and has {rows_of_groups}")));
+        }
+        Ok(Self { builder, bytes: size, rows, decompressed })
+    }
+
+    /// Number of bytes that its columns take, as it states it.
+    pub fn decompressed_bytes(&self) -> u64 {
+        self.decompressed
+    }
+}
+
+impl Table for ParquetFile {
+    fn schema(&self) -> &Schema {
+        self.builder.schema()
+    }
+
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn bytes_that_count(&self) -> u64 {
+        self.bytes.saturating_mul(COUNTED_RATIO)
+    }
+
+    fn batches(
+        self: Box<Self>,
+        columns: Vec<usize>,
+    ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError> {
+        let mask = ProjectionMask::roots(self.builder.parquet_schema(), columns);
+        let rows = ROWS.min(self.rows);
+        Ok(Box::new(self.builder.with_projection(mask).with_batch_size(rows).build()?))
+    }
+}

@@ -1,0 +1,101 @@
+//! Columns of any type as floats or text.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float32Type;
+use arrow_array::{Array, ArrayRef, Float32Array, LargeStringArray, RecordBatch};
+use arrow_buffer::ScalarBuffer;
+use arrow_cast::{cast, display::array_value_to_string};
+use arrow_schema::{ArrowError, DataType};
+use rayon::prelude::*;
+
+/// Number of rows that a thread transposes at a time.
+const BLOCK: usize = 256;
+
+/// Returns a column as floats, each the nearest one; nulls stay nulls.
+pub(super) fn floats(column: &dyn Array) -> Result<Float32Array, ArrowError> {
+    let as_floats = match column.as_primitive_opt::<Float32Type>() {
+        Some(floats) => return Ok(floats.clone()),
+        None => cast(column, &DataType::Float32)?,
+    };
+    Ok(as_floats.as_primitive::<Float32Type>().clone())
+}
+
+/// Returns a column of identifiers as text; nulls stay nulls.
+pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> {
+    Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone())
+}
+
+/// Returns floats with NaN in place of nulls; without nulls, those of the array itself.
+pub(super) fn with_nan(floats: &Float32Array) -> ScalarBuffer<f32> {
+    if floats.null_count() == 0 {
+        return floats.values().clone();
+    }
+    floats.iter().map(|value| value.unwrap_or(f32::NAN)).collect::<Vec<f32>>().into()
+}
+
+/// A value as it is written in a message.
+pub(super) fn shown(column: &dyn Array, row: usize) -> String {
+    if column.is_null(row) {
+        return "null".to_owned();
+    }
+    array_value_to_string(column, row).unwrap_or_else(|_| "a value".to_owned())
+}
+
+/// Lists that differ in length, or one that is null: the row of the first, and its length.
+pub(super) struct Uneven {
+    pub row: usize,
+    pub length: Option<usize>,
+}
+
+/// Returns the items of lists that all have the length `width`.
+pub(super) fn items(column: &dyn Array, width: usize) -> Result<ArrayRef, Uneven> {
+    if let Some(row) = (0..column.len()).find(|&row| column.is_null(row)).filter(|_| column.null_count() > 0) {
+        return Err(Uneven { row, length: None });
+    }
+    if let Some(lists) = column.as_fixed_size_list_opt() {
+        let start = usize::try_from(lists.value_offset_at(0)).unwrap_or(0);
+        return Ok(lists.values().slice(start, lists.len() * width));
+    }
+    let (offsets, values): (Vec<usize>, &ArrayRef) = match (column.as_list_opt::<i32>(), column.as_list_opt::<i64>()) {
+        (Some(lists), _) => (lists.value_offsets().iter().map(|&at| at as usize).collect(), lists.values()),
+        (_, Some(lists)) => (lists.value_offsets().iter().map(|&at| at as usize).collect(), lists.values()),
+        (None, None) => return Err(Uneven { row: 0, length: None }),
+    };
+    match offsets.windows(2).position(|ends| ends[1] - ends[0] != width) {
+        Some(row) => Err(Uneven { row, length: Some(offsets[row + 1] - offsets[row]) }),
+        None => Ok(values.slice(offsets[0], column.len() * width)),
+    }
+}
+
+/// Returns the items of lists of `width` floats without nulls, where they lie.
+pub(super) fn plain_items(column: &dyn Array, width: usize) -> Option<ScalarBuffer<f32>> {
+    let items = items(column, width).ok()?;
+    let floats = items.as_primitive_opt::<Float32Type>()?;
+    (floats.null_count() == 0).then(|| floats.values().clone())
+}
+
+/// The length of the first list.
+pub(super) fn first_length(column: &dyn Array) -> usize {
+    let lists = |lists: Option<usize>| lists.unwrap_or(0);
+    match column.as_list_opt::<i32>() {
+        Some(list) => list.value_length(0) as usize,
+        None => lists(column.as_list_opt::<i64>().map(|list| list.value_length(0) as usize)),
+    }
+}
+
+/// Returns columns side by side, row-major, with NaN in place of nulls.
+pub(super) fn side_by_side(batch: &RecordBatch, columns: &[usize]) -> Result<ScalarBuffer<f32>, ArrowError> {
+    let width = columns.len();
+    let floats = |&column: &usize| Ok(with_nan(&floats(batch.column(column))?));
+    let columns: Vec<ScalarBuffer<f32>> = columns.iter().map(floats).collect::<Result<_, ArrowError>>()?;
+    let mut values = vec![0.0; batch.num_rows() * width];
+    values.par_chunks_mut(BLOCK * width).enumerate().for_each(|(block, rows)| {
+        for (place, column) in columns.iter().enumerate() {
+            let column = &column[block * BLOCK..];
+            for (row, value) in rows.chunks_exact_mut(width).zip(column) {
+                row[place] = *value;
+            }
+        }
+    });
+    Ok(values.into())
+}

@@ -1,0 +1,237 @@
+//! Reads a text into a dataset: blocks are read, parsed and appended at the same time, each by another thread.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::parse::{Fault, Parsed};
+use super::{Groups, ReadOptions, Source, Weights, parse, query_file, weight_file};
+use crate::data::assembly::{Again, Assembly, too_many_cells};
+use crate::data::{DataError, Input};
+use crate::refusal::Refusal;
+
+/// A block of text and what was parsed from it; reused for later blocks.
+#[derive(Default)]
+struct Slot {
+    text: Vec<u8>,
+    most_cells: usize,
+    most_cells_of_block: usize,
+    parsed: Parsed,
+}
+
+/// Blocks that are read, parsed or appended together; the first `used` of them hold something.
+#[derive(Default)]
+struct Batch {
+    slots: Vec<Slot>,
+    used: usize,
+}
+
+impl Batch {
+    fn of(width: usize) -> Self {
+        Self { slots: (0..width).map(|_| Slot::default()).collect(), used: 0 }
+    }
+
+    /// Replaces the blocks by the next ones; none at the end of the text.
+    fn fill(&mut self, source: &mut Source, before: u64, options: &ReadOptions) -> Result<(), DataError> {
+        self.used = 0;
+        for slot in &mut self.slots {
+            source.next_block(&mut slot.text)?;
+            if slot.text.is_empty() {
+                break;
+            }
+            slot.most_cells = options.most_cells(before + source.bytes_that_count());
+            self.used += 1;
+        }
+        Ok(())
+    }
+
+    fn parse(&mut self, options: &ReadOptions, columns: usize) {
+        self.slots[..self.used].par_iter_mut().for_each(|slot| {
+            // A block may have no more cells than a text of its size, or every thread could use up the whole limit.
+            slot.most_cells_of_block = slot.most_cells.min(options.most_cells(slot.text.len() as u64));
+            parse::parse(&slot.text, &options.rules(slot.most_cells_of_block), columns, &mut slot.parsed);
+        });
+    }
+}
+
+/// The state of the file being read.
+struct FileState<'a> {
+    path: &'a Path,
+    /// Number of lines in the blocks merged so far.
+    lines: usize,
+    /// Number of documents of the files before.
+    documents_before: usize,
+    has_queries: Option<bool>,
+    /// Whether the input is a file, which may have group sizes beside it.
+    is_file: bool,
+}
+
+/// Reads a text and appends it to the dataset.
+pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
+    let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
+    let options = assembly.options;
+    check_beside(options, path, is_file)?;
+    assembly.begin_file(path);
+    let mut source = Source::open(input, options)?;
+    let documents_before = assembly.dataset.documents();
+    let mut state = FileState { path, lines: 0, documents_before, has_queries: None, is_file };
+    read_blocks(assembly, &mut source, &mut state)?;
+    assembly.bytes += source.bytes_that_count();
+    if assembly.dataset.documents() == documents_before {
+        return Err(DataError::Empty { path: path.to_path_buf(), expected: "`label qid:ID index:value ...`" });
+    }
+    let documents = assembly.dataset.documents() - documents_before;
+    if state.has_queries != Some(true) {
+        for size in query_file::read(path, documents)? {
+            assembly.add_numbered_group(size);
+        }
+    }
+    if options.query_weights == Weights::File {
+        let queries = assembly.dataset.queries() - assembly.query_weights.len();
+        assembly.query_weights.extend(weight_file::of_queries(path, queries)?);
+    }
+    if options.document_weights == Weights::File {
+        assembly.document_weights.extend(weight_file::of_documents(path, documents)?);
+    }
+    Ok(())
+}
+
+/// Refuses options that need a file beside an input which is none.
+fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(), DataError> {
+    if !is_file && options.groups == Groups::QueryFile {
+        let expected = format!("`auto` or `qid`: there is no file of group sizes beside {}", path.display());
+        return Err(Refusal::new("groups", "query-file", expected).into());
+    }
+    let weights = [
+        ("query_weights", "query weights", options.query_weights),
+        ("document_weights", "document weights", options.document_weights),
+    ];
+    if let Some((key, what, _)) = weights.iter().find(|(_, _, source)| !is_file && !source.is_none()) {
+        let expected = format!("`none`: there is no file of {what} beside {}", path.display());
+        return Err(Refusal::new(*key, "file", expected).into());
+    }
+    Ok(())
+}
+
+/// Appends all blocks of a text. While one batch is parsed, the one before is appended and the next one is read.
+fn read_blocks(assembly: &mut Assembly, source: &mut Source, state: &mut FileState) -> Result<(), DataError> {
+    let (options, before) = (assembly.options, assembly.bytes);
+    // Twice the threads, so that one that has read and appended still finds a block to parse.
+    let width = 2 * rayon::current_num_threads();
+    let [mut parsed, mut current, mut next] = [(); 3].map(|()| Batch::of(width));
+    current.fill(source, before, options)?;
+    lay_out(assembly, &current.slots[0].text);
+    let columns = assembly.columns.unwrap_or(0);
+    while current.used > 0 {
+        let ((merged, filled), ()) = rayon::join(
+            || {
+                let merged = merge_all(assembly, &mut parsed, state);
+                (merged, next.fill(source, before, options))
+            },
+            || current.parse(options, columns),
+        );
+        merged?;
+        std::mem::swap(&mut parsed, &mut current);
+        std::mem::swap(&mut current, &mut next);
+        if let Err(error) = filled {
+            // Faults of the text before it come first.
+            merge_all(assembly, &mut parsed, state)?;
+            return Err(error);
+        }
+    }
+    merge_all(assembly, &mut parsed, state)
+}
+
+/// Sets the number of features that blocks are laid out for from the first line.
+fn lay_out(assembly: &mut Assembly, text: &[u8]) {
+    if assembly.columns.is_none() {
+        let options = assembly.options;
+        let end = memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1);
+        let mut first = Parsed::default();
+        parse::parse(&text[..end], &options.rules(options.most_cells(0)), 0, &mut first);
+        assembly.columns = Some(first.rows.count);
+    }
+}
+
+/// Appends the parsed blocks in order, up to the first fault.
+fn merge_all(assembly: &mut Assembly, batch: &mut Batch, state: &mut FileState) -> Result<(), DataError> {
+    let used = std::mem::take(&mut batch.used);
+    for slot in &mut batch.slots[..used] {
+        merge(assembly, slot, state)?;
+    }
+    Ok(())
+}
+
+/// Appends a parsed block, or returns the first fault in line order.
+fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Result<(), DataError> {
+    let parsed = &mut slot.parsed;
+    let path = state.path;
+    if let Some((has_queries, line)) = parsed.has_queries {
+        check_queries(assembly.options.groups, has_queries, state, state.lines + line + 1)?;
+    }
+    for group in parsed.groups.drain(..) {
+        let line = state.lines + group.line + 1;
+        let added = assembly.add_group(group.query, group.documents, state.documents_before, line);
+        added.map_err(|Again { query, first_path, first_line }| DataError::InterleavedQuery {
+            path: path.to_path_buf(),
+            line,
+            column: group.column,
+            query,
+            first_path,
+            first_line,
+        })?;
+    }
+    match parsed.fault.take() {
+        Some(Fault::Syntax { line, column, found, expected }) => {
+            let line = state.lines + line + 1;
+            return Err(DataError::Syntax { path: path.to_path_buf(), line, column, found, expected });
+        }
+        Some(Fault::Cells) => return Err(too_many_cells(path, slot.most_cells_of_block)),
+        None => {}
+    }
+    let documents = assembly.dataset.documents() + parsed.labels.len();
+    let columns = assembly.rows.count.max(parsed.rows.count);
+    if documents.saturating_mul(columns) > slot.most_cells {
+        return Err(too_many_cells(path, slot.most_cells));
+    }
+    if assembly.rows.rows == 0 {
+        // About as many bytes of text make a document in the rest of the files.
+        let expected = u128::from(assembly.expected_bytes) * parsed.labels.len() as u128;
+        let expected = usize::try_from(expected / slot.text.len().max(1) as u128).unwrap_or(0);
+        let most = assembly.options.most_cells(assembly.expected_bytes) / columns.max(1);
+        assembly.rows.expect(expected.saturating_add(expected / 64).min(most), columns);
+    }
+    assembly.add_document_ids(&mut parsed.document_ids, documents);
+    assembly.rows.append(&parsed.rows);
+    assembly.dataset.labels.extend_from_slice(&parsed.labels);
+    assembly.missing |= parsed.missing;
+    state.lines += parsed.lines;
+    Ok(())
+}
+
+/// Checks that all lines of a file carry `qid:` or none does, and that this fits the options.
+fn check_queries(groups: Groups, has_queries: bool, state: &mut FileState, line: usize) -> Result<(), DataError> {
+    let path = state.path;
+    let fault = |found: &str, expected: &str| {
+        let (found, expected) = (found.to_owned(), expected.to_owned());
+        Err(DataError::Syntax { path: path.to_path_buf(), line, column: 1, found, expected })
+    };
+    if groups == Groups::QueryFile {
+        state.has_queries = Some(false);
+        return Ok(());
+    }
+    match state.has_queries {
+        Some(true) if !has_queries => fault("no `qid:ID`", "`qid:ID`, as on the lines before"),
+        Some(false) if has_queries => fault("`qid:ID`", "no `qid:ID`, as on the lines before"),
+        None if !has_queries && groups == Groups::Qid => fault("no `qid:ID`", "`label qid:ID index:value ...`"),
+        None if !has_queries && !state.is_file => fault("no `qid:ID`", "`qid:ID` on every line"),
+        None if !has_queries && query_file::SIZES.find(path).is_none() => {
+            let beside = query_file::SIZES.name(path);
+            fault("no `qid:ID`", &format!("`qid:ID` on every line, or group sizes in {}", beside.display()))
+        }
+        _ => {
+            state.has_queries = Some(has_queries);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Reads files of any format: text, or tables in Arrow and Parquet files, told apart by their first bytes.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::PathBuf;
+
+use super::assembly::Assembly;
+use super::letor::{ReadOptions, read_text};
+use super::{DataError, Input, RankingDataset};
+
+/// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow and Parquet files with
+/// the feature `columnar` (`data::columnar`), recognised by their first bytes.
+///
+/// # Errors
+/// The first fault in file order, with its place; see [`DataError`].
+pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, DataError> {
+    read_from(paths.iter().map(Input::from_path), options)
+}
+
+/// Reads files and readers as one dataset, in the order given. A reader of text has no `FILE.query` beside it: its lines
+/// need `qid:`. A reader of a table is read to its end before the first row is used.
+///
+/// # Errors
+/// As [`read()`].
+pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
+    options.check()?;
+    let mut assembly = Assembly::new(options);
+    let inputs: Vec<Input> = inputs.into_iter().collect();
+    assembly.expect(&inputs);
+    for input in inputs {
+        let (input, beginning) = beginning(input)?;
+        read_one(&mut assembly, input, &beginning)?;
+    }
+    assembly.finish()
+}
+
+#[cfg(feature = "columnar")]
+fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(), DataError> {
+    use super::columnar::{self, Format};
+
+    if beginning == b"ARROW1" {
+        columnar::read(assembly, input, Format::Arrow)
+    } else if beginning.starts_with(b"PAR1") {
+        columnar::read(assembly, input, Format::Parquet)
+    } else {
+        not_a_table(&input, beginning)?;
+        read_text(assembly, input)
+    }
+}
+
+#[cfg(not(feature = "columnar"))]
+fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(), DataError> {
+    if beginning == b"ARROW1" || beginning.starts_with(b"PAR1") {
+        let expected = "text: tables need the feature `columnar`".to_owned();
+        let found = "an Arrow or Parquet file".to_owned();
+        return Err(DataError::Table { path: input.name().to_path_buf(), found, expected });
+    }
+    not_a_table(&input, beginning)?;
+    read_text(assembly, input)
+}
+
+/// Refuses formats of tables that are near to ours.
+fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
+    let found = match beginning {
+        [0xff, 0xff, 0xff, 0xff, ..] => "a stream of Arrow messages",
+        b"FEA1" | [b'F', b'E', b'A', b'1', ..] => "a file of Feather's version 1",
+        b"PARE" | [b'P', b'A', b'R', b'E', ..] => "an encrypted Parquet file",
+        _ => return Ok(()),
+    };
+    let expected = "an Arrow file (the IPC file format), a Parquet file or text";
+    Err(DataError::Table { path: input.name().to_path_buf(), found: found.to_owned(), expected: expected.to_owned() })
+}
+
+/// Returns the first six bytes of a regular file or a reader, which is then read from its start. A pipe has none, since
+/// they could not be read again.
+fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
+    let mut bytes = Vec::new();
+    if input.is_file() {
+        let path = input.name();
+        if path.is_file() {
+            File::open(path).and_then(|file| file.take(6).read_to_end(&mut bytes)).map_err(DataError::io(path))?;
+        }
+        return Ok((input, bytes));
+    }
+    let (name, reader) = input.into_parts();
+    let Some(mut reader) = reader else { return Ok((Input::from_path(name), bytes)) };
+    reader.by_ref().take(6).read_to_end(&mut bytes).map_err(DataError::io(&name))?;
+    Ok((Input::from_reader(name, Cursor::new(bytes.clone()).chain(reader)), bytes))
+}

@@ -1,0 +1,131 @@
+//! Tables in place of text, in every command that takes data.
+
+use std::fs;
+
+use super::Bench;
+
+const CONFIG: &str = r#"
+normaliser = "min_max"
+[data]
+train = ["train.txt"]
+validation = ["train.txt"]
+[scorer]
+kind = "linear"
+[loss]
+name = "list_net"
+[learner]
+kind = "gradient"
+epochs = 2
+"#;
+
+fn bench() -> Bench {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "12", "--features", "5", "--median-length", "8", "--out", "train.txt"]);
+    bench.write("run.toml", CONFIG);
+    bench
+}
+
+#[test]
+fn text_becomes_a_table_and_comes_back() {
+    let bench = bench();
+    for (table, format) in [("train.arrow", "Arrow"), ("train.parquet", "Parquet")] {
+        let line = bench.output(&["convert", "train.txt", table]);
+        assert!(line.starts_with(&format!("{table}: {format}, 12 queries, ")), "{line}");
+        assert!(line.contains(" documents, 5 features, ") && line.ends_with(" bytes\n"), "{line}");
+        let line = bench.output(&["convert", table, "back.txt"]);
+        assert!(line.starts_with("back.txt: LETOR text, 12 queries, "), "{line}");
+        bench.output(&["convert", "train.txt", "again.arrow"]);
+        bench.output(&["convert", "back.txt", "back.arrow"]);
+        assert_eq!(fs::read(bench.path("again.arrow")).unwrap(), fs::read(bench.path("back.arrow")).unwrap());
+    }
+    bench.output(&["synth", "--queries", "12", "--features", "5", "--median-length", "8", "--out", "made.arrow"]);
+    assert_eq!(fs::read(bench.path("made.arrow")).unwrap(), fs::read(bench.path("train.arrow")).unwrap());
+}
+
+#[test]
+fn every_command_takes_either() {
+    let bench = bench();
+    bench.output(&["convert", "train.txt", "train.arrow"]);
+    bench.output(&["convert", "train.txt", "train.parquet"]);
+    bench.output(&["train", "run.toml", "--out", "text"]);
+    let text = "data={train=[\"train.txt\"],validation=[\"train.txt\"]}";
+    for table in ["train.arrow", "train.parquet"] {
+        let data = text.replace("train.txt", table);
+        bench.output(&["train", "run.toml", "--out", table.trim_start_matches("train."), "--set", &data]);
+        let hash = |run: &str| {
+            let report = fs::read_to_string(bench.path(&format!("{run}/report.json"))).unwrap();
+            let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+            report["history"].clone()
+        };
+        assert_eq!(hash(table.trim_start_matches("train.")), hash("text"));
+        for command in [
+            &["predict", "text", "FILE"][..],
+            &["eval", "text", "FILE"],
+            &["clicks", "text", "FILE", "--out", "clicks.txt"],
+        ] {
+            let with = |file: &str| {
+                let args: Vec<&str> = command.iter().map(|arg| if *arg == "FILE" { file } else { arg }).collect();
+                bench.output(&args).replace(file, "FILE")
+            };
+            assert_eq!(with(table), with("train.txt"), "{command:?}");
+        }
+    }
+    let bytes = fs::read(bench.path("train.arrow")).unwrap();
+    let scores =
+        bench.command(&["predict", "text", "-"]).write_stdin(bytes).assert().success().get_output().stdout.clone();
+    assert_eq!(String::from_utf8(scores).unwrap(), bench.output(&["predict", "text", "train.txt"]));
+}
+
+#[test]
+fn folds_may_be_tables() {
+    let bench = bench();
+    fs::create_dir(bench.path("parts")).unwrap();
+    bench.output(&["synth", "--queries", "12", "--features", "5", "--parts", "3", "--out", "texts"]);
+    for part in 1..=3 {
+        bench.output(&["convert", &format!("texts/S{part}.txt"), &format!("parts/S{part}.arrow")]);
+    }
+    let cv = |folder: &str| {
+        bench.output(&["cv", "run.toml", "--set", &format!("data={{folds=\"{folder}\"}}")]).replace(folder, "FOLDER")
+    };
+    let measures =
+        |output: String| output.lines().filter(|line| line.contains("NDCG")).map(String::from).collect::<Vec<_>>();
+    assert_eq!(measures(cv("parts")), measures(cv("texts")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_reported_and_nothing_is_lost() {
+    let bench = bench();
+    // A device that is always full; the name of the link says the format.
+    for table in ["full.arrow", "full.parquet", "full.txt"] {
+        std::os::unix::fs::symlink("/dev/full", bench.path(table)).unwrap();
+        let from = if table == "full.txt" { "train.arrow" } else { "train.txt" };
+        bench.output(&["convert", "train.txt", "train.arrow"]);
+        let before = fs::read(bench.path(from)).unwrap();
+        let failed = bench.run(&["convert", from, table]).code(1).get_output().stderr.clone();
+        let message = String::from_utf8(failed).unwrap();
+        assert!(message.contains(&format!("{table}: cannot write: No space left on device")), "{message}");
+        assert_eq!(fs::read(bench.path(from)).unwrap(), before);
+    }
+}
+
+#[test]
+fn what_cannot_be_converted_is_refused_and_nothing_is_written() {
+    let bench = bench();
+    bench.output(&["convert", "train.txt", "train.arrow"]);
+    let before = super::files(&bench.path(""));
+    let bytes = fs::read(bench.path("train.arrow")).unwrap();
+    let message = bench.refused(&["convert", "train.arrow", "train.csv"]);
+    assert!(message.contains("train.csv: expected a name that ends in .arrow, .parquet or .txt"), "{message}");
+    let message = bench.refused(&["convert", "train.arrow", "train.arrow"]);
+    assert!(message.contains("convert train.arrow: expected a different file: this one is read"), "{message}");
+    let message = bench.refused(&["convert", "run.toml", "run.arrow"]);
+    assert!(message.contains("run.toml:2:1: found `normaliser`, expected a label"), "{message}");
+    let message = bench.refused(&["convert", "train.txt", "no/train.arrow"]);
+    assert!(message.contains("no/train.arrow: cannot write"), "{message}");
+    assert_eq!(super::files(&bench.path("")), before);
+    fs::write(bench.path("cut.arrow"), &bytes[..bytes.len() - 100]).unwrap();
+    let message = bench.refused(&["convert", "cut.arrow", "cut.txt"]);
+    assert!(message.contains("cut.arrow: not a whole Arrow file: "), "{message}");
+    assert!(message.contains("it may be cut off") && !bench.path("cut.txt").exists(), "{message}");
+}
