@@ -80,8 +80,9 @@ impl TrainArgs {
 
         folder.write(RANKER, &fit.ranker.to_bytes())?;
         folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
-        let report = Report::Train(TrainReport::new(config, data, &split, &fit));
-        write_reports(&folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+        let report = TrainReport::new(config, data, &split, &fit);
+        let partial_dependence = json!(report.partial_dependence);
+        write_reports(&folder, &Report::Train(report), &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
 
         if self.json {
             let mut summary = json!({
@@ -90,6 +91,7 @@ impl TrainArgs {
             });
             if let Some(importance) = &fit.importance {
                 summary["importance"] = json!(importance);
+                summary["partial_dependence"] = partial_dependence;
             }
             writeln!(out, "{summary}")?;
         } else {

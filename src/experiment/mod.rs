@@ -34,8 +34,8 @@ pub use kept::{KeptError, KeptFold, KeptRun};
 pub(crate) use output::Purpose;
 pub use output::{Claim, OutputFolder};
 pub use record::{
-    CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, PerQuery, Report,
-    RunRecord, SetMeasures, Sets, TrainReport,
+    CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, MissingValue,
+    PartialDependence, PerQuery, Report, RunRecord, SetMeasures, Sets, TrainReport,
 };
 pub use run_folder::{CARD, CONFIG, JOBS, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]

@@ -33,18 +33,20 @@ impl Derivatives {
 }
 
 /// `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, the weights `w` of pairs and `u` of documents taken as
-/// constants, and the sum of the magnitudes of its pairs' slopes.
+/// constants, and the sum of the magnitudes of its pairs' slopes. With `within`, of the pairs with a document among so many
+/// of the highest scores.
 pub(super) fn logistic(
     labels: &[f32],
     scores: &[f64],
     sigma: f64,
     weight: PairWeight<&[f64]>,
     of_documents: Option<&[f32]>,
+    within: Option<usize>,
 ) -> (Derivatives, f64) {
     let x: Vec<f64> = scores.iter().map(|score| sigma * score).collect();
     let labels: Vec<f64> = labels.iter().copied().map(f64::from).collect();
     let of_documents: Option<Vec<f64>> = of_documents.map(|weights| weights.iter().copied().map(f64::from).collect());
-    let found = pair_derivatives(&x, &labels, weight, of_documents.as_deref());
+    let found = pair_derivatives(&x, &labels, weight, of_documents.as_deref(), within);
     let PairDerivatives { value, slopes, mut gradient, mut curvature } = found;
     gradient.iter_mut().for_each(|slope| *slope *= sigma);
     curvature.iter_mut().for_each(|bend| *bend *= sigma * sigma);
@@ -73,6 +75,8 @@ mod tests {
             LossSpec::new("lambda_measure").with("query_normalization", true),
             LossSpec::new("xe_ndcg").with("gamma", 0.25),
             LossSpec::new("lambda_ndcg").with("k", 2).with("sigma", 0.5),
+            LossSpec::new("lambda_ndcg").with("truncation", 2),
+            LossSpec::new("lambda_ndcg").with("truncation", 1).with("k", 3).with("query_normalization", true),
             LossSpec::new("lambda_ndcg").with("score_normalization", true).with("sigma", 2.0),
             LossSpec::new("lambda_ndcg").with("score_normalization", true).with("query_normalization", true),
         ];

@@ -232,6 +232,18 @@ pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usiz
     }
 }
 
+/// A number of documents or ranks that may be absent, if it is at least one.
+pub(crate) fn at_least_one(
+    loss: &'static str,
+    name: &'static str,
+    found: Option<usize>,
+) -> Result<Option<usize>, LossError> {
+    match found {
+        Some(0) => Err(LossError::parameter(loss, name, 0, "1 or more, or none")),
+        found => Ok(found),
+    }
+}
+
 /// A number of draws, if there is at least one.
 pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossError> {
     match samples {

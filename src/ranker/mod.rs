@@ -11,6 +11,7 @@ mod export;
 mod file;
 mod kernel_expansion;
 mod model;
+mod partial_dependence;
 mod parts;
 mod tree_ensemble;
 mod tree_shap;

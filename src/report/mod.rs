@@ -8,6 +8,7 @@ mod data;
 mod html;
 mod importance;
 mod number;
+mod partial_dependence;
 mod queries;
 mod study;
 #[cfg(test)]

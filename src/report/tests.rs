@@ -45,12 +45,20 @@ fn versions() -> Value {
     json!({"burn_rank": "0.1.0", "burn": "0.22.1", "format": 1})
 }
 
+fn partial_dependence() -> Value {
+    json!([
+        {"feature": 3, "values": [0.0, 0.0, 2.5], "scores": [-0.125, -0.125, 0.75], "missing": {"share": 0.25, "score": 0.0625}},
+        {"feature": 1, "values": [4.0, 4.0, 4.0], "scores": [0.5, 0.5, 0.5]},
+    ])
+}
+
 fn train() -> Value {
     json!({"command": "train", "name": HOSTILE, "config": config(), "convention": "standard", "selection": "ndcg@10",
         "fold": 1, "data": {"train": data(30), "validation": data(4), "test": data(3)},
         "measures": {"train": measures(30), "validation": measures(4), "test": measures(3)},
         "seed": 7, "rounds": 3, "best_round": 2, "stop": "early_stopped",
         "approximation": {"documents": 4, "evaluation": "exponentials", "terms": 16, "error_f64": 1.5e-7, "error_f32": 2e-6}, "weights": [0.5, -1.25, 0.0],
+        "partial_dependence": partial_dependence(),
         "history": history(true), "per_query": per_query(), "versions": versions()})
 }
 
@@ -263,6 +271,9 @@ fn the_page_of_a_fit_is_complete() {
         "a sum of 16 exponentials: in lists of up to 4 documents it is off by 1.500e\u{2212}7 at most",
         "1 query with nothing to measure: the standard convention leaves them out.",
         "normalised by z_score",
+        "mean score by feature 3",
+        "<td>0.5000</td><td>\u{2212}0.1250</td>",
+        "<td>missing in 0.2500</td><td>0.0625</td>",
         "kind = &quot;gradient&quot;",
         "<abbr title=\"0123456789abcdef\">",
         "62.5 s",
@@ -315,5 +326,7 @@ fn an_inconsistent_report_still_gives_a_page() {
     report["data"]["train"]["statistics"]["list_lengths"] = json!([]);
     report["per_query"]["values"]["ndcg@10"] = json!([-7.5, 1e300, 3]);
     report["history"][1]["figures"] = json!([]);
+    report["partial_dependence"][0]["values"] = json!([]);
+    report["partial_dependence"][1]["scores"] = json!([1e300]);
     elements(&rendered(report, Some(&record()))).unwrap();
 }

@@ -5,7 +5,7 @@ use super::about::{
 };
 use super::curves::Curves;
 use super::html::{Html, Table, element, note, section};
-use super::{data, importance, number, queries, weights};
+use super::{data, importance, number, partial_dependence, queries, weights};
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 
 pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
@@ -20,6 +20,7 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
         queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
         weights.map(|found| weights::weights(&found, normalizer)).unwrap_or_default(),
         importance.map(|found| importance::importance(&found)).unwrap_or_default(),
+        partial_dependence::partial_dependence(&report.partial_dependence, normalizer),
         data::of_split(&report.data),
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),

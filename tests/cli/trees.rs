@@ -108,9 +108,19 @@ fn importance_is_reported() {
     assert!(printed["importance"]["splits"][0].as_u64() > Some(0));
     let page = std::fs::read_to_string(bench.path("run/report.html")).unwrap();
     assert!(page.contains("Feature importance") && page.contains("share of the gain by feature"));
+    let effects = report["partial_dependence"].as_array().unwrap();
+    for key in ["feature", "scores", "missing"] {
+        assert_eq!(printed["partial_dependence"][0][key], effects[0][key]);
+    }
+    assert_eq!(effects[0]["feature"], 1);
+    let scores = effects[0]["scores"].as_array().unwrap();
+    assert_eq!((scores.len(), effects[0]["values"].as_array().unwrap().len()), (21, 21));
+    assert!(scores[20].as_f64() > scores[0].as_f64());
+    assert!(effects[0]["missing"]["share"].as_f64() > Some(0.0));
+    assert!(page.contains("Partial dependence") && page.contains("mean score by feature 1"));
     bench.write("linear.toml", "data = { synthetic = {} }\nlearner = { kind = \"regression\" }\n");
     let printed = bench.output(&["train", "linear.toml", "--out", "linear", "--json"]);
-    assert!(!printed.contains("importance"), "{printed}");
+    assert!(!printed.contains("importance") && !printed.contains("partial_dependence"), "{printed}");
 }
 
 #[test]

@@ -3,11 +3,13 @@
 
 mod cross_validation;
 mod measures;
+mod partial_dependence;
 mod report;
 mod run;
 
 pub use cross_validation::{CrossValidation, FoldResult};
 pub use measures::Measures;
+pub use partial_dependence::{MissingValue, PartialDependence};
 pub(super) use report::standard_error;
 pub use report::{
     CrossValidationReport, DataReport, FitReport, FoldDetails, PerQuery, Report, SetMeasures, Sets, TrainReport,

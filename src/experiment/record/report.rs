@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cross_validation::CrossValidation;
 use super::measures::Measures;
+use super::partial_dependence::PartialDependence;
 use crate::data::{RankingDataset, Statistics};
 use crate::experiment::config::ExperimentConfig;
 use crate::experiment::fit::{Fit, linear_weights};
@@ -48,6 +49,9 @@ pub struct TrainReport {
     /// The fit.
     #[serde(flatten)]
     pub fit: FitReport,
+    /// For a ranker of trees, how its scores move with the features of the largest gain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partial_dependence: Vec<PartialDependence>,
     /// Every query of the test set; of the validation or else the training set where there is none.
     pub per_query: PerQuery,
     /// Versions.
@@ -172,6 +176,7 @@ impl TrainReport {
                 test: measures("test"),
             },
             fit: FitReport::new(fit, config.seed),
+            partial_dependence: PartialDependence::of_ranker(&fit.ranker, fit.importance.as_ref(), &split.train),
             per_query: PerQuery::new(split, fit),
             versions: Versions::current(),
         }

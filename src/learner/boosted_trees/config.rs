@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::split::{Direction, TreeParams};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
+use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
 use crate::loss::TrainingLoss;
@@ -60,6 +61,9 @@ pub struct BoostedTreesConfig {
     pub increasing: Vec<usize>,
     /// Numbers of the features, from 1, in which the score may not rise.
     pub decreasing: Vec<usize>,
+    /// How a parameter of the loss, its temperature as a rule, moves over the rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anneal: Option<AnnealConfig>,
     /// Stop after so many rounds without a better value of the selection measure.
     pub patience: Option<usize>,
     /// Number of sums of trees, each with samples of its own, whose mean is the ranker; none for one.
@@ -86,6 +90,7 @@ impl Default for BoostedTreesConfig {
             colsample_by_node: 1.0,
             increasing: Vec::new(),
             decreasing: Vec::new(),
+            anneal: None,
             patience: Some(50),
             seeds: None,
         }
@@ -153,6 +158,7 @@ impl LearnerConfig for BoostedTreesConfig {
         }
         let loss = parts.required_loss()?;
         loss.build()?;
+        self.anneal.as_ref().map(|anneal| anneal.check(loss)).transpose()?;
         Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::annealing::Annealing;
 use super::config::{BoostedTrees, NAME};
 use super::histogram::Block;
 use super::member::{Member, Setting, Trees, push};
@@ -11,9 +12,10 @@ use super::objective::Objective;
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
+use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{FitContext, Fitted, Importance, StopReason};
-use crate::learner::shared::rounds::{History, Iterative, Made, Rounds, Set, Step};
+use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::bins::Bins;
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::refusal::Refusal;
@@ -28,6 +30,9 @@ struct State {
     /// Those of the other seeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Trees>,
+    /// Where an annealing stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    anneal: Option<AnnealState>,
 }
 
 impl State {
@@ -50,9 +55,16 @@ struct Boosting<'a> {
     loss_name: &'a str,
     setting: Setting<'a>,
     members: Vec<Member<'a>>,
+    annealing: Option<Annealing<'a>>,
 }
 
 impl Boosting<'_> {
+    /// Sets the loss of a round; returns whether it is another than before.
+    fn anneal(&mut self, round: usize, state: &State) -> Result<bool, LearnerError> {
+        let Some(annealing) = &mut self.annealing else { return Ok(false) };
+        annealing.set(&mut self.setting.objective, state.anneal.unwrap_or_default(), round)
+    }
+
     /// The mean score of the members.
     fn mean_scores(&self, set: Set) -> Cow<'_, [f64]> {
         let [only] = &self.members[..] else {
@@ -79,14 +91,19 @@ impl Iterative for Boosting<'_> {
     type State = State;
 
     fn initial(&self) -> State {
-        State { first: Trees::default(), others: self.members[1..].iter().map(|_| Trees::default()).collect() }
+        let others = self.members[1..].iter().map(|_| Trees::default()).collect();
+        State { first: Trees::default(), others, anneal: self.annealing.as_ref().map(|_| AnnealState::default()) }
     }
 
-    fn resume(&mut self, state: &mut State, _: &History) -> Result<(), LearnerError> {
+    fn resume(&mut self, state: &mut State, history: &History) -> Result<(), LearnerError> {
+        self.anneal(history.next(), state)?;
         self.members.iter_mut().zip(state.members()).try_for_each(|(member, trees)| member.resume(&self.setting, trees))
     }
 
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step, LearnerError> {
+        if self.anneal(history.next(), state)? {
+            self.members.iter_mut().for_each(|member| member.differentiate(&self.setting.objective));
+        }
         // Samples go on where those of the trees that it starts from ended.
         let round = self.setting.start.map_or(0, TreeEnsemble::trees) + history.next();
         let (mut leaves, mut steps, mut found) = (0.0, 0.0, 0.0);
@@ -106,7 +123,16 @@ impl Iterative for Boosting<'_> {
         }
         let loss = self.loss();
         let losses = Some(loss * self.setting.objective.queries());
-        Ok(Step::Made(Made { losses, ..Made::new(loss, [("leaves", leaves / found), ("step", steps / found)]) }))
+        let mut figures = vec![("leaves".to_string(), leaves / found), ("step".to_string(), steps / found)];
+        figures.extend(self.annealing.as_ref().and_then(Annealing::figure));
+        Ok(Step::Made(Made { losses, ..Made::new(loss, figures) }))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
+        if let (Some(annealing), Some(state)) = (&self.annealing, &mut state.anneal) {
+            annealing.observe(state, recorded.improved);
+        }
+        Ok(None)
     }
 
     fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
@@ -193,8 +219,7 @@ impl RankingLearner for BoostedTrees {
         }
         let setting = Setting {
             config: &self.config,
-            surrogate: &*surrogate,
-            objective: Objective::new(&*surrogate, train, &context.device)?,
+            objective: Objective::new(surrogate.clone(), train, &context.device)?,
             train,
             blocks: Block::of_bins(&Bins::new(train, self.config.bins)),
             params: self.config.tree(train.feature_count)?,
@@ -202,7 +227,9 @@ impl RankingLearner for BoostedTrees {
         };
         let member = |number| Member::new(train, validation, member_seed(context.seed, number), self.start.as_ref());
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
-        let mut boosting = Boosting { loss_name: self.loss.name(), setting, members };
+        let annealing = self.config.anneal.as_ref();
+        let annealing = annealing.map(|anneal| Annealing::new(anneal, &self.loss, self.config.rounds)).transpose()?;
+        let mut boosting = Boosting { loss_name: self.loss.name(), setting, members, annealing };
         let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(&*surrogate)?;
         match &self.start {
             None => rounds.drive(&(&self.config, &self.loss), &mut boosting),

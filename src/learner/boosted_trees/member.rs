@@ -24,10 +24,13 @@ const FLAT: f64 = 1e-3;
 /// Maximum number of doublings, and of halvings, of a step in one round.
 const STEP_CHANGES: usize = 30;
 
+/// Share of what the slope promises by which a step has to lower the loss. At the lowest point of a parabola it is half,
+/// less some here for rounding.
+const KEPT_PROMISE: f64 = 0.45;
+
 /// What all members of a fit share.
 pub(super) struct Setting<'a> {
     pub config: &'a BoostedTreesConfig,
-    pub surrogate: &'a dyn RankingLoss,
     pub objective: Objective<'a>,
     pub train: &'a RankingDataset,
     pub blocks: Vec<Block>,
@@ -136,8 +139,13 @@ impl<'a> Member<'a> {
         for tree in &trees.trees {
             self.scores.add(|data, scores| add(tree, scores, data))?;
         }
-        (self.loss, self.derivatives) = setting.objective.derivatives(self.scores.on_train());
+        self.differentiate(&setting.objective);
         Ok(())
+    }
+
+    /// Computes the loss and its derivatives at the current scores.
+    pub(super) fn differentiate(&mut self, objective: &Objective) {
+        (self.loss, self.derivatives) = objective.derivatives(self.scores.on_train());
     }
 
     /// Adds the tree of a round; `None` if no tree lowers the loss.
@@ -149,7 +157,7 @@ impl<'a> Member<'a> {
     ) -> Result<Option<Added>, LearnerError> {
         let newton = setting.objective.has_curvature();
         let flat = trees.trees.is_empty() && setting.start.is_none() && !newton && self.is_flat(setting);
-        let start = flat.then(|| towards_gains(setting.train, setting.surrogate)).transpose()?;
+        let start = flat.then(|| towards_gains(setting.train, setting.objective.loss())).transpose()?;
         let fitted_to = start.as_ref().unwrap_or(&self.derivatives);
         let mut sample = Sample::new(setting.config, setting.train, self.seed, round);
         let documents = std::mem::take(&mut sample.documents);
@@ -162,7 +170,8 @@ impl<'a> Member<'a> {
         if !newton {
             let mut values = vec![0.0; setting.train.documents()];
             leaf_values(&grown, &mut values, setting.train)?;
-            match self.search(&setting.objective, &values, trees.step) {
+            let promised = if start.is_some() { 0.0 } else { self.descent(&setting.objective, &values) };
+            match self.search(&setting.objective, &values, trees.step, promised) {
                 Some(found) => step = found,
                 None => return Ok(None),
             }
@@ -172,7 +181,7 @@ impl<'a> Member<'a> {
         grown.scale(shrinkage * step);
         self.scores.add_to_train(|data, scores| leaf_values(&grown, scores, data))?;
         self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data))?;
-        (self.loss, self.derivatives) = setting.objective.derivatives(self.scores.on_train());
+        self.differentiate(&setting.objective);
         if !self.loss.is_finite() {
             let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();
             return Err(LearnerError::Solver { learner: NAME, reason });
@@ -193,12 +202,22 @@ impl<'a> Member<'a> {
         steepest(&self.derivatives) < FLAT * steepest(&setting.objective.derivatives(&labels).1)
     }
 
-    /// Searches the step along the tree: the last step times the best power of two, if any lowers the loss.
-    fn search(&self, objective: &Objective, tree: &[f64], last: f64) -> Option<f64> {
+    /// By how much the loss falls per unit of a step along the tree, by its gradient.
+    fn descent(&self, objective: &Objective, tree: &[f64]) -> f64 {
+        let slope: f64 = self.derivatives.gradient.iter().zip(tree).map(|(slope, value)| slope * value).sum();
+        (-slope / objective.queries()).max(0.0)
+    }
+
+    /// Searches the step along the tree: the last step times the best power of two, if any lowers the loss enough.
+    ///
+    /// Enough is [`KEPT_PROMISE`] of `promised` times the step. Where a loss levels off, as all surrogates do once their
+    /// documents lie far apart, its lowest value may be beyond any step, and its slopes vanish on the way there.
+    fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =
                 self.scores.on_train().iter().zip(tree).map(|(score, value)| score + step * value).collect();
-            objective.value(&moved)
+            let value = objective.value(&moved);
+            if self.loss - value >= KEPT_PROMISE * promised * step { value } else { f64::INFINITY }
         };
         let first = |factor: f64| {
             let steps = std::iter::successors(Some(last), |step| Some(step * factor)).take(STEP_CHANGES + 1);

@@ -11,13 +11,16 @@
 //! For a loss with second derivatives (`lambda_ndcg`, with which this is LambdaMART, `rank_net` and others) the tree takes
 //! Newton steps and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and
 //! `step` is searched along it in powers of two, starting from the step of the previous round, so that the loss
-//! decreases.
+//! decreases, by no less than half of what its slope promises (see `member`).
 //!
 //! Some surrogates (SmoothNDCG and its relatives, whose indicators are a softmax) are flat where all scores are equal,
 //! which is where boosting starts. For these the first tree is a regression on the loss's gains (`2^y - 1` if it has
 //! none), just as smoothrank starts from ridge regression.
 //!
 //! What weights of documents do is a matter of the loss; in that regression they multiply the gains.
+//!
+//! With `anneal` a parameter of the loss moves over the rounds, as the temperature does over those of SmoothRank. Every
+//! round takes the derivatives anew, and its objective is the loss at its own value.
 //!
 //! With `seeds`, as many sums of trees grow side by side, each with samples of its own. What is measured, selected and
 //! saved is their mean, as one sum of trees. A fit may start from the trees of another (`start_from`).
@@ -26,6 +29,7 @@
 //! validation document through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better
 //! round for `patience` rounds.
 
+mod annealing;
 mod config;
 mod derivatives;
 mod fit;

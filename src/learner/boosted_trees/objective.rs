@@ -4,6 +4,8 @@
 //! A loss with second derivatives ([`RankingLoss::curvature`]) provides them as well, so that the leaves take Newton
 //! steps, as those of LambdaMART do.
 
+use std::sync::Arc;
+
 use burn::tensor::{DType, Device};
 use rayon::prelude::*;
 
@@ -17,38 +19,48 @@ use crate::op::Execution;
 
 /// A loss of the scores of all documents: the mean over the queries with at least two different labels.
 pub(super) struct Objective<'a> {
-    loss: &'a dyn RankingLoss,
+    loss: Arc<dyn RankingLoss>,
     data: &'a RankingDataset,
     queries: f64,
-    way: Way<'a>,
-}
-
-/// Way in which the derivatives are computed.
-enum Way<'a> {
-    SecondOrder(&'a dyn Curved),
-    Autodiff(FlatLoss),
+    /// For automatic differentiation; `None` if the loss has second derivatives.
+    flat: Option<FlatLoss>,
 }
 
 impl<'a> Objective<'a> {
     pub(super) fn new(
-        loss: &'a dyn RankingLoss,
+        loss: Arc<dyn RankingLoss>,
         data: &'a RankingDataset,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        let way = match loss.curvature() {
-            Some(curved) => Way::SecondOrder(curved),
-            None => Way::Autodiff(
+        let flat = match loss.curvature() {
+            Some(_) => None,
+            None => Some(
                 FlatLoss::new(data, Keep::TwoLabels, DType::F32, device)
                     .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?,
             ),
         };
         let queries = (0..data.queries()).filter(|&query| data.has_two_labels(query)).count() as f64;
-        Ok(Self { loss, data, queries, way })
+        Ok(Self { loss, data, queries, flat })
     }
 
     /// Returns whether the loss has second derivatives.
     pub(super) fn has_curvature(&self) -> bool {
-        matches!(self.way, Way::SecondOrder(_))
+        self.flat.is_none()
+    }
+
+    /// The loss of a list.
+    pub(super) fn loss(&self) -> &dyn RankingLoss {
+        &*self.loss
+    }
+
+    /// Goes on with the same loss at another value of a parameter.
+    pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
+        if loss.curvature().is_some() != self.has_curvature() {
+            let reason = format!("{} has second derivatives at some values of its parameters only", loss.name());
+            return Err(LearnerError::Solver { learner: NAME, reason });
+        }
+        self.loss = loss;
+        Ok(())
     }
 
     /// Number of queries that the loss is a mean over.
@@ -58,20 +70,21 @@ impl<'a> Objective<'a> {
 
     /// The loss.
     pub(super) fn value(&self, scores: &[f64]) -> f64 {
-        match &self.way {
-            Way::SecondOrder(_) => self.derivatives(scores).0,
-            Way::Autodiff(flat) => flat.value(self.loss, scores) / self.queries,
+        match &self.flat {
+            None => self.derivatives(scores).0,
+            Some(flat) => flat.value(&*self.loss, scores) / self.queries,
         }
     }
 
     /// Returns the loss, and the derivatives of its sum over queries with respect to each score.
     pub(super) fn derivatives(&self, scores: &[f64]) -> (f64, Derivatives) {
-        let (sum, derivatives) = match &self.way {
-            Way::SecondOrder(curved) => self.second_order(*curved, scores),
-            Way::Autodiff(flat) => {
-                let (sum, gradient) = flat.value_and_gradient(self.loss, scores);
+        let (sum, derivatives) = match (&self.flat, self.loss.curvature()) {
+            (None, Some(curved)) => self.second_order(curved, scores),
+            (Some(flat), _) => {
+                let (sum, gradient) = flat.value_and_gradient(&*self.loss, scores);
                 (sum, Derivatives { curvature: vec![1.0; gradient.len()], gradient })
             }
+            (None, None) => unreachable!("a loss that is set has second derivatives where the first one has"),
         };
         (sum / self.queries, derivatives)
     }
@@ -124,7 +137,7 @@ mod tests {
     fn assert_gradient(data: &RankingDataset) {
         for name in ["approx_ndcg", "rank_net"] {
             let loss = LossSpec::new(name).build().unwrap();
-            let objective = Objective::new(&*loss, data, &Device::flex()).unwrap();
+            let objective = Objective::new(loss.into(), data, &Device::flex()).unwrap();
             let (value, found) = objective.derivatives(&SCORES);
             assert!((value - objective.value(&SCORES)).abs() < 1e-6, "{name}");
             let mut scores = SCORES;

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::anneal::AnnealConfig;
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::schedule::ScheduleConfig;
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
+use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive};
 use crate::loss::{RankingLoss, TrainingLoss};
 use crate::refusal::Refusal;
@@ -142,11 +142,7 @@ impl LearnerConfig for GradientConfig {
         scorer.check()?;
         loss.build()?;
         if let Some(anneal) = &self.anneal {
-            anneal.check()?;
-            let parameter = anneal.parameter(loss)?;
-            for end in anneal.ends() {
-                loss.build_with(&parameter, end)?;
-            }
+            anneal.check(loss)?;
         }
         self.check_optimizer(&scorer, &*loss.build()?)?;
         Ok(Gradient { config: self.clone(), scorer, loss: loss.clone() })

@@ -25,7 +25,6 @@
 //! cores). Our state is saved whenever saving takes at most a fiftieth of the time, and a killed fit resumes to the
 //! same bytes.
 
-mod anneal;
 mod average;
 mod batches;
 mod config;
@@ -42,13 +41,14 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use anneal::AnnealConfig;
 pub use config::{Gradient, GradientConfig};
 #[cfg(feature = "experiment")]
 pub(crate) use log::{LOG_FILE, is_log};
 pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};
 pub use schedule::ScheduleConfig;
+
+pub use super::shared::anneal::AnnealConfig;
 
 use config::NAME;
 

@@ -9,7 +9,6 @@ use burn::store::{ModuleRecord, RecordError};
 use burn::tensor::{Bytes, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::anneal::AnnealState;
 use super::average::AveragedWeights;
 use super::batches::Batches;
 use super::config::{GradientConfig, NAME};
@@ -20,6 +19,7 @@ use super::step::TrainingStep;
 use crate::data::RankingDataset;
 use crate::device::root_cause;
 use crate::learner::error::LearnerError;
+use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{learnable, parameter};
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::rounds::Set;

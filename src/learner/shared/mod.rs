@@ -1,6 +1,7 @@
 //! Parts that every fit has, however it learns: data and context, rounds, a judge, checks, and ways to hold scores.
 
 pub(crate) mod additive;
+pub(crate) mod anneal;
 pub(crate) mod candidates;
 pub(crate) mod checks;
 pub(crate) mod context;

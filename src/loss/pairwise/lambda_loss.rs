@@ -130,7 +130,7 @@ impl RankingLoss for LambdaLoss {
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let (scores, mask) = (lists.centered() * self.sigma, lists.mask.clone());
         let ordered = |absolute, gap| {
-            let weight = lambda_weight(lists, &self.gain, self.k, (absolute, gap), None);
+            let weight = lambda_weight(lists, &self.gain, [self.k; 2], (absolute, gap), None);
             pair_loss(scores.clone(), lists.labels.clone(), mask.clone(), &weight, PairLoss::Logistic) * LOG2_E
         };
         // What a document has here is the sum over the pairs that it is the first of.

@@ -5,6 +5,10 @@
 //! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). Where documents have weights,
 //! that of the more relevant document multiplies the weight of a pair; `Z` is that of the gains alone.
 //!
+//! A cut-off `k` makes the discount 0 beyond it, so that a pair weighs what its swap changes in NDCG@k. `truncation` is that of
+//! LightGBM and XGBoost instead: only pairs count that have a document within that rank, and they weigh what the swap
+//! changes in the whole list. `Z` is cut off at `k`, else at `truncation`.
+//!
 //! Two normalizations are those of LightGBM's `lambdarank_norm`, which XGBoost has apart. Both are held at their values,
 //! so that the gradient is no longer that of a function of the scores.
 //!
@@ -12,7 +16,7 @@
 //! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes of
 //!   its pairs' gradients, each counted for both documents.
 //!
-//! Cost: O(n^2). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
+//! Cost: O(n^2), in boosted trees O(k n). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -50,6 +54,8 @@ pub struct LambdaNdcgConfig {
     pub sigma: f64,
     /// Cut-off; none for the whole list.
     pub k: Option<usize>,
+    /// Rank that a document of every pair is within; none for all pairs.
+    pub truncation: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
@@ -65,11 +71,12 @@ impl LambdaNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, a bad table of gains.
+    /// `sigma` not finite or not above 0, `k = 0`, `truncation = 0`, a bad table of gains.
     pub fn init(&self) -> Result<LambdaNdcg, LossError> {
         Ok(LambdaNdcg {
             sigma: error::positive(NAME, "sigma", self.sigma)?,
             k: error::cutoff(NAME, self.k)?,
+            truncation: error::at_least_one(NAME, "truncation", self.truncation)?,
             gain: error::gain(NAME, &self.gain)?,
             score_normalization: self.score_normalization,
             query_normalization: self.query_normalization,
@@ -84,6 +91,7 @@ impl LambdaNdcgConfig {
 pub struct LambdaNdcg {
     sigma: f64,
     k: Option<usize>,
+    truncation: Option<usize>,
     #[module(skip)]
     gain: Gain,
     score_normalization: bool,
@@ -130,11 +138,21 @@ impl RankingLoss for LambdaNdcg {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let distance = self.score_normalization.then_some(SCORE_OFFSET);
-        let weight = lambda_weight(lists, &self.gain, self.k, (1.0, 0.0), distance);
+        let weight = lambda_weight(lists, &self.gain, [self.k, self.ideal_cutoff()], (1.0, 0.0), distance);
         let (scores, labels, mask) = (lists.centered() * self.sigma, lists.labels.clone(), lists.mask.clone());
+        // Pairs of two documents beyond the truncation are taken away again.
+        let beyond = self.truncation.map(|last| {
+            let within = lists.ranks().lower_equal_elem(last as f64);
+            mask.clone().mask_fill(within, 0.0)
+        });
         // The sum of a document is over the pairs in which it is the more relevant one.
         let sum = |scores: Tensor<2>, loss| {
-            sum_documents(lists.weighted(pair_loss(scores, labels.clone(), mask.clone(), &weight, loss)))
+            let of_pairs = |mask| pair_loss(scores.clone(), labels.clone(), mask, &weight, loss);
+            let all = of_pairs(mask.clone());
+            sum_documents(lists.weighted(match &beyond {
+                Some(beyond) => all - of_pairs(beyond.clone()),
+                None => all,
+            }))
         };
         let losses = sum(scores.clone(), PairLoss::Logistic);
         if !self.query_normalization {
@@ -152,7 +170,7 @@ impl Curved for LambdaNdcg {
         let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);
         let distance = (self.score_normalization && apart).then_some(Distance { scores, offset: SCORE_OFFSET });
         let weight = SlicePairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance };
-        let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight, weights);
+        let (mut found, slopes) = curvature::logistic(labels, scores, self.sigma, weight, weights, self.truncation);
         if self.query_normalization {
             found.multiply(query_factor(slopes));
         }
@@ -171,13 +189,19 @@ struct Places {
 }
 
 impl LambdaNdcg {
+    /// Where the ideal DCG is cut off.
+    fn ideal_cutoff(&self) -> Option<usize> {
+        self.k.or(self.truncation)
+    }
+
     fn places(&self, labels: &[f32], scores: &[f64]) -> Places {
         let last = self.k.unwrap_or(usize::MAX);
         let discount = |rank: usize| if rank <= last { Discount::Log2.at(rank) } else { 0.0 };
         let mut gain: Vec<f64> = labels.iter().map(|&label| self.gain.of(f64::from(label))).collect();
         let mut best = gain.clone();
         best.sort_by(|a, b| b.total_cmp(a));
-        let ideal: f64 = best.iter().zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
+        let cutoff = self.ideal_cutoff().unwrap_or(usize::MAX);
+        let ideal: f64 = best.iter().take(cutoff).zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
         gain.iter_mut().for_each(|gain| *gain = if ideal > 0.0 { *gain / ideal } else { 0.0 });
         let mut order: Vec<usize> = (0..labels.len()).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
@@ -190,18 +214,18 @@ impl LambdaNdcg {
     }
 }
 
-/// Weights of pairs, from gains over the ideal DCG and discounts at the ranks by score. With a `distance` they are
+/// Weights of pairs, from gains over the ideal DCG and discounts at the ranks by score, with the cut-off of each. With a `distance` they are
 /// divided by it plus the difference of scores, except in lists of equal scores.
 pub(super) fn lambda_weight(
     lists: &Lists,
     gain: &Gain,
-    k: Option<usize>,
+    [k, ideal]: [Option<usize>; 2],
     (absolute, gap): (f64, f64),
     distance: Option<f64>,
 ) -> PairWeight {
     let rank = lists.ranks();
     let gains = lists.gains(gain);
-    let mut scale = lists.ideal_dcg(gains.clone(), &Discount::Log2, k);
+    let mut scale = lists.ideal_dcg(gains.clone(), &Discount::Log2, ideal);
     let distance = distance.map(|offset| {
         // Centered scores that are all equal are all 0.
         let scores = lists.centered().detach();
@@ -248,6 +272,22 @@ mod tests {
         let logistic = |t: f64| (1.0 + (-t).exp()).ln();
         let found = value(LambdaNdcgConfig::new().with_k(Some(1)), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
         assert!((found - (logistic(-1.0) + logistic(-2.0) / 3.0)).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn a_truncation_leaves_out_pairs_alone() {
+        // Ranks 2, 3, 1: the first two are beyond a truncation of 1, other pairs weigh as in the whole list. Z = 3.
+        let discount = |r: f64| 1.0 / (1.0 + r).log2();
+        let logistic = |t: f64| (1.0 + (-t).exp()).ln();
+        let pairs =
+            3.0 * (discount(1.0) - discount(2.0)) * logistic(-1.0) + (discount(1.0) - discount(3.0)) * logistic(-2.0);
+        let found = value(LambdaNdcgConfig::new().with_truncation(Some(1)), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
+        assert!((found - pairs / 3.0).abs() < 1e-12, "{found}");
+        let whole = |config: LambdaNdcgConfig| value(config, &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
+        assert!(
+            (whole(LambdaNdcgConfig::new().with_truncation(Some(3))) - whole(LambdaNdcgConfig::new())).abs() < 1e-12
+        );
+        assert!(LambdaNdcgConfig::new().with_truncation(Some(0)).init().is_err());
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Curved for PairSum {
         let share = if self.mean && pairs > 0.0 { pairs.recip() } else { 1.0 };
         let shares = vec![share; labels.len()];
         let of_pairs = SlicePairWeight::Document(&shares[..]);
-        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), of_pairs, weights).0
+        curvature::logistic(labels, scores, self.scale.unwrap_or(1.0), of_pairs, weights, None).0
     }
 }
 

@@ -135,13 +135,15 @@ impl<T: Real> Kernel for Sums<'_, T> {
 }
 
 /// `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. A weight has no `gap`;
-/// `u` is a factor of each document, 1 where there is none. The pairs of one list do not share threads: callers have many
+/// `u` is a factor of each document, 1 where there is none. With `within`, pairs count of which a document is among so many
+/// of the highest `x`, in their order where they are equal. The pairs of one list do not share threads: callers have many
 /// lists.
 pub fn pair_derivatives<T: Real>(
     x: &[T],
     labels: &[T],
     weight: PairWeight<&[T]>,
     factor: Option<&[T]>,
+    within: Option<usize>,
 ) -> PairDerivatives<T> {
     let n = x.len();
     let mut order: Vec<usize> = (0..n).collect();
@@ -151,6 +153,7 @@ pub fn pair_derivatives<T: Real>(
         PairWeight::Lambda { discount, .. } => discount.iter().rposition(|&d| d != T::ZERO).map_or(0, |last| last + 1),
         _ => n,
     };
+    let firsts = firsts.min(within.unwrap_or(n));
     let factor = factor.map(|factor| gather(factor, &order));
     let list = Sorted { x: gather(x, &order), labels: gather(labels, &order), weight, factor, firsts };
     let (mut value, mut slopes) = (T::ZERO, T::ZERO);
@@ -216,6 +219,10 @@ mod tests {
                 PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance }
             };
             let swap = |i: usize, j: usize| (gain[i] - gain[j]).abs() * (discount[i] - discount[j]).abs();
+            let within = pair_derivatives(&x, &labels, PairWeight::Unit, None, Some(15));
+            let expected = reference(&x, &labels, |i, j| f64::from(u8::from(ahead(i).min(ahead(j)) < 15)));
+            assert_close(&within.gradient, &expected.gradient, 1e-13);
+            assert_close(&within.curvature, &expected.curvature, 1e-13);
             let near = Some(Distance { scores: &x[..], offset: 0.01 });
             let cases: [(_, PairDerivatives<f64>); 4] = [
                 (PairWeight::Unit, reference(&x, &labels, |_, _| 1.0)),
@@ -224,15 +231,15 @@ mod tests {
                 (lambda(near), reference(&x, &labels, |i, j| swap(i, j) / (0.01 + (x[i] - x[j]).abs()))),
             ];
             let factor: Vec<f64> = (0..n).map(|d| 3.0 * draw(d, 4)).collect();
-            let found = pair_derivatives(&x, &labels, lambda(None), Some(&factor));
+            let found = pair_derivatives(&x, &labels, lambda(None), Some(&factor), None);
             let expected = reference(&x, &labels, |i, j| factor[i] * swap(i, j));
             assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
             assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
             assert_close(&found.gradient, &expected.gradient, 1e-13);
             assert_close(&found.curvature, &expected.curvature, 1e-13);
             for (weight, expected) in cases {
-                let found = pair_derivatives(&x, &labels, weight, None);
-                assert_eq!(pair_derivatives(&x, &labels, weight, Some(&vec![1.0; n])), found);
+                let found = pair_derivatives(&x, &labels, weight, None, None);
+                assert_eq!(pair_derivatives(&x, &labels, weight, Some(&vec![1.0; n]), Some(n)), found);
                 assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
                 assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
                 assert_close(&found.gradient, &expected.gradient, 1e-13);

@@ -1,10 +1,11 @@
-//! Annealing: how a parameter of the loss, its temperature as a rule, moves over the epochs.
+//! Annealing: how a parameter of the loss, its temperature as a rule, moves over the epochs of a fit (of boosted trees,
+//! its rounds).
 
 use serde::{Deserialize, Serialize};
 
+use super::checks::{at_least, parameter, positive};
 use crate::json::tagged;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::checks::{at_least, parameter, positive};
 use crate::loss::TrainingLoss;
 
 tagged! {
@@ -57,7 +58,17 @@ tagged! {
 }
 
 impl AnnealConfig {
-    pub(super) fn check(&self) -> Result<(), LearnerError> {
+    /// Checks the values, and that the loss takes those of its parameter.
+    pub(crate) fn check(&self, loss: &TrainingLoss) -> Result<(), LearnerError> {
+        self.check_values()?;
+        let parameter = self.parameter(loss)?;
+        for end in self.ends() {
+            loss.build_with(&parameter, end)?;
+        }
+        Ok(())
+    }
+
+    fn check_values(&self) -> Result<(), LearnerError> {
         let [from, to] = self.ends();
         positive("anneal.from", from)?;
         positive("anneal.to", to)?;
@@ -77,13 +88,13 @@ impl AnnealConfig {
     }
 
     /// First and last value.
-    pub(super) fn ends(&self) -> [f64; 2] {
+    fn ends(&self) -> [f64; 2] {
         let (Self::Geometric { from, to, .. } | Self::Linear { from, to, .. } | Self::Plateau { from, to, .. }) = *self;
         [from, to]
     }
 
     /// The moving parameter of a loss.
-    pub(super) fn parameter(&self, loss: &TrainingLoss) -> Result<String, LearnerError> {
+    pub(crate) fn parameter(&self, loss: &TrainingLoss) -> Result<String, LearnerError> {
         let (Self::Geometric { parameter: name, .. }
         | Self::Linear { parameter: name, .. }
         | Self::Plateau { parameter: name, .. }) = self;
@@ -103,7 +114,7 @@ impl AnnealConfig {
 
 /// Where an annealing stands; saved with the fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct AnnealState {
+pub(crate) struct AnnealState {
     /// Changes made so far on plateaus.
     changes: i32,
     /// Epochs since the selection measure rose or the value changed.
@@ -112,7 +123,7 @@ pub(super) struct AnnealState {
 
 impl AnnealState {
     /// The value in an epoch, counted from 1, of `total`.
-    pub(super) fn value(&self, config: &AnnealConfig, epoch: usize, total: usize) -> f64 {
+    pub(crate) fn value(&self, config: &AnnealConfig, epoch: usize, total: usize) -> f64 {
         let progress = |epochs: Option<usize>| {
             let last = epochs.unwrap_or(total).saturating_sub(1);
             if epoch > last { 1.0 } else { (epoch - 1) as f64 / last as f64 }
@@ -134,7 +145,7 @@ impl AnnealState {
     }
 
     /// Takes note of an epoch: whether the selection measure rose.
-    pub(super) fn observe(&mut self, config: &AnnealConfig, rose: bool) {
+    pub(crate) fn observe(&mut self, config: &AnnealConfig, rose: bool) {
         let AnnealConfig::Plateau { patience, .. } = *config else { return };
         self.stale = if rose { 0 } else { self.stale + 1 };
         if self.stale >= patience {
@@ -176,7 +187,7 @@ mod tests {
     fn a_factor_that_leads_away_is_refused() {
         let plateau = AnnealConfig::Plateau { parameter: None, from: 1.0, to: 3.0, factor: 0.5, patience: 2 };
         assert_eq!(
-            plateau.check().unwrap_err().to_string(),
+            plateau.check_values().unwrap_err().to_string(),
             "learner.anneal.factor = 0.5: expected one that leads from 1 to 3"
         );
     }

@@ -1,0 +1,152 @@
+//! Partial dependence: the mean score of some documents as one feature moves and all others stay.
+//!
+//! Friedman, Greedy function approximation, Annals of Statistics 29 (2001), section 8.2. A document is walked through
+//! each tree once for all values of the feature: a split of the feature parts the values, any other split sends all of
+//! them the same way. Every leaf adds its value to those that reach it, so that the result is that of scoring the
+//! documents anew for each value. A document costs O(T D) and the leaves that the values part to.
+
+use rayon::prelude::*;
+
+use super::tree_ensemble::{LEAF, TreeEnsemble};
+
+/// Documents whose sums are made by one thread, in their order.
+const AT_ONCE: usize = 64;
+
+impl TreeEnsemble {
+    /// Returns for each of `values` the mean score of the documents with `feature` (counted from 0) at that value, 0 if
+    /// there are no documents. NaN stands for a missing value.
+    ///
+    /// ```
+    /// use burn_rank::ranker::{Node, TreeEnsemble};
+    ///
+    /// let mut trees = TreeEnsemble::new(2);
+    /// let split = |feature, left, right| Node::Split { feature, threshold: 0.5, left, right, missing_left: false };
+    /// let leaf = |value| Node::Leaf { value };
+    /// trees.push(&[split(0, 1, 2), leaf(0.0), split(1, 3, 4), leaf(2.0), leaf(6.0)])?;
+    /// // One of two documents has the second feature.
+    /// assert_eq!(trees.partial_dependence(&[7.0, 0.0, 7.0, 1.0], 0, &[0.0, 1.0]), [0.0, 4.0]);
+    /// # Ok::<(), burn_rank::ranker::TreeError>(())
+    /// ```
+    ///
+    /// # Shapes
+    /// - `documents`: `[documents x features]`, row-major
+    pub fn partial_dependence(&self, documents: &[f32], feature: usize, values: &[f32]) -> Vec<f64> {
+        let width = self.feature_count().max(1);
+        let mut order: Vec<usize> = (0..values.len()).filter(|&place| !values[place].is_nan()).collect();
+        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        let ascending: Vec<f32> = order.iter().map(|&place| values[place]).collect();
+        let of_chunk = |rows: &[f32]| {
+            let (mut sums, mut missing, mut row_of) = (vec![0.0; ascending.len()], 0.0, Vec::with_capacity(width));
+            for row in rows.chunks_exact(width) {
+                self.add_walks(row, feature as u32, &ascending, &mut sums);
+                if ascending.len() < values.len() {
+                    row_of.clear();
+                    row_of.extend_from_slice(row);
+                    if let Some(value) = row_of.get_mut(feature) {
+                        *value = f32::NAN;
+                    }
+                    missing += self.score(&row_of);
+                }
+            }
+            sums.push(missing);
+            sums
+        };
+        let chunks: Vec<Vec<f64>> = documents.par_chunks(AT_ONCE * width).map(of_chunk).collect();
+        let count = (documents.len() / width).max(1) as f64;
+        let mean = |place: usize| chunks.iter().map(|sums| sums[place]).sum::<f64>() / count;
+        let mut means = vec![mean(ascending.len()); values.len()];
+        order.iter().enumerate().for_each(|(sorted, &place)| means[place] = mean(sorted));
+        means
+    }
+
+    /// Adds the scores of a document with the feature at each of the values, ascending.
+    fn add_walks(&self, row: &[f32], feature: u32, values: &[f32], sums: &mut [f64]) {
+        let arrays = self.arrays();
+        let mut waiting = Vec::new();
+        for &root in &arrays.roots {
+            waiting.push((root as usize, 0..values.len()));
+            while let Some((node, reaching)) = waiting.pop() {
+                if reaching.is_empty() {
+                    continue;
+                }
+                match arrays.feature[node] {
+                    LEAF => sums[reaching].iter_mut().for_each(|sum| *sum += arrays.value[node]),
+                    split if split == feature => {
+                        let left = values[reaching.clone()].partition_point(|&value| value <= arrays.threshold[node]);
+                        let middle = reaching.start + left;
+                        waiting.push((arrays.left[node] as usize, reaching.start..middle));
+                        waiting.push((arrays.right[node] as usize, middle..reaching.end));
+                    }
+                    _ => waiting.push((self.child(node, row), reaching)),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::ranker::Node;
+
+    /// A tree of some depth whose splits are drawn, of three features with values from 0 to 4.
+    fn grow(random: &mut ChaCha8Rng, depth: usize) -> Vec<Node> {
+        let mut nodes = vec![Node::Leaf { value: 0.0 }];
+        let mut waiting = vec![(0, depth)];
+        while let Some((node, depth)) = waiting.pop() {
+            if depth == 0 || random.random_range(0.0..1.0) < 0.2 {
+                nodes[node] = Node::Leaf { value: random.random_range(-1.0..1.0) };
+                continue;
+            }
+            let left = nodes.len();
+            nodes[node] = Node::Split {
+                feature: random.random_range(0..3),
+                threshold: random.random_range(0..4) as f32 + 0.5,
+                left: left as u32,
+                right: left as u32 + 1,
+                missing_left: random.random_range(0.0..1.0) < 0.5,
+            };
+            for child in [left, left + 1] {
+                nodes.push(Node::Leaf { value: 0.0 });
+                waiting.push((child, depth - 1));
+            }
+        }
+        nodes
+    }
+
+    fn drawn(random: &mut impl Rng) -> f32 {
+        if random.random_range(0.0..1.0) < 0.2 { f32::NAN } else { random.random_range(0..5) as f32 }
+    }
+
+    #[test]
+    fn it_is_the_mean_of_scores_with_the_feature_replaced() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut trees = TreeEnsemble::new(3);
+        for _ in 0..20 {
+            trees.push(&grow(&mut random, 5)).unwrap();
+        }
+        // More documents than one thread takes at once.
+        let documents: Vec<f32> = (0..3 * 150).map(|_| drawn(&mut random)).collect();
+        // In no order, twice, missing, on a threshold, beyond all.
+        let values = [2.5, 0.0, 4.0, f32::NAN, 2.5, -1e30, 1.5, f32::MAX];
+        for feature in 0..3 {
+            let found = trees.partial_dependence(&documents, feature, &values);
+            for (&value, found) in values.iter().zip(found) {
+                let mut replaced = documents.clone();
+                replaced.iter_mut().skip(feature).step_by(3).for_each(|own| *own = value);
+                let expected = trees.scores(&replaced).iter().sum::<f64>() / 150.0;
+                assert!((found - expected).abs() < 1e-12, "feature {feature} at {value}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_has_a_mean_of_zero() {
+        let trees = TreeEnsemble::new(2);
+        assert_eq!(trees.partial_dependence(&[], 0, &[1.0, f32::NAN]), [0.0, 0.0]);
+        assert!(trees.partial_dependence(&[1.0, 2.0], 1, &[]).is_empty());
+    }
+}

@@ -1,0 +1,63 @@
+//! How the mean score of a ranker of trees moves with its most important features.
+
+use super::html::{Html, Table, details, figure, figures, note, section};
+use super::number;
+use crate::experiment::PartialDependence;
+use crate::plot::{Ink, Line, Lines, Scale};
+
+/// Builds the section on partial dependence; empty if there are no features.
+pub(super) fn partial_dependence(features: &[PartialDependence], normalizer: &str) -> Html {
+    let drawn: Vec<&PartialDependence> = features.iter().filter(|found| !found.values.is_empty()).collect();
+    if drawn.is_empty() {
+        return Html::default();
+    }
+    // All have one scale upward, so that they can be compared.
+    let heights: Vec<f64> = drawn.iter().flat_map(|found| found.scores.iter().copied()).collect();
+    let plots = drawn.iter().map(|found| plot(found, &heights));
+    let normalized = match normalizer {
+        "none" => "as they are in the data".to_string(),
+        normalizer => format!("normalised by {normalizer}"),
+    };
+    let what = note(format!(
+        "Mean score of a sample of training documents with the feature at one value in all of them, the others as they are. \
+         Across are the quantiles of the feature, {normalized}: every step is as many documents, so that a value stands \
+         as wide as it is frequent. Features that depend on each other may be moved to where no document is."
+    ));
+    let numbers = details("The numbers", drawn.iter().map(|found| table(found)).collect());
+    section("partial-dependence", "Partial dependence", figures(plots).then(what).then(numbers))
+}
+
+fn plot(found: &PartialDependence, heights: &[f64]) -> Html {
+    let title = format!("mean score by feature {}", found.feature);
+    let points = found.scores.iter().enumerate().map(|(place, &score)| ((place + 1) as f64, score)).collect();
+    let plot = Lines {
+        label: title.clone(),
+        x_name: format!("feature {}", found.feature),
+        lines: vec![Line { name: "mean score".to_string(), ink: Ink::Train, points }],
+        marks: vec![],
+        x_labels: Some(found.values.iter().map(|&value| number::figure(f64::from(value))).collect()),
+        across: Scale::Linear,
+        upward: Scale::Linear,
+        heights: heights.to_vec(),
+    };
+    figure(title, plot.svg(), &[])
+}
+
+fn table(found: &PartialDependence) -> Html {
+    let name = format!("feature {}", found.feature);
+    let mut table = Table::new(name.clone(), [name.as_str(), "share of documents at most this", "mean score"]);
+    let last = (found.values.len() - 1).max(1);
+    for (place, (&value, &score)) in found.values.iter().zip(&found.scores).enumerate() {
+        // Of equal values, the last one has the share.
+        if found.values.get(place + 1) == Some(&value) {
+            continue;
+        }
+        let share = place as f64 / last as f64;
+        table.row(number::figure(f64::from(value)), [number::figure(share), number::figure(score)]);
+    }
+    if let Some(missing) = &found.missing {
+        let of_all = format!("missing in {}", number::figure(missing.share));
+        table.row("missing", [of_all, number::figure(missing.score)]);
+    }
+    table.html()
+}
