@@ -24,7 +24,17 @@ fuzz_target!(|bytes: &[u8]| {
     scores(ranker.model(), &device);
     let again = Ranker::from_bytes(&ranker.to_bytes(), Path::new("again"), &device).expect("what is saved is loaded");
     assert_eq!(again.metadata(), ranker.metadata());
-    for format in [ExportFormat::Onnx, ExportFormat::RankLib, ExportFormat::LightGbm] {
+    for format in [
+        ExportFormat::Onnx,
+        ExportFormat::OnnxBatch,
+        ExportFormat::RankLib,
+        ExportFormat::RankLibTrees,
+        ExportFormat::LightGbm,
+        ExportFormat::XgBoost,
+        ExportFormat::XgBoostDump,
+        ExportFormat::Solr,
+        ExportFormat::PluginLinear,
+    ] {
         let _ = ranker.export(format);
     }
 });

@@ -155,14 +155,14 @@ pub fn ranker_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }
 }
 
-/// Loads a saved ranker from its file or from the folder of a `train` run.
+/// Loads a ranker from its file, which may be one of another system, or from the folder of a `train` run.
 pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
     let file = ranker_file(path);
     if path.is_dir() && !file.exists() {
         let message = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
         return Err(Failure::input(format!("{}: {message}", path.display())));
     }
-    Ok(Ranker::load(&file, device)?)
+    Ok(Ranker::open(&file, device)?)
 }
 
 /// Longest line of a score file, in bytes.

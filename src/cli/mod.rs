@@ -64,7 +64,7 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Whether one system is better than another: tests on the same queries
     Compare(compare::CompareArgs),
-    /// A saved ranker in another system's format: ONNX, RankLib, LightGBM
+    /// A ranker in another system's format (ONNX, XGBoost, LightGBM, RankLib, Solr), or another system's in ours
     Convert(convert::ConvertArgs),
     /// Value, loss and gradient of a loss for lists given as JSON lines
     Loss(loss::LossArgs),

@@ -17,7 +17,7 @@ use crate::text::is_standard_stream;
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
 pub struct PredictArgs {
-    /// A saved ranker, or the folder of a `train` run
+    /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM, XGBoost, CatBoost or RankLib
     model: PathBuf,
     /// LETOR files; `-` is standard input
     #[arg(required = true)]

@@ -85,6 +85,12 @@ impl Normalizer {
         Self { features: train.feature_count, map }
     }
 
+    /// A normaliser that leaves features as they are.
+    #[cfg(any(feature = "export", feature = "import"))]
+    pub(crate) fn unfitted(features: usize) -> Self {
+        Self { features, map: FeatureMap::None }
+    }
+
     /// Returns the kind that was fitted.
     pub fn kind(&self) -> NormalizerKind {
         match self.map {

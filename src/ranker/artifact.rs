@@ -37,6 +37,15 @@ pub enum RankerError {
         /// The error.
         source: FileError,
     },
+    /// A file of another system that is not read.
+    #[cfg(feature = "import")]
+    #[error("{path}: {source}")]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: super::ImportError,
+    },
     /// Metadata that do not describe a ranker.
     #[error("{path}: metadata: {reason}")]
     Metadata {
@@ -204,7 +213,8 @@ impl Ranker {
     /// zeros, including those at the end of a line.
     ///
     /// # Errors
-    /// [`RankerError::Features`] if the data have a feature beyond the model's; [`RankerError::Missing`] for a missing
+    /// [`RankerError::Features`] if the data have a feature beyond the model's (a ranker whose file does not say how many
+    /// it has, of RankLib, ignores them); [`RankerError::Missing`] for a missing
     /// value, if the model is not a [sum of trees](Model::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         let blocks = data.blocks(BLOCK);
@@ -238,7 +248,7 @@ impl Ranker {
     /// The data as the model takes them.
     fn normalized(&self, data: Cow<RankingDataset>) -> Result<RankingDataset, RankerError> {
         let (found, expected) = (data.feature_count, self.model.features());
-        if found > expected {
+        if found > expected && !self.ignores_other_features() {
             return Err(RankerError::Features { found, expected });
         }
         if !self.model.takes_missing()
@@ -247,9 +257,14 @@ impl Ranker {
             let (query, document) = data.place_of(document);
             return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
         }
-        let mut normalized = if found == expected { data.into_owned() } else { widened(&data, expected) };
+        let mut normalized = if found == expected { data.into_owned() } else { resized(&data, expected) };
         self.normalizer.apply(&mut normalized)?;
         Ok(normalized)
+    }
+
+    /// Returns whether features beyond those of the model are known to be none of its own.
+    fn ignores_other_features(&self) -> bool {
+        self.metadata.config["import"]["other_features"].as_str() == Some("ignored")
     }
 
     /// Returns the bytes of the file; the same ranker gives the same bytes.
@@ -294,16 +309,17 @@ impl Ranker {
 /// Largest number of values (documents x features) that are normalised and scored at a time; 64 MiB.
 const BLOCK: usize = 1 << 24;
 
-/// Returns the data with features of 0 added at the end of each document.
-fn widened(data: &RankingDataset, features: usize) -> RankingDataset {
-    let mut wide = vec![0.0; data.documents() * features];
-    if data.feature_count > 0 {
-        for (to, from) in wide.chunks_exact_mut(features).zip(data.features.chunks_exact(data.feature_count)) {
-            to[..from.len()].copy_from_slice(from);
+/// Returns the data with features of 0 added at the end of each document, or with those at the end left out.
+fn resized(data: &RankingDataset, features: usize) -> RankingDataset {
+    let mut resized = vec![0.0; data.documents() * features];
+    if data.feature_count > 0 && features > 0 {
+        for (to, from) in resized.chunks_exact_mut(features).zip(data.features.chunks_exact(data.feature_count)) {
+            let kept = from.len().min(features);
+            to[..kept].copy_from_slice(&from[..kept]);
         }
     }
     RankingDataset {
-        features: wide.into(),
+        features: resized.into(),
         feature_count: features,
         labels: data.labels.clone(),
         offsets: data.offsets.clone(),

@@ -2,13 +2,15 @@
 //!
 //! [`Ranker`] = normaliser + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
 //! readable from Python's `safetensors`, and everything else as JSON in the header, protected by a checksum.
-//! With the feature `export`, `Ranker::export` writes it for other systems: ONNX, RankLib, LightGBM.
+//! With the feature `export`, `Ranker::export` writes it for other systems; with `import`, `Ranker::open` reads theirs too.
 
 mod artifact;
 mod card;
 #[cfg(feature = "export")]
 mod export;
 mod file;
+#[cfg(feature = "import")]
+mod import;
 mod kernel_expansion;
 mod model;
 mod partial_dependence;
@@ -25,6 +27,9 @@ pub use export::{ExportError, ExportFormat};
 #[cfg(feature = "experiment")]
 pub(crate) use file::is_ranker;
 pub use file::{FORMAT, FileError};
+#[cfg(feature = "import")]
+#[cfg_attr(docsrs, doc(cfg(feature = "import")))]
+pub use import::{ImportError, ImportFormat};
 #[cfg(feature = "learners")]
 pub(crate) use kernel_expansion::kernels;
 pub use kernel_expansion::{KernelError, KernelExpansion};
@@ -32,5 +37,5 @@ pub use model::Model;
 #[cfg(feature = "learners")]
 pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};
-pub use tree_ensemble::{LEAF, Node, TreeArrays, TreeEnsemble, TreeError};
+pub use tree_ensemble::{LEAF, Node, Sums, TreeArrays, TreeEnsemble, TreeError, ZERO};
 pub use tree_shap::TreeShap;

@@ -7,7 +7,7 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use super::{KernelExpansion, Model, TreeArrays, TreeEnsemble};
+use super::{KernelExpansion, Model, Sums, TreeArrays, TreeEnsemble};
 use crate::scorer::{Scorer, ScorerConfig};
 
 /// Values of a saved array.
@@ -138,7 +138,8 @@ impl Parts {
                 Self { kind: "kernel".into(), config, arrays }
             }
             Model::Trees(trees) => {
-                let TreeArrays { roots, feature, threshold, left, right, value, missing_left } = trees.arrays().clone();
+                let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing } =
+                    trees.arrays().clone();
                 let mut arrays = vec![
                     Array::flat("roots", Values::U32(roots)),
                     Array::flat("feature", Values::U32(feature)),
@@ -147,10 +148,16 @@ impl Parts {
                     Array::flat("right", Values::U32(right)),
                     Array::flat("value", Values::F64(value)),
                 ];
-                if !missing_left.is_empty() {
-                    arrays.push(Array::flat("missing_left", Values::U32(missing_left)));
+                for (name, nodes) in [("missing_left", missing_left), ("zero_missing", zero_missing)] {
+                    if !nodes.is_empty() {
+                        arrays.push(Array::flat(name, Values::U32(nodes)));
+                    }
                 }
-                Self { kind: "trees".into(), config: json!({ "features": trees.feature_count() }), arrays }
+                let mut config = json!({ "features": trees.feature_count() });
+                if !trees.sums().is_default() {
+                    config["sums"] = json!(trees.sums());
+                }
+                Self { kind: "trees".into(), config, arrays }
             }
         }
     }
@@ -188,9 +195,15 @@ impl Parts {
                     left: arrays.u32s("left")?,
                     right: arrays.u32s("right")?,
                     value: arrays.f64s("value")?,
-                    missing_left: if arrays.has("missing_left") { arrays.u32s("missing_left")? } else { Vec::new() },
+                    missing_left: arrays.u32s_if_there("missing_left")?,
+                    zero_missing: arrays.u32s_if_there("zero_missing")?,
                 };
-                Model::Trees(TreeEnsemble::from_arrays(features, trees)?)
+                let sums = match self.config.get("sums") {
+                    None => Sums::default(),
+                    Some(sums) => crate::json::from_value(sums.clone())
+                        .map_err(|error| PartsError::Config(format!("sums: {error}")))?,
+                };
+                Model::Trees(TreeEnsemble::from_arrays(features, trees)?.with_sums(sums))
             }
             _ => return Err(PartsError::Kind(self.kind)),
         };
@@ -249,8 +262,9 @@ impl Arrays {
         index.map(|index| self.0.swap_remove(index)).ok_or_else(|| PartsError::Missing(name.into()))
     }
 
-    fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|array| array.name == name)
+    /// Takes an array that stands only in files of some models.
+    fn u32s_if_there(&mut self, name: &str) -> Result<Vec<u32>, PartsError> {
+        if self.0.iter().any(|array| array.name == name) { self.u32s(name) } else { Ok(Vec::new()) }
     }
 
     fn u32s(&mut self, name: &str) -> Result<Vec<u32>, PartsError> {

@@ -38,8 +38,8 @@ fn goes_right(missing_left: &bool) -> bool {
     !missing_left
 }
 
-/// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, `missing_left` names nodes, the others have
-/// one entry per node.
+/// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, `missing_left` and `zero_missing` name nodes, the
+/// others have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeArrays {
     /// First node of each tree.
@@ -57,7 +57,13 @@ pub struct TreeArrays {
     /// The splits at which a missing value goes left, ascending; at all others it goes right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_left: Vec<u32>,
+    /// The splits at which a value within [`ZERO`] of 0 is missing too, ascending; rankers of LightGBM have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zero_missing: Vec<u32>,
 }
+
+/// Largest size of a value that is missing at the splits of [`TreeArrays::zero_missing`], as in LightGBM.
+pub const ZERO: f32 = 1e-35;
 
 /// Reason that arrays are not those of a tree ensemble.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -99,6 +105,32 @@ pub enum TreeError {
 pub struct TreeEnsemble {
     feature_count: usize,
     arrays: TreeArrays,
+    sums: Sums,
+}
+
+/// Precision in which the values of the leaves are added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sums {
+    /// 64 bits.
+    #[default]
+    Double,
+    /// The sum is rounded to 32 bits after each tree, as XGBoost and RankLib do.
+    Single,
+}
+
+impl Sums {
+    /// Returns whether sums are those of rankers trained here.
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn add(self, sum: f64, value: f64) -> f64 {
+        match self {
+            Self::Double => sum + value,
+            Self::Single => f64::from((sum + value) as f32),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -106,11 +138,13 @@ struct Saved {
     feature_count: usize,
     #[serde(flatten)]
     arrays: TreeArrays,
+    #[serde(default, skip_serializing_if = "Sums::is_default")]
+    sums: Sums,
 }
 
 impl From<TreeEnsemble> for Saved {
     fn from(trees: TreeEnsemble) -> Self {
-        Self { feature_count: trees.feature_count, arrays: trees.arrays }
+        Self { feature_count: trees.feature_count, arrays: trees.arrays, sums: trees.sums }
     }
 }
 
@@ -118,14 +152,14 @@ impl TryFrom<Saved> for TreeEnsemble {
     type Error = TreeError;
 
     fn try_from(saved: Saved) -> Result<Self, TreeError> {
-        Self::from_arrays(saved.feature_count, saved.arrays)
+        Ok(Self::from_arrays(saved.feature_count, saved.arrays)?.with_sums(saved.sums))
     }
 }
 
 impl TreeEnsemble {
     /// Creates an ensemble without trees: every score is 0.
     pub fn new(feature_count: usize) -> Self {
-        Self { feature_count, arrays: TreeArrays::default() }
+        Self { feature_count, ..Self::default() }
     }
 
     /// Creates an ensemble from arrays read from a file.
@@ -135,7 +169,17 @@ impl TreeEnsemble {
     /// exist, or a number is not finite.
     pub fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, TreeError> {
         check(feature_count, &arrays)?;
-        Ok(Self { feature_count, arrays })
+        Ok(Self { feature_count, arrays, sums: Sums::default() })
+    }
+
+    /// Adds up in another precision.
+    pub fn with_sums(self, sums: Sums) -> Self {
+        Self { sums, ..self }
+    }
+
+    /// Returns the precision of the sums.
+    pub fn sums(&self) -> Sums {
+        self.sums
     }
 
     /// Returns the named arrays.
@@ -197,10 +241,11 @@ impl TreeEnsemble {
 
     /// Returns the child of a split that a document goes to.
     pub(super) fn child(&self, node: usize, row: &[f32]) -> usize {
-        let TreeArrays { feature, threshold, left, right, missing_left, .. } = &self.arrays;
+        let TreeArrays { feature, threshold, left, right, missing_left, zero_missing, .. } = &self.arrays;
         let value = row[feature[node] as usize];
-        let goes_left =
-            if value.is_nan() { missing_left.binary_search(&(node as u32)).is_ok() } else { value <= threshold[node] };
+        let names = |nodes: &[u32]| nodes.binary_search(&(node as u32)).is_ok();
+        let is_missing = value.is_nan() || value.abs() <= ZERO && names(zero_missing);
+        let goes_left = if is_missing { names(missing_left) } else { value <= threshold[node] };
         if goes_left { left[node] as usize } else { right[node] as usize }
     }
 
@@ -209,7 +254,7 @@ impl TreeEnsemble {
     /// # Panics
     /// If `row` has fewer features than the ensemble.
     pub fn score(&self, row: &[f32]) -> f64 {
-        self.arrays.roots.iter().map(|&root| self.tree_score(root, row)).sum()
+        self.arrays.roots.iter().fold(0.0, |sum, &root| self.sums.add(sum, self.tree_score(root, row)))
     }
 
     /// Computes the scores of documents, in parallel.
@@ -220,6 +265,13 @@ impl TreeEnsemble {
     pub fn scores(&self, features: &[f32]) -> Vec<f64> {
         let width = self.feature_count.max(1);
         let mut scores = vec![0.0; features.len() / width];
+        if !self.arrays.zero_missing.is_empty() {
+            scores
+                .par_iter_mut()
+                .zip(features.par_chunks_exact(width))
+                .for_each(|(score, row)| *score = self.score(row));
+            return scores;
+        }
         let steps = self.steps();
         let add_tree =
             if self.arrays.missing_left.is_empty() { Self::add_tree::<false> } else { Self::add_tree::<true> };
@@ -266,7 +318,8 @@ impl TreeEnsemble {
                 *node = next;
             }
         }
-        scores.iter_mut().zip(nodes).for_each(|(score, node)| *score += self.arrays.value[*node as usize]);
+        let values = nodes.iter().map(|&node| self.arrays.value[node as usize]);
+        scores.iter_mut().zip(values).for_each(|(score, value)| *score = self.sums.add(*score, value));
     }
 }
 
@@ -286,7 +339,7 @@ struct WalkStep {
 }
 
 fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
-    let TreeArrays { roots, feature, threshold, left, right, value, missing_left } = arrays;
+    let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing } = arrays;
     let nodes = feature.len();
     let lengths =
         [("threshold", threshold.len()), ("left", left.len()), ("right", right.len()), ("value", value.len())];
@@ -319,10 +372,12 @@ fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
             }
         }
     }
-    for (index, &node) in missing_left.iter().enumerate() {
-        let is_split = feature.get(node as usize).is_some_and(|&feature| feature != LEAF);
-        if !is_split || index > 0 && node <= missing_left[index - 1] {
-            return entry("missing_left", index, node.to_string(), "splits in ascending order".into());
+    for (array, named) in [("missing_left", missing_left), ("zero_missing", zero_missing)] {
+        for (index, &node) in named.iter().enumerate() {
+            let is_split = feature.get(node as usize).is_some_and(|&feature| feature != LEAF);
+            if !is_split || index > 0 && node <= named[index - 1] {
+                return entry(array, index, node.to_string(), "splits in ascending order".into());
+            }
         }
     }
     Ok(())

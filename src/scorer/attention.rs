@@ -44,25 +44,25 @@ impl Default for AttentionScorerConfig {
 /// Self-attention over the documents of a list.
 #[derive(Module, Debug)]
 pub struct AttentionScorer {
-    input: Linear,
-    blocks: Vec<Block>,
-    norm: LayerNorm,
-    output: Linear,
+    pub(crate) input: Linear,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) norm: LayerNorm,
+    pub(crate) output: Linear,
     #[module(skip)]
     config: AttentionScorerConfig,
 }
 
 /// One encoder block.
 #[derive(Module, Debug)]
-struct Block {
-    attention_norm: LayerNorm,
-    query: Linear,
-    key: Linear,
-    value: Linear,
-    merge: Linear,
-    feed_forward_norm: LayerNorm,
-    expand: Linear,
-    contract: Linear,
+pub(crate) struct Block {
+    pub(crate) attention_norm: LayerNorm,
+    pub(crate) query: Linear,
+    pub(crate) key: Linear,
+    pub(crate) value: Linear,
+    pub(crate) merge: Linear,
+    pub(crate) feed_forward_norm: LayerNorm,
+    pub(crate) expand: Linear,
+    pub(crate) contract: Linear,
 }
 
 impl AttentionScorerConfig {

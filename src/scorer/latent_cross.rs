@@ -63,8 +63,8 @@ impl Default for LatentCrossScorerConfig {
 /// A perceptron over each document, crossed with self-attention over its list.
 #[derive(Module, Debug)]
 pub struct LatentCrossScorer {
-    perceptron: MlpScorer,
-    attention: AttentionScorer,
+    pub(crate) perceptron: MlpScorer,
+    pub(crate) attention: AttentionScorer,
     #[module(skip)]
     config: LatentCrossScorerConfig,
 }

@@ -24,6 +24,8 @@ mod norm;
 pub use activation::Activation;
 #[cfg(feature = "export")]
 pub(crate) use activation::LEAKY_SLOPE;
+#[cfg(feature = "export")]
+pub(crate) use attention::Block;
 pub use attention::{AttentionScorer, AttentionScorerConfig};
 pub use input::InputConfig;
 pub(crate) use input::noise_seeds;

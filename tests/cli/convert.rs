@@ -55,14 +55,68 @@ fn what_a_format_cannot_hold_is_refused_and_nothing_is_written() {
         "{message}"
     );
     let message = bench.refused(&["convert", "run/ranker.safetensors", "linear.pt"]);
-    assert!(message.contains("linear.pt: expected a name that ends in .onnx or .txt"), "{message}");
+    assert!(message.contains("linear.pt: expected a name that ends in .onnx, .txt or .xml"), "{message}");
     let message = bench.refused(&["convert", "run.toml", "linear.onnx"]);
     assert!(message.contains("run.toml: not a ranker of burn-rank"), "{message}");
     let message = bench.refused(&["convert", "run/ranker.safetensors", "no/folder.onnx"]);
     assert!(message.contains("no/folder.onnx: cannot write"), "{message}");
     assert_eq!(files(&bench.path("")), before);
 
+    let message = bench.refused(&["convert", "run/ranker.safetensors", "linear.json"]);
+    assert!(message.contains("linear.json: several formats are JSON, expected --format xgboost, "), "{message}");
+
     let trees = trained("", TREES, "none");
-    let message = trees.refused(&["convert", "run/ranker.safetensors", "trees.onnx"]);
-    assert!(message.contains("ONNX cannot hold a sum of trees: expected linear and mlp scorers"), "{message}");
+    let message = trees.refused(&["convert", "run/ranker.safetensors", "trees.json", "--format", "plugin-linear"]);
+    assert!(message.contains("JSON of weights cannot hold a sum of trees: expected a linear ranker"), "{message}");
+}
+
+#[test]
+fn trees_are_written_for_every_system_that_serves_them() {
+    let bench = trained("", TREES, "none");
+    for (out, format, begins, what) in [
+        ("trees.onnx", None, "", "ONNX"),
+        ("batch.onnx", Some("onnx-batch"), "", "ONNX of many queries"),
+        ("trees.xml", None, "## LambdaMART\n", "RankLib XML"),
+        ("model.txt", Some("ranklib"), "## LambdaMART\n", "RankLib XML"),
+        ("xgboost.json", Some("xgboost"), "{\"learner\":", "XGBoost JSON"),
+        ("plugin.json", Some("xgboost-dump"), "[{\"nodeid\":0,", "XGBoost dump"),
+        ("solr.json", Some("solr"), "{\"class\":\"org.apache.solr.ltr.model.MultipleAdditiveTreesModel\"", "Solr JSON"),
+    ] {
+        let mut args = vec!["convert", "run/ranker.safetensors", out];
+        args.extend(format.iter().flat_map(|format| ["--format", format]));
+        let line = bench.output(&args);
+        assert!(line.starts_with(&format!("{out}: {what}, 10 features, ")), "{line}");
+        let bytes = fs::read(bench.path(out)).unwrap();
+        assert!(bytes.starts_with(begins.as_bytes()), "{out}");
+    }
+}
+
+#[test]
+fn a_ranker_of_another_system_stands_wherever_a_ranker_does() {
+    let bench = trained("", TREES, "none");
+    bench.output(&["synth", "--queries", "5", "--features", "10", "--out", "train.txt"]);
+    let ours = bench.output(&["predict", "run", "train.txt"]);
+    for (out, format) in [("trees.txt", "lightgbm"), ("trees.json", "xgboost"), ("trees.xml", "ranklib")] {
+        bench.output(&["convert", "run/ranker.safetensors", out, "--format", format]);
+        let theirs = bench.output(&["predict", out, "train.txt"]);
+        for (ours, theirs) in ours.lines().zip(theirs.lines()) {
+            let (ours, theirs): (f64, f64) = (ours.parse().unwrap(), theirs.parse().unwrap());
+            assert!((ours - theirs).abs() < 1e-6, "{out}: {ours} {theirs}");
+        }
+        // A file of ours keeps the scores.
+        let line = bench.output(&["convert", out, "own.safetensors"]);
+        assert!(line.starts_with("own.safetensors: a saved ranker, "), "{line}");
+        assert_eq!(bench.output(&["predict", "own.safetensors", "train.txt"]), theirs, "{out}");
+        bench.output(&["compare", "run", out, "train.txt"]);
+        assert!(bench.output(&["models", out]).contains("A sum of "), "{out}");
+    }
+    bench.write("cut.txt", "tree\nversion=v4\nnum_class=1\n");
+    let message = bench.refused(&["predict", "cut.txt", "train.txt"]);
+    assert!(message.contains("cut.txt: LightGBM text: line 1: found no `num_tree_per_iteration` below"), "{message}");
+    bench.write("dump.json", "[{\"nodeid\":0,\"leaf\":0.5}]");
+    let message = bench.refused(&["predict", "dump.json", "train.txt"]);
+    assert!(
+        message.contains("dump.json: XGBoost JSON with a dump, which has no base score, cannot be read"),
+        "{message}"
+    );
 }

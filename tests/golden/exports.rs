@@ -1,4 +1,4 @@
-//! `expected/exports.json`: the scores that onnxruntime and LightGBM give exported rankers.
+//! `expected/exports.json`: the scores that onnxruntime, LightGBM and XGBoost give exported rankers.
 //!
 //! The rankers are made here from whole numbers and square roots alone, so that their exports have the same bytes
 //! everywhere. Each case has the checksum of the bytes that the other system scored. To renew the file, write the
@@ -12,8 +12,13 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
 use burn_rank::measure::Convention;
-use burn_rank::ranker::{ExportFormat, Metadata, Model, Node, Parts, Ranker, TreeEnsemble, Values, Versions};
-use burn_rank::scorer::{Activation, InputConfig, LinearScorerConfig, MlpScorerConfig, NormKind, Scorer, ScorerConfig};
+use burn_rank::ranker::{
+    ExportFormat, KernelExpansion, Metadata, Model, Node, Parts, Ranker, TreeEnsemble, Values, Versions,
+};
+use burn_rank::scorer::{
+    Activation, AttentionScorerConfig, InputConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig,
+    NormKind, Scorer, ScorerConfig,
+};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -110,6 +115,34 @@ fn mlp_of(config: MlpScorerConfig) -> Scorer {
     scorer(&ScorerConfig::Mlp(config))
 }
 
+fn attention() -> Scorer {
+    let sizes = AttentionScorerConfig { width: 6, heads: 2, blocks: 2, feed_forward: 5, ..Default::default() };
+    scorer(&ScorerConfig::Attention(sizes))
+}
+
+fn latent_cross() -> Scorer {
+    let input = InputConfig { log1p: true, noise: 0.5 };
+    scorer(&ScorerConfig::LatentCross(LatentCrossScorerConfig {
+        hidden: vec![5, 4],
+        norm: NormKind::Batch,
+        width: 4,
+        heads: 2,
+        blocks: 1,
+        feed_forward: 3,
+        input,
+        ..Default::default()
+    }))
+}
+
+/// Makes kernels around training documents.
+fn kernels(normalizer: NormalizerKind) -> KernelExpansion {
+    let mut landmarks = train();
+    Normalizer::fit(&landmarks, normalizer).apply(&mut landmarks).unwrap();
+    let coefficients = (0..8).map(|number| f64::from(noise(number)) - 0.5).collect();
+    let gamma = if normalizer == NormalizerKind::None { 1e-4 } else { 0.3 };
+    KernelExpansion::new(FEATURES, landmarks.features[..8 * FEATURES].to_vec(), coefficients, gamma).unwrap()
+}
+
 fn trees(normalizer: NormalizerKind) -> Ranker {
     let normalized = {
         let mut data = train();
@@ -160,8 +193,17 @@ fn cases() -> Vec<(String, Ranker, ExportFormat)> {
     onnx("mlp-no-hidden-layer".into(), NormalizerKind::Log1p, Model::Scorer(shallow.clone()));
     let members = vec![(0.5, mlp(&[4], Activation::Tanh, NormKind::Batch)), (-0.25, linear(true)), (2.0, shallow)];
     onnx("ensemble".into(), NormalizerKind::Quantile, Model::Ensemble(members));
+    for normalizer in NORMALIZERS {
+        onnx(format!("attention-{normalizer:?}"), normalizer, Model::Scorer(attention()));
+        onnx(format!("latent-cross-{normalizer:?}"), normalizer, Model::Scorer(latent_cross()));
+        onnx(format!("kernels-{normalizer:?}"), normalizer, Model::Kernel(kernels(normalizer)));
+    }
+    for normalizer in NORMALIZERS {
+        cases.push((format!("trees-onnx-{normalizer:?}"), trees(normalizer), ExportFormat::Onnx));
+    }
     for normalizer in NORMALIZERS.into_iter().filter(|kind| *kind != NormalizerKind::QueryMinMax) {
         cases.push((format!("trees-{normalizer:?}"), trees(normalizer), ExportFormat::LightGbm));
+        cases.push((format!("trees-xgboost-{normalizer:?}"), trees(normalizer), ExportFormat::XgBoost));
     }
     cases
 }
@@ -180,7 +222,11 @@ struct Case {
 }
 
 fn extension(format: ExportFormat) -> &'static str {
-    if format == ExportFormat::Onnx { "onnx" } else { "txt" }
+    match format {
+        ExportFormat::Onnx => "onnx",
+        ExportFormat::XgBoost => "json",
+        _ => "txt",
+    }
 }
 
 /// Writes every export, and the queries as JSON, for `generate_exports.py`.

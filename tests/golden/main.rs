@@ -6,6 +6,7 @@ mod common;
 mod columnar;
 mod exports;
 mod format_1;
+mod imports;
 mod losses_rax;
 mod losses_small_peers;
 mod losses_tfr;

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Trains small rankers with the real binary, exports them, and compares their scores with those of the systems that read
-the exports: onnxruntime, LightGBM, RankLib's formula, and the saved arrays read with safetensors.
+the exports: onnxruntime, LightGBM, XGBoost. Readers of our own, written from the documentation, stand for RankLib, Solr and
+the plug-ins of OpenSearch and Elasticsearch, which are not run. `.ci/exports` installs what is needed:
 
-    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy onnxruntime lightgbm safetensors
-    /tmp/peers/bin/python tests/python/exports.py target/release/burn-rank
+    .ci/exports target/debug/burn-rank
 
-Ends with 1 at the first score that is further off than 1e-5 (relative above 1).
+Trees are also scored where a feature equals a threshold, one float beside it, and where it is missing. Prints the largest
+differences (relative above 1), and ends with 1 at the first above 1e-5.
 """
 
 import itertools
 import json
+import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -20,14 +21,23 @@ import numpy
 import onnxruntime
 import safetensors.numpy
 
+try:
+    import xgboost
+except ImportError:
+    xgboost = None
+
+import readers
+from readers import F32
+
 FEATURES = 12
-BINARY = str(pathlib.Path(sys.argv[1]).resolve())
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIMIT = 1e-5
 
 CONFIG = """
 normaliser = "{normaliser}"
 [data]
-train = ["train.txt"]
+train = ["{train}"]
+{data}
 {scorer}
 {learner}
 """
@@ -46,118 +56,242 @@ name = "lambda_ndcg"
 kind = "boosted_trees"
 rounds = 20
 """
+KERNELS = """
+[learner]
+kind = "smooth_rank"
+kernel_components = 5
+"""
+ATTENTION = '[scorer]\nkind = "{kind}"\nwidth = 8\nheads = 2\nblocks = 2\nfeed_forward = 6\n{more}'
 NORMALISERS = ["none", "query_min_max", "z_score", "log1p", "quantile"]
 ACTIVATIONS = ["relu", "leaky_relu", "gelu", "silu", "tanh", "sigmoid", "identity"]
 
 
-def run(folder, *args, code=0):
-    done = subprocess.run([BINARY, *args], cwd=folder, capture_output=True, text=True)
-    if done.returncode != code:
-        sys.exit(f"{args}: exit code {done.returncode}, expected {code}\n{done.stderr}")
-    return done.stdout
-
-
-def read_letor(path):
-    """A matrix a query, 32-bit floats, in the order of the file."""
-    queries = {}
+def read_letor(path, features):
+    """All documents as 32-bit floats, and the number of those of each query."""
+    rows, queries = [], {}
     for line in path.read_text().splitlines():
         fields = line.split("#")[0].split()
-        row = numpy.zeros(FEATURES, dtype=numpy.float32)
+        row = numpy.zeros(features, dtype=F32)
         for field in fields[2:]:
             feature, value = field.split(":")
             row[int(feature) - 1] = value
-        queries.setdefault(fields[1], []).append(row)
-    return [numpy.stack(rows) for rows in queries.values()]
+        rows.append(row)
+        queries[fields[1]] = queries.get(fields[1], 0) + 1
+    return numpy.stack(rows), list(queries.values())
 
 
-def of_onnx(path, queries):
+def queries_of(matrix, lengths):
+    return numpy.split(matrix, numpy.cumsum(lengths)[:-1])
+
+
+def of_onnx(path, matrix, lengths):
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    return numpy.concatenate([session.run(["scores"], {"features": query})[0] for query in queries])
+    return numpy.concatenate([session.run(["scores"], {"features": query})[0] for query in queries_of(matrix, lengths)])
 
 
-def of_lightgbm(path, queries):
-    return lightgbm.Booster(model_file=path).predict(numpy.concatenate(queries), raw_score=True)
+def of_onnx_batch(path, matrix, lengths):
+    """All queries at once, padded with noise."""
+    shape = (len(lengths), max(lengths) + 2)
+    features = numpy.random.default_rng(1).normal(size=(*shape, matrix.shape[1])).astype(F32)
+    mask = numpy.arange(shape[1])[None, :] < numpy.array(lengths)[:, None]
+    features[mask] = matrix
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    scores = session.run(["scores"], {"features": features, "mask": mask})[0]
+    assert (scores[~mask] == 0).all()
+    return scores[mask]
 
 
-def of_ranklib(path, queries):
-    """As RankLib's linear regression reads it: comments, then `feature:weight` pairs, feature 0 the constant."""
-    lines = path.read_text().splitlines()
-    assert lines[0] == "## Linear Regression", lines[0]
-    pairs = [pair.split(":") for line in lines if not line.startswith("##") for pair in line.split(" ")]
-    weights = {int(feature): float(weight) for feature, weight in pairs}
-    matrix = numpy.concatenate(queries).astype(numpy.float64)
-    return weights[0] + matrix @ numpy.array([weights[feature + 1] for feature in range(FEATURES)])
-
-
-def of_safetensors(path, queries):
+def of_safetensors(path, matrix):
     """A linear ranker with `z_score`, from the saved arrays and the JSON in the header."""
     arrays = safetensors.numpy.load_file(path)
     with safetensors.safe_open(path, "np") as file:
         header = json.loads(file.metadata()["burn_rank"])
     z_score = header["metadata"]["normaliser"]["map"]["z_score"]
-    matrix = (numpy.concatenate(queries).astype(numpy.float64) - z_score["mean"]) * z_score["scale"]
-    return (matrix @ arrays["Linear.linear.weight"])[:, 0]
+    return ((matrix.astype(float) - z_score["mean"]) * z_score["scale"] @ arrays["Linear.linear.weight"])[:, 0]
 
 
-def main(folder):
-    run(folder, "synth", "--queries", "30", "--features", str(FEATURES), "--out", "train.txt")
-    run(folder, "synth", "--queries", "5", "--features", str(FEATURES), "--seed", "9", "--out", "test.txt")
-    queries = read_letor(folder / "test.txt")
-    worst = {}
+def same_trees(dump, plugin):
+    """Compares a dump of XGBoost with our file for the plug-ins, node by node."""
+    assert len(dump) == len(plugin), (len(dump), len(plugin))
+    waiting = list(zip(dump, plugin))
+    count = 0
+    while waiting:
+        theirs, ours = waiting.pop()
+        count += 1
+        for key in ("nodeid", "depth", "split", "yes", "no", "missing"):
+            # XGBoost leaves the depth out at leaves, and so do we.
+            assert theirs.get(key) == ours.get(key), (key, theirs, ours)
+        for key in ("split_condition", "leaf"):
+            assert (key in theirs) == (key in ours), (key, theirs, ours)
+            assert key not in ours or F32(theirs[key]) == F32(ours[key]), (key, theirs[key], ours[key])
+        waiting += list(zip(theirs.get("children", []), ours.get("children", [])))
+    return count
 
-    def train(name, normaliser, scorer, learner):
-        (folder / f"{name}.toml").write_text(CONFIG.format(normaliser=normaliser, scorer=scorer, learner=learner))
-        run(folder, "train", f"{name}.toml", "--out", f"run-{name}")
+
+class Check:
+    def __init__(self, binary, folder):
+        self.bench = readers.Bench(binary, folder)
+        self.folder = self.bench.folder
+        self.table = readers.Table("export", "reader")
+        self.random = numpy.random.default_rng(1)
+        self.bench.run("synth", "--queries", "30", "--features", FEATURES, "--out", "train.txt")
+        self.bench.run("synth", "--queries", "5", "--features", FEATURES, "--seed", "9", "--out", "test.txt")
+
+    def train(self, name, normaliser, scorer, learner, train="train.txt", data=""):
+        text = CONFIG.format(normaliser=normaliser, scorer=scorer, learner=learner, train=train, data=data)
+        (self.folder / f"{name}.toml").write_text(text)
+        self.bench.run("train", f"{name}.toml", "--out", f"run-{name}")
         return f"run-{name}/ranker.safetensors"
 
-    def check(name, system, model, scores):
-        ours = numpy.array([float(line) for line in run(folder, "predict", model, "test.txt").split()])
-        assert len(ours) == len(scores) and len(set(ours)) > 10, name
-        error = float(numpy.max(numpy.abs(ours - scores) / numpy.maximum(1, numpy.abs(ours))))
-        if not error <= 1e-5:
-            sys.exit(f"{name}: {system} differs by {error}")
-        count, largest = worst.get(system, (0, 0.0))
-        worst[system] = count + 1, max(largest, error)
+    def export(self, model, out, form=None, code=0):
+        """Returns the written file; with another exit code, the message."""
+        output = self.bench.run("convert", model, out, *(["--format", form] if form else []), code=code)
+        assert (self.folder / out).exists() == (code == 0), out
+        return self.folder / out if code == 0 else output
 
+    def graphs(self, name, what, model, data="test.txt", args=(), matrix=None, lengths=None):
+        """Compares both graphs of a ranker."""
+        if matrix is None:
+            matrix, lengths = read_letor(self.folder / data, FEATURES)
+        ours = self.bench.predict(model, data, *args)
+        assert len(set(ours)) > 10, name
+        graph = self.export(model, f"{name}.onnx")
+        self.table.add(f"ONNX, {what}", "onnxruntime", ours, of_onnx(graph, matrix, lengths), LIMIT)
+        graph = self.export(model, f"{name}-batch.onnx", "onnx-batch")
+        self.table.add(f"ONNX of many queries, {what}", "onnxruntime", ours, of_onnx_batch(graph, matrix, lengths), LIMIT)
+
+    def linear(self, normaliser):
+        for bias in (True, False):
+            name = f"linear-{normaliser}-{bias}".lower()
+            model = self.train(name, normaliser, f'[scorer]\nkind = "linear"\nbias = {str(bias).lower()}', GRADIENT)
+            self.graphs(name, "linear", model)
+            matrix, _ = read_letor(self.folder / "test.txt", FEATURES)
+            ours = self.bench.predict(model, "test.txt")
+            names = [f"feature_{k + 1}" for k in range(FEATURES)]
+            folds = normaliser in ("none", "z_score")
+            text = self.export(model, f"{name}.txt", code=0 if folds else 2)
+            if folds:
+                self.table.add("RankLib text", "our reader", ours, readers.of_ranklib_linear(text, matrix), LIMIT)
+            holds = folds and not (bias and self.has_bias(model))
+            solr = self.export(model, f"{name}-solr.json", "solr", code=0 if holds else 2)
+            if holds:
+                self.table.add("Solr JSON, linear", "our reader", ours, readers.of_solr(solr, matrix), LIMIT)
+            holds = normaliser == "none" and holds
+            weights = self.export(model, f"{name}-weights.json", "plugin-linear", code=0 if holds else 2)
+            if holds:
+                theirs = readers.of_plugin_linear(weights, matrix, names)
+                self.table.add("JSON of weights", "our reader", ours, theirs, LIMIT)
+            if normaliser == "z_score" and not bias:
+                self.table.add("saved ranker", "safetensors", ours, of_safetensors(self.folder / model, matrix), LIMIT)
+
+    def has_bias(self, model):
+        arrays = safetensors.numpy.load_file(self.folder / model)
+        return float(arrays["Linear.linear.bias"][0]) != 0
+
+    def trees(self, name, model, normaliser, data, missing):
+        """Compares all exports of trees on the documents of a file, which may have missing values."""
+        args = ("--missing", "keep") if missing else ()
+        features = int(json.loads(self.bench.run("models", model, "--json"))["features"])
+        matrix, lengths = read_letor(self.folder / data, features)
+        self.graphs(f"{name}", "trees", model, data, args, matrix, lengths)
+        if normaliser == "query_min_max":
+            for form, suffix in [("lightgbm", "txt"), ("ranklib", "xml"), ("xgboost", "json"), ("solr", "json")]:
+                message = self.export(model, f"{name}-{form}.{suffix}", form, code=2)
+                assert "query_min_max" in message, message
+            return
+        text = self.export(model, f"{name}.txt")
+        booster = lightgbm.Booster(model_file=text)
+        thresholds = readers.thresholds_of_lightgbm(text)
+        if len(thresholds) > 300:
+            thresholds = [thresholds[k] for k in self.random.choice(len(thresholds), 300, replace=False)]
+        finite = numpy.nan_to_num(matrix)
+        edge = readers.near(thresholds, finite, self.random)
+        self.bench.write_letor(f"{name}-near.txt", edge, [len(edge)])
+        sets = [(data, matrix, args, ""), (f"{name}-near.txt", edge, (), " at thresholds")]
+        names = [f"feature_{k + 1}" for k in range(features)]
+        for data, matrix, args, where in sets:
+            ours = self.bench.predict(model, data, *args)
+            self.table.add(f"LightGBM text{where}", "lightgbm", ours, booster.predict(matrix, raw_score=True), LIMIT)
+            graph = self.folder / f"{name}.onnx"
+            self.table.add(f"ONNX, trees{where}", "onnxruntime", ours, of_onnx(graph, matrix, [len(matrix)]), LIMIT)
+            plugin = self.export(model, f"{name}-plugin.json", "xgboost-dump")
+            theirs = readers.of_plugin_dump(plugin, matrix, names)
+            self.table.add(f"XGBoost dump{where}", "our reader", ours, theirs, LIMIT)
+            if xgboost:
+                path = self.export(model, f"{name}-xgboost.json", "xgboost")
+                loaded = xgboost.Booster(model_file=path)
+                theirs = loaded.predict(xgboost.DMatrix(matrix), output_margin=True)
+                self.table.add(f"XGBoost JSON{where}", "xgboost", ours, theirs, LIMIT)
+                self.same_dump(loaded, plugin, names)
+            self.without_missing(name, model, ours, matrix, where)
+
+    def same_dump(self, loaded, plugin, names):
+        fmap = self.folder / "fmap.txt"
+        fmap.write_text("".join(f"{place}\t{name}\tq\n" for place, name in enumerate(names)))
+        dump = [json.loads(tree) for tree in loaded.get_dump(fmap=str(fmap), dump_format="json")]
+        nodes = same_trees(dump, json.loads(plugin.read_text()))
+        count, all_nodes, largest = self.table.rows.get(("XGBoost dump", "xgboost's own, nodes"), (0, 0, 0.0))
+        self.table.rows["XGBoost dump", "xgboost's own, nodes"] = count + 1, all_nodes + nodes, largest
+
+    def without_missing(self, name, model, ours, matrix, where):
+        """RankLib and Solr hold trees in which no missing value goes left."""
+        for form, suffix, read, label in [
+            ("ranklib", "xml", readers.of_ranklib_trees, "RankLib XML"),
+            ("solr", "json", readers.of_solr, "Solr JSON, trees"),
+        ]:
+            out = f"{name}-{form}.{suffix}"
+            (self.folder / out).unlink(missing_ok=True)
+            try:
+                path = self.export(model, out, form)
+            except SystemExit as refusal:
+                reason = "missing values go left" if "missing values go left" in str(refusal) else "the threshold"
+                assert reason in str(refusal), refusal
+                key = (label, f"refused: {reason}")
+                count, scores, largest = self.table.rows.get(key, (0, 0, 0.0))
+                self.table.rows[key] = count + (where == ""), scores, largest
+                continue
+            self.table.add(f"{label}{where}", "our reader", ours, read(path, matrix), LIMIT)
+
+
+def main(check):
     for normaliser in NORMALISERS:
-        name = f"linear-{normaliser}"
-        model = train(name, normaliser, '[scorer]\nkind = "linear"', GRADIENT)
-        run(folder, "convert", model, f"{name}.onnx")
-        check(name, "onnxruntime", model, of_onnx(folder / f"{name}.onnx", queries))
-        if normaliser in ("none", "z_score"):
-            run(folder, "convert", model, f"{name}.txt")
-            check(name, "RankLib's formula", model, of_ranklib(folder / f"{name}.txt", queries))
-        else:
-            run(folder, "convert", model, f"{name}.txt", code=2)
-            assert not (folder / f"{name}.txt").exists()
-        if normaliser == "z_score":
-            check(name, "safetensors", model, of_safetensors(folder / model, queries))
+        check.linear(normaliser)
+        model = check.train(f"trees-{normaliser}", normaliser, "", TREES)
+        check.trees(f"trees-{normaliser}", model, normaliser, "test.txt", False)
 
-        name = f"trees-{normaliser}"
-        model = train(name, normaliser, "", TREES)
-        run(folder, "convert", model, f"{name}.txt", code=2 if normaliser == "query_min_max" else 0)
-        if normaliser != "query_min_max":
-            check(name, "LightGBM", model, of_lightgbm(folder / f"{name}.txt", queries))
+    # Documents of which every tenth value is missing.
+    for name, seed in [("gaps", 1), ("gaps-test", 2)]:
+        source = "train.txt" if name == "gaps" else "test.txt"
+        matrix, lengths = read_letor(check.folder / source, FEATURES)
+        labels = [line.split()[0] for line in (check.folder / source).read_text().splitlines()]
+        matrix[numpy.random.default_rng(seed).random(matrix.shape) < 0.1] = numpy.nan
+        check.bench.write_letor(f"{name}.txt", matrix, lengths, labels)
+    for normaliser in ("none", "quantile"):
+        model = check.train(f"gaps-{normaliser}", normaliser, "", TREES, "gaps.txt", '[data.read]\nmissing = "keep"')
+        check.trees(f"gaps-{normaliser}", model, normaliser, "gaps-test.txt", True)
 
     combinations = itertools.product(ACTIVATIONS, ["none", "layer", "batch"])
     for (activation, norm), normaliser in zip(combinations, itertools.cycle(NORMALISERS)):
         name = f"mlp-{activation}-{norm}-{normaliser}"
         scorer = f'[scorer]\nkind = "mlp"\nhidden = [8, 4]\nactivation = "{activation}"\nnorm = "{norm}"'
-        model = train(name, normaliser, scorer, GRADIENT)
-        run(folder, "convert", model, f"{name}.onnx")
-        check(name, "onnxruntime", model, of_onnx(folder / f"{name}.onnx", queries))
+        check.graphs(name, "perceptron", check.train(name, normaliser, scorer, GRADIENT))
+    for normaliser in NORMALISERS:
+        scorer = ATTENTION.format(kind="attention", more="")
+        check.graphs(f"attention-{normaliser}", "attention", check.train(f"attention-{normaliser}", normaliser, scorer, GRADIENT))
+        scorer = ATTENTION.format(kind="latent_cross", more='hidden = [6, 4]\nnorm = "batch"')
+        check.graphs(f"cross-{normaliser}", "latent cross", check.train(f"cross-{normaliser}", normaliser, scorer, GRADIENT))
+        check.graphs(f"kernels-{normaliser}", "kernels", check.train(f"kernels-{normaliser}", normaliser, "", KERNELS))
 
-    for name in ("synth-linear", "synth-mlp"):
-        model = ROOT / "models" / f"{name}.safetensors"
-        run(folder, "convert", str(model), f"{name}.onnx")
-        expected = json.loads(model.with_suffix(".json").read_text())
-        session = onnxruntime.InferenceSession(folder / f"{name}.onnx", providers=["CPUExecutionProvider"])
-        width = session.get_inputs()[0].shape[1]
-        assert width == expected["synth"]["features"], width
-
-    for system, (count, largest) in worst.items():
-        print(f"{system}: {count} rankers, largest difference {largest:.1e}")
+    shared = pathlib.Path(os.environ.get("BURN_RANK_SHARED", ROOT.parent / "shared")) / "data/letor3-ohsumed/Fold1"
+    if shared.is_dir():
+        for part in ("train", "test"):
+            (check.folder / f"ohsumed-{part}.txt").symlink_to(next(shared.glob(f"{part}*")))
+        model = check.train("ohsumed", "none", "", TREES, "ohsumed-train.txt")
+        check.trees("ohsumed", model, "none", "ohsumed-test.txt", False)
+    else:
+        print("not run: real data (CONTRIBUTING.md says how to get them)")
+    check.table.show()
 
 
 with tempfile.TemporaryDirectory() as folder:
-    main(pathlib.Path(folder))
+    main(Check(sys.argv[1], folder))

@@ -23,9 +23,9 @@ const MEASURES: &str = "ndcg@10,map";
 const READING: &str = "\
 Inputs:
   compare A B [C...] DATA        saved rankers (.safetensors, or the folder of a
-                                 `train` run) and files of one score per line
-                                 (LightGBM and XGBoost write such files) on one
-                                 LETOR file
+                                 `train` run), rankers of LightGBM, XGBoost,
+                                 CatBoost and RankLib (docs/IMPORT.md), and files
+                                 of one score per line, on one LETOR file
   compare A B [C...] --qrels Q   TREC runs
   compare A B [C...]             folders of finished `train` or `cv` runs that
                                  were tested on the same queries: the values of

@@ -8,6 +8,7 @@ use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
 use crate::data::trec::JudgedRun;
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
+use crate::ranker::ImportFormat;
 
 /// The measures of two systems or more.
 pub(super) struct Systems {
@@ -20,7 +21,7 @@ pub(super) struct Systems {
 }
 
 impl Systems {
-    /// Measures saved rankers and files of scores on one LETOR file.
+    /// Measures rankers, also those of other systems, and files of scores on one LETOR file.
     pub(super) fn from_scores(
         args: &CompareArgs,
         systems: &[PathBuf],
@@ -32,6 +33,7 @@ impl Systems {
         let score = |path: &PathBuf| match path.extension() {
             _ if path.is_dir() => Scored::by_ranker(path, &data, &device),
             Some(extension) if extension == "safetensors" => Scored::by_ranker(path, &data, &device),
+            _ if ImportFormat::of_file(path).is_some() => Scored::by_ranker(path, &data, &device),
             _ => Scored::from_file(path, &data),
         };
         let scored = systems.iter().map(score).collect::<Result<Vec<_>, _>>()?;

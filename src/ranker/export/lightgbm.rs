@@ -1,35 +1,26 @@
 //! LightGBM's text model (version 4): one block of named lists per tree.
 //!
 //! Splits and leaves are numbered separately; a child is a split's number, or `-1 - leaf`. A split's decision type 8 is
-//! "numerical, a missing value is NaN and goes right", 10 the same with left, which is what a [`TreeEnsemble`] does. LightGBM and this crate
+//! "numerical, a missing value is NaN and goes right", 10 the same with left, which is what a [`TreeEnsemble`] does; 4 and
+//! 6 take 0 for missing too. LightGBM and this crate
 //! both add leaf values in double precision in the order of the trees, so the sums have the same bits; this crate then
 //! rounds them to single precision.
-//!
-//! The trees of a ranker split normalised features, LightGBM's split raw ones. A normaliser that takes each feature
-//! alone never falls as the feature grows, so `normalized(x) <= threshold` is the same as `x <= raw threshold`, where
-//! the raw threshold is the largest 32-bit float for which the former holds. Bisection over the floats finds it, so
-//! every 32-bit float goes the same way.
 
 use std::fmt::{Display, Write};
 
+use super::raw_trees::{raw_threshold, trees_of};
 use super::{ExportError, ExportFormat};
-use crate::data::{Normalizer, NormalizerKind};
-use crate::ranker::{LEAF, Model, Ranker, TreeArrays};
+use crate::data::Normalizer;
+use crate::ranker::{LEAF, Ranker, TreeArrays};
 
-/// Decision types of a numerical split where NaN is missing and goes right, or left.
-const MISSING_RIGHT: u8 = 8;
-const MISSING_LEFT: u8 = 10;
+/// Decision types of a numerical split where NaN is missing, or NaN and 0, and goes right; and what left adds to them.
+const NAN_IS_MISSING: u8 = 8;
+const ZERO_IS_MISSING: u8 = 4;
+const LEFT: u8 = 2;
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    let Model::Trees(trees) = ranker.model() else {
-        let expected = "a sum of trees";
-        return Err(ExportError::model(ranker.model(), ExportFormat::LightGbm, expected));
-    };
+    let trees = trees_of(ranker, ExportFormat::LightGbm)?;
     let normalizer = ranker.normalizer();
-    if normalizer.kind() == NormalizerKind::QueryMinMax {
-        let expected = "a normaliser that takes each document alone";
-        return Err(ExportError::normalizer(normalizer.kind(), ExportFormat::LightGbm, expected));
-    }
     let arrays = trees.arrays();
     let mut blocks = Vec::with_capacity(trees.trees());
     for &root in &arrays.roots {
@@ -74,7 +65,7 @@ impl Tree {
         let mut waiting = vec![(root as usize, None)];
         while let Some((node, parent)) = waiting.pop() {
             if tree.features.len() + tree.values.len() >= arrays.feature.len() {
-                return Err(ExportError::SharedNode);
+                return Err(ExportError::SharedNode { format: ExportFormat::LightGbm });
             }
             let number = if arrays.feature[node] == LEAF {
                 tree.values.push(arrays.value[node]);
@@ -82,9 +73,11 @@ impl Tree {
             } else {
                 let split = tree.features.len();
                 tree.features.push(arrays.feature[node]);
-                let missing_left = arrays.missing_left.binary_search(&(node as u32)).is_ok();
-                tree.decisions.push(if missing_left { MISSING_LEFT } else { MISSING_RIGHT });
-                tree.thresholds.push(raw_threshold(normalizer, arrays.feature[node] as usize, arrays.threshold[node]));
+                let is_in = |nodes: &[u32]| nodes.binary_search(&(node as u32)).is_ok();
+                let missing = if is_in(&arrays.zero_missing) { ZERO_IS_MISSING } else { NAN_IS_MISSING };
+                tree.decisions.push(missing + if is_in(&arrays.missing_left) { LEFT } else { 0 });
+                let threshold = raw_threshold(normalizer, arrays.feature[node] as usize, arrays.threshold[node]);
+                tree.thresholds.push(threshold.map_or(f64::MIN, f64::from));
                 tree.children.iter_mut().for_each(|children| children.push(0));
                 waiting.push((arrays.right[node] as usize, Some((split, 1))));
                 waiting.push((arrays.left[node] as usize, Some((split, 0))));
@@ -132,50 +125,14 @@ fn number_text(value: &f64) -> String {
     format!("{value:?}")
 }
 
-/// Returns the largest 32-bit float whose normalised value is at most `threshold`; the largest double if this holds for
-/// all of them, the smallest double if it holds for none.
-fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: f32) -> f64 {
-    if normalizer.kind() == NormalizerKind::None {
-        return threshold.into();
-    }
-    let goes_left = |x: f32| normalizer.value(feature, x).is_some_and(|value| value <= threshold);
-    if !goes_left(f32::MIN) {
-        return f64::MIN;
-    }
-    if goes_left(f32::MAX) {
-        return f64::MAX;
-    }
-    let (mut left, mut right) = (place(f32::MIN), place(f32::MAX));
-    while right - left > 1 {
-        let middle = left + (right - left) / 2;
-        if goes_left(at(middle)) { left = middle } else { right = middle }
-    }
-    at(left).into()
-}
-
-/// Returns the place of a finite float in the ascending order of all floats; the place of 0 is 0.
-fn place(x: f32) -> i64 {
-    let size = i64::from(x.to_bits() & 0x7fff_ffff);
-    if x.is_sign_negative() { -size } else { size }
-}
-
-/// Returns the float at a [`place`].
-fn at(place: i64) -> f32 {
-    let size = f32::from_bits(place.unsigned_abs() as u32);
-    if place < 0 { -size } else { size }
-}
-
 #[cfg(test)]
 mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::data::{RankingDataset, SynthConfig};
+    use crate::data::{NormalizerKind, RankingDataset, SynthConfig};
     use crate::ranker::export::testing::{mlp, ranker};
-    use crate::ranker::{Node, TreeEnsemble};
-
-    const KINDS: [NormalizerKind; 4] =
-        [NormalizerKind::None, NormalizerKind::ZScore, NormalizerKind::Log1p, NormalizerKind::Quantile];
+    use crate::ranker::{LEAF, Model, Node, TreeEnsemble};
 
     fn data() -> RankingDataset {
         SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
@@ -194,13 +151,6 @@ mod tests {
         trees.push(&tree).unwrap();
         trees.push(&[Node::Leaf { value: 0.5 }]).unwrap();
         trees
-    }
-
-    #[test]
-    fn places_follow_the_order_of_the_floats() {
-        let ascending = [f32::MIN, -1.0, -f32::MIN_POSITIVE, -1e-45, 0.0, 1e-45, 1.0, f32::MAX];
-        assert!(ascending.map(place).is_sorted_by(|a, b| a < b));
-        assert_eq!(ascending.map(|x| at(place(x))), ascending);
     }
 
     #[test]
@@ -232,26 +182,6 @@ mod tests {
         let first = text.find("Tree=0").unwrap();
         assert!(text[first + sizes[0]..].starts_with("Tree=1\n"));
         assert!(text[first + sizes[0] + sizes[1]..].starts_with("end of trees\n"));
-    }
-
-    #[test]
-    fn every_float_goes_the_way_of_its_normalized_value() {
-        let data = data();
-        let columns = |feature: usize| data.features.iter().copied().skip(feature).step_by(3);
-        for kind in KINDS {
-            let normalizer = Normalizer::fit(&data, kind);
-            for feature in 0..3 {
-                for threshold in [-3.0, -0.5, 0.0, 0.3, 0.75, 1.0, 4.0] {
-                    let raw = raw_threshold(&normalizer, feature, threshold);
-                    let extremes =
-                        [f32::MIN, f32::MAX, 0.0, raw as f32, (raw as f32).next_up(), (raw as f32).next_down()];
-                    for x in columns(feature).chain(extremes).filter(|x| x.is_finite()) {
-                        let left = normalizer.value(feature, x).unwrap() <= threshold;
-                        assert_eq!(f64::from(x) <= raw, left, "{kind:?} {feature} {threshold} {x}");
-                    }
-                }
-            }
-        }
     }
 
     #[test]

@@ -2,15 +2,26 @@
 //!
 //! | format | models | normalisers | scores |
 //! |---|---|---|---|
-//! | [ONNX](ExportFormat::Onnx) | linear, mlp, sums of them | all, inside the graph | within 1e-5 |
+//! | [ONNX](ExportFormat::Onnx), of one query or [of many](ExportFormat::OnnxBatch) | all | all, inside the graph or folded into the thresholds | within 1e-5 |
 //! | [RankLib](ExportFormat::RankLib) text | linear | `none`, `z_score`, folded into the weights | within rounding |
 //! | [LightGBM](ExportFormat::LightGbm) text | trees | all but `query_min_max`, folded into the thresholds | the same, in double precision |
+//! | [RankLib](ExportFormat::RankLibTrees) XML | trees without missing values that go left | all but `query_min_max`, folded | single precision |
+//! | [XGBoost](ExportFormat::XgBoost) JSON, and its [dump](ExportFormat::XgBoostDump) | trees | all but `query_min_max`, folded | single precision |
+//! | [Solr](ExportFormat::Solr) JSON | trees as in RankLib XML, linear without a constant | trees: as above; linear: `none`, `z_score` | single precision |
+//! | [weights](ExportFormat::PluginLinear) | linear without a constant | `none` | within rounding |
 //!
 //! A ranker that the format cannot hold is an error; it is never written as another ranker.
 
 mod lightgbm;
 mod onnx;
+mod plugin_linear;
 mod ranklib;
+mod ranklib_trees;
+mod raw_trees;
+mod solr;
+#[cfg(test)]
+mod tests;
+mod xgboost;
 
 use std::fmt;
 use std::path::Path;
@@ -21,6 +32,7 @@ use crate::scorer::Scorer;
 
 /// A format of another system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ExportFormat {
     /// A graph of tensors: input `features`, `[documents, features]` raw 32-bit floats of the documents of one query;
     /// output `scores`, `[documents]`. Operator set 17.
@@ -29,10 +41,25 @@ pub enum ExportFormat {
     RankLib,
     /// LightGBM's text model, for features as 32-bit floats; column 0 of its matrix is feature 1.
     LightGbm,
+    /// As [`Onnx`](Self::Onnx), for many queries at a time: inputs `features`, `[queries, documents, features]`, and
+    /// `mask`, `[queries, documents]`, true for a document; output `scores`, `[queries, documents]`, 0 where there is
+    /// none.
+    OnnxBatch,
+    /// The XML of RankLib's LambdaMART.
+    RankLibTrees,
+    /// XGBoost's model in JSON, for its `load_model`; column 0 of its matrix is feature 1.
+    XgBoost,
+    /// XGBoost's dump in JSON, which the learning-to-rank plug-ins of OpenSearch and Elasticsearch read as
+    /// `model/xgboost+json`.
+    XgBoostDump,
+    /// Solr's `MultipleAdditiveTreesModel` or `LinearModel`.
+    Solr,
+    /// The weights that those plug-ins read as `model/linear`.
+    PluginLinear,
 }
 
 impl ExportFormat {
-    /// Returns the format that the name of a file asks for: `.onnx`, or `.txt` for the text format of such a model.
+    /// Returns the format that the name of a file asks for: `.onnx`, `.xml`, or `.txt` for the text format of such a model.
     ///
     /// # Errors
     /// [`ExportError::Extension`] for another name.
@@ -42,6 +69,7 @@ impl ExportFormat {
             (Some("onnx"), _) => Ok(Self::Onnx),
             (Some("txt"), Model::Trees(_)) => Ok(Self::LightGbm),
             (Some("txt"), _) => Ok(Self::RankLib),
+            (Some("xml"), _) => Ok(Self::RankLibTrees),
             _ => Err(ExportError::Extension(path.display().to_string())),
         }
     }
@@ -53,6 +81,12 @@ impl fmt::Display for ExportFormat {
             Self::Onnx => "ONNX",
             Self::RankLib => "RankLib text",
             Self::LightGbm => "LightGBM text",
+            Self::OnnxBatch => "ONNX of many queries",
+            Self::RankLibTrees => "RankLib XML",
+            Self::XgBoost => "XGBoost JSON",
+            Self::XgBoostDump => "XGBoost dump",
+            Self::Solr => "Solr JSON",
+            Self::PluginLinear => "JSON of weights",
         })
     }
 }
@@ -62,7 +96,7 @@ impl fmt::Display for ExportFormat {
 #[non_exhaustive]
 pub enum ExportError {
     /// A name that asks for no format.
-    #[error("{0}: expected a name that ends in .onnx or .txt")]
+    #[error("{0}: expected a name that ends in .onnx, .txt or .xml")]
     Extension(String),
     /// A model that the format cannot hold.
     #[error("{format} cannot hold {found}: expected {expected}")]
@@ -84,9 +118,32 @@ pub enum ExportError {
         /// The normalisers that the format holds.
         expected: &'static str,
     },
+    /// Splits that decide in a way that the format has not.
+    #[error("{format} cannot hold {found}: expected {expected}")]
+    Splits {
+        /// The format.
+        format: ExportFormat,
+        /// The splits, in words.
+        found: &'static str,
+        /// The splits that the format holds, and the formats that hold these.
+        expected: &'static str,
+    },
+    /// A threshold that the other system does not compare with, whatever number the file has.
+    #[error(
+        "{format} cannot hold the threshold {threshold:?}: expected one that is the sum of 1e-6 and a 32-bit float"
+    )]
+    Threshold {
+        /// The format.
+        format: ExportFormat,
+        /// The threshold, of a raw feature.
+        threshold: f32,
+    },
     /// A node with two parents, which only a file made by hand has.
-    #[error("LightGBM text cannot hold trees that share a node")]
-    SharedNode,
+    #[error("{format} cannot hold trees that share a node")]
+    SharedNode {
+        /// The format.
+        format: ExportFormat,
+    },
 }
 
 impl ExportError {
@@ -126,6 +183,12 @@ impl Ranker {
             ExportFormat::Onnx => onnx::encode(self),
             ExportFormat::RankLib => ranklib::encode(self),
             ExportFormat::LightGbm => lightgbm::encode(self),
+            ExportFormat::OnnxBatch => onnx::encode_batch(self),
+            ExportFormat::RankLibTrees => ranklib_trees::encode(self),
+            ExportFormat::XgBoost => xgboost::encode(self),
+            ExportFormat::XgBoostDump => xgboost::encode_dump(self),
+            ExportFormat::Solr => solr::encode(self),
+            ExportFormat::PluginLinear => plugin_linear::encode(self),
         }
     }
 }
@@ -161,48 +224,5 @@ pub(super) mod testing {
     pub fn mlp(features: usize) -> Model {
         let config = ScorerConfig::Mlp(MlpScorerConfig { hidden: vec![4], ..MlpScorerConfig::default() });
         Model::Scorer(config.init(features, 1, &Device::flex()).unwrap())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use burn::tensor::Device;
-
-    use super::*;
-    use crate::data::{RankingDataset, SynthConfig};
-    use crate::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, ScorerConfig};
-
-    fn data() -> RankingDataset {
-        SynthConfig { queries: 3, features: 4, ..SynthConfig::default() }.generate().unwrap()
-    }
-
-    #[test]
-    fn names_choose_formats() {
-        let of = |name: &str, model: &Model| ExportFormat::from_path(Path::new(name), model);
-        let trees = Model::Trees(crate::ranker::TreeEnsemble::new(2));
-        assert_eq!(of("a/b.onnx", &testing::mlp(2)), Ok(ExportFormat::Onnx));
-        assert_eq!(of("b.ONNX", &trees), Ok(ExportFormat::Onnx));
-        assert_eq!(of("b.txt", &trees), Ok(ExportFormat::LightGbm));
-        assert_eq!(of("b.txt", &testing::mlp(2)), Ok(ExportFormat::RankLib));
-        let error = of("b.pt", &trees).unwrap_err().to_string();
-        assert_eq!(error, "b.pt: expected a name that ends in .onnx or .txt");
-    }
-
-    #[test]
-    fn a_model_that_has_no_graph_is_refused() {
-        for (config, name) in [
-            (ScorerConfig::Attention(AttentionScorerConfig::default()), "a self-attention ranker"),
-            (
-                ScorerConfig::LatentCross(LatentCrossScorerConfig::default()),
-                "a latent cross of a perceptron and self-attention",
-            ),
-        ] {
-            let model = Model::Scorer(config.init(4, 1, &Device::flex()).unwrap());
-            let ranker = testing::ranker(NormalizerKind::None, model, &data());
-            assert_eq!(
-                ranker.export(ExportFormat::Onnx).unwrap_err().to_string(),
-                format!("ONNX cannot hold {name}: expected linear and mlp scorers, and sums of them")
-            );
-        }
     }
 }

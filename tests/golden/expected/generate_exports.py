@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes exports.json: the scores that onnxruntime and LightGBM give the rankers that burn-rank exports.
+"""Writes exports.json: the scores that onnxruntime, LightGBM and XGBoost give the rankers that burn-rank exports.
 
-    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy onnx onnxruntime lightgbm
+    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy onnx onnxruntime lightgbm xgboost
     mkdir /tmp/exports && BURN_RANK_EXPORTS=/tmp/exports cargo test --test golden exports
     /tmp/peers/bin/python tests/golden/expected/generate_exports.py /tmp/exports
 """
@@ -15,6 +15,7 @@ import lightgbm
 import numpy
 import onnx
 import onnxruntime
+import xgboost
 
 FEATURES = 6
 
@@ -30,17 +31,22 @@ def of_lightgbm(path, queries):
     return numpy.concatenate([booster.predict(query, raw_score=True) for query in queries])
 
 
+def of_xgboost(path, queries):
+    booster = xgboost.Booster(model_file=path)
+    return numpy.concatenate([booster.predict(xgboost.DMatrix(query)) for query in queries]).astype(float)
+
+
 def main(folder):
     queries = json.loads((folder / "queries.json").read_text())
     queries = [numpy.array(query, dtype=numpy.float32).reshape(-1, FEATURES) for query in queries]
     cases = {}
     for path in sorted(folder.iterdir()):
-        scorer = {".onnx": of_onnxruntime, ".txt": of_lightgbm}.get(path.suffix)
-        if scorer:
+        scorer = {".onnx": of_onnxruntime, ".txt": of_lightgbm, ".json": of_xgboost}.get(path.suffix)
+        if scorer and path.name != "queries.json":
             scores = scorer(str(path), queries)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             cases[path.stem] = {"sha256": digest, "scores": [float(score) for score in scores]}
-    versions = {module.__name__: module.__version__ for module in (lightgbm, numpy, onnx, onnxruntime)}
+    versions = {module.__name__: module.__version__ for module in (lightgbm, numpy, onnx, onnxruntime, xgboost)}
     content = json.dumps({"versions": versions, "cases": cases}, indent=1)
     (pathlib.Path(__file__).parent / "exports.json").write_text(content + "\n")
     print(len(cases), "cases")

@@ -6,12 +6,17 @@ use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, V
 
 /// Operator set of the graphs: the first with layer normalisation.
 const OPSET: i64 = 17;
+/// Domain of the operators of trees, and the operator set that goes with the other one.
+const TREES: &str = "ai.onnx.ml";
+const TREES_OPSET: i64 = 3;
 /// Version of the messages that goes with the operator set.
 const IR_VERSION: i64 = 8;
 
-/// The one input: `[documents, features]`.
+/// The input: `[documents, features]`, or `[queries, documents, features]`.
 const INPUT: &str = "features";
-/// The one output: `[documents]`.
+/// The second input of a graph of many queries: `[queries, documents]`, true for a document.
+const MASK: &str = "mask";
+/// The output: `[documents]`, or `[queries, documents]`.
 const OUTPUT: &str = "scores";
 
 /// The name of a tensor in the graph.
@@ -23,12 +28,44 @@ pub(super) struct Value(String);
 pub(super) struct GraphBuilder {
     nodes: Vec<Node>,
     constants: Vec<Tensor>,
+    /// Whether the graph takes many queries, padded to one length.
+    is_batch: bool,
 }
 
 impl GraphBuilder {
-    /// Returns the features of the documents of one query, `[documents, features]`.
+    /// Begins a graph that takes many queries at a time.
+    pub fn batch() -> Self {
+        Self { is_batch: true, ..Self::default() }
+    }
+
+    /// Returns the features as the graph takes them: `[documents, features]` of one query, or
+    /// `[queries, documents, features]`.
     pub fn input(&self) -> Value {
         Value(INPUT.into())
+    }
+
+    /// Returns which places of a batch have documents, `[queries, documents]`; `None` in a graph of one query.
+    pub fn mask(&self) -> Option<Value> {
+        self.is_batch.then(|| Value(MASK.into()))
+    }
+
+    /// Gives a value another shape, in which -1 is the length that is left and 0 the length that was there.
+    pub fn reshaped(&mut self, value: &Value, shape: &[i64]) -> Value {
+        let name = shape.iter().map(i64::to_string).collect::<Vec<_>>().join("_");
+        let shape = self.integers(&format!("shape_{name}"), &[shape.len()], shape);
+        self.node("Reshape", &[value, &shape])
+    }
+
+    /// Gives a value the shape `[queries, documents, ...]`, from one row per document. One query is a batch of one.
+    pub fn by_query(&mut self, value: &Value, tail: &[i64]) -> Value {
+        let Some(mask) = self.mask() else {
+            return self.reshaped(value, &[&[1, -1], tail].concat());
+        };
+        let lists = self.node("Shape", &[&mask]);
+        let name = tail.iter().map(i64::to_string).collect::<Vec<_>>().join("_");
+        let tail = self.integers(&format!("tail_{name}"), &[tail.len()], tail);
+        let shape = self.node_with("Concat", &[&lists, &tail], vec![Attribute::int("axis", 0)]);
+        self.node("Reshape", &[value, &shape])
     }
 
     /// Adds a constant of 32-bit floats; the same name stands for the same constant.
@@ -70,6 +107,13 @@ impl GraphBuilder {
         self.push(operator, inputs, attributes, name)
     }
 
+    /// Adds an operator of trees.
+    pub fn tree_node(&mut self, operator: &str, input: &Value, attributes: Vec<Attribute>) -> Value {
+        let value = self.node_with(operator, &[input], attributes);
+        self.nodes.last_mut().expect("it was pushed").domain = TREES.into();
+        value
+    }
+
     /// Converts a value to 64-bit floats.
     pub fn as_double(&mut self, value: &Value) -> Value {
         self.node_with("Cast", &[value], vec![Attribute::int("to", data_type::DOUBLE.into())])
@@ -87,28 +131,48 @@ impl GraphBuilder {
             name: output.clone(),
             op_type: operator.into(),
             attribute,
+            domain: String::new(),
         });
         Value(output)
     }
 
-    /// Returns the bytes of the model. Its output is `scores`, `[documents, 1]`, without the second dimension.
+    /// Returns the bytes of the model. Its output is `scores`, one row of one score per document, in the shape of the
+    /// documents; the score of a place without a document is 0.
     pub fn finish(mut self, scores: &Value, features: usize, description: String) -> Vec<u8> {
-        let last = self.integers("last_dimension", &[1], &[1]);
-        self.push("Squeeze", &[scores, &last], vec![], OUTPUT.into());
-        let documents = Dim::Name("documents".into());
+        let dims = |names: &[&str]| names.iter().map(|name| Dim::Name((*name).into())).collect::<Vec<_>>();
+        let documents = dims(if self.is_batch { &["queries", "documents"] } else { &["documents"] });
+        let with_features = [&documents[..], &[Dim::Length(features as i64)]].concat();
+        let mut input = vec![ValueInfo::floats(INPUT, &with_features)];
+        match self.mask() {
+            None => {
+                let last = self.integers("last_dimension", &[1], &[1]);
+                self.push("Squeeze", &[scores, &last], vec![], OUTPUT.into());
+            }
+            Some(mask) => {
+                input.push(ValueInfo::bools(MASK, &documents));
+                let shape = self.node("Shape", &[&mask]);
+                let scores = self.node("Reshape", &[scores, &shape]);
+                let zero = self.floats("no_score", &[], &[0.0]);
+                self.push("Where", &[&mask, &scores, &zero], vec![], OUTPUT.into());
+            }
+        }
+        let mut opset_import = vec![OperatorSet { domain: String::new(), version: OPSET }];
+        if self.nodes.iter().any(|node| node.domain == TREES) {
+            opset_import.push(OperatorSet { domain: TREES.into(), version: TREES_OPSET });
+        }
         let graph = Graph {
             node: self.nodes,
             name: "ranker".into(),
             initializer: self.constants,
-            input: vec![ValueInfo::floats(INPUT, &[documents.clone(), Dim::Length(features as i64)])],
-            output: vec![ValueInfo::floats(OUTPUT, &[documents])],
+            input,
+            output: vec![ValueInfo::floats(OUTPUT, &documents)],
         };
         let model = Model {
             ir_version: IR_VERSION,
             producer_name: env!("CARGO_PKG_NAME").into(),
             doc_string: description,
             graph: Some(graph),
-            opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
+            opset_import,
         };
         model.encode_to_vec()
     }

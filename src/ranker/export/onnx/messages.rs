@@ -7,6 +7,7 @@ use prost::{Message, Oneof};
 pub(super) mod data_type {
     pub const FLOAT: i32 = 1;
     pub const INT64: i32 = 7;
+    pub const BOOL: i32 = 9;
     pub const DOUBLE: i32 = 11;
 }
 
@@ -14,7 +15,9 @@ pub(super) mod data_type {
 mod attribute_type {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
+    pub const FLOATS: i32 = 6;
     pub const INTS: i32 = 7;
+    pub const STRINGS: i32 = 8;
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -66,6 +69,8 @@ pub(super) struct Node {
     pub op_type: String,
     #[prost(message, repeated, tag = "5")]
     pub attribute: Vec<Attribute>,
+    #[prost(string, tag = "7")]
+    pub domain: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -76,8 +81,12 @@ pub(super) struct Attribute {
     pub f: f32,
     #[prost(int64, tag = "3")]
     pub i: i64,
+    #[prost(float, repeated, packed = "false", tag = "7")]
+    pub floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
+    #[prost(string, repeated, tag = "9")]
+    pub strings: Vec<String>,
     #[prost(int32, tag = "20")]
     pub r#type: i32,
 }
@@ -93,6 +102,14 @@ impl Attribute {
 
     pub fn ints(name: &str, ints: &[i64]) -> Self {
         Self { name: name.into(), ints: ints.to_vec(), r#type: attribute_type::INTS, ..Self::default() }
+    }
+
+    pub fn floats(name: &str, floats: &[f32]) -> Self {
+        Self { name: name.into(), floats: floats.to_vec(), r#type: attribute_type::FLOATS, ..Self::default() }
+    }
+
+    pub fn strings(name: &str, strings: Vec<String>) -> Self {
+        Self { name: name.into(), strings, r#type: attribute_type::STRINGS, ..Self::default() }
     }
 }
 
@@ -120,8 +137,17 @@ pub(super) struct ValueInfo {
 impl ValueInfo {
     /// Describes a tensor of 32-bit floats.
     pub fn floats(name: &str, dims: &[Dim]) -> Self {
+        Self::tensor(name, data_type::FLOAT, dims)
+    }
+
+    /// Describes a tensor of true and false.
+    pub fn bools(name: &str, dims: &[Dim]) -> Self {
+        Self::tensor(name, data_type::BOOL, dims)
+    }
+
+    fn tensor(name: &str, elem_type: i32, dims: &[Dim]) -> Self {
         let shape = Shape { dim: dims.iter().map(|dim| Dimension { value: Some(dim.clone()) }).collect() };
-        let tensor = TensorType { elem_type: data_type::FLOAT, shape: Some(shape) };
+        let tensor = TensorType { elem_type, shape: Some(shape) };
         Self { name: name.into(), r#type: Some(Type { tensor_type: Some(tensor) }) }
     }
 }

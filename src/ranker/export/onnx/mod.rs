@@ -2,39 +2,68 @@
 //!
 //! Input `features`: `[documents, features]`, 32-bit floats, the raw features of the documents of **one** query, at
 //! least one document. Output `scores`: `[documents]`. The graph takes one query at a time, since the normaliser
-//! `query_min_max` looks at the whole list. Normalisers are computed in double precision, as in this crate; scorers in
+//! `query_min_max` and self-attention look at the whole list; a graph of many queries takes them padded to one length, with
+//! a mask. Normalisers are computed in double precision, as in this crate; scorers in
 //! single precision.
 
+mod attention;
 mod graph;
+mod kernel;
 mod messages;
 mod normalizer;
 mod scorer;
+mod trees;
 
 use super::{ExportError, ExportFormat};
 use crate::ranker::{Model, Ranker};
 use crate::scorer::Scorer;
 use graph::{GraphBuilder, Value};
 
+/// A graph that takes one query.
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
-    let mut graph = GraphBuilder::default();
-    let x = normalizer::normalized(&mut graph, ranker.normalizer());
-    let scores = match ranker.model() {
-        Model::Scorer(scorer) => scores(&mut graph, "", scorer, &x),
-        Model::Ensemble(members) => ensemble(&mut graph, members, &x),
-        Model::Trees(_) | Model::Kernel(_) => None,
-    };
-    let expected = "linear and mlp scorers, and sums of them";
-    let scores = scores.ok_or_else(|| ExportError::model(ranker.model(), ExportFormat::Onnx, expected))?;
-    let description = "Scores of the documents of one query, from their raw features.".to_string();
-    Ok(graph.finish(&scores, ranker.model().features(), description))
+    let description = "Scores of the documents of one query, from their raw features.";
+    finished(GraphBuilder::default(), ranker, ExportFormat::Onnx, description)
 }
 
-/// Adds the scores, `[documents, 1]`, to the graph; `None` for a scorer that has no graph.
-fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) -> Option<Value> {
+/// A graph that takes many queries, padded to one length.
+pub(super) fn encode_batch(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+    let description = "Scores of the documents of many queries, from their raw features.";
+    finished(GraphBuilder::batch(), ranker, ExportFormat::OnnxBatch, description)
+}
+
+fn finished(
+    mut graph: GraphBuilder,
+    ranker: &Ranker,
+    format: ExportFormat,
+    description: &str,
+) -> Result<Vec<u8>, ExportError> {
+    let graph_of = &mut graph;
+    let scores = match ranker.model() {
+        Model::Trees(trees) => trees::tree_scores(graph_of, trees, ranker.normalizer(), format)?,
+        Model::Scorer(scorer) => {
+            let x = normalizer::normalized(graph_of, ranker.normalizer());
+            scores(graph_of, "", scorer, &x)
+        }
+        Model::Ensemble(members) => {
+            let x = normalizer::normalized(graph_of, ranker.normalizer());
+            let sum = ensemble(graph_of, members, &x);
+            sum.ok_or_else(|| ExportError::model(ranker.model(), format, "at least one scorer"))?
+        }
+        Model::Kernel(expansion) => {
+            let x = normalizer::normalized(graph_of, ranker.normalizer());
+            kernel::kernel_scores(graph_of, expansion, &x)
+        }
+    };
+    Ok(graph.finish(&scores, ranker.model().features(), description.to_string()))
+}
+
+/// Adds the scores, `[documents, 1]`, to the graph.
+fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) -> Value {
     match scorer {
-        Scorer::Linear(scorer) => Some(scorer::linear_scorer(graph, prefix, scorer, x)),
-        Scorer::Mlp(scorer) => Some(scorer::mlp_scorer(graph, prefix, scorer, x)),
-        Scorer::Attention(_) | Scorer::LatentCross(_) => None,
+        Scorer::Linear(scorer) => scorer::linear_scorer(graph, prefix, scorer, x),
+        Scorer::Mlp(scorer) => scorer::mlp_scorer(graph, prefix, scorer, x),
+        Scorer::Attention(scorer) => attention::attention_scorer(graph, prefix, scorer, x),
+        Scorer::LatentCross(scorer) => attention::latent_cross_scorer(graph, prefix, scorer, x),
     }
 }
 
@@ -42,7 +71,7 @@ fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) ->
 fn ensemble(graph: &mut GraphBuilder, members: &[(f64, Scorer)], x: &Value) -> Option<Value> {
     let mut sum: Option<Value> = None;
     for (number, (weight, scorer)) in members.iter().enumerate() {
-        let score = scores(graph, &format!("{number}."), scorer, x)?;
+        let score = scores(graph, &format!("{number}."), scorer, x);
         let score = graph.as_double(&score);
         let weight = graph.doubles(&format!("{number}.member_weight"), &[], &[*weight]);
         let part = graph.node("Mul", &[&score, &weight]);

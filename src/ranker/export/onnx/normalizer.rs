@@ -4,19 +4,36 @@ use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use crate::data::{FeatureMap, Normalizer};
 
-/// Adds the normalised features of the documents of one query to the graph.
+/// Adds the raw features to the graph, one row per place of a document; places without one have 0.
 ///
 /// # Shapes
-/// - input and output: `[documents, features]`, 32-bit floats
+/// - output: `[documents, features]`, 32-bit floats
+pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
+    let input = graph.input();
+    let Some(mask) = graph.mask() else { return input };
+    let mask = graph.reshaped(&mask, &[0, 0, 1]);
+    let zero = graph.floats("no_feature", &[], &[0.0]);
+    let clean = graph.node("Where", &[&mask, &input, &zero]);
+    graph.reshaped(&clean, &[-1, features as i64])
+}
+
+/// Adds the normalised features to the graph, one row per place of a document.
+///
+/// # Shapes
+/// - output: `[documents, features]`, 32-bit floats
 pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer) -> Value {
-    let features = graph.input();
+    let count = normalizer.features();
+    let features = raw(graph, count);
     if matches!(normalizer.map(), FeatureMap::None) {
         return features;
     }
     let x = graph.as_double(&features);
     let value = match normalizer.map() {
         FeatureMap::None => x,
-        FeatureMap::QueryMinMax => query_min_max(graph, &features, &x),
+        FeatureMap::QueryMinMax => match graph.mask() {
+            None => query_min_max(graph, &features, &x),
+            Some(mask) => query_min_max_of_many(graph, &mask, &x, count),
+        },
         FeatureMap::ZScore { mean, scale } => {
             let mean = graph.doubles("normaliser.mean", &[mean.len()], mean);
             let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
@@ -53,6 +70,24 @@ fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value
     let range = one_in_place_of_zero(graph, &range);
     let above = graph.node("Sub", &[x, &low]);
     graph.node("Div", &[&above, &range])
+}
+
+/// As [`query_min_max`], over the documents of each query of a batch.
+fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, features: usize) -> Value {
+    let x = graph.by_query(x, &[features as i64]);
+    let mask = graph.reshaped(mask, &[0, 0, 1]);
+    let mut extreme = |operator: &str, outside: f64, name: &str| {
+        let outside = graph.doubles(name, &[], &[outside]);
+        let inside = graph.node("Where", &[&mask, &x, &outside]);
+        graph.node_with(operator, &[&inside], vec![Attribute::ints("axes", &[1]), Attribute::int("keepdims", 1)])
+    };
+    let low = extreme("ReduceMin", f64::MAX, "largest");
+    let high = extreme("ReduceMax", f64::MIN, "least");
+    let range = graph.node("Sub", &[&high, &low]);
+    let range = one_in_place_of_zero(graph, &range);
+    let above = graph.node("Sub", &[&x, &low]);
+    let share = graph.node("Div", &[&above, &range]);
+    graph.reshaped(&share, &[-1, features as i64])
 }
 
 /// Adds a divisor with 1 in place of 0, for divisors that are 0 only where the dividend is 0.

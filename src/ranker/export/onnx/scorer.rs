@@ -1,7 +1,7 @@
 //! Linear and multi-layer scorers as ONNX operators. They score as in use: without dropout, with stored batch
 //! statistics.
 
-use burn::nn::Linear;
+use burn::nn::{LayerNorm, Linear};
 use burn::tensor::Tensor;
 
 use super::graph::{GraphBuilder, Value};
@@ -26,7 +26,16 @@ pub(super) fn linear_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &Lin
 /// # Shapes
 /// As [`linear_scorer`].
 pub(super) fn mlp_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &MlpScorer, x: &Value) -> Value {
-    let mut x = if scorer.config().input.log1p { log1p(graph, x) } else { x.clone() };
+    let x = if scorer.config().input.log1p { log1p(graph, x) } else { x.clone() };
+    let x = hidden_layers(graph, prefix, scorer, x);
+    linear_layer(graph, &format!("{prefix}output"), scorer.output(), &x)
+}
+
+/// Adds the hidden layers of a perceptron to the graph.
+///
+/// # Shapes
+/// - output: `[documents, neurons]`
+pub(super) fn hidden_layers(graph: &mut GraphBuilder, prefix: &str, scorer: &MlpScorer, mut x: Value) -> Value {
     for (number, (layer, norm)) in scorer.hidden().enumerate() {
         x = linear_layer(graph, &format!("{prefix}hidden.{number}"), layer, &x);
         if let Some(norm) = norm {
@@ -34,17 +43,17 @@ pub(super) fn mlp_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &MlpSco
         }
         x = activation(graph, scorer.config().activation, x);
     }
-    linear_layer(graph, &format!("{prefix}output"), scorer.output(), &x)
+    x
 }
 
 /// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision, which keeps small features.
-fn log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
+pub(super) fn log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
     let x = graph.as_double(x);
     let value = signed_log1p(graph, &x);
     graph.as_float(&value)
 }
 
-fn linear_layer(graph: &mut GraphBuilder, name: &str, layer: &Linear, x: &Value) -> Value {
+pub(super) fn linear_layer(graph: &mut GraphBuilder, name: &str, layer: &Linear, x: &Value) -> Value {
     let weight = parameter(graph, &format!("{name}.weight"), layer.weight.val());
     match &layer.bias {
         Some(bias) => {
@@ -58,15 +67,7 @@ fn linear_layer(graph: &mut GraphBuilder, name: &str, layer: &Linear, x: &Value)
 fn normalization(graph: &mut GraphBuilder, name: &str, norm: &Norm, x: &Value) -> Value {
     let epsilon = Attribute::float("epsilon", EPSILON as f32);
     match norm {
-        Norm::Layer(layer) => {
-            let gamma = parameter(graph, &format!("{name}.gamma"), layer.gamma.val());
-            let mut inputs = vec![x.clone(), gamma];
-            if let Some(beta) = &layer.beta {
-                inputs.push(parameter(graph, &format!("{name}.beta"), beta.val()));
-            }
-            let attributes = vec![Attribute::int("axis", -1), epsilon];
-            graph.node_with("LayerNormalization", &inputs.iter().collect::<Vec<_>>(), attributes)
-        }
+        Norm::Layer(layer) => layer_normalization(graph, name, layer, x),
         Norm::Batch(batch) => {
             let [gamma, beta, mean, variance] = batch.in_use();
             let gamma = parameter(graph, &format!("{name}.gamma"), gamma);
@@ -76,6 +77,17 @@ fn normalization(graph: &mut GraphBuilder, name: &str, norm: &Norm, x: &Value) -
             graph.node_with("BatchNormalization", &[x, &gamma, &beta, &mean, &variance], vec![epsilon])
         }
     }
+}
+
+/// Adds a normalisation over the neurons of each document to the graph.
+pub(super) fn layer_normalization(graph: &mut GraphBuilder, name: &str, layer: &LayerNorm, x: &Value) -> Value {
+    let gamma = parameter(graph, &format!("{name}.gamma"), layer.gamma.val());
+    let mut inputs = vec![x.clone(), gamma];
+    if let Some(beta) = &layer.beta {
+        inputs.push(parameter(graph, &format!("{name}.beta"), beta.val()));
+    }
+    let attributes = vec![Attribute::int("axis", -1), Attribute::float("epsilon", EPSILON as f32)];
+    graph.node_with("LayerNormalization", &inputs.iter().collect::<Vec<_>>(), attributes)
 }
 
 fn activation(graph: &mut GraphBuilder, activation: Activation, x: Value) -> Value {

@@ -1,41 +1,20 @@
-//! `burn-rank convert`: writes a saved ranker in another system's format, and data as a table or as text.
+//! Data as a table or as text.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use burn::tensor::Device;
-use clap::Args;
-
-use super::predict::to_io;
-use super::{Context, Failure, input};
+use super::super::predict::to_io;
+use super::super::{Context, Failure, input};
+use super::ConvertArgs;
 use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::data::columnar::Format;
-use crate::ranker::ExportFormat;
 use crate::text::is_standard_stream;
 
-/// Arguments of `convert`.
-#[derive(Debug, Args)]
-pub struct ConvertArgs {
-    /// A saved ranker, the folder of a `train` run, or data: text (`-` for standard input), an Arrow or a Parquet file
-    from: PathBuf,
-    /// File to write; an existing file is replaced. Of a ranker, NAME.onnx: linear and multi-layer rankers with any
-    /// normaliser, raw features in; NAME.txt: RankLib text of a linear ranker, LightGBM text of a sum of trees. Of data,
-    /// NAME.arrow or NAME.parquet: a table; NAME.txt: LETOR text of a table
-    out: PathBuf,
-    #[command(flatten)]
-    reading: input::ReadArgs,
-}
-
 impl ConvertArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let format = Format::from_path(&self.out);
-        if format.is_some() || is_table(&self.from) { self.convert_data(format, out) } else { self.convert_ranker(out) }
-    }
-
     /// Writes data as a table of a format, or as text without one.
-    fn convert_data(&self, format: Option<Format>, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn convert_data(&self, format: Option<Format>, out: &mut dyn Write) -> Result<(), Failure> {
         let place = self.out.display();
         input::not_over("convert", &self.out, &[&self.from], "is read")?;
         let is_text = self.out.extension().is_some_and(|extension| extension == "txt");
@@ -55,24 +34,10 @@ impl ConvertArgs {
         writeln!(out, "{place}: {format}, {shape}, {bytes} bytes")?;
         Ok(())
     }
-
-    fn convert_ranker(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        if !self.reading.is_default() {
-            return Err(Failure::input("--missing and --read: expected data to convert, found a ranker"));
-        }
-        input::not_over("convert", &self.out, &[input::ranker_file(&self.from)], "is the ranker")?;
-        let ranker = input::ranker(&self.from, &Device::flex())?;
-        let format = ExportFormat::from_path(&self.out, ranker.model())?;
-        let bytes = ranker.export(format).context(self.from.display())?;
-        let place = self.out.display();
-        atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
-        writeln!(out, "{place}: {format}, {} features, {} bytes", ranker.model().features(), bytes.len())?;
-        Ok(())
-    }
 }
 
 /// Writes data as a table of a format, or as text without one; the file is whole or as it was.
-pub(super) fn write_data(data: RankingDataset, format: Option<Format>, path: &Path) -> Result<(), Failure> {
+pub(in crate::cli) fn write_data(data: RankingDataset, format: Option<Format>, path: &Path) -> Result<(), Failure> {
     let written = atomic_file::write_with(path, |file| match format {
         Some(format) => data.write_columnar(format, file).map_err(to_io),
         None => {
@@ -89,7 +54,7 @@ pub(super) fn write_data(data: RankingDataset, format: Option<Format>, path: &Pa
 }
 
 /// Returns whether a file begins as a table does.
-fn is_table(path: &Path) -> bool {
+pub(super) fn is_table(path: &Path) -> bool {
     let mut beginning = [0; 4];
     !is_standard_stream(path)
         && path.is_file()

@@ -1,0 +1,79 @@
+//! Rankers in the formats of other systems and in ours.
+
+use std::io::Write;
+
+use burn::tensor::Device;
+use clap::ValueEnum;
+
+use super::super::{Context, Failure, input};
+use super::ConvertArgs;
+use crate::atomic_file;
+use crate::ranker::{ExportFormat, Model, Ranker};
+
+/// Format of a ranker.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Format {
+    /// ONNX of one query
+    Onnx,
+    /// ONNX of many queries, padded, with a mask
+    OnnxBatch,
+    /// LightGBM's text, of trees
+    Lightgbm,
+    /// RankLib's text of a linear ranker, or its XML of trees
+    Ranklib,
+    /// XGBoost's model in JSON, of trees
+    Xgboost,
+    /// XGBoost's dump in JSON, for OpenSearch and Elasticsearch (model/xgboost+json)
+    XgboostDump,
+    /// Solr's JSON, of trees or a linear ranker
+    Solr,
+    /// Weights of a linear ranker in JSON, for OpenSearch and Elasticsearch (model/linear)
+    PluginLinear,
+    /// A saved ranker
+    BurnRank,
+}
+
+impl ConvertArgs {
+    pub(super) fn convert_ranker(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if !self.reading.is_default() {
+            return Err(Failure::input("--missing and --read: expected data to convert, found a ranker"));
+        }
+        input::not_over("convert", &self.out, &[input::ranker_file(&self.from)], "is the ranker")?;
+        let ranker = input::ranker(&self.from, &Device::flex())?;
+        let (name, bytes) = match self.format(&ranker)? {
+            Some(format) => (format.to_string(), ranker.export(format).context(self.from.display())?),
+            None => ("a saved ranker".to_string(), ranker.to_bytes()),
+        };
+        let place = self.out.display();
+        atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
+        writeln!(out, "{place}: {name}, {} features, {} bytes", ranker.model().features(), bytes.len())?;
+        Ok(())
+    }
+
+    /// Returns the format to write; `None` for our own.
+    fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>, Failure> {
+        let Some(format) = self.format else {
+            let extension = self.out.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+            return match extension.as_deref() {
+                Some("safetensors") => Ok(None),
+                Some("json") => Err(Failure::input(format!(
+                    "{}: several formats are JSON, expected --format xgboost, xgboost-dump, solr or plugin-linear",
+                    self.out.display()
+                ))),
+                _ => Ok(Some(ExportFormat::from_path(&self.out, ranker.model())?)),
+            };
+        };
+        Ok(Some(match format {
+            Format::Onnx => ExportFormat::Onnx,
+            Format::OnnxBatch => ExportFormat::OnnxBatch,
+            Format::Lightgbm => ExportFormat::LightGbm,
+            Format::Ranklib if matches!(ranker.model(), Model::Trees(_)) => ExportFormat::RankLibTrees,
+            Format::Ranklib => ExportFormat::RankLib,
+            Format::Xgboost => ExportFormat::XgBoost,
+            Format::XgboostDump => ExportFormat::XgBoostDump,
+            Format::Solr => ExportFormat::Solr,
+            Format::PluginLinear => ExportFormat::PluginLinear,
+            Format::BurnRank => return Ok(None),
+        }))
+    }
+}

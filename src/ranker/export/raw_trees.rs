@@ -1,0 +1,234 @@
+//! What the formats of trees share: trees that split raw features, and text that nests as they do.
+//!
+//! The trees of a ranker split normalised features, those of other systems raw ones. A normaliser that takes each feature
+//! alone never falls as the feature grows, so `normalized(x) <= threshold` is the same as `x <= raw threshold`, where
+//! the raw threshold is the largest 32-bit float for which the former holds. Bisection over the floats finds it, so
+//! every 32-bit float goes the same way.
+
+use super::{ExportError, ExportFormat};
+use crate::data::{Normalizer, NormalizerKind};
+use crate::ranker::{LEAF, Model, Ranker, TreeEnsemble};
+
+/// A node; children are positions in the tree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum RawNode {
+    Split(RawSplit),
+    Leaf(f64),
+}
+
+/// A split of raw features.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct RawSplit {
+    /// Counted from 0.
+    pub feature: u32,
+    /// Largest value that goes left, a finite number; the largest finite float where all do.
+    pub at_most: f32,
+    pub missing_left: bool,
+    pub left: usize,
+    pub right: usize,
+}
+
+/// A tree, with the root first and parents before children.
+#[derive(Debug, Default)]
+pub(super) struct RawTree {
+    pub nodes: Vec<RawNode>,
+}
+
+/// Returns the trees of a ranker, or why a format of trees alone cannot hold it.
+pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEnsemble, ExportError> {
+    let Model::Trees(trees) = ranker.model() else {
+        return Err(ExportError::model(ranker.model(), format, "a sum of trees"));
+    };
+    if ranker.normalizer().kind() == NormalizerKind::QueryMinMax {
+        let expected = "a normaliser that takes each document alone";
+        return Err(ExportError::normalizer(ranker.normalizer().kind(), format, expected));
+    }
+    if ranker.normalizer().kind() != NormalizerKind::None {
+        check_zeros(trees, format, "values of 0 that are compared with thresholds, where there is a normaliser")?;
+    }
+    Ok(trees)
+}
+
+/// Refuses splits at which 0 is missing.
+pub(super) fn check_zeros(
+    trees: &TreeEnsemble,
+    format: ExportFormat,
+    expected: &'static str,
+) -> Result<(), ExportError> {
+    if trees.arrays().zero_missing.is_empty() {
+        return Ok(());
+    }
+    Err(ExportError::Splits { format, found: "splits at which 0 is missing", expected })
+}
+
+/// Returns the trees of a ranker for a format whose splits have a threshold and a way for missing values.
+pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
+    let trees = trees_of(ranker, format)?;
+    check_zeros(trees, format, "values of 0 that are compared with thresholds; LightGBM text and ONNX hold such splits")?;
+    trees.arrays().roots.iter().map(|&root| RawTree::new(trees, root, ranker.normalizer(), format)).collect()
+}
+
+impl RawTree {
+    /// Walks the tree under `root`, whose splits are of normalised features.
+    pub fn new(
+        trees: &TreeEnsemble,
+        root: u32,
+        normalizer: &Normalizer,
+        format: ExportFormat,
+    ) -> Result<Self, ExportError> {
+        let arrays = trees.arrays();
+        let mut nodes: Vec<RawNode> = Vec::new();
+        let mut waiting = vec![(root as usize, None)];
+        while let Some((node, parent)) = waiting.pop() {
+            let place = nodes.len();
+            // A tree in which no node has two parents has no more nodes than its ensemble.
+            if place >= arrays.feature.len() {
+                return Err(ExportError::SharedNode { format });
+            }
+            if arrays.feature[node] == LEAF {
+                nodes.push(RawNode::Leaf(arrays.value[node]));
+            } else {
+                let feature = arrays.feature[node];
+                let missing_left = arrays.missing_left.binary_search(&(node as u32)).is_ok();
+                let sides = [arrays.left[node], arrays.right[node]].map(|child| child as usize);
+                let raw = raw_threshold(normalizer, feature as usize, arrays.threshold[node]);
+                // Where no value goes left, the split is written the other way round.
+                let (sides, missing_left) =
+                    if raw.is_some() { (sides, missing_left) } else { ([sides[1], sides[0]], !missing_left) };
+                let at_most = raw.unwrap_or(f32::MAX);
+                nodes.push(RawNode::Split(RawSplit { feature, at_most, missing_left, left: 0, right: 0 }));
+                waiting.extend([(sides[1], Some((place, true))), (sides[0], Some((place, false)))]);
+            }
+            if let Some((parent, is_right)) = parent
+                && let RawNode::Split(split) = &mut nodes[parent]
+            {
+                *(if is_right { &mut split.right } else { &mut split.left }) = place;
+            }
+        }
+        Ok(Self { nodes })
+    }
+
+    /// Refuses a tree in which a missing value goes left, for formats without a way for missing values.
+    pub fn check_missing(&self, format: ExportFormat) -> Result<(), ExportError> {
+        if self.nodes.iter().any(|node| matches!(node, RawNode::Split(split) if split.missing_left)) {
+            let expected = "missing values that go right; LightGBM text, XGBoost JSON and ONNX hold both ways";
+            return Err(ExportError::Splits { format, found: "splits at which missing values go left", expected });
+        }
+        Ok(())
+    }
+
+    /// Writes the tree as text that nests. `split` returns what stands before the left child, between the two, and after
+    /// the right one, from the position of the split and its depth; `leaf` returns a leaf.
+    pub fn nested(
+        &self,
+        mut split: impl FnMut(usize, &RawSplit, usize) -> [String; 3],
+        mut leaf: impl FnMut(usize, f64, usize) -> String,
+    ) -> String {
+        enum Step {
+            Node(usize, usize),
+            Text(String),
+        }
+        let mut text = String::new();
+        // Not a recursion, since a file may hold a tree of any depth.
+        let mut waiting = vec![Step::Node(0, 0)];
+        while let Some(step) = waiting.pop() {
+            match step {
+                Step::Text(part) => text.push_str(&part),
+                Step::Node(node, depth) => match &self.nodes[node] {
+                    RawNode::Leaf(value) => text.push_str(&leaf(node, *value, depth)),
+                    RawNode::Split(from) => {
+                        let [before, between, after] = split(node, from, depth);
+                        text.push_str(&before);
+                        waiting.extend([
+                            Step::Text(after),
+                            Step::Node(from.right, depth + 1),
+                            Step::Text(between),
+                            Step::Node(from.left, depth + 1),
+                        ]);
+                    }
+                },
+            }
+        }
+        text
+    }
+}
+
+/// Returns the largest 32-bit float whose normalised value is at most `threshold`, the largest finite one if this holds
+/// for all; `None` if it holds for none.
+pub(super) fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: f32) -> Option<f32> {
+    if normalizer.kind() == NormalizerKind::None {
+        return Some(threshold);
+    }
+    let goes_left = |x: f32| normalizer.value(feature, x).is_some_and(|value| value <= threshold);
+    if !goes_left(f32::MIN) {
+        return None;
+    }
+    if goes_left(f32::MAX) {
+        return Some(f32::MAX);
+    }
+    let (mut left, mut right) = (place(f32::MIN), place(f32::MAX));
+    while right - left > 1 {
+        let middle = left + (right - left) / 2;
+        if goes_left(at(middle)) { left = middle } else { right = middle }
+    }
+    Some(at(left))
+}
+
+/// Returns the place of a finite float in the ascending order of all floats; the place of 0 is 0.
+fn place(x: f32) -> i64 {
+    let size = i64::from(x.to_bits() & 0x7fff_ffff);
+    if x.is_sign_negative() { -size } else { size }
+}
+
+/// Returns the float at a [`place`].
+fn at(place: i64) -> f32 {
+    let size = f32::from_bits(place.unsigned_abs() as u32);
+    if place < 0 { -size } else { size }
+}
+
+/// Returns the names of the features: those of the ranker, or `feature_1`, `feature_2` and so on.
+pub(super) fn feature_names(ranker: &Ranker) -> Vec<String> {
+    let numbered = || (1..=ranker.model().features()).map(|feature| format!("feature_{feature}")).collect();
+    ranker.metadata().feature_names.clone().unwrap_or_else(numbered)
+}
+
+/// Returns a text as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::SynthConfig;
+
+    const KINDS: [NormalizerKind; 4] =
+        [NormalizerKind::None, NormalizerKind::ZScore, NormalizerKind::Log1p, NormalizerKind::Quantile];
+
+    #[test]
+    fn places_follow_the_order_of_the_floats() {
+        let ascending = [f32::MIN, -1.0, -f32::MIN_POSITIVE, -1e-45, 0.0, 1e-45, 1.0, f32::MAX];
+        assert!(ascending.map(place).is_sorted_by(|a, b| a < b));
+        assert_eq!(ascending.map(|x| at(place(x))), ascending);
+    }
+
+    #[test]
+    fn every_float_goes_the_way_of_its_normalized_value() {
+        let data = SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap();
+        let columns = |feature: usize| data.features.iter().copied().skip(feature).step_by(3);
+        for kind in KINDS {
+            let normalizer = Normalizer::fit(&data, kind);
+            for feature in 0..3 {
+                for threshold in [-3.0, -0.5, 0.0, 0.3, 0.75, 1.0, 4.0] {
+                    let raw = raw_threshold(&normalizer, feature, threshold);
+                    let near = raw.unwrap_or(0.0);
+                    let extremes = [f32::MIN, f32::MAX, 0.0, near, near.next_up(), near.next_down()];
+                    for x in columns(feature).chain(extremes).filter(|x| x.is_finite()) {
+                        let left = normalizer.value(feature, x).unwrap() <= threshold;
+                        assert_eq!(raw.is_some_and(|raw| x <= raw), left, "{kind:?} {feature} {threshold} {x}");
+                    }
+                }
+            }
+        }
+    }
+}

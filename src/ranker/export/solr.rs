@@ -1,0 +1,101 @@
+//! Solr's JSON: `MultipleAdditiveTreesModel` for trees, `LinearModel` for linear rankers.
+//!
+//! Solr adds 1e-6 to every threshold, in single precision, and then sends `x <= threshold` left; a missing value goes
+//! right. The file has the float that this sum takes to the threshold; some thresholds near 0 have none, and the ranker
+//! is refused. A linear model has no constant; `z_score` becomes the normaliser of each feature. Features go by their
+//! names, `feature_1` and so on if the ranker has none.
+
+use super::raw_trees::{feature_names, quoted, raw_trees};
+use super::{ExportError, ExportFormat};
+use crate::data::FeatureMap;
+use crate::ranker::{Model, Ranker};
+use crate::scorer::{LinearScorer, Scorer};
+
+/// What Solr adds to thresholds.
+const SLACK: f32 = 1e-6;
+
+/// Floats on either side of the difference that are tried.
+const NEIGHBORS: usize = 4;
+
+pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+    match ranker.model() {
+        Model::Scorer(Scorer::Linear(scorer)) => linear(ranker, scorer),
+        Model::Trees(_) => trees(ranker),
+        other => Err(ExportError::model(other, ExportFormat::Solr, "a linear ranker or a sum of trees")),
+    }
+}
+
+fn trees(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+    let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
+    let mut trees = Vec::new();
+    for tree in raw_trees(ranker, ExportFormat::Solr)? {
+        tree.check_missing(ExportFormat::Solr)?;
+        let mut unreachable = None;
+        let root = tree.nested(
+            |_, split, _| {
+                let threshold = without_slack(split.at_most).unwrap_or_else(|| {
+                    unreachable = Some(split.at_most);
+                    split.at_most
+                });
+                let name = &names[split.feature as usize];
+                let before = format!("{{\"feature\":{name},\"threshold\":\"{threshold:?}\",\"left\":");
+                [before, ",\"right\":".into(), "}".into()]
+            },
+            |_, value, _| format!("{{\"value\":\"{:?}\"}}", value as f32),
+        );
+        if let Some(threshold) = unreachable {
+            return Err(ExportError::Threshold { format: ExportFormat::Solr, threshold });
+        }
+        trees.push(format!("{{\"weight\":\"1\",\"root\":{root}}}"));
+    }
+    let features: Vec<String> = names.iter().map(|name| format!("{{\"name\":{name}}}")).collect();
+    Ok(file("MultipleAdditiveTreesModel", &features, &format!("\"trees\":[\n{}\n]", trees.join(",\n"))))
+}
+
+/// Returns a float to which Solr adds the slack to get `threshold`, if there is one.
+fn without_slack(threshold: f32) -> Option<f32> {
+    let start = (0..NEIGHBORS).fold(threshold - SLACK, |float, _| float.next_down());
+    std::iter::successors(Some(start), |float| Some(float.next_up()))
+        .take(2 * NEIGHBORS + 1)
+        .find(|float| float.is_finite() && float + SLACK == threshold)
+}
+
+fn linear(ranker: &Ranker, scorer: &LinearScorer) -> Result<Vec<u8>, ExportError> {
+    let (mut weights, bias) = scorer.weights();
+    if bias != 0.0 {
+        let expected = "a linear ranker without a constant (`bias = false`); RankLib text and ONNX hold it";
+        return Err(ExportError::model(ranker.model(), ExportFormat::Solr, expected));
+    }
+    let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
+    let features: Vec<String> = match ranker.normalizer().map() {
+        FeatureMap::None => names.iter().map(|name| format!("{{\"name\":{name}}}")).collect(),
+        FeatureMap::ZScore { mean, scale } => {
+            let feature = |((name, mean), scale): ((&String, &f64), &f64)| {
+                // A constant feature counts for nothing, and 0 is no deviation to Solr.
+                let deviation = if *scale == 0.0 { 1.0 } else { 1.0 / scale };
+                format!(
+                    "{{\"name\":{name},\"norm\":{{\"class\":\"org.apache.solr.ltr.norm.StandardNormalizer\",\
+                     \"params\":{{\"avg\":\"{:?}\",\"std\":\"{:?}\"}}}}}}",
+                    *mean as f32, deviation as f32
+                )
+            };
+            weights.iter_mut().zip(scale).filter(|(_, scale)| **scale == 0.0).for_each(|(weight, _)| *weight = 0.0);
+            names.iter().zip(mean).zip(scale).map(feature).collect()
+        }
+        _ => {
+            let expected = "`none` or `z_score`; ONNX holds every normaliser";
+            return Err(ExportError::normalizer(ranker.normalizer().kind(), ExportFormat::Solr, expected));
+        }
+    };
+    let weights: Vec<String> = names.iter().zip(&weights).map(|(name, weight)| format!("{name}:{weight:?}")).collect();
+    Ok(file("LinearModel", &features, &format!("\"weights\":{{{}}}", weights.join(","))))
+}
+
+fn file(class: &str, features: &[String], parameters: &str) -> Vec<u8> {
+    format!(
+        "{{\"class\":\"org.apache.solr.ltr.model.{class}\",\"name\":\"burn-rank\",\n\"features\":[\n{}\n],\n\
+         \"params\":{{{parameters}}}}}\n",
+        features.join(",\n")
+    )
+    .into_bytes()
+}

@@ -1,0 +1,178 @@
+//! What a name asks for, and what every format of trees writes.
+
+use burn::tensor::Device;
+
+use super::*;
+use crate::data::{RankingDataset, SynthConfig};
+use crate::ranker::{Node, TreeArrays, TreeEnsemble};
+use crate::scorer::{LinearScorer, Scorer};
+
+fn data() -> RankingDataset {
+    SynthConfig { queries: 3, features: 4, ..SynthConfig::default() }.generate().unwrap()
+}
+
+#[test]
+fn names_choose_formats() {
+    let of = |name: &str, model: &Model| ExportFormat::from_path(Path::new(name), model);
+    let trees = Model::Trees(crate::ranker::TreeEnsemble::new(2));
+    assert_eq!(of("a/b.onnx", &testing::mlp(2)), Ok(ExportFormat::Onnx));
+    assert_eq!(of("b.ONNX", &trees), Ok(ExportFormat::Onnx));
+    assert_eq!(of("b.txt", &trees), Ok(ExportFormat::LightGbm));
+    assert_eq!(of("b.txt", &testing::mlp(2)), Ok(ExportFormat::RankLib));
+    let error = of("b.pt", &trees).unwrap_err().to_string();
+    assert_eq!(error, "b.pt: expected a name that ends in .onnx, .txt or .xml");
+}
+
+/// Creates a tree of three leaves whose second split sends missing values left if asked.
+fn trees(missing_left: bool) -> Model {
+    let mut trees = TreeEnsemble::new(4);
+    let tree = [
+        Node::Split { feature: 2, threshold: 0.25, left: 1, right: 2, missing_left: false },
+        Node::Split { feature: 0, threshold: -0.5, left: 3, right: 4, missing_left },
+        Node::Leaf { value: 0.1 },
+        Node::Leaf { value: -2.0 },
+        Node::Leaf { value: 1e-7 },
+    ];
+    trees.push(&tree).unwrap();
+    Model::Trees(trees)
+}
+
+fn linear(bias: f32) -> Model {
+    Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&[0.5, -2.0, 0.0, 1.0], bias, &Device::flex())))
+}
+
+fn text(kind: NormalizerKind, model: Model, format: ExportFormat) -> String {
+    String::from_utf8(testing::ranker(kind, model, &data()).export(format).unwrap()).unwrap()
+}
+
+fn error(kind: NormalizerKind, model: Model, format: ExportFormat) -> String {
+    testing::ranker(kind, model, &data()).export(format).unwrap_err().to_string()
+}
+
+#[test]
+fn files_of_trees_equal_those_worked_by_hand() {
+    let file = |missing_left, format| text(NormalizerKind::None, trees(missing_left), format);
+    // Conditions are the floats after the thresholds.
+    assert_eq!(
+        file(true, ExportFormat::XgBoostDump),
+        "[{\"nodeid\":0,\"depth\":0,\"split\":\"feature_3\",\"split_condition\":0.25000003,\"yes\":1,\"no\":4,\
+         \"missing\":4,\"children\":[{\"nodeid\":1,\"depth\":1,\"split\":\"feature_1\",\"split_condition\":-0.49999997,\
+         \"yes\":2,\"no\":3,\"missing\":2,\"children\":[{\"nodeid\":2,\"leaf\":-2.0},{\"nodeid\":3,\"leaf\":1e-7}]},\
+         {\"nodeid\":4,\"leaf\":0.1}]}]\n"
+    );
+    let model = file(true, ExportFormat::XgBoost);
+    for part in [
+        "\"left_children\":[1,2,-1,-1,-1]",
+        "\"right_children\":[4,3,-1,-1,-1]",
+        "\"parents\":[2147483647,0,1,1,0]",
+        "\"split_conditions\":[0.25000003,-0.49999997,-2.0,1e-7,0.1]",
+        "\"default_left\":[0,1,0,0,0]",
+        "\"base_score\":\"0E0\"",
+    ] {
+        assert!(model.contains(part), "`{part}` is not in\n{model}");
+    }
+    assert_eq!(
+        file(false, ExportFormat::RankLibTrees),
+        "## LambdaMART\n## Written by burn-rank; takes raw features\n## No. of trees = 1\n## No. of leaves = 3\n\n\
+         <ensemble>\n\t<tree id=\"1\" weight=\"1.0\">\n<split>\n<feature> 3 </feature>\n<threshold> 0.25 </threshold>\n\
+         <split pos=\"left\">\n<feature> 1 </feature>\n<threshold> -0.5 </threshold>\n<split pos=\"left\">\n\
+         <output> -2.0 </output>\n</split>\n<split pos=\"right\">\n<output> 1e-7 </output>\n</split>\n</split>\n\
+         <split pos=\"right\">\n<output> 0.1 </output>\n</split>\n</split>\n\t</tree>\n</ensemble>\n"
+    );
+    // Solr adds 1e-6 to 0.249999 and to -0.500001.
+    let solr = file(false, ExportFormat::Solr);
+    let tree = "{\"weight\":\"1\",\"root\":{\"feature\":\"feature_3\",\"threshold\":\"0.249999\",\"left\":\
+                {\"feature\":\"feature_1\",\"threshold\":\"-0.500001\",\"left\":{\"value\":\"-2.0\"},\
+                \"right\":{\"value\":\"1e-7\"}},\"right\":{\"value\":\"0.1\"}}}";
+    assert!(solr.contains(tree), "{solr}");
+    for (threshold, text) in [(0.25, 0.249999f32), (-0.5, -0.500001)] {
+        assert_eq!(text + 1e-6, threshold);
+    }
+}
+
+#[test]
+fn weights_equal_those_worked_by_hand() {
+    let weights = "{\"feature_1\":0.5,\"feature_2\":-2.0,\"feature_3\":0.0,\"feature_4\":1.0}";
+    assert_eq!(text(NormalizerKind::None, linear(0.0), ExportFormat::PluginLinear), format!("{weights}\n"));
+    let solr = text(NormalizerKind::None, linear(0.0), ExportFormat::Solr);
+    assert!(solr.contains("org.apache.solr.ltr.model.LinearModel") && solr.contains(weights), "{solr}");
+    let scaled = text(NormalizerKind::ZScore, linear(0.0), ExportFormat::Solr);
+    assert_eq!(scaled.matches("org.apache.solr.ltr.norm.StandardNormalizer").count(), 4, "{scaled}");
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_refused_by_name() {
+    use ExportFormat::{LightGbm, PluginLinear, RankLibTrees, Solr, XgBoost, XgBoostDump};
+    for format in [LightGbm, RankLibTrees, Solr, XgBoost, XgBoostDump] {
+        let expected = "cannot hold the normaliser `query_min_max`: expected a normaliser that takes each document alone";
+        assert!(error(NormalizerKind::QueryMinMax, trees(false), format).ends_with(expected), "{format}");
+    }
+    for format in [RankLibTrees, Solr] {
+        let message = error(NormalizerKind::None, trees(true), format);
+        assert!(message.contains("splits at which missing values go left"), "{message}");
+    }
+    for format in [PluginLinear, Solr] {
+        let message = error(NormalizerKind::None, linear(0.5), format);
+        assert!(message.contains("expected a linear ranker without a constant"), "{message}");
+        let message = error(NormalizerKind::Log1p, linear(0.0), format);
+        assert!(message.contains("cannot hold the normaliser `log1p`"), "{message}");
+        let message = error(NormalizerKind::None, testing::mlp(4), format);
+        assert!(message.contains("cannot hold a multi-layer perceptron"), "{message}");
+    }
+    // No 32-bit float and 1e-6 add up to this threshold.
+    let mut near_zero = TreeEnsemble::new(4);
+    let split = Node::Split { feature: 0, threshold: 1e-17, left: 1, right: 2, missing_left: false };
+    near_zero.push(&[split, Node::Leaf { value: 0.0 }, Node::Leaf { value: 1.0 }]).unwrap();
+    assert_eq!(
+        error(NormalizerKind::None, Model::Trees(near_zero), Solr),
+        "Solr JSON cannot hold the threshold 1e-17: expected one that is the sum of 1e-6 and a 32-bit float"
+    );
+}
+
+/// Creates a split of feature 1 at which 0 is missing, and one at which it is not.
+fn zeros(of_both: bool) -> Model {
+    Model::Trees(
+        TreeEnsemble::from_arrays(
+            4,
+            TreeArrays {
+                roots: vec![0],
+                feature: vec![0, 0, u32::MAX, u32::MAX, u32::MAX],
+                threshold: vec![0.5, -0.5, 0.0, 0.0, 0.0],
+                left: vec![1, 3, 0, 0, 0],
+                right: vec![2, 4, 0, 0, 0],
+                value: vec![0.0, 0.0, 1.0, 2.0, 3.0],
+                missing_left: vec![0],
+                zero_missing: if of_both { vec![0, 1] } else { vec![0] },
+            },
+        )
+        .unwrap(),
+    )
+}
+
+#[test]
+fn a_zero_that_is_missing_is_held_or_refused() {
+    let light_gbm = text(NormalizerKind::None, zeros(true), ExportFormat::LightGbm);
+    assert!(light_gbm.contains("decision_type=6 4\n"), "{light_gbm}");
+    let ranker = testing::ranker(NormalizerKind::None, zeros(true), &data());
+    assert!(ranker.export(ExportFormat::Onnx).is_ok());
+    assert_eq!(
+        error(NormalizerKind::None, zeros(false), ExportFormat::Onnx),
+        "ONNX cannot hold splits that disagree about 0: expected 0 that is missing at all splits of a feature or at none"
+    );
+    for format in [ExportFormat::XgBoost, ExportFormat::RankLibTrees, ExportFormat::Solr] {
+        let message = error(NormalizerKind::None, zeros(true), format);
+        assert!(message.contains("cannot hold splits at which 0 is missing"), "{message}");
+    }
+    let message = error(NormalizerKind::ZScore, zeros(true), ExportFormat::LightGbm);
+    assert!(message.contains("cannot hold splits at which 0 is missing"), "{message}");
+}
+
+#[test]
+fn a_split_that_all_or_no_values_pass_is_written_for_xgboost() {
+    let mut trees = TreeEnsemble::new(4);
+    let split = Node::Split { feature: 0, threshold: f32::MAX, left: 1, right: 2, missing_left: false };
+    trees.push(&[split, Node::Leaf { value: 1.0 }, Node::Leaf { value: 2.0 }]).unwrap();
+    // Below the least finite float goes no value: all go to the other side, and a missing one to the first.
+    let dump = text(NormalizerKind::None, Model::Trees(trees), ExportFormat::XgBoostDump);
+    assert!(dump.contains("\"split_condition\":-3.4028235e38,\"yes\":2,\"no\":1,\"missing\":2"), "{dump}");
+}

@@ -1,0 +1,182 @@
+//! XGBoost in both of its notations: the model that `save_model` writes in JSON and `load_model` reads, and the dump of
+//! `get_dump(dump_format="json")`, which the learning-to-rank plug-ins of OpenSearch and Elasticsearch read as
+//! `model/xgboost+json`.
+//!
+//! XGBoost sends `x < condition` left, so that the condition is the next float above the largest value that goes left.
+//! It holds leaves, and adds them up, in single precision. Both notations number the nodes alike.
+
+use serde::Serialize;
+
+use super::raw_trees::{RawNode, RawSplit, RawTree, feature_names, quoted, raw_trees};
+use super::{ExportError, ExportFormat};
+use crate::ranker::Ranker;
+
+/// Version of the file: one that all later versions read.
+const VERSION: [u32; 3] = [2, 1, 4];
+
+/// Mark of a leaf among children, and of a root among parents.
+const NO_CHILD: i32 = -1;
+const NO_PARENT: i32 = i32::MAX;
+
+/// The model for `load_model`.
+pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+    let trees = trees(ranker, ExportFormat::XgBoost)?;
+    let features = ranker.model().features();
+    let trees: Vec<Tree> = trees.iter().enumerate().map(|(id, tree)| Tree::new(id, tree, features)).collect();
+    let names = ranker.metadata().feature_names.clone().unwrap_or_default();
+    let zeros = |length: usize| vec![0; length];
+    let file = serde_json::json!({
+        "learner": {
+            "attributes": {},
+            "feature_names": names,
+            "feature_types": vec!["float"; names.len()],
+            "gradient_booster": {
+                "model": {
+                    "gbtree_model_param": { "num_parallel_tree": "1", "num_trees": trees.len().to_string() },
+                    "iteration_indptr": (0..=trees.len()).collect::<Vec<_>>(),
+                    "tree_info": zeros(trees.len()),
+                    "trees": [],
+                },
+                "name": "gbtree",
+            },
+            "learner_model_param": {
+                "base_score": "0E0",
+                "boost_from_average": "0",
+                "num_class": "0",
+                "num_feature": features.to_string(),
+                "num_target": "1",
+            },
+            "objective": {
+                "name": "rank:ndcg",
+                "lambdarank_param": {
+                    "lambdarank_num_pair_per_sample": "4294967295",
+                    "lambdarank_pair_method": "topk",
+                    "lambdarank_unbiased": "0",
+                    "lambdarank_bias_norm": "1",
+                    "ndcg_exp_gain": "1",
+                },
+            },
+        },
+        "version": VERSION,
+    });
+    // A value would hold the numbers in double precision, whose text is longer.
+    let trees = serde_json::to_string(&trees).expect("numbers are serialisable");
+    Ok(file.to_string().replacen("\"trees\":[]", &format!("\"trees\":{trees}"), 1).into_bytes())
+}
+
+/// The dump for the plug-ins: a list of trees, each of nested nodes with the names of features.
+pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
+    let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
+    let dump = |tree: &RawTree| {
+        let split = |node: usize, split: &RawSplit, depth: usize| {
+            let Below { condition, missing_left } = below(split);
+            let [yes, no] = [split.left, split.right];
+            let missing = if missing_left { yes } else { no };
+            let name = &names[split.feature as usize];
+            let before = format!(
+                "{{\"nodeid\":{node},\"depth\":{depth},\"split\":{name},\"split_condition\":{condition:?},\
+                 \"yes\":{yes},\"no\":{no},\"missing\":{missing},\"children\":["
+            );
+            [before, ",".into(), "]}".into()]
+        };
+        tree.nested(split, |node, value, _| format!("{{\"nodeid\":{node},\"leaf\":{:?}}}", value as f32))
+    };
+    let trees: Vec<String> = trees(ranker, ExportFormat::XgBoostDump)?.iter().map(dump).collect();
+    Ok(format!("[{}]\n", trees.join(",\n")).into_bytes())
+}
+
+/// Returns the trees with splits that have a condition above all values that go left.
+fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
+    let mut trees = raw_trees(ranker, format)?;
+    let splits = trees.iter_mut().flat_map(|tree| &mut tree.nodes).filter_map(|node| match node {
+        RawNode::Split(split) => Some(split),
+        RawNode::Leaf(_) => None,
+    });
+    // No finite condition is above all floats, and none is below the least: the split is turned round.
+    for split in splits.filter(|split| split.at_most == f32::MAX) {
+        std::mem::swap(&mut split.left, &mut split.right);
+        split.missing_left = !split.missing_left;
+        split.at_most = f32::NEG_INFINITY;
+    }
+    if trees.is_empty() {
+        // XGBoost requires a tree; this one adds 0.
+        trees.push(RawTree { nodes: vec![RawNode::Leaf(0.0)] });
+    }
+    Ok(trees)
+}
+
+/// A split whose left side is below a condition.
+struct Below {
+    condition: f32,
+    missing_left: bool,
+}
+
+fn below(split: &RawSplit) -> Below {
+    Below { condition: split.at_most.next_up(), missing_left: split.missing_left }
+}
+
+#[derive(Default, Serialize)]
+struct Tree {
+    base_weights: Vec<f32>,
+    categories: [i32; 0],
+    categories_nodes: [i32; 0],
+    categories_segments: [i32; 0],
+    categories_sizes: [i32; 0],
+    default_left: Vec<u8>,
+    id: usize,
+    left_children: Vec<i32>,
+    loss_changes: Vec<f32>,
+    parents: Vec<i32>,
+    right_children: Vec<i32>,
+    split_conditions: Vec<f32>,
+    split_indices: Vec<u32>,
+    split_type: Vec<u8>,
+    sum_hessian: Vec<f32>,
+    tree_param: TreeParameters,
+}
+
+#[derive(Default, Serialize)]
+struct TreeParameters {
+    num_deleted: String,
+    num_feature: String,
+    num_nodes: String,
+    size_leaf_vector: String,
+}
+
+impl Tree {
+    fn new(id: usize, from: &RawTree, features: usize) -> Self {
+        let nodes = from.nodes.len();
+        let mut tree = Self {
+            id,
+            loss_changes: vec![0.0; nodes],
+            parents: vec![NO_PARENT; nodes],
+            split_type: vec![0; nodes],
+            sum_hessian: vec![0.0; nodes],
+            tree_param: TreeParameters {
+                num_deleted: "0".into(),
+                num_feature: features.to_string(),
+                num_nodes: nodes.to_string(),
+                size_leaf_vector: "1".into(),
+            },
+            ..Self::default()
+        };
+        for (place, node) in (0..).zip(&from.nodes) {
+            let (left, right, feature, condition, weight, default_left) = match node {
+                RawNode::Leaf(value) => (NO_CHILD, NO_CHILD, 0, *value as f32, *value as f32, false),
+                RawNode::Split(split) => {
+                    tree.parents[split.left] = place;
+                    tree.parents[split.right] = place;
+                    let Below { condition, missing_left } = below(split);
+                    (split.left as i32, split.right as i32, split.feature, condition, 0.0, missing_left)
+                }
+            };
+            tree.left_children.push(left);
+            tree.right_children.push(right);
+            tree.split_indices.push(feature);
+            tree.split_conditions.push(condition);
+            tree.base_weights.push(weight);
+            tree.default_left.push(default_left.into());
+        }
+        tree
+    }
+}

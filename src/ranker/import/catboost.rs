@@ -1,0 +1,251 @@
+//! CatBoost's model in JSON: oblivious trees, which ask the same question at every node of a level, or trees of nested
+//! nodes.
+//!
+//! A split sends `x > border` right, in single precision. A missing value (NaN) is above every border for a feature
+//! treated `AsTrue`, and above none otherwise. The score is `scale x sum of the leaves + bias`.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::trees::{ForeignNode, ForeignSplit, TreeList};
+use super::{ImportError, ImportFormat, Imported, parse};
+use crate::json::json;
+use crate::ranker::Sums;
+
+const FORMAT: ImportFormat = ImportFormat::CatBoost;
+
+/// Losses whose predictions are not the scores themselves, or of which a document has several.
+const TRANSFORMED: [&str; 8] = [
+    "Logloss",
+    "CrossEntropy",
+    "Focal",
+    "MultiClass",
+    "MultiClassOneVsAll",
+    "Poisson",
+    "Tweedie",
+    "RMSEWithUncertainty",
+];
+
+#[derive(Deserialize)]
+struct File {
+    features_info: Features,
+    #[serde(default)]
+    model_info: ModelInfo,
+    scale_and_bias: (f64, Vec<f64>),
+    oblivious_trees: Option<Vec<ObliviousTree>>,
+    trees: Option<Vec<Node>>,
+}
+
+#[derive(Deserialize)]
+struct Features {
+    #[serde(default)]
+    float_features: Vec<FloatFeature>,
+    #[serde(default)]
+    categorical_features: Vec<serde::de::IgnoredAny>,
+    #[serde(default)]
+    text_features: Vec<serde::de::IgnoredAny>,
+    #[serde(default)]
+    embedding_features: Vec<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct FloatFeature {
+    feature_index: u32,
+    flat_feature_index: u32,
+    #[serde(default)]
+    feature_id: String,
+    #[serde(default)]
+    nan_value_treatment: String,
+}
+
+#[derive(Deserialize, Default)]
+struct ModelInfo {
+    #[serde(default)]
+    params: Parameters,
+}
+
+#[derive(Deserialize, Default)]
+struct Parameters {
+    #[serde(default)]
+    loss_function: Loss,
+}
+
+#[derive(Deserialize, Default)]
+struct Loss {
+    #[serde(default, rename = "type")]
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct ObliviousTree {
+    leaf_values: Vec<f64>,
+    splits: Option<Vec<Split>>,
+}
+
+#[derive(Deserialize)]
+struct Split {
+    split_type: String,
+    #[serde(default)]
+    border: f32,
+    #[serde(default)]
+    float_feature_index: u32,
+}
+
+/// A node of a tree that is not oblivious: a split with two children, or a value.
+#[derive(Deserialize)]
+struct Node {
+    split: Option<Split>,
+    left: Option<Box<Node>>,
+    right: Option<Box<Node>>,
+    value: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Value {
+    One(f64),
+    Several(Vec<f64>),
+}
+
+pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
+    let file: File = parse(FORMAT, text)?;
+    let Features { float_features, categorical_features, text_features, embedding_features } = file.features_info;
+    for (kind, others) in [
+        ("categorical", categorical_features.len()),
+        ("text", text_features.len()),
+        ("embedding", embedding_features.len()),
+    ] {
+        if others > 0 {
+            let what = format!("{kind} features ({others})");
+            return Err(ImportError::unsupported(FORMAT, what, "numerical features alone"));
+        }
+    }
+    let loss = file.model_info.params.loss_function.name;
+    if TRANSFORMED.contains(&loss.as_str()) {
+        let expected = "a loss whose predictions are the scores, such as YetiRank";
+        return Err(ImportError::unsupported(FORMAT, format!("the loss `{loss}`"), expected));
+    }
+    let (scale, bias) = file.scale_and_bias;
+    let [bias] = bias[..] else {
+        let what = format!("a bias of {} values", bias.len());
+        return Err(ImportError::unsupported(FORMAT, what, "one score per document"));
+    };
+    let reader = Reader { features: places(&float_features)?, scale };
+    let mut trees = TreeList::new(FORMAT);
+    match (&file.oblivious_trees, &file.trees) {
+        (Some(oblivious), None) => {
+            for (number, tree) in oblivious.iter().enumerate() {
+                trees.push(&reader.oblivious(number, tree)?)?;
+            }
+        }
+        (None, Some(nested)) => {
+            for (number, root) in nested.iter().enumerate() {
+                trees.push(&reader.nested(number, root)?)?;
+            }
+        }
+        _ => {
+            let expected = "either of `oblivious_trees` and `trees`";
+            return Err(ImportError::content(FORMAT, "the file", "both or neither", expected));
+        }
+    }
+    trees.push_constant(bias)?;
+    let features = float_features.iter().map(|feature| feature.flat_feature_index as usize + 1).max().unwrap_or(0);
+    let names: Vec<String> = float_features.into_iter().map(|feature| feature.feature_id).collect();
+    Ok(Imported {
+        trees: trees.finish(features, Sums::Double)?,
+        feature_names: (names.len() == features && names.iter().all(|name| !name.is_empty())).then_some(names),
+        about: json!({ "objective": loss }),
+    })
+}
+
+/// Returns the column of each numerical feature, and whether NaN is above its borders, by its number.
+fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, ImportError> {
+    let place = |feature: &FloatFeature| {
+        let is_high = match feature.nan_value_treatment.as_str() {
+            "AsTrue" => true,
+            "AsFalse" | "AsIs" => false,
+            other => {
+                let place = format!("feature {}: nan_value_treatment", feature.feature_index);
+                let expected = "`AsIs`, `AsFalse` or `AsTrue`";
+                return Err(ImportError::content(FORMAT, place, format!("`{other}`"), expected));
+            }
+        };
+        Ok((feature.feature_index, (feature.flat_feature_index, is_high)))
+    };
+    features.iter().map(place).collect()
+}
+
+struct Reader {
+    features: HashMap<u32, (u32, bool)>,
+    scale: f64,
+}
+
+impl Reader {
+    fn split(&self, tree: usize, split: &Split, left: usize, right: usize) -> Result<ForeignNode, ImportError> {
+        if split.split_type != "FloatFeature" {
+            let what = format!("splits of type `{}` (tree {tree})", split.split_type);
+            return Err(ImportError::unsupported(FORMAT, what, "numerical features alone"));
+        }
+        let Some(&(feature, is_high)) = self.features.get(&split.float_feature_index) else {
+            let found = format!("feature {}", split.float_feature_index);
+            return Err(ImportError::content(FORMAT, format!("tree {tree}"), found, "one of `float_features`"));
+        };
+        let at_most = (split.border > f32::NEG_INFINITY).then(|| split.border.min(f32::MAX));
+        let missing_left = !is_high;
+        Ok(ForeignNode::Split(ForeignSplit { feature, at_most, missing_left, zero_missing: false, left, right }))
+    }
+
+    fn leaf(&self, value: f64) -> ForeignNode {
+        ForeignNode::Leaf(value * self.scale)
+    }
+
+    /// Reads an oblivious tree as a heap: the children of node `n` are `2 n + 1` and `2 n + 2`. The first split decides
+    /// the lowest bit of a leaf's number, so that the last one stands at the root.
+    fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, ImportError> {
+        let splits = from.splits.as_deref().unwrap_or_default();
+        let leaves = from.leaf_values.len();
+        if splits.len() >= usize::BITS as usize || leaves != 1 << splits.len() {
+            let found = format!("{leaves} leaf values");
+            let expected = format!("2 to the power of {}, the number of splits", splits.len());
+            return Err(ImportError::content(FORMAT, format!("tree {tree}"), found, expected));
+        }
+        let mut nodes = Vec::with_capacity(2 * leaves - 1);
+        for (level, split) in splits.iter().rev().enumerate() {
+            for _ in 0..1usize << level {
+                let (left, right) = (2 * nodes.len() + 1, 2 * nodes.len() + 2);
+                nodes.push(self.split(tree, split, left, right)?);
+            }
+        }
+        nodes.extend(from.leaf_values.iter().map(|&value| self.leaf(value)));
+        Ok(nodes)
+    }
+
+    fn nested(&self, tree: usize, root: &Node) -> Result<Vec<ForeignNode>, ImportError> {
+        let refuse = |found: &str| {
+            let expected = "a split with `left` and `right`, or one value";
+            Err(ImportError::content(FORMAT, format!("tree {tree}"), found, expected))
+        };
+        // Breadth first: a node's children come to stand after all nodes that wait.
+        let mut waiting = std::collections::VecDeque::from([root]);
+        let mut nodes = Vec::new();
+        while let Some(node) = waiting.pop_front() {
+            let next = nodes.len() + 1 + waiting.len();
+            nodes.push(match node {
+                Node { split: Some(split), left: Some(left), right: Some(right), value: None } => {
+                    waiting.extend([&**left, &**right]);
+                    self.split(tree, split, next, next + 1)?
+                }
+                Node { split: None, left: None, right: None, value: Some(value) } => match value {
+                    Value::One(value) => self.leaf(*value),
+                    Value::Several(values) => match values[..] {
+                        [value] => self.leaf(value),
+                        _ => return refuse("several values"),
+                    },
+                },
+                _ => return refuse("another node"),
+            });
+        }
+        Ok(nodes)
+    }
+}

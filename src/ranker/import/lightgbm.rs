@@ -1,0 +1,200 @@
+//! LightGBM's text model, versions 2 to 4: a header of `name=value` lines, then one block of named lists per tree.
+//!
+//! A split sends `x <= threshold` left, in double precision, and its decision type says what is missing: nothing (NaN is
+//! then 0), NaN, or NaN and 0 (`zero_as_missing`). LightGBM takes values within 1e-35 of 0 for 0 before it looks at a
+//! tree; thresholds are moved so that these values go the same way here. Sums are in double precision. Random forests
+//! (`average_output`) are means of trees: their leaves are divided by the number of trees.
+
+use std::collections::HashMap;
+use std::str::FromStr;
+
+use super::trees::{ForeignNode, ForeignSplit, TreeList, largest_at_most};
+use super::{ImportError, ImportFormat, Imported};
+use crate::json::json;
+use crate::ranker::{Sums, ZERO};
+
+const FORMAT: ImportFormat = ImportFormat::LightGbm;
+
+/// First line of every file.
+pub(super) const FIRST_LINE: &str = "tree";
+/// The line after the last tree.
+const END: &str = "end of trees";
+
+/// Objectives whose predictions are the sums of the trees.
+const OBJECTIVES: [&str; 9] =
+    ["lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom"];
+
+/// Bits of a decision type: categorical, default left, and what is missing in the two above.
+const CATEGORICAL: u8 = 1;
+const DEFAULT_LEFT: u8 = 2;
+
+pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
+    let mut lines = (1..).zip(text.lines().map(str::trim_end));
+    let (header, mut next) = Block::read(&mut lines);
+    header.check()?;
+    let features = 1 + header.number::<usize>("max_feature_idx")?;
+    let announced = header.words("tree_sizes").count();
+    let mut blocks = Vec::new();
+    while let Some((line, name)) = next {
+        if name == END {
+            break;
+        }
+        let (block, after) = Block::read(&mut lines);
+        blocks.push(Block { line, ..block });
+        next = after;
+    }
+    if next.is_none() || blocks.len() != announced {
+        let found = format!("{} trees{}", blocks.len(), if next.is_none() { " and the end of the file" } else { "" });
+        let expected = format!("{announced} trees and `{END}`, as `tree_sizes` says");
+        return Err(ImportError::content(FORMAT, "the file", found, expected));
+    }
+    let share = if header.has("average_output") { blocks.len().max(1) as f64 } else { 1.0 };
+    let mut trees = TreeList::new(FORMAT);
+    for block in &blocks {
+        trees.push(&block.tree(share)?)?;
+    }
+    let names: Vec<String> = header.words("feature_names").map(str::to_owned).collect();
+    Ok(Imported {
+        trees: trees.finish(features, Sums::Double)?,
+        feature_names: names.iter().any(|name| !name.starts_with("Column_")).then_some(names),
+        about: json!({ "version": header.text("version"), "objective": header.text("objective") }),
+    })
+}
+
+/// Lines `name=value` up to one that begins a tree, or ends them.
+struct Block<'a> {
+    /// Line of its beginning, from 1.
+    line: usize,
+    entries: HashMap<&'a str, (usize, &'a str)>,
+}
+
+impl<'a> Block<'a> {
+    /// Reads a block, and the line after it.
+    fn read(lines: &mut impl Iterator<Item = (usize, &'a str)>) -> (Self, Option<(usize, &'a str)>) {
+        let mut entries = HashMap::new();
+        for (line, text) in lines {
+            if text == END || text.starts_with("Tree=") {
+                return (Self { line: 1, entries }, Some((line, text)));
+            }
+            let (name, value) = text.split_once('=').unwrap_or((text, ""));
+            entries.insert(name, (line, value));
+        }
+        (Self { line: 1, entries }, None)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    fn text(&self, name: &str) -> &'a str {
+        self.entries.get(name).map_or("", |entry| entry.1)
+    }
+
+    fn words(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.text(name).split_ascii_whitespace()
+    }
+
+    fn number<T: FromStr>(&self, name: &str) -> Result<T, ImportError> {
+        let refuse = |line: usize, found: &str| {
+            ImportError::content(FORMAT, format!("line {line}"), found, format!("`{name}=` and a whole number"))
+        };
+        let (line, text) = self.entries.get(name).ok_or_else(|| refuse(self.line, &format!("no `{name}` below")))?;
+        text.trim().parse().map_err(|_| refuse(*line, &format!("`{name}={text}`")))
+    }
+
+    /// Reads a list of a known length.
+    fn list<T: FromStr>(&self, name: &str, length: usize) -> Result<Vec<T>, ImportError> {
+        let refuse = |line: usize, found: String| {
+            let expected = format!("a list `{name}` of {length} numbers");
+            ImportError::content(FORMAT, format!("line {line}"), found, expected)
+        };
+        let Some((line, text)) = self.entries.get(name) else {
+            return if length == 0 { Ok(Vec::new()) } else { Err(refuse(self.line, format!("no `{name}` below"))) };
+        };
+        let word = |word: &str| word.parse().map_err(|_| refuse(*line, format!("`{word}`")));
+        let values: Vec<T> = text.split_ascii_whitespace().map(word).collect::<Result<_, _>>()?;
+        if values.len() == length { Ok(values) } else { Err(refuse(*line, format!("{} numbers", values.len()))) }
+    }
+
+    /// Checks the header of a file: one sum of trees, whose scores are not transformed.
+    fn check(&self) -> Result<(), ImportError> {
+        let version = self.text("version");
+        if !["v2", "v3", "v4"].contains(&version) {
+            return Err(ImportError::unsupported(FORMAT, format!("version `{version}`"), "v2, v3 or v4"));
+        }
+        for name in ["num_class", "num_tree_per_iteration"] {
+            let outputs: usize = self.number(name)?;
+            if outputs != 1 {
+                return Err(ImportError::unsupported(FORMAT, format!("{name}={outputs}"), "one score per document"));
+            }
+        }
+        let objective = self.text("objective");
+        let name = objective.split(' ').next().unwrap_or("");
+        let is_transformed = objective.split(' ').any(|word| word == "sqrt");
+        if !objective.is_empty() && (!OBJECTIVES.contains(&name) || is_transformed) {
+            let expected = "an objective whose predictions are the sums of the trees, such as lambdarank";
+            return Err(ImportError::unsupported(FORMAT, format!("the objective `{objective}`"), expected));
+        }
+        Ok(())
+    }
+
+    /// Reads the nodes of a tree: its splits, then its leaves. Leaf values are divided by `share`.
+    fn tree(&self, share: f64) -> Result<Vec<ForeignNode>, ImportError> {
+        let leaves: usize = self.number("num_leaves")?;
+        let splits = leaves.saturating_sub(1);
+        let unsupported = |what: &str, expected| {
+            Err(ImportError::unsupported(FORMAT, format!("{what} (tree at line {})", self.line), expected))
+        };
+        if self.has("num_cat") && self.number::<usize>("num_cat")? != 0 {
+            return unsupported("categorical splits", "numerical features alone");
+        }
+        if self.has("is_linear") && self.number::<u8>("is_linear")? != 0 {
+            return unsupported("linear leaves", "leaves of one value");
+        }
+        let values: Vec<f64> = self.list("leaf_value", leaves)?;
+        let features: Vec<u32> = self.list("split_feature", splits)?;
+        let thresholds: Vec<f64> = self.list("threshold", splits)?;
+        let decisions: Vec<u8> = self.list("decision_type", splits)?;
+        let (left, right): (Vec<i64>, Vec<i64>) = (self.list("left_child", splits)?, self.list("right_child", splits)?);
+        // A child is the number of a split, or the complement of the number of a leaf.
+        let child = |number: i64| match usize::try_from(number) {
+            Ok(split) if split < splits => split,
+            Ok(_) => usize::MAX,
+            Err(_) => splits.saturating_add(!number as usize),
+        };
+        let mut nodes = Vec::with_capacity(values.len() + features.len());
+        for split in 0..splits {
+            if decisions[split] & CATEGORICAL != 0 {
+                return unsupported("categorical splits", "numerical features alone");
+            }
+            let (at_most, missing_left, zero_missing) =
+                decision(thresholds[split], decisions[split]).ok_or_else(|| {
+                    let found = format!("a split by {} of type {}", thresholds[split], decisions[split]);
+                    ImportError::content(FORMAT, format!("tree at line {}", self.line), found, "a known decision")
+                })?;
+            let (left, right) = (child(left[split]), child(right[split]));
+            let feature = features[split];
+            nodes.push(ForeignNode::Split(ForeignSplit { feature, at_most, missing_left, zero_missing, left, right }));
+        }
+        nodes.extend(values.iter().map(|value| ForeignNode::Leaf(value / share)));
+        Ok(nodes)
+    }
+}
+
+/// Returns the largest float that goes left, whether a missing value does, and whether 0 is missing; `None` for a
+/// decision that is not known.
+fn decision(threshold: f64, kind: u8) -> Option<(Option<f32>, bool, bool)> {
+    if threshold.is_nan() {
+        return None;
+    }
+    let default_left = kind & DEFAULT_LEFT != 0;
+    let at_most = largest_at_most(threshold);
+    // Values near 0 go the way of 0.
+    let at_most = at_most.map(|most| if threshold >= 0.0 { most.max(ZERO) } else { most.min((-ZERO).next_down()) });
+    match kind >> 2 {
+        0 => Some((at_most, threshold >= 0.0, false)),
+        1 => Some((at_most, default_left, true)),
+        2 => Some((at_most, default_left, false)),
+        _ => None,
+    }
+}

@@ -1,0 +1,232 @@
+//! Rankers of other systems as rankers here.
+//!
+//! | format | decision | sums |
+//! |---|---|---|
+//! | [LightGBM](ImportFormat::LightGbm) text | `x <= t`, 64 bits | 64 bits |
+//! | [XGBoost](ImportFormat::XgBoost) JSON, of `save_model` | `x < t`, 32 bits | 32 bits |
+//! | [CatBoost](ImportFormat::CatBoost) JSON | right where `x > t`, 32 bits | 64 bits |
+//! | [RankLib](ImportFormat::RankLib) XML of MART and LambdaMART | `x <= t`, 32 bits | 32 bits |
+//!
+//! Each becomes a [sum of trees](Model::Trees) without a normaliser, whose thresholds are moved to the neighbouring
+//! 32-bit floats that divide all 32-bit floats alike. Column 0 of the other system is feature 1. A file of another
+//! version, of several outputs, with categorical splits or with an objective that transforms the scores is refused by
+//! name; it is never read as another ranker.
+
+mod catboost;
+mod lightgbm;
+mod ranklib;
+#[cfg(test)]
+mod tests;
+mod trees;
+mod xgboost;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+use burn::tensor::Device;
+use serde::de::DeserializeOwned;
+
+use super::{Metadata, Model, Ranker, RankerError, TreeEnsemble, TreeError, Versions};
+use crate::data::Normalizer;
+use crate::json::{Value, json};
+use crate::measure::Convention;
+
+/// What becomes of features beyond those that the file names, where it does not say how many there are.
+pub(super) const IGNORED: &str = "ignored";
+
+/// A format of another system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportFormat {
+    /// LightGBM's text model, versions 2 to 4.
+    LightGbm,
+    /// XGBoost's model as `save_model` writes it to a name that ends in `.json`.
+    XgBoost,
+    /// CatBoost's model as `save_model(..., format="json")` writes it.
+    CatBoost,
+    /// RankLib's MART and LambdaMART.
+    RankLib,
+}
+
+impl fmt::Display for ImportFormat {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::LightGbm => "LightGBM text",
+            Self::XgBoost => "XGBoost JSON",
+            Self::CatBoost => "CatBoost JSON",
+            Self::RankLib => "RankLib XML",
+        })
+    }
+}
+
+/// Reason that a file of another system is not read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// Not the notation of the format, or a field that is missing or of another type.
+    #[error("{format}: {reason}")]
+    Syntax {
+        /// The format.
+        format: ImportFormat,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// A value that no file of the format has.
+    #[error("{format}: {place}: found {found}, expected {expected}")]
+    Content {
+        /// The format.
+        format: ImportFormat,
+        /// Line, tree or key.
+        place: String,
+        /// What is there.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A ranker of the other system that has no counterpart here.
+    #[error("{format} with {found} cannot be read: expected {expected}")]
+    Unsupported {
+        /// The format.
+        format: ImportFormat,
+        /// What the file has.
+        found: String,
+        /// What can be read.
+        expected: String,
+    },
+    /// Nodes that do not make trees.
+    #[error("{format}: {source}")]
+    Trees {
+        /// The format.
+        format: ImportFormat,
+        /// The error.
+        source: TreeError,
+    },
+}
+
+impl ImportError {
+    fn content(
+        format: ImportFormat,
+        place: impl Into<String>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Content { format, place: place.into(), found: found.into(), expected: expected.into() }
+    }
+
+    fn unsupported(format: ImportFormat, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Unsupported { format, found: found.into(), expected: expected.into() }
+    }
+}
+
+/// What a file holds.
+struct Imported {
+    trees: TreeEnsemble,
+    feature_names: Option<Vec<String>>,
+    /// Version and objective, for the model card.
+    about: Value,
+}
+
+/// Decodes JSON.
+fn parse<T: DeserializeOwned>(format: ImportFormat, text: &str) -> Result<T, ImportError> {
+    serde_json::from_str(text).map_err(|error| ImportError::Syntax { format, reason: error.to_string() })
+}
+
+/// Bytes that tell formats apart.
+const BEGINNING: usize = 1 << 16;
+
+/// Starts of files that are known and not read, each with its format, its name and what to write instead.
+const OTHER_FILES: [(&[u8], ImportFormat, &str, &str); 3] = [
+    (b"CBM1", ImportFormat::CatBoost, "its binary notation", "save_model(NAME, format=\"json\")"),
+    (b"{L\0\0\0\0\0\0\0", ImportFormat::XgBoost, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),
+    (b"binf", ImportFormat::XgBoost, "the binary notation of old versions", "save_model(\"NAME.json\")"),
+];
+
+impl ImportFormat {
+    /// Returns the format of a file from its beginning; `None` for a file of no format that is known here.
+    pub fn detect(bytes: &[u8]) -> Option<Self> {
+        let beginning = &bytes[..bytes.len().min(BEGINNING)];
+        if let Some((_, format, ..)) = OTHER_FILES.iter().find(|(start, ..)| beginning.starts_with(start)) {
+            return Some(*format);
+        }
+        if beginning.contains(&0) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(beginning);
+        let text = text.trim_start();
+        let has = |keys: &[&str]| keys.iter().any(|key| text.contains(&format!("\"{key}\"")));
+        match text.chars().next()? {
+            '{' if has(&["learner"]) => Some(Self::XgBoost),
+            '{' if has(&["features_info", "float_features", "oblivious_trees"]) => Some(Self::CatBoost),
+            '[' if has(&["nodeid"]) => Some(Self::XgBoost),
+            '<' if text.contains("<ensemble") => Some(Self::RankLib),
+            '#' if text.starts_with(ranklib::COMMENT) => Some(Self::RankLib),
+            't' if text.lines().next().map(str::trim_end) == Some(lightgbm::FIRST_LINE) => Some(Self::LightGbm),
+            _ => None,
+        }
+    }
+
+    /// Returns the format of a file, as [`detect`](Self::detect); `None` for a file that cannot be read.
+    pub fn of_file(path: &Path) -> Option<Self> {
+        let mut beginning = Vec::new();
+        std::fs::File::open(path).ok()?.take(BEGINNING as u64).read_to_end(&mut beginning).ok()?;
+        Self::detect(&beginning)
+    }
+
+    fn decode(self, bytes: &[u8]) -> Result<Imported, ImportError> {
+        if let Some((_, _, what, instead)) = OTHER_FILES.iter().find(|(start, ..)| bytes.starts_with(start)) {
+            return Err(ImportError::unsupported(self, *what, *instead));
+        }
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| ImportError::Syntax { format: self, reason: error.to_string() })?;
+        if self == Self::XgBoost && text.trim_start().starts_with('[') {
+            let expected = "save_model(\"NAME.json\")";
+            return Err(ImportError::unsupported(self, "a dump, which has no base score,", expected));
+        }
+        match self {
+            Self::LightGbm => lightgbm::decode(text),
+            Self::XgBoost => xgboost::decode(text),
+            Self::CatBoost => catboost::decode(text),
+            Self::RankLib => ranklib::decode(text),
+        }
+    }
+}
+
+#[cfg_attr(docsrs, doc(cfg(feature = "import")))]
+impl Ranker {
+    /// Reads a ranker of another system: a sum of trees without a normaliser.
+    ///
+    /// # Errors
+    /// [`ImportError`] for a file that is damaged, of another version, or has no counterpart here.
+    pub fn import(bytes: &[u8], format: ImportFormat) -> Result<Self, ImportError> {
+        let Imported { trees, feature_names, mut about } = format.decode(bytes)?;
+        about["format"] = format.to_string().into();
+        let features = trees.feature_count();
+        let feature_names = feature_names.filter(|names| names.len() == features);
+        let metadata = Metadata {
+            feature_names,
+            config: json!({ "import": about }),
+            convention: Convention::default(),
+            measures: BTreeMap::new(),
+            data_hash: "unknown".into(),
+            seed: 0,
+            versions: Versions::current(),
+        };
+        let ranker = Self::new(Normalizer::unfitted(features), Model::Trees(trees), metadata);
+        Ok(ranker.expect("normaliser and names have the features of the model"))
+    }
+
+    /// Reads a file of this crate, or of another system, which its beginning tells apart.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and [`RankerError::Import`] for a file of another system that is not read.
+    pub fn open(path: &Path, device: &Device) -> Result<Self, RankerError> {
+        let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
+        match ImportFormat::detect(&bytes) {
+            None => Self::from_bytes(&bytes, path, device),
+            Some(format) => {
+                Self::import(&bytes, format).map_err(|source| RankerError::Import { path: path.into(), source })
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! RankLib's XML of MART and LambdaMART: comment lines, the first of which names the learner, then an `ensemble` of
+//! `tree`s with weights.
+//!
+//! A split sends `x <= threshold` left, in single precision. The score is rounded to single precision after each tree.
+//! RankLib numbers features as the data do, from 1. Its file does not say how many there are, so that features beyond
+//! the largest one in a split are ignored.
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::trees::{ForeignNode, ForeignSplit, TreeList};
+use super::{ImportError, ImportFormat, Imported};
+use crate::json::json;
+use crate::ranker::Sums;
+
+const FORMAT: ImportFormat = ImportFormat::RankLib;
+
+/// Start of the comment lines.
+pub(super) const COMMENT: &str = "##";
+
+/// Learners whose rankers are a weighted sum of trees.
+const LEARNERS: [&str; 2] = ["LambdaMART", "MART"];
+
+/// Splits below each other that are read: far more than RankLib grows.
+const DEEPEST: usize = 10_000;
+
+pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let learner = first.strip_prefix(COMMENT).map(str::trim);
+    if let Some(learner) = learner.filter(|name| !LEARNERS.contains(name)) {
+        let expected = "LambdaMART or MART, whose rankers are weighted sums of trees";
+        return Err(ImportError::unsupported(FORMAT, format!("the learner `{learner}`"), expected));
+    }
+    // Comments stand before the XML alone.
+    let start = text.find('<').unwrap_or(text.len());
+    let before = text[..start].lines().find(|line| !line.trim().is_empty() && !line.trim().starts_with(COMMENT));
+    if let Some(line) = before {
+        let expected = format!("lines that begin with `{COMMENT}`, then <ensemble>");
+        return Err(ImportError::content(FORMAT, "the file", format!("`{line}`"), expected));
+    }
+    let mut parser = Parser { reader: Reader::from_str(&text[start..]), text, start };
+    let trees = parser.ensemble()?;
+    let features = trees.features_in_use();
+    Ok(Imported {
+        trees: trees.finish(features, Sums::Single)?,
+        feature_names: None,
+        about: json!({ "objective": learner.unwrap_or_default(), "other_features": super::IGNORED }),
+    })
+}
+
+struct Parser<'a> {
+    reader: Reader<&'a [u8]>,
+    text: &'a str,
+    /// Where the XML starts in the text.
+    start: usize,
+}
+
+/// A `split` element whose end has not been read.
+#[derive(Default)]
+struct Open {
+    /// Position in the nodes of the tree.
+    node: usize,
+    feature: Option<u32>,
+    threshold: Option<f32>,
+    children: Vec<usize>,
+    output: Option<f32>,
+}
+
+impl<'a> Parser<'a> {
+    fn refuse<T>(&self, found: impl Into<String>, expected: impl Into<String>) -> Result<T, ImportError> {
+        let at = (self.start + self.reader.buffer_position() as usize).min(self.text.len());
+        let line = 1 + self.text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
+        Err(ImportError::content(FORMAT, format!("line {line}"), found, expected))
+    }
+
+    /// Reads the next event that is not blank text or a comment.
+    fn next(&mut self) -> Result<Event<'a>, ImportError> {
+        loop {
+            match self.reader.read_event() {
+                Ok(Event::Comment(_) | Event::Decl(_)) => {}
+                Ok(Event::Text(text)) if text.trim().is_empty() => {}
+                Ok(event) => return Ok(event),
+                Err(error) => return self.refuse(format!("{error}"), "XML"),
+            }
+        }
+    }
+
+    fn ensemble(&mut self) -> Result<TreeList, ImportError> {
+        match self.next()? {
+            Event::Start(tag) if tag.name().0 == "ensemble" => {}
+            other => return self.refuse(words(&other), "<ensemble>"),
+        }
+        let mut trees = TreeList::new(FORMAT);
+        loop {
+            match self.next()? {
+                Event::Start(tag) if tag.name().0 == "tree" => {
+                    let weight = self.weight(&tag)?;
+                    trees.push(&self.tree(weight)?)?;
+                }
+                Event::End(tag) if tag.name().0 == "ensemble" => break,
+                other => return self.refuse(words(&other), "<tree> or </ensemble>"),
+            }
+        }
+        match self.next()? {
+            Event::Eof => Ok(trees),
+            other => self.refuse(words(&other), "the end of the file"),
+        }
+    }
+
+    fn weight(&self, tag: &BytesStart) -> Result<f32, ImportError> {
+        let weight = tag.try_get_attribute("weight").ok().flatten();
+        match weight.as_ref().map(|weight| weight.value.trim().parse::<f32>()) {
+            Some(Ok(weight)) if weight.is_finite() => Ok(weight),
+            _ => self.refuse("a tree without a weight", "<tree id=\"1\" weight=\"0.1\">"),
+        }
+    }
+
+    /// Reads the nodes of one tree up to its end.
+    fn tree(&mut self, weight: f32) -> Result<Vec<ForeignNode>, ImportError> {
+        let mut nodes = Vec::new();
+        let mut open: Vec<Open> = Vec::new();
+        loop {
+            match self.next()? {
+                Event::Start(tag) => match (tag.name().0, open.last_mut()) {
+                    ("split", _) => {
+                        if open.len() >= DEEPEST || open.is_empty() && !nodes.is_empty() {
+                            return self.refuse("<split>", "the end of the tree");
+                        }
+                        if let Some(parent) = open.last_mut() {
+                            // The order decides, as in RankLib: left stands first.
+                            parent.children.push(nodes.len());
+                        }
+                        open.push(Open { node: nodes.len(), ..Open::default() });
+                        nodes.push(ForeignNode::Leaf(0.0));
+                    }
+                    ("feature", Some(split)) => {
+                        let id: u32 = self.number("feature")?;
+                        let Some(feature) = id.checked_sub(1) else {
+                            return self.refuse("feature 0", "a feature from 1");
+                        };
+                        split.feature = Some(feature);
+                    }
+                    ("threshold", Some(split)) => split.threshold = Some(self.number("threshold")?),
+                    ("output", Some(split)) => split.output = Some(self.number("output")?),
+                    (other, _) => {
+                        return self.refuse(format!("<{other}>"), "<split>, <feature>, <threshold> or <output>");
+                    }
+                },
+                Event::End(_) => match open.pop() {
+                    Some(split) => nodes[split.node] = self.node(&split, weight)?,
+                    // The reader checks that ends match their starts, so this is the tree's.
+                    None if nodes.is_empty() => return self.refuse("an empty tree", "<split>"),
+                    None => return Ok(nodes),
+                },
+                other => return self.refuse(words(&other), "<split>"),
+            }
+        }
+    }
+
+    fn node(&self, split: &Open, weight: f32) -> Result<ForeignNode, ImportError> {
+        match (split.feature, split.threshold, &split.children[..], split.output) {
+            (Some(feature), Some(threshold), &[left, right], None) if !threshold.is_nan() => {
+                let at_most = (threshold > f32::NEG_INFINITY).then(|| threshold.min(f32::MAX));
+                let (missing_left, zero_missing) = (false, false);
+                Ok(ForeignNode::Split(ForeignSplit { feature, at_most, missing_left, zero_missing, left, right }))
+            }
+            (None, None, [], Some(output)) => Ok(ForeignNode::Leaf(f64::from(output) * f64::from(weight))),
+            _ => self.refuse("another split", "a feature, a threshold and two splits, or an output"),
+        }
+    }
+
+    /// Reads the number in an element whose start has been read, and its end.
+    fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ImportError> {
+        let number = match self.next()? {
+            Event::Text(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        match (number, self.next()?) {
+            (Some(number), Event::End(_)) => Ok(number),
+            _ => self.refuse(format!("another <{name}>"), format!("<{name}> with a number")),
+        }
+    }
+}
+
+/// An event in words.
+fn words(event: &Event) -> String {
+    match event {
+        Event::Start(tag) => format!("<{}>", tag.name().0),
+        Event::Empty(tag) => format!("<{}/>", tag.name().0),
+        Event::End(tag) => format!("</{}>", tag.name().0),
+        Event::Eof => "the end of the file".into(),
+        _ => "text".into(),
+    }
+}

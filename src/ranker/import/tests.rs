@@ -1,0 +1,277 @@
+//! How formats are told apart, what is refused by name, and that no bytes panic.
+
+use burn::tensor::Device;
+use proptest::prelude::*;
+
+use super::*;
+use crate::data::RankingDataset;
+
+const LIGHT_GBM: &str = "tree
+version=v4
+num_class=1
+num_tree_per_iteration=1
+label_index=0
+max_feature_idx=1
+objective=lambdarank
+feature_names=Column_0 Column_1
+feature_infos=[0:1] [0:1]
+tree_sizes=100 100
+
+Tree=0
+num_leaves=3
+num_cat=0
+split_feature=0 1
+threshold=0.5 0.1
+decision_type=8 2
+left_child=1 -1
+right_child=-3 -2
+leaf_value=1 2 4
+is_linear=0
+shrinkage=1
+
+Tree=1
+num_leaves=1
+num_cat=0
+leaf_value=0.25
+is_linear=0
+shrinkage=1
+
+end of trees
+
+parameters:
+end of parameters
+";
+
+const XG_BOOST: &str = r#"{"learner":{"attributes":{},"feature_names":["a","b"],"feature_types":[],"gradient_booster":
+{"model":{"gbtree_model_param":{"num_parallel_tree":"1","num_trees":"1"},"tree_info":[0],"trees":[{"categories":[],
+"default_left":[0,1,0,0,0],"left_children":[1,3,-1,-1,-1],"right_children":[2,4,-1,-1,-1],
+"split_conditions":[5E-1,1E-1,4E0,1E0,2E0],"split_indices":[0,1,0,0,0],"split_type":[0,0,0,0,0],
+"tree_param":{"num_nodes":"5","size_leaf_vector":"1"}}]},"name":"gbtree"},
+"learner_model_param":{"base_score":"[2.5E-1]","num_class":"0","num_feature":"2","num_target":"1"},
+"objective":{"name":"rank:ndcg"}},"version":[3,2,0]}"#;
+
+const CAT_BOOST: &str = r#"{"features_info":{"float_features":[
+{"borders":[0.5],"feature_id":"","feature_index":0,"flat_feature_index":0,"nan_value_treatment":"AsFalse"},
+{"borders":[0.1],"feature_id":"","feature_index":1,"flat_feature_index":1,"nan_value_treatment":"AsTrue"}]},
+"model_info":{"params":{"loss_function":{"params":{},"type":"YetiRank"}}},
+"oblivious_trees":[{"leaf_values":[1,2,3,4],"splits":[
+{"border":0.5,"float_feature_index":0,"split_index":0,"split_type":"FloatFeature"},
+{"border":0.1,"float_feature_index":1,"split_index":1,"split_type":"FloatFeature"}]}],
+"scale_and_bias":[2,[0.25]]}"#;
+
+const RANK_LIB: &str = "## LambdaMART
+## No. of trees = 1
+
+<ensemble>
+\t<tree id=\"1\" weight=\"0.5\">
+\t\t<split>
+\t\t\t<feature> 1 </feature>
+\t\t\t<threshold> 0.5 </threshold>
+\t\t\t<split pos=\"left\">
+\t\t\t\t<output> 1.0 </output>
+\t\t\t</split>
+\t\t\t<split pos=\"right\">
+\t\t\t\t<output> 4.0 </output>
+\t\t\t</split>
+\t\t</split>
+\t</tree>
+</ensemble>
+";
+
+const FILES: [(ImportFormat, &str); 4] = [
+    (ImportFormat::LightGbm, LIGHT_GBM),
+    (ImportFormat::XgBoost, XG_BOOST),
+    (ImportFormat::CatBoost, CAT_BOOST),
+    (ImportFormat::RankLib, RANK_LIB),
+];
+
+/// Returns the score that an imported file gives each document.
+fn scores(text: &str, rows: &[[f32; 2]]) -> Vec<f32> {
+    let format = ImportFormat::detect(text.as_bytes()).unwrap();
+    let ranker = Ranker::import(text.as_bytes(), format).unwrap();
+    let features: Vec<f32> = rows.iter().flatten().copied().collect();
+    let data = RankingDataset::from_groups(features, 2, vec![0.0; rows.len()], &[rows.len()]).unwrap();
+    let saved = Ranker::from_bytes(&ranker.to_bytes(), Path::new("saved"), &Device::flex()).unwrap();
+    let scores = ranker.predict(&data, &Device::flex()).unwrap();
+    assert_eq!(saved.predict(&data, &Device::flex()).unwrap(), scores, "{format}: another ranker when saved");
+    scores
+}
+
+/// Returns the error of a file in which a text was replaced by another.
+fn error(format: ImportFormat, from: &str, to: &str) -> String {
+    let (_, text) = FILES.into_iter().find(|(other, _)| *other == format).unwrap();
+    assert!(text.contains(from), "{format}: {from}");
+    Ranker::import(text.replace(from, to).as_bytes(), format).unwrap_err().to_string()
+}
+
+#[test]
+fn formats_are_told_apart_by_their_beginning() {
+    for (format, text) in FILES {
+        assert_eq!(ImportFormat::detect(text.as_bytes()), Some(format));
+    }
+    for other in ["", "0.5\n1.5\n", "[data]\ntrain = []\n", "{\"scores\":[1]}", "treetop\n", "<html></html>"] {
+        assert_eq!(ImportFormat::detect(other.as_bytes()), None, "{other}");
+    }
+    let own = Ranker::import(RANK_LIB.as_bytes(), ImportFormat::RankLib).unwrap().to_bytes();
+    assert_eq!(ImportFormat::detect(&own), None);
+}
+
+#[test]
+fn scores_equal_those_worked_by_hand() {
+    let (at, above) = (0.5, 0.5f32.next_up());
+    let missing = f32::NAN;
+    // At most 0.5 goes left; the second split takes NaN for 0, which is below 0.1.
+    let rows = [[at, 0.0], [at, 0.2], [above, 0.0], [missing, 0.0], [at, missing]];
+    assert_eq!(scores(LIGHT_GBM, &rows), [1.25, 2.25, 4.25, 4.25, 1.25]);
+    // Below 0.5 goes left; a missing value goes left at the second split alone.
+    let below = 0.5f32.next_down();
+    let rows = [[below, 0.0], [below, 0.1], [at, 0.0], [missing, 0.0], [below, missing]];
+    assert_eq!(scores(XG_BOOST, &rows), [1.25, 2.25, 4.25, 4.25, 1.25]);
+    // Above 0.5 adds 1 to the number of the leaf, above 0.1 adds 2; the score is twice the leaf and 0.25.
+    let rows = [[at, 0.1], [above, 0.1], [at, 0.2], [above, 0.2], [missing, missing]];
+    assert_eq!(scores(CAT_BOOST, &rows), [2.25, 4.25, 6.25, 8.25, 6.25]);
+    // RankLib's file names feature 1 alone; the second one is ignored.
+    assert_eq!(scores(RANK_LIB, &[[at, 9.0], [above, 9.0], [missing, 9.0]]), [0.5, 2.0, 2.0]);
+}
+
+#[test]
+fn zero_is_missing_where_the_file_says_so() {
+    let text = LIGHT_GBM.replace("decision_type=8 2", "decision_type=4 6");
+    let rows = [[0.5, 0.2], [0.0, 0.2], [1e-36, 0.2], [-1e-35, 0.2], [1e-34, 0.2], [f32::NAN, 0.2], [0.5, 0.0]];
+    assert_eq!(scores(&text, &rows), [2.25, 4.25, 4.25, 4.25, 2.25, 4.25, 1.25]);
+}
+
+#[test]
+fn values_near_zero_go_the_way_of_zero_in_light_gbm() {
+    let rows = [[-1e-36, 0.2], [0.0, 0.2], [1e-36, 0.2], [1e-34, 0.2]];
+    let text = LIGHT_GBM.replace("threshold=0.5 0.1", "threshold=0.0 0.1");
+    assert_eq!(scores(&text, &rows), [2.25, 2.25, 2.25, 4.25]);
+    let text = LIGHT_GBM.replace("threshold=0.5 0.1", "threshold=-1e-37 0.1");
+    assert_eq!(scores(&text, &rows), [4.25; 4]);
+}
+
+#[test]
+fn a_base_score_is_read_in_every_notation() {
+    for base in ["\"2.5E-1\"", "0.25", "[2.5E-1]"] {
+        assert_eq!(scores(&XG_BOOST.replace("\"[2.5E-1]\"", base), &[[1.0, 0.0]]), [4.25], "{base}");
+    }
+    // The base score of this objective is a probability.
+    let text = XG_BOOST.replace("rank:ndcg", "binary:logitraw").replace("[2.5E-1]", "[5E-1]");
+    assert_eq!(scores(&text, &[[1.0, 0.0]]), [4.0]);
+}
+
+#[test]
+fn forests_are_means_of_their_trees() {
+    let text = LIGHT_GBM.replace("label_index=0", "label_index=0\naverage_output");
+    assert_eq!(scores(&text, &[[1.0, 0.0]]), [4.25 / 2.0]);
+}
+
+#[test]
+fn rankers_without_a_counterpart_are_refused_by_name() {
+    use ImportFormat::{CatBoost, LightGbm, RankLib, XgBoost};
+    for (format, from, to, expected) in [
+        (LightGbm, "version=v4", "version=v5", "LightGBM text with version `v5` cannot be read: expected v2, v3 or v4"),
+        (LightGbm, "num_class=1", "num_class=3", "num_class=3"),
+        (LightGbm, "objective=lambdarank", "objective=binary sigmoid:1", "the objective `binary sigmoid:1`"),
+        (LightGbm, "objective=lambdarank", "objective=regression sqrt", "the objective `regression sqrt`"),
+        (LightGbm, "num_cat=0\nsplit", "num_cat=1\nsplit", "categorical splits (tree at line 12)"),
+        (LightGbm, "decision_type=8 2", "decision_type=8 1", "categorical splits"),
+        (LightGbm, "is_linear=0\nshrinkage=1\n\nTree=1", "is_linear=1\nshrinkage=1\n\nTree=1", "linear leaves"),
+        (
+            LightGbm,
+            "threshold=0.5 0.1",
+            "threshold=0.5",
+            "line 16: found 1 numbers, expected a list `threshold` of 2 numbers",
+        ),
+        (LightGbm, "threshold=0.5 0.1", "threshold=0.5 x", "line 16: found `x`"),
+        (LightGbm, "left_child=1 -1", "left_child=0 -1", "found node 0 again"),
+        (LightGbm, "right_child=-3 -2", "right_child=-9 -2", "found node 10, expected one of its 5 nodes"),
+        (LightGbm, "split_feature=0 1", "split_feature=0 2", "feature[1] = 2: expected below 2"),
+        (LightGbm, "end of trees", "", "found 2 trees and the end of the file, expected 2 trees"),
+        (LightGbm, "tree_sizes=100 100", "tree_sizes=100 100 100", "found 2 trees, expected 3 trees"),
+        (XgBoost, "\"version\":[3,2,0]", "\"version\":[4,0,0]", "XGBoost JSON with version `4.0.0` cannot be read"),
+        (XgBoost, "\"num_class\":\"0\"", "\"num_class\":\"3\"", "num_class = 3"),
+        (XgBoost, "rank:ndcg", "binary:logistic", "the objective `binary:logistic`"),
+        (XgBoost, "\"name\":\"gbtree\"", "\"name\":\"gblinear\"", "the booster `gblinear`"),
+        (XgBoost, "\"categories\":[]", "\"categories\":[1]", "categorical splits (tree 0)"),
+        (XgBoost, "\"split_type\":[0,0", "\"split_type\":[0,1", "categorical splits (tree 0)"),
+        (XgBoost, "\"size_leaf_vector\":\"1\"", "\"size_leaf_vector\":\"2\"", "leaves of 2 values"),
+        (XgBoost, "[2.5E-1]", "[2.5E-1,1E0]", "base_score: found `[2.5E-1,1E0]`, expected one number"),
+        (XgBoost, "\"num_trees\":\"1\"", "\"num_trees\":\"2\"", "found 1 trees, expected 2"),
+        (
+            CatBoost,
+            "\"float_features\"",
+            "\"categorical_features\":[{}],\"float_features\"",
+            "categorical features (1)",
+        ),
+        (CatBoost, "\"split_type\":\"FloatFeature\"", "\"split_type\":\"OnlineCtr\"", "splits of type `OnlineCtr`"),
+        (CatBoost, "YetiRank", "MultiClass", "the loss `MultiClass`"),
+        (CatBoost, "[0.25]", "[0.25,1]", "a bias of 2 values"),
+        (
+            CatBoost,
+            "\"leaf_values\":[1,2,3,4]",
+            "\"leaf_values\":[1,2,3]",
+            "found 3 leaf values, expected 2 to the power of 2",
+        ),
+        (CatBoost, "AsTrue", "AsNull", "feature 1: nan_value_treatment: found `AsNull`"),
+        (CatBoost, "\"oblivious_trees\"", "\"other_trees\"", "found both or neither"),
+        (RankLib, "## LambdaMART", "## Random Forests", "the learner `Random Forests`"),
+        (RankLib, "<threshold> 0.5 </threshold>", "", "expected a feature, a threshold and two splits, or an output"),
+        (RankLib, "<threshold> 0.5 </threshold>", "<threshold> low </threshold>", "line 8: found another <threshold>"),
+        (RankLib, "weight=\"0.5\"", "", "line 5: found a tree without a weight"),
+        (RankLib, "<feature> 1 </feature>", "<feature> 0 </feature>", "found feature 0"),
+        (RankLib, "</ensemble>\n", "</ensemble><ensemble>", "expected the end of the file"),
+    ] {
+        let message = error(format, from, to);
+        assert!(message.contains(expected), "{message}\n{expected}");
+    }
+    for (bytes, expected) in [
+        (
+            &b"CBM1\0\0"[..],
+            "CatBoost JSON with its binary notation cannot be read: expected save_model(NAME, format=\"json\")",
+        ),
+        (&b"{L\0\0\0\0\0\0\0\x07learner"[..], "XGBoost JSON with its binary notation (UBJSON) cannot be read"),
+        (
+            &b"[ { \"nodeid\": 0, \"leaf\": 1 } ]"[..],
+            "XGBoost JSON with a dump, which has no base score, cannot be read",
+        ),
+    ] {
+        let format = ImportFormat::detect(bytes).unwrap();
+        let message = Ranker::import(bytes, format).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_truncated_file_is_refused() {
+    for (format, text) in FILES {
+        // Behind the last tree, LightGBM's file has nothing that a score depends on.
+        let end = text.find("end of trees").unwrap_or(text.trim_end().len());
+        for length in 0..end {
+            assert!(Ranker::import(&text.as_bytes()[..length], format).is_err(), "{format}: {length} bytes");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(format in 0..4usize, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = ImportFormat::detect(&bytes);
+        let _ = Ranker::import(&bytes, FILES[format].0);
+    }
+
+    #[test]
+    fn no_changed_byte_panics(format in 0..4usize, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+        let (format, text) = FILES[format];
+        let mut bytes = text.as_bytes().to_vec();
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Ok(ranker) = Ranker::import(&bytes, format) && ranker.model().features() < 100 {
+            let features = ranker.model().features().max(1);
+            let data = RankingDataset::from_groups(vec![0.5; features], features, vec![0.0], &[1]).unwrap();
+            let _ = ranker.predict(&data, &Device::flex());
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What the formats share: trees with another system's decisions as those of a [`TreeEnsemble`].
+//!
+//! Features are 32-bit floats here, so that every decision by one threshold has the form `x <= t` with a 32-bit `t`: the
+//! largest float that goes left. A split that no value passes to the left is written the other way round, with the
+//! largest finite float as its threshold.
+
+use super::{ImportError, ImportFormat};
+use crate::ranker::{LEAF, Sums, TreeArrays, TreeEnsemble};
+
+/// One node of another system's tree; children are positions in the tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ForeignNode {
+    Split(ForeignSplit),
+    Leaf(f64),
+}
+
+/// A split of another system.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ForeignSplit {
+    /// Counted from 0.
+    pub feature: u32,
+    /// Largest 32-bit float that goes left; `None` where none does.
+    pub at_most: Option<f32>,
+    /// Whether a missing value goes left.
+    pub missing_left: bool,
+    /// Whether 0 is missing too.
+    pub zero_missing: bool,
+    pub left: usize,
+    pub right: usize,
+}
+
+/// The trees of a file, in its order.
+pub(super) struct TreeList {
+    format: ImportFormat,
+    arrays: TreeArrays,
+}
+
+impl TreeList {
+    pub fn new(format: ImportFormat) -> Self {
+        Self { format, arrays: TreeArrays::default() }
+    }
+
+    /// Adds the tree whose root is the first node. Nodes that no split leads to are left out.
+    ///
+    /// # Errors
+    /// For a child that does not exist, or has two parents.
+    pub fn push(&mut self, nodes: &[ForeignNode]) -> Result<(), ImportError> {
+        let tree = self.arrays.roots.len();
+        let refuse = |found: String, expected: &str| {
+            Err(ImportError::content(self.format, format!("tree {tree}"), found, expected.to_owned()))
+        };
+        let arrays = &mut self.arrays;
+        arrays.roots.push(arrays.feature.len() as u32);
+        let mut is_placed = vec![false; nodes.len()];
+        // Nodes to place, with the place of the parent and the side.
+        let mut waiting = vec![(0, None)];
+        while let Some((node, parent)) = waiting.pop() {
+            let Some(&foreign) = nodes.get(node) else {
+                return refuse(format!("node {node}"), &format!("one of its {} nodes", nodes.len()));
+            };
+            if std::mem::replace(&mut is_placed[node], true) {
+                return refuse(format!("node {node} again"), "one parent for each node");
+            }
+            let place = arrays.feature.len() as u32;
+            let (feature, threshold, value) = match foreign {
+                ForeignNode::Leaf(value) => (LEAF, 0.0, value),
+                ForeignNode::Split(split) => {
+                    let ForeignSplit { feature, at_most, left, right, .. } = split;
+                    let sides = if at_most.is_some() { [left, right] } else { [right, left] };
+                    if split.missing_left == at_most.is_some() {
+                        arrays.missing_left.push(place);
+                    }
+                    if split.zero_missing {
+                        arrays.zero_missing.push(place);
+                    }
+                    waiting.extend([(sides[1], Some((place, true))), (sides[0], Some((place, false)))]);
+                    (feature, at_most.unwrap_or(f32::MAX), 0.0)
+                }
+            };
+            arrays.feature.push(feature);
+            arrays.threshold.push(threshold);
+            arrays.value.push(value);
+            arrays.left.push(0);
+            arrays.right.push(0);
+            match parent {
+                Some((parent, false)) => arrays.left[parent as usize] = place,
+                Some((parent, true)) => arrays.right[parent as usize] = place,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a constant to every score, as a tree of one leaf.
+    pub fn push_constant(&mut self, value: f64) -> Result<(), ImportError> {
+        self.push(&[ForeignNode::Leaf(value)])
+    }
+
+    /// Returns one more than the largest feature of a split.
+    pub fn features_in_use(&self) -> usize {
+        self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(0, |&feature| feature as usize + 1)
+    }
+
+    /// Returns the ensemble.
+    ///
+    /// # Errors
+    /// For a feature beyond `features`, or a number that is not finite.
+    pub fn finish(self, features: usize, sums: Sums) -> Result<TreeEnsemble, ImportError> {
+        let trees = TreeEnsemble::from_arrays(features, self.arrays);
+        let trees = trees.map_err(|source| ImportError::Trees { format: self.format, source })?;
+        Ok(trees.with_sums(sums))
+    }
+}
+
+/// Returns the largest finite 32-bit float that is at most `threshold`, a number; `None` if all are above.
+pub(super) fn largest_at_most(threshold: f64) -> Option<f32> {
+    let nearest = threshold as f32;
+    let below = if f64::from(nearest) > threshold { nearest.next_down() } else { nearest };
+    (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))
+}
+
+/// Returns the largest finite 32-bit float below `threshold`, a number; `None` if there is none.
+pub(super) fn largest_below(threshold: f32) -> Option<f32> {
+    let below = threshold.next_down();
+    (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_equal_those_worked_by_hand() {
+        assert_eq!(largest_at_most(0.5), Some(0.5));
+        // The nearest 32-bit float of 0.1 is above it.
+        assert_eq!(largest_at_most(0.1), Some(0.1f32.next_down()));
+        assert_eq!(largest_at_most(f64::from(0.1f32)), Some(0.1));
+        assert_eq!(largest_at_most(f64::INFINITY), Some(f32::MAX));
+        assert_eq!((largest_at_most(1e39), largest_at_most(-1e39)), (Some(f32::MAX), None));
+        assert_eq!(largest_below(0.5), Some(0.5f32.next_down()));
+        assert_eq!((largest_below(f32::INFINITY), largest_below(f32::MIN)), (Some(f32::MAX), None));
+        // Both zeros are at the threshold.
+        assert!(largest_below(0.0) < Some(-0.0) && largest_below(-0.0) < Some(-0.0));
+    }
+
+    #[test]
+    fn every_float_goes_the_way_of_the_foreign_decision() {
+        let way = |at_most, missing_left, x: f32| {
+            let split = ForeignSplit { feature: 0, at_most, missing_left, zero_missing: false, left: 1, right: 2 };
+            let mut list = TreeList::new(ImportFormat::XgBoost);
+            list.push(&[ForeignNode::Split(split), ForeignNode::Leaf(1.0), ForeignNode::Leaf(2.0)]).unwrap();
+            list.finish(1, Sums::Double).unwrap().score(&[x])
+        };
+        for missing_left in [false, true] {
+            let missing = if missing_left { 1.0 } else { 2.0 };
+            assert_eq!(way(None, missing_left, f32::NAN), missing);
+            assert_eq!(way(Some(0.5), missing_left, f32::NAN), missing);
+            assert_eq!([f32::MIN, 0.0, f32::MAX].map(|x| way(None, missing_left, x)), [2.0; 3]);
+            assert_eq!([0.5, 0.5f32.next_up()].map(|x| way(Some(0.5), missing_left, x)), [1.0, 2.0]);
+        }
+    }
+
+    #[test]
+    fn nodes_that_make_no_tree_are_refused() {
+        let split = |left, right| {
+            ForeignNode::Split(ForeignSplit {
+                feature: 0,
+                at_most: Some(0.0),
+                missing_left: false,
+                zero_missing: false,
+                left,
+                right,
+            })
+        };
+        let error = |nodes: &[ForeignNode]| TreeList::new(ImportFormat::XgBoost).push(nodes).unwrap_err().to_string();
+        assert_eq!(error(&[]), "XGBoost JSON: tree 0: found node 0, expected one of its 0 nodes");
+        assert_eq!(
+            error(&[split(1, 7), ForeignNode::Leaf(0.0)]),
+            "XGBoost JSON: tree 0: found node 7, expected one of its 2 nodes"
+        );
+        assert_eq!(
+            error(&[split(0, 0)]),
+            "XGBoost JSON: tree 0: found node 0 again, expected one parent for each node"
+        );
+    }
+}

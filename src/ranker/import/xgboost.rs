@@ -1,0 +1,233 @@
+//! XGBoost's model as `save_model` writes it in JSON, versions 1 to 3.
+//!
+//! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default. The score starts
+//! with the base score, as the objective takes it to the scale of the sums, and is rounded to single precision after
+//! each tree. A version may write the base score as a number, a text or a text with a list of one.
+
+use serde::Deserialize;
+
+use super::trees::{ForeignNode, ForeignSplit, TreeList, largest_below};
+use super::{ImportError, ImportFormat, Imported, parse};
+use crate::json::json;
+use crate::ranker::Sums;
+
+const FORMAT: ImportFormat = ImportFormat::XgBoost;
+
+/// Newest version whose files are known.
+const NEWEST: u64 = 3;
+
+/// Objectives whose predictions are the sums of the trees.
+const OBJECTIVES: [&str; 10] = [
+    "rank:ndcg",
+    "rank:map",
+    "rank:pairwise",
+    "reg:squarederror",
+    "reg:linear",
+    "reg:absoluteerror",
+    "reg:quantileerror",
+    "reg:pseudohubererror",
+    "reg:squaredlogerror",
+    LOGIT,
+];
+/// The one among them whose base score is a probability.
+const LOGIT: &str = "binary:logitraw";
+
+#[derive(Deserialize)]
+struct File {
+    learner: Learner,
+    #[serde(default)]
+    version: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+struct Learner {
+    #[serde(default)]
+    feature_names: Vec<String>,
+    gradient_booster: Booster,
+    learner_model_param: Parameters,
+    objective: Objective,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    base_score: serde_json::Value,
+    num_class: Option<String>,
+    num_target: Option<String>,
+    num_feature: String,
+}
+
+#[derive(Deserialize)]
+struct Objective {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Booster {
+    name: String,
+    model: Option<Trees>,
+    /// The trees of `dart`, and what each counts.
+    gbtree: Option<Box<Booster>>,
+    #[serde(default)]
+    weight_drop: Vec<f32>,
+}
+
+#[derive(Deserialize)]
+struct Trees {
+    gbtree_model_param: TreeCount,
+    trees: Vec<Tree>,
+}
+
+#[derive(Deserialize)]
+struct TreeCount {
+    num_trees: String,
+}
+
+#[derive(Deserialize)]
+struct Tree {
+    left_children: Vec<i64>,
+    right_children: Vec<i64>,
+    split_indices: Vec<u32>,
+    split_conditions: Vec<f32>,
+    default_left: Vec<Flag>,
+    #[serde(default)]
+    split_type: Vec<u8>,
+    #[serde(default)]
+    categories: Vec<i64>,
+    tree_param: TreeParameters,
+}
+
+#[derive(Deserialize)]
+struct TreeParameters {
+    #[serde(default)]
+    size_leaf_vector: String,
+}
+
+/// A flag, which older versions write as true or false.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(untagged)]
+enum Flag {
+    Bit(u8),
+    Word(bool),
+}
+
+impl Flag {
+    fn is_set(self) -> bool {
+        match self {
+            Self::Bit(bit) => bit != 0,
+            Self::Word(word) => word,
+        }
+    }
+}
+
+pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
+    let File { learner, version } = parse(FORMAT, text)?;
+    let version_text = version.iter().map(u64::to_string).collect::<Vec<_>>().join(".");
+    if version.first().is_none_or(|&major| !(1..=NEWEST).contains(&major)) {
+        return Err(ImportError::unsupported(FORMAT, format!("version `{version_text}`"), "version 1, 2 or 3"));
+    }
+    let Parameters { base_score, num_class, num_target, num_feature } = &learner.learner_model_param;
+    for (name, value) in [("num_class", num_class), ("num_target", num_target)] {
+        if value.as_deref().is_some_and(|value| !["0", "1"].contains(&value)) {
+            let what = format!("{name} = {}", value.as_deref().unwrap_or_default());
+            return Err(ImportError::unsupported(FORMAT, what, "one score per document"));
+        }
+    }
+    let objective = &learner.objective.name;
+    if !OBJECTIVES.contains(&objective.as_str()) {
+        let expected = "an objective whose predictions are the sums of the trees, such as rank:ndcg";
+        return Err(ImportError::unsupported(FORMAT, format!("the objective `{objective}`"), expected));
+    }
+    let features = whole(num_feature, "learner_model_param.num_feature")?;
+    let mut trees = TreeList::new(FORMAT);
+    let base = base_score_of(base_score)?;
+    trees.push_constant(f64::from(if objective == LOGIT { -(1.0 / base - 1.0).ln() } else { base }))?;
+    let (model, weights) = trees_of(learner.gradient_booster)?;
+    let announced = whole(&model.gbtree_model_param.num_trees, "gbtree_model_param.num_trees")?;
+    if announced != model.trees.len() {
+        let found = format!("{} trees", model.trees.len());
+        return Err(ImportError::content(FORMAT, "gradient_booster", found, format!("{announced}")));
+    }
+    for (number, tree) in model.trees.iter().enumerate() {
+        trees.push(&tree.nodes(number, weights.as_ref().map_or(1.0, |weights| weights[number]))?)?;
+    }
+    Ok(Imported {
+        trees: trees.finish(features, Sums::Single)?,
+        feature_names: Some(learner.feature_names).filter(|names| !names.is_empty()),
+        about: json!({ "version": version_text, "objective": objective }),
+    })
+}
+
+fn whole(text: &str, place: &str) -> Result<usize, ImportError> {
+    text.parse().map_err(|_| ImportError::content(FORMAT, place, format!("`{text}`"), "a whole number"))
+}
+
+/// Reads a base score: a number, a text, or a text with a list of one.
+fn base_score_of(value: &serde_json::Value) -> Result<f32, ImportError> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let number = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
+    let number = number.parse().ok().filter(|number: &f32| number.is_finite());
+    number.ok_or_else(|| {
+        let place = "learner_model_param.base_score";
+        ImportError::content(FORMAT, place, format!("`{text}`"), "one number, for one score per document")
+    })
+}
+
+/// Takes the trees out of a booster, with what each counts if that is not 1.
+fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), ImportError> {
+    let expected = "trees: gbtree or dart";
+    let missing = |place: &str| ImportError::content(FORMAT, "gradient_booster", format!("no `{place}`"), expected);
+    match booster.name.as_str() {
+        "gbtree" => Ok((booster.model.ok_or_else(|| missing("model"))?, None)),
+        "dart" => {
+            let model = booster.gbtree.and_then(|trees| trees.model).ok_or_else(|| missing("gbtree"))?;
+            if booster.weight_drop.len() != model.trees.len() {
+                let found = format!("{} weights", booster.weight_drop.len());
+                let expected = format!("{}, one for each tree", model.trees.len());
+                return Err(ImportError::content(FORMAT, "weight_drop", found, expected));
+            }
+            Ok((model, Some(booster.weight_drop)))
+        }
+        other => Err(ImportError::unsupported(FORMAT, format!("the booster `{other}`"), expected)),
+    }
+}
+
+impl Tree {
+    fn nodes(&self, number: usize, weight: f32) -> Result<Vec<ForeignNode>, ImportError> {
+        let place = || format!("tree {number}");
+        if self.split_type.iter().any(|&kind| kind != 0) || !self.categories.is_empty() {
+            let what = format!("categorical splits ({})", place());
+            return Err(ImportError::unsupported(FORMAT, what, "numerical features alone"));
+        }
+        if !["", "0", "1"].contains(&self.tree_param.size_leaf_vector.as_str()) {
+            let what = format!("leaves of {} values", self.tree_param.size_leaf_vector);
+            return Err(ImportError::unsupported(FORMAT, what, "one score per document"));
+        }
+        let nodes = self.left_children.len();
+        let lengths = [
+            ("right_children", self.right_children.len()),
+            ("split_indices", self.split_indices.len()),
+            ("split_conditions", self.split_conditions.len()),
+            ("default_left", self.default_left.len()),
+        ];
+        if let Some((name, length)) = lengths.iter().find(|(_, length)| *length != nodes) {
+            let found = format!("`{name}` of {length}");
+            return Err(ImportError::content(FORMAT, place(), found, format!("{nodes} nodes, as `left_children`")));
+        }
+        let node = |node: usize| {
+            // -1 marks a leaf, whose value stands in place of the threshold.
+            if self.left_children[node] < 0 {
+                return ForeignNode::Leaf(f64::from(self.split_conditions[node] * weight));
+            }
+            let child = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
+            ForeignNode::Split(ForeignSplit {
+                feature: self.split_indices[node],
+                at_most: largest_below(self.split_conditions[node]),
+                missing_left: self.default_left[node].is_set(),
+                zero_missing: false,
+                left: child(self.left_children[node]),
+                right: child(self.right_children[node]),
+            })
+        };
+        Ok((0..nodes).map(node).collect())
+    }
+}
