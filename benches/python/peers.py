@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """The table of README.md: what burn-rank, LightGBM, rax and allRank train on and measure, and the time of ApproxNDCG.
 
-    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy torch lightgbm jax rax && /tmp/peers/bin/pip install --no-deps allRank
+    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy torch lightgbm jax rax scikit-learn torchvision gcsfs
+    /tmp/peers/bin/pip install --no-deps allRank
     /tmp/peers/bin/python benches/python/peers.py target/release/burn-rank [--rounds N] [--threads N]
 
 Losses and measures are counted in the packages: functions `*_loss` and `*_metric` of rax, modules of `allrank.models.losses` and functions
 of `allrank.models.metrics`, ranking objectives and metrics of LightGBM's parameters (named here, since its library does not list them),
 `burn-rank models --losses` and `--measures`. The time is that of ApproxNDCG, value and gradient in the scores, of 64 lists of 128
 documents with labels from 0 to 4: `burn-rank bench`, `jax.jit(jax.value_and_grad(..))` of rax with ranks by sigmoids, allRank's function and
-`backward`, both with alpha = 10 and, for allRank, no cut-off. Rounds alternate; a figure is the median of the rounds' medians of 21 runs. Values are compared
-first, since times of two different functions say nothing.
+`backward`, both with alpha = 10 and, for allRank, no cut-off. All run on the same --threads processors (1 unless said). Rounds alternate, and the
+fastest run counts, so that a busy machine distorts little; for burn-rank it is the fastest round's median. Values are compared first, since times of
+two different functions say nothing.
 """
 
 import argparse
@@ -47,11 +49,12 @@ def counted_allrank():
 
 
 def counted_ours(binary):
-    def names(what, word):
-        text = subprocess.run([binary, "models", what], check=True, capture_output=True, text=True).stdout
-        return [line.split()[1].rstrip(":") for line in text.splitlines() if line.startswith(word + " ")]
+    def lines(what):
+        return subprocess.run([binary, "models", what], check=True, capture_output=True, text=True).stdout.splitlines()
 
-    return names("--losses", "loss"), names("--measures", "measure")
+    losses = [line.split()[1].rstrip(":") for line in lines("--losses") if line.startswith("loss ")]
+    table = lines("--measures")
+    return losses, [line.split()[0] for line in table[1 : table.index("")]]
 
 
 def rax_run(scores, labels):
@@ -84,7 +87,7 @@ def allrank_run(scores, labels, threads):
         s.grad = None
         value = approxNDCGLoss(s, y, alpha=10.0)
         value.backward()
-        return 1.0 + float(value)
+        return 1.0 + value.item()
 
     return run
 
@@ -101,22 +104,23 @@ def ours_ms(binary):
     return json.loads(found.stdout.splitlines()[0])["ms"]
 
 
-def median_ms(run):
+def fastest_ms(run):
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()
         run()
         times.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(times)
+    return min(times)
 
 
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("binary")
     arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--threads", type=int, default=1)
     arguments = arguments.parse_args()
     os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.threads])
 
     random = numpy.random.default_rng(1)
     scores = random.standard_normal((BATCH, DOCUMENTS)).astype(numpy.float32)
@@ -132,8 +136,8 @@ def main():
     for _ in range(arguments.rounds):
         rounds["burn-rank"].append(ours_ms(arguments.binary))
         for name, run in peers.items():
-            rounds[name].append(median_ms(run))
-    ms = {name: statistics.median(found) for name, found in rounds.items()}
+            rounds[name].append(fastest_ms(run))
+    ms = {name: min(found) for name, found in rounds.items()}
 
     import lightgbm
     from importlib.metadata import version
