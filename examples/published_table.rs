@@ -1,7 +1,7 @@
 //! The table of `configs/published/README.md`: our five-fold results beside the published ones.
 //!
 //! ```text
-//! for config in configs/published/*/*.toml; do burn-rank cv $config --json > ${config%.toml}.json; done
+//! .ci/tables                                     makes every result, and records what made it
 //! cargo run --example published_table            writes configs/published/README.md
 //! cargo run --example published_table -- --check fails if that file is not what the results say
 //! ```
@@ -39,6 +39,20 @@ struct CrossValidation {
     folds: Vec<Value>,
 }
 
+/// What made a result, from `made.toml`, which `.ci/tables` writes.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Made {
+    version: String,
+    processor: String,
+    instructions: String,
+}
+
+/// Configurations whose learner does not optimise a measure.
+const BASELINES: [&str; 6] = ["frank", "lambda-mart", "list-net", "rank-boost", "rank-svm", "regression"];
+
+/// How many rankers of each data set the summary has.
+const FIRST: usize = 6;
+
 /// The data sets, in the order of the page.
 const DATA: [&str; 3] = ["letor3-ohsumed", "letor2-ohsumed", "mq2008"];
 
@@ -68,6 +82,8 @@ fn main() -> Result<()> {
 fn render(folder: &Path) -> Result<String> {
     let published: BTreeMap<String, Published> = toml::from_str(&fs::read_to_string(folder.join("published.toml"))?)?;
     let mut text = fs::read_to_string(folder.join("protocol.md"))?;
+    let made: BTreeMap<String, Made> = toml::from_str(&fs::read_to_string(folder.join("made.toml"))?)?;
+    text += &first(folder, &published)?;
     for data in DATA {
         let published = published.get(data).ok_or_else(|| format!("published.toml: {data} is missing"))?;
         write!(text, "\n## {}\n\n{}\nPublished: {}.\n\n", published.title, published.about, published.source)?;
@@ -88,9 +104,71 @@ fn render(folder: &Path) -> Result<String> {
                 text += &row(data, result, &published.rows)?;
             }
         }
+        text += &provenance(data, &results, &made)?;
     }
     text += "\n";
     text += &fs::read_to_string(folder.join("deviations.md"))?;
+    Ok(text)
+}
+
+/// Says what made the results of a data set, as far as that is recorded.
+fn provenance(data: &str, results: &[PathBuf], made: &BTreeMap<String, Made>) -> Result<String> {
+    let mut by: BTreeMap<&Made, Vec<&str>> = BTreeMap::new();
+    let mut unknown = 0;
+    for result in results {
+        let name = stem(result)?;
+        match made.get(&format!("{data}/{name}")) {
+            Some(found) => by.entry(found).or_default().push(name),
+            None => unknown += 1,
+        }
+    }
+    let mut text = String::from("\n");
+    for (Made { version, processor, instructions }, names) in by {
+        let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        writeln!(text, "Made by burn-rank {version} on {processor} with `{instructions}`: {names}.")?;
+    }
+    if unknown > 0 {
+        writeln!(text, "What made the other {unknown} rows was not recorded then.")?;
+    }
+    Ok(text)
+}
+
+/// Formats the rankers of each data set with the highest NDCG@10, side by side.
+fn first(folder: &Path, published: &BTreeMap<String, Published>) -> Result<String> {
+    let mut columns = Vec::new();
+    for data in DATA {
+        let mut column = Vec::new();
+        for result in files(&folder.join(data), "json")? {
+            let name = stem(&result)?;
+            if name.contains('@') {
+                continue;
+            }
+            let config: toml::Value = toml::from_str(&fs::read_to_string(result.with_extension("toml"))?)?;
+            let title = config["description"].as_str().ok_or_else(|| format!("{name}: description is missing"))?;
+            let found: CrossValidation = serde_json::from_str(&fs::read_to_string(&result)?)?;
+            let mark = if BASELINES.contains(&name) { "*" } else { "" };
+            let (mean, error) = (found.measures["ndcg@10"], found.standard_errors["ndcg@10"]);
+            column.push((mean, error, format!("{mark}{title}{mark} | {mean:.4} ± {error:.4}")));
+        }
+        column.sort_by(|a, b| b.0.total_cmp(&a.0));
+        columns.push(column);
+    }
+    // The first and the last that are shown, and the smallest standard error among them.
+    let spread =
+        columns.iter().filter_map(|column| Some(column.first()?.0 - column.get(FIRST - 1)?.0)).fold(0.0, f64::max);
+    let error =
+        columns.iter().flat_map(|column| column.iter().take(FIRST)).map(|row| row.1).fold(f64::INFINITY, f64::min);
+    let titles: Vec<&str> = DATA.iter().map(|data| published[*data].title.as_str()).collect();
+    let mut text = format!(
+        "\n## Which ranker is first\n\nThe first {FIRST} of each data set by test NDCG@10; *those in italics* do not optimise a measure. Within\na column they \
+         differ by {spread:.4} at most, where a standard error is {error:.4} or more.\n\n| {} | |\n|{}\n",
+        titles.join(" | | "),
+        "---|---|".repeat(DATA.len())
+    );
+    for place in 0..FIRST {
+        let cells: Vec<&str> = columns.iter().filter_map(|column| Some(column.get(place)?.2.as_str())).collect();
+        writeln!(text, "| {} |", cells.join(" | "))?;
+    }
     Ok(text)
 }
 

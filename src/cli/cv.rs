@@ -33,6 +33,9 @@ pub struct CvArgs {
     /// Fits at once [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+    /// Only warnings, errors, and what --json asks for: no progress, no table. The result goes to --out or --json
+    #[arg(long, short)]
+    quiet: bool,
     /// One JSON object instead of the table
     #[arg(long)]
     json: bool,
@@ -43,6 +46,9 @@ impl CvArgs {
         let start = Instant::now();
         if self.out.is_none() && self.folder.claim() != Claim::New {
             return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
+        }
+        if self.quiet && self.out.is_none() && !self.json {
+            return Err(Failure::input("--quiet needs a place for the result: --out DIR or --json"));
         }
         let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         if keep.any() && self.out.is_none() {
@@ -63,7 +69,7 @@ impl CvArgs {
         let folder = self.out.as_ref().map(open).transpose()?;
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
-        let bar = JobsBar::new();
+        let bar = JobsBar::new(self.quiet, config.measure.select);
         let options = CrossValidationOptions {
             device,
             output: folder.as_ref(),
@@ -91,7 +97,7 @@ impl CvArgs {
                 record["kept"] = crate::json::json!({"files": kept.files, "bytes": kept.bytes});
             }
             writeln!(out, "{record}")?;
-        } else {
+        } else if !self.quiet {
             write!(out, "{}", render(&result))?;
             if let (Some(kept), Some(folder)) = (kept, &folder) {
                 let place = folder.file(KEPT);

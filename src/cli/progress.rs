@@ -6,27 +6,36 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Failure;
-use crate::experiment::JobProgress;
-use crate::learner::{Interrupt, Progress, Round};
+use crate::experiment::{JobDone, JobProgress};
+use crate::learner::{Interrupt, Progress, Round, SURROGATE};
+use crate::measure::Measure;
+
+/// Where a bar is drawn: on standard error, if that is a terminal.
+fn target(hidden: bool) -> ProgressDrawTarget {
+    if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
+}
 
 /// A progress bar of rounds; warnings are printed above it.
+///
+/// What matters most comes first, since a terminal of 80 columns cuts the rest.
 #[derive(Debug)]
 pub struct Bar {
     bar: ProgressBar,
+    measure: Measure,
     best: Mutex<Option<f64>>,
 }
 
 impl Bar {
-    /// Creates a bar on standard error, drawn only on a terminal; `hidden` if something else draws.
-    pub fn new(hidden: bool) -> Self {
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        Self { bar: ProgressBar::with_draw_target(None, target), best: Mutex::new(None) }
+    /// Creates a bar on standard error, drawn only on a terminal; `hidden` if something else draws or nothing should.
+    /// `measure` is what selects rounds.
+    pub fn new(hidden: bool, measure: Measure) -> Self {
+        Self { bar: ProgressBar::with_draw_target(None, target(hidden)), measure, best: Mutex::new(None) }
     }
 }
 
 impl Progress for Bar {
     fn begin(&self, learner: &str, rounds: Option<usize>) {
-        let template = "{prefix} {bar:12} {pos}/{len} {elapsed}<{eta} {wide_msg}";
+        let template = "{prefix} {bar:8} {pos}/{len} {eta} left {wide_msg}";
         if let (Some(rounds), Ok(style)) = (rounds, ProgressStyle::with_template(template)) {
             self.bar.set_length(rounds as u64);
             self.bar.set_style(style);
@@ -40,12 +49,12 @@ impl Progress for Bar {
         let mut message = String::new();
         if let Some(value) = round.validation.or(round.train) {
             *best = Some(best.map_or(value, |best| best.max(value)));
-            message = format!("best {:.4} now {value:.4} ", best.unwrap_or(value));
+            message = format!("{} {value:.4} best {:.4} ", self.measure, best.unwrap_or(value));
         }
-        message += &format!("loss {:.4}", round.objective);
-        for (name, value) in &round.figures {
-            message += &format!(" {name} {value:.4}");
-        }
+        let (surrogate, others): (Vec<_>, Vec<_>) = round.figures.iter().partition(|(name, _)| name == SURROGATE);
+        let objective = ("loss".to_string(), round.objective);
+        let figures = surrogate.into_iter().chain([&objective]).chain(others);
+        message += &figures.map(|(name, value)| format!("{name} {value:.4}")).collect::<Vec<_>>().join(" ");
         self.bar.set_message(message);
     }
 
@@ -63,18 +72,19 @@ impl Progress for Bar {
 #[derive(Debug)]
 pub struct JobsBar {
     bar: ProgressBar,
+    measure: Measure,
     /// The jobs that gave each warning.
     warnings: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
 impl JobsBar {
-    /// Creates a bar on standard error, drawn only on a terminal.
-    pub fn new() -> Self {
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed}<{eta} {wide_msg}") {
+    /// Creates a bar on standard error, drawn only on a terminal and not if `hidden`. `measure` is what selects.
+    pub fn new(hidden: bool, measure: Measure) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), target(hidden));
+        if let Ok(style) = ProgressStyle::with_template("{bar:8} {pos}/{len} {eta} left {wide_msg}") {
             bar.set_style(style);
         }
-        Self { bar, warnings: Mutex::default() }
+        Self { bar, measure, warnings: Mutex::default() }
     }
 
     /// Clears the bar and prints the warnings, each with the jobs it came from.
@@ -91,10 +101,12 @@ impl JobsBar {
 }
 
 impl JobProgress for JobsBar {
-    fn done(&self, finished: usize, all: usize, label: &str) {
-        self.bar.set_length(all as u64);
-        self.bar.set_position(finished as u64);
-        self.bar.set_message(format!("done: {label}"));
+    fn done(&self, job: &JobDone) {
+        self.bar.set_length(job.all as u64);
+        self.bar.set_position(job.finished as u64);
+        let figures = [(self.measure.to_string(), job.selection), (SURROGATE.to_string(), job.surrogate)];
+        let figures = figures.into_iter().filter_map(|(name, value)| Some(format!("{name} {:.4} ", value?)));
+        self.bar.set_message(format!("{}in {}", figures.collect::<String>(), job.label));
     }
 
     fn warn(&self, label: &str, message: &str) {

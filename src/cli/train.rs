@@ -34,6 +34,9 @@ pub struct TrainArgs {
     /// No terminal dashboard
     #[arg(long)]
     no_tui: bool,
+    /// Only warnings, errors, and what --json asks for: no progress, no dashboard, no table
+    #[arg(long, short)]
+    quiet: bool,
     /// One JSON object instead of the table
     #[arg(long)]
     json: bool,
@@ -59,10 +62,13 @@ impl TrainArgs {
         let mut split = config.data.split()?;
         let folder = OutputFolder::open(&path, RunKind::Train, &resolved, self.folder.claim())?;
 
-        let dashboard =
-            !self.no_tui && !self.json && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        let dashboard = !self.no_tui
+            && !self.quiet
+            && !self.json
+            && std::io::stdout().is_terminal()
+            && std::io::stderr().is_terminal();
         let dashboard = dashboard && config.learner().is_ok_and(|learner| learner.draws_dashboard());
-        let bar = Bar::new(dashboard);
+        let bar = Bar::new(dashboard || self.quiet, config.measure.select);
         let interrupt = interrupt_on_signal()?;
         let fitting = Instant::now();
         let options = FitOptions {
@@ -94,7 +100,7 @@ impl TrainArgs {
                 summary["partial_dependence"] = partial_dependence;
             }
             writeln!(out, "{summary}")?;
-        } else {
+        } else if !self.quiet {
             writeln!(
                 out,
                 "{}: round {} of {} selected, {:.1} s, written to {}",

@@ -25,7 +25,7 @@ pub use config::{
 };
 #[cfg(feature = "cli")]
 pub(crate) use config::{from_toml, written_value};
-pub use cross_validation::{CrossValidationOptions, JobProgress, cross_validate};
+pub use cross_validation::{CrossValidationOptions, JobDone, JobProgress, cross_validate};
 pub use error::{ExperimentError, OutputError};
 pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
 pub use keep::{KEPT, Keep};

@@ -115,9 +115,9 @@ fn rankers_record_the_locked_version_of_burn() {
 }
 
 #[test]
-fn the_dependencies_in_the_readme_are_those_of_the_manifest() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let block = readme.split("```toml\n").find(|block| block.starts_with("[dependencies]")).unwrap();
+fn the_dependencies_in_the_guide_are_those_of_the_manifest() {
+    let page = fs::read_to_string(root().join("docs/guide/model.md")).unwrap();
+    let block = page.split("```toml\n").find(|block| block.starts_with("[dependencies]")).unwrap();
     let given: Table = block.split("```").next().unwrap().parse().unwrap();
     let manifest = manifest();
     assert_eq!(given["dependencies"]["burn"]["version"], manifest["dependencies"]["burn"]["version"]);
@@ -126,6 +126,6 @@ fn the_dependencies_in_the_readme_are_those_of_the_manifest() {
         assert!(features.contains_key(feature.as_str().unwrap()), "no feature {feature}");
     }
     for feature in features.keys().filter(|feature| !feature.starts_with('_') && *feature != "default") {
-        assert!(readme.contains(&format!("`{feature}`")), "README.md does not name the feature {feature}");
+        assert!(page.contains(&format!("`{feature}`")), "docs/guide/model.md does not name the feature {feature}");
     }
 }

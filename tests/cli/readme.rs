@@ -12,8 +12,7 @@ use super::Bench;
 use super::common::pages::{blocks, page};
 
 /// Lines of `sh` blocks that no test runs, and why.
-const LEFT_OUT: [(&str, &str, &str); 3] = [
-    ("README.md", "cargo test", "it is what runs this"),
+const LEFT_OUT: [(&str, &str, &str); 2] = [
     ("README.md", "cargo install --path .", "builds the whole crate again"),
     (
         "docs/EXPORT.md",
@@ -45,7 +44,7 @@ fn commands(name: &str) -> Vec<String> {
     ours
 }
 
-/// Puts a user's files in the places that README.md names: three sets of queries, a run and its judgements.
+/// Puts a user's files in the places that README.md names: three sets of queries.
 fn as_a_user_has_it() -> Bench {
     let bench = Bench::default();
     fs::create_dir(bench.path("configs")).unwrap();
@@ -66,9 +65,6 @@ fn as_a_user_has_it() -> Bench {
     for (part, set) in [("S1", "train"), ("S2", "vali"), ("S3", "test")] {
         fs::rename(bench.path(&format!("data/{part}.txt")), bench.path(&format!("data/{set}.txt"))).unwrap();
     }
-    fs::copy(bench.path("data/test.txt"), bench.path("test.txt")).unwrap();
-    bench.write("qrels.txt", "1 0 a 1\n1 0 b 0\n");
-    bench.write("run.txt", "1 Q0 a 1 2.0 theirs\n1 Q0 b 2 1.0 theirs\n");
     bench
 }
 
@@ -79,7 +75,7 @@ fn every_command_of_the_readme_runs() {
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
     let data = format!("{}/", bench.path("data").display());
     let commands = commands("README.md");
-    assert!(commands.len() >= 8, "{commands:?}");
+    assert!(commands.len() >= 5, "{commands:?}");
     for line in commands {
         let output = Command::new("sh")
             .args(["-c", &line.replace("/data/", &data)])
@@ -89,16 +85,14 @@ fn every_command_of_the_readme_runs() {
             .unwrap();
         assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
     }
-    for file in ["runs/mine/report.html", "runs/quickstart/ranker.safetensors", "scores.txt", "run.txt", "qrels.txt"] {
+    for file in ["runs/mine/report.html", "runs/quickstart/ranker.safetensors", "scores.txt"] {
         assert!(bench.path(file).exists(), "{file}");
     }
 }
 
 #[test]
 fn every_configuration_of_the_readme_is_valid() {
-    let mut blocks = blocks(&page("README.md"), "toml");
-    // `manifest.rs` compares the lines for a Cargo.toml with ours.
-    blocks.retain(|text| !text.starts_with("[dependencies]"));
+    let blocks = blocks(&page("README.md"), "toml");
     assert!(!blocks.is_empty());
     for text in blocks {
         let document = Document::parse(Path::new("README.toml"), text, &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -109,4 +103,14 @@ fn every_configuration_of_the_readme_is_valid() {
 #[test]
 fn the_page_on_exports_has_no_command_of_ours() {
     assert_eq!(commands("docs/EXPORT.md"), [""; 0]);
+}
+
+#[test]
+fn the_readme_is_short_and_shows_first_what_it_is() {
+    let text = page("README.md");
+    assert!(text.lines().count() <= 120, "{} lines", text.lines().count());
+    let first: Vec<&str> = text.lines().take(30).collect();
+    for (what, start) in [("command", "cargo run --release -- "), ("picture", "!["), ("table", "|---|")] {
+        assert!(first.iter().any(|line| line.starts_with(start)), "no {what} in the first thirty lines");
+    }
 }

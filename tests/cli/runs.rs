@@ -223,3 +223,15 @@ fn a_run_names_the_instructions_that_it_used() {
         assert_ne!(objectives("cv"), objectives("best-cv"), "the fits did not use the instructions");
     }
 }
+
+#[test]
+fn quiet_prints_nothing_but_leaves_the_result() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    let output = bench.run(&["train", "small.toml", "--quiet", "--out", "run"]).success().get_output().clone();
+    assert_eq!((output.stdout, output.stderr), (vec![], vec![]));
+    assert!(bench.path("run/report.json").exists());
+    assert!(bench.output(&["train", "small.toml", "--quiet", "--json", "--out", "other"]).starts_with('{'));
+    let message = bench.refused(&["cv", "small.toml", "--quiet"]);
+    assert_eq!(message, "error: --quiet needs a place for the result: --out DIR or --json\n");
+}

@@ -82,6 +82,9 @@ fn tests() -> Vec<Trial> {
             shared(data::published_features::FIGURES)
         ),
         test!(terminal::a_terminal_gets_the_dashboard_and_the_table, terminal::lent()),
+        test!(terminal::without_color_nothing_is_colored, terminal::lent()),
+        test!(terminal::progress_fits_80_columns_with_measure_surrogate_and_time_left, terminal::lent()),
+        test!(terminal::quiet_is_quiet_on_a_terminal, terminal::lent()),
     ]
 }
 

@@ -9,7 +9,7 @@ use crate::json::Map;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::options::{CrossValidationOptions, JobProgress};
+use super::options::{CrossValidationOptions, JobDone, JobProgress};
 use crate::experiment::config::grid::{self, Point};
 use crate::experiment::config::{CrossValidationConfig, ExperimentConfig};
 use crate::experiment::error::{ExperimentError, OutputError};
@@ -17,7 +17,7 @@ use crate::experiment::fit::{FitOptions, fit};
 use crate::experiment::record::{DataReport, FitReport, Sets};
 use crate::experiment::run_folder::{JOBS, RANKER, RESULT};
 use crate::experiment::splits::Split;
-use crate::learner::{Progress, Round, StopReason};
+use crate::learner::{Progress, Round, SURROGATE, StopReason};
 use crate::measure::mean_of;
 use crate::memory;
 use crate::op::Execution;
@@ -53,6 +53,14 @@ pub(super) struct JobResult {
     pub(super) fit: FitReport,
     /// `[measure][query]` on test queries; absent where the convention excludes the query.
     pub(super) test: Vec<Vec<Option<f64>>>,
+}
+
+impl JobResult {
+    /// The surrogate at the selected round.
+    fn surrogate(&self) -> Option<f64> {
+        let round = self.fit.history.get(self.fit.best_round.checked_sub(1)?)?;
+        round.figures.iter().find(|(name, _)| name == SURROGATE).map(|(_, value)| *value)
+    }
 }
 
 /// The progress of one fit among many: its warnings alone.
@@ -153,11 +161,13 @@ impl Jobs<'_> {
                 }
                 let result =
                     result.map_err(|error| ExperimentError::Job { label: job.label.clone(), source: Box::new(error) });
+                let selection = result.as_ref().ok().map(|result| result.selection);
+                let surrogate = result.as_ref().ok().and_then(JobResult::surrogate);
                 let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                 results[next] = Some(result);
                 let finished = results.iter().filter(|result| result.is_some()).count();
                 drop(results);
-                options.progress.done(finished, all, &job.label);
+                options.progress.done(&JobDone { finished, all, label: &job.label, selection, surrogate });
             }
         };
         let execution = Execution::current();
@@ -288,7 +298,7 @@ mod tests {
     }
 
     impl JobProgress for Seen {
-        fn done(&self, _: usize, _: usize, _: &str) {
+        fn done(&self, _: &JobDone) {
             let here = thread::current().id();
             if self.executions.lock().unwrap().insert(here, Execution::current()).is_none() {
                 self.together.wait();

@@ -6,7 +6,7 @@ mod keeping;
 mod options;
 mod summary;
 
-pub use options::{CrossValidationOptions, JobProgress};
+pub use options::{CrossValidationOptions, JobDone, JobProgress};
 
 use super::config::grid::{self, Point};
 use super::config::{ConfigError, Document, ExperimentConfig};

@@ -8,10 +8,25 @@ use crate::learner::Interrupt;
 
 /// Receives the progress of a cross-validation, from several threads at once.
 pub trait JobProgress: Sync {
-    /// The job `label` has ended: `finished` of `all` are done.
-    fn done(&self, finished: usize, all: usize, label: &str);
+    /// A job has ended.
+    fn done(&self, job: &JobDone);
     /// The fit of the job `label` has something to say.
     fn warn(&self, label: &str, message: &str);
+}
+
+/// A job of a cross-validation that has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct JobDone<'a> {
+    /// Jobs that have ended, this one included.
+    pub finished: usize,
+    /// Jobs of the cross-validation.
+    pub all: usize,
+    /// Its fold, its point of the grid where there are several, and its seed.
+    pub label: &'a str,
+    /// The selection measure of the fit, on validation queries where there are some; none of a fit that failed.
+    pub selection: Option<f64>,
+    /// The surrogate at the selected round, where the learner minimises one.
+    pub surrogate: Option<f64>,
 }
 
 /// What a cross-validation runs on.

@@ -1,0 +1,21 @@
+#!/usr/bin/env python3
+"""Some figures of a report page as a page of their own: python3 book/figures.py PAGE NUMBER.. > FIGURES.html
+
+Figures are counted from 1 in the order of the page.
+"""
+
+import re
+import sys
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        page = file.read()
+    head = page[: page.index("<body>")]
+    figures = re.findall(r"<figure>.*?</figure>", page, flags=re.DOTALL)
+    chosen = "".join(figures[int(number) - 1] for number in sys.argv[2:])
+    print(f'{head}<body style="padding: 1rem 1.5rem"><div class="figures">{chosen}</div></body></html>')
+
+
+if __name__ == "__main__":
+    main()
