@@ -104,7 +104,8 @@ fn weights_equal_those_worked_by_hand() {
 fn what_a_format_cannot_hold_is_refused_by_name() {
     use ExportFormat::{LightGbm, PluginLinear, RankLibTrees, Solr, XgBoost, XgBoostDump};
     for format in [LightGbm, RankLibTrees, Solr, XgBoost, XgBoostDump] {
-        let expected = "cannot hold the normaliser `query_min_max`: expected a normaliser that takes each document alone";
+        let expected =
+            "cannot hold the normaliser `query_min_max`: expected a normaliser that takes each document alone";
         assert!(error(NormalizerKind::QueryMinMax, trees(false), format).ends_with(expected), "{format}");
     }
     for format in [RankLibTrees, Solr] {
