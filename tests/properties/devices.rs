@@ -10,6 +10,9 @@ use burn_rank::device::{self, BACKENDS, DeviceError};
 /// build with the feature `_server`, is a server on the loopback that the suite starts.
 const VARIABLE: &str = "BURN_RANK_DEVICES";
 
+/// One of how many losses is run on a GPU, 1 by default: all of them take a driver in software many minutes.
+const SAMPLE: &str = "BURN_RANK_SAMPLE";
+
 /// A device under test.
 pub struct Present {
     pub name: String,
@@ -18,6 +21,19 @@ pub struct Present {
     pub types: &'static [DType],
     /// How primitives are computed there.
     pub path: Path,
+}
+
+impl Present {
+    /// Returns whether the loss number `index` is run here.
+    pub fn runs(&self, index: usize) -> bool {
+        let sample = std::env::var(SAMPLE).ok().map_or(1, |text| {
+            text.parse::<usize>()
+                .ok()
+                .filter(|&sample| sample > 0)
+                .unwrap_or_else(|| panic!("{SAMPLE}: `{text}`, expected 1 or more"))
+        });
+        self.path != Path::Gpu || index.is_multiple_of(sample)
+    }
 }
 
 /// How primitives are computed on a device.

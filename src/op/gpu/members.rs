@@ -2,7 +2,8 @@
 //!
 //! A kernel before the one that computes puts both in front, in their order, and counts them. Nothing is sorted and
 //! nothing is added atomically; padding, wherever it is, changes neither the order nor the number of terms, so results
-//! have the same bits with any padding.
+//! have the same bits with any padding. A document that is skipped is skipped whatever its score, also one that is no
+//! number.
 
 use burn::tensor::{DType, Shape};
 use burn_cubecl::cubecl::{self, prelude::*};

@@ -5,9 +5,8 @@
 //! cargo run -p burn-unified
 //! ```
 
-// Supported for users of older models.
-#![allow(deprecated)]
-
+use burn::remote::RemoteHost;
+use burn::server::{RemoteServer, WebSocketTransport};
 use burn::tensor::{Bool, Device, Tensor};
 use burn_rank::loss::{LossError, LossSpec, RankingLoss, Reduction, registry};
 use burn_rank::op::Execution;
@@ -53,7 +52,7 @@ fn check(loss: &dyn RankingLoss, device: &Device) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A batch of 1 byte's budget is refused by name.
+/// With a budget of one byte every batch is refused, with the name of the feature.
 fn check_refusal(device: &Device, feature: &str) -> Result<(), Failure> {
     let loss = by_name(registry::LOSSES[0].name)?;
     let small = Execution::current().with_memory_budget(1);
@@ -63,8 +62,18 @@ fn check_refusal(device: &Device, feature: &str) -> Result<(), Failure> {
     }
 }
 
+/// A device of a server on a free port of the loopback, which runs as long as the process.
+fn served() -> Result<Device, Failure> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let host = RemoteHost::websocket(&format!("ws://{}", listener.local_addr()?));
+    std::thread::spawn(move || {
+        RemoteServer::new([Device::flex()]).serve(WebSocketTransport::from_listener(listener)).expect("the server runs")
+    });
+    Ok(Device::remote_options(&host).init()?)
+}
+
 fn main() -> Result<(), Failure> {
-    for (device, feature) in [(Device::flex(), "flex"), (Device::ndarray(), "ndarray")] {
+    for (device, feature) in [(Device::flex(), "flex"), (served()?, "remote")] {
         let mut checked = 0;
         for entry in registry::LOSSES {
             let loss = by_name(entry.name)?;
