@@ -5,7 +5,7 @@ use std::fs;
 use super::Bench;
 
 const CONFIG: &str = r#"
-normaliser = "min_max"
+normaliser = "z_score"
 [data]
 train = ["train.txt"]
 validation = ["train.txt"]

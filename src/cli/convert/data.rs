@@ -53,11 +53,13 @@ pub(in crate::cli) fn write_data(data: RankingDataset, format: Option<Format>, p
     written.map_err(failure).context(format!("{}: cannot write", path.display()))
 }
 
-/// Returns whether a file begins as a table does.
+/// Returns whether a file is named as a table is, or begins as one does.
 pub(super) fn is_table(path: &Path) -> bool {
-    let mut beginning = [0; 4];
-    !is_standard_stream(path)
-        && path.is_file()
-        && File::open(path).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
-        && matches!(&beginning, b"ARRO" | b"PAR1")
+    let begins = || {
+        let mut beginning = [0; 4];
+        path.is_file()
+            && File::open(path).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
+            && matches!(&beginning, b"ARRO" | b"PAR1")
+    };
+    !is_standard_stream(path) && (Format::from_path(path).is_some() || begins())
 }

@@ -53,8 +53,7 @@ pub(super) fn items(column: &dyn Array, width: usize) -> Result<ArrayRef, Uneven
         return Err(Uneven { row, length: None });
     }
     if let Some(lists) = column.as_fixed_size_list_opt() {
-        let start = usize::try_from(lists.value_offset_at(0)).unwrap_or(0);
-        return Ok(lists.values().slice(start, lists.len() * width));
+        return Ok(lists.values().slice(lists.value_offset_at(0), lists.len() * width));
     }
     let (offsets, values): (Vec<usize>, &ArrayRef) = match (column.as_list_opt::<i32>(), column.as_list_opt::<i64>()) {
         (Some(lists), _) => (lists.value_offsets().iter().map(|&at| at as usize).collect(), lists.values()),
