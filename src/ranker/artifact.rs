@@ -1,5 +1,6 @@
 //! `Ranker`: a trained ranker with everything that is needed to use it and to know what it is.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -206,7 +207,15 @@ impl Ranker {
     /// [`RankerError::Features`] if the data have a feature beyond the model's; [`RankerError::Missing`] for a missing
     /// value, if the model is not a [sum of trees](Model::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
-        Ok(self.model.predict(&self.normalized(data)?, device))
+        Ok(self.model.predict(&self.normalized(Cow::Borrowed(data))?, device))
+    }
+
+    /// As [`predict`](Self::predict), for data that are not needed any more: they are normalised in their place.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_owned(&self, data: RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
+        Ok(self.model.predict(&self.normalized(Cow::Owned(data))?, device))
     }
 
     /// Returns what each feature contributes to the scores, relative to the mean score of background documents, for a
@@ -220,12 +229,13 @@ impl Ranker {
         background: &RankingDataset,
     ) -> Result<Contributions, RankerError> {
         let Model::Trees(trees) = &self.model else { return Err(RankerError::NotTrees) };
-        let shap = TreeShap::new(trees, &self.normalized(background)?.features)?;
-        Ok(Contributions { values: shap.all(&self.normalized(data)?.features), expected: shap.expected() })
+        let shap = TreeShap::new(trees, &self.normalized(Cow::Borrowed(background))?.features)?;
+        let values = shap.all(&self.normalized(Cow::Borrowed(data))?.features);
+        Ok(Contributions { values, expected: shap.expected() })
     }
 
     /// The data as the model takes them.
-    fn normalized(&self, data: &RankingDataset) -> Result<RankingDataset, RankerError> {
+    fn normalized(&self, data: Cow<RankingDataset>) -> Result<RankingDataset, RankerError> {
         let (found, expected) = (data.feature_count, self.model.features());
         if found > expected {
             return Err(RankerError::Features { found, expected });
@@ -236,7 +246,7 @@ impl Ranker {
             let (query, document) = data.place_of(document);
             return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
         }
-        let mut normalized = if found == expected { data.clone() } else { widened(data, expected) };
+        let mut normalized = if found == expected { data.into_owned() } else { widened(&data, expected) };
         self.normalizer.apply(&mut normalized)?;
         Ok(normalized)
     }
