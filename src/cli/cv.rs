@@ -7,7 +7,6 @@ use std::time::Instant;
 use clap::Args;
 
 use super::progress::{JobsBar, interrupt_on_signal};
-use super::report::write_reports;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table};
 use crate::experiment::{
@@ -15,6 +14,7 @@ use crate::experiment::{
     Report, RunKind, RunRecord, cross_validate, resolved_toml,
 };
 use crate::learner::StopReason;
+use crate::report::write_reports;
 
 /// Arguments of `cv`.
 #[derive(Debug, Args)]

@@ -26,6 +26,7 @@ mod table;
 mod train;
 mod warnings;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -88,7 +89,21 @@ enum Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs a command line, whose first argument is the name of the program, and returns its exit code. For programs that
+/// hold the command, as the Python package does: it takes over standard streams, the panic hook and, where a command
+/// stops on Ctrl-C, that signal.
+pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        // Help and the version are printed like errors, with code 0.
+        Err(error) => {
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
     warnings::show();
     panics::install();
     // Not locked, because the dashboard draws on standard output from a thread of its own.
@@ -113,7 +128,7 @@ pub fn main() -> ExitCode {
     };
     let done = done.and_then(|()| out.flush().map_err(Failure::from));
     match done {
-        Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Ok(()) | Err(Failure::ClosedPipe) => 0,
         Err(Failure::Input(error)) => report(&error, 2),
         Err(Failure::Work(error)) => report(&error, 1),
     }
@@ -129,7 +144,7 @@ fn work_on_this_thread() {
 
 /// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says: the user needs to know what to
 /// correct, not where in our code it was found.
-fn report(error: &anyhow::Error, code: u8) -> ExitCode {
+fn report(error: &anyhow::Error, code: u8) -> u8 {
     eprintln!("error: {}", failure::one_line(error));
-    ExitCode::from(code)
+    code
 }

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Failure, input};
 use crate::atomic_file;
-use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_page};
+use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_page};
 use crate::report::page;
 use crate::text::is_standard_stream;
 
@@ -60,13 +60,6 @@ pub fn read_report(folder: &Path) -> Result<Report, Failure> {
     read(&folder.join(REPORT))?.ok_or_else(|| {
         Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", folder.display()))
     })
-}
-
-/// Writes the record of a finished run: both JSON files, and the page made from them.
-pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord) -> Result<(), OutputError> {
-    folder.write_json(REPORT, report)?;
-    folder.write_json(RECORD, record)?;
-    folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 
 /// Reads a JSON file; returns `None` if it does not exist.

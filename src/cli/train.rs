@@ -8,14 +8,11 @@ use crate::json::json;
 use clap::Args;
 
 use super::progress::{Bar, interrupt_on_signal};
-use super::report::write_reports;
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table, work_on_this_thread};
-use crate::experiment::{
-    CARD, Evaluations, FitOptions, OutputFolder, RANKER, Report, RunKind, RunRecord, Sets, TrainReport, fit_in_place,
-    resolved_toml,
-};
+use crate::experiment::{Evaluations, Report};
 use crate::learner::StopReason;
+use crate::report::{FinishedRun, TrainRun};
 
 /// Arguments of `train`.
 #[derive(Debug, Args)]
@@ -48,47 +45,21 @@ impl TrainArgs {
         work_on_this_thread();
         let option = self.start.as_ref().map(|path| ("start", path.display().to_string()));
         let opened = self.run.open_with(option)?;
-        opened.execution.scope(|| self.train(&opened, start, out))
+        opened.execution.scope(|| self.train(opened, start, out))
     }
 
-    fn train(&self, opened: &Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+    fn train(&self, opened: Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
-        let path = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
-        let resolved = resolved_toml(document, config)?;
-        let start_ranker = config.start_ranker(device)?;
-        // The folder is checked before the data are read, which may take long. It is made only afterwards, so that data
-        // that cannot be read leave nothing behind.
-        OutputFolder::check(&path, RunKind::Train, &resolved, self.folder.claim())?;
-        let mut split = config.data.split()?;
-        let folder = OutputFolder::open(&path, RunKind::Train, &resolved, self.folder.claim())?;
-
+        let run = TrainRun::open(start, &document, config, &device, self.out.clone(), self.folder.claim())?;
+        let name = run.config().name.clone();
         let dashboard = !self.no_tui
             && !self.quiet
             && !self.json
             && std::io::stdout().is_terminal()
             && std::io::stderr().is_terminal();
-        let dashboard = dashboard && config.learner().is_ok_and(|learner| learner.draws_dashboard());
-        let bar = Bar::new(dashboard || self.quiet, config.measure.select);
-        let interrupt = interrupt_on_signal()?;
-        let fitting = Instant::now();
-        let options = FitOptions {
-            start: start_ranker.as_ref(),
-            device,
-            directory: Some(folder.path()),
-            resume: self.folder.resume,
-            dashboard,
-            progress: &bar,
-            interrupt,
-        };
-        let data = Sets::from_split(&split);
-        let fit = fit_in_place(config, &mut split, config.seed, &options)?;
-        let fit_time = fitting.elapsed();
-
-        folder.write(RANKER, &fit.ranker.to_bytes())?;
-        folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
-        let report = TrainReport::new(config, data, &split, &fit);
-        let partial_dependence = json!(report.partial_dependence);
-        write_reports(&folder, &Report::Train(report), &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+        let dashboard = dashboard && run.config().learner().is_ok_and(|learner| learner.draws_dashboard());
+        let bar = Bar::new(dashboard || self.quiet, run.config().measure.select);
+        let FinishedRun { folder: path, fit, report } = run.fit(dashboard, &bar, interrupt_on_signal()?)?;
 
         if self.json {
             let mut summary = json!({
@@ -97,14 +68,16 @@ impl TrainArgs {
             });
             if let Some(importance) = &fit.importance {
                 summary["importance"] = json!(importance);
-                summary["partial_dependence"] = partial_dependence;
+                if let Report::Train(report) = &report {
+                    summary["partial_dependence"] = json!(report.partial_dependence);
+                }
             }
             writeln!(out, "{summary}")?;
         } else if !self.quiet {
             writeln!(
                 out,
                 "{}: round {} of {} selected, {:.1} s, written to {}",
-                config.name,
+                name,
                 fit.best_round,
                 fit.history.len(),
                 start.elapsed().as_secs_f64(),

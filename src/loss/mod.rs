@@ -96,6 +96,7 @@ mod training_loss;
 
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
+pub use check::check_lists;
 pub use curvature::{Curved, Derivatives};
 pub use entry::{Forms, LossEntry};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};

@@ -229,6 +229,14 @@ impl Ranker {
         Ok(scores)
     }
 
+    /// As [`predict`](Self::predict), for data that are not needed any more: they are normalised in their place.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_owned(&self, data: RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
+        Ok(self.model.predict(&self.normalized(Cow::Owned(data))?, device))
+    }
+
     /// Returns what each feature contributes to the scores, relative to the mean score of background documents, for a
     /// sum of trees ([`TreeShap`]). All data are raw, as for [`predict`](Self::predict).
     ///

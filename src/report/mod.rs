@@ -1,5 +1,5 @@
 //! The page of a run: one HTML file without scripts or external resources, readable in light and dark schemes, on a
-//! phone and on paper. It is a pure view of `report.json` and `run.json`.
+//! phone and on paper. It is a pure view of `report.json` and `run.json`. [`TrainRun`] is what leaves all three.
 
 mod about;
 mod cross_validation;
@@ -14,10 +14,12 @@ mod study;
 #[cfg(test)]
 mod tests;
 mod train;
+mod train_run;
 mod weights;
 
 use self::about::Frame;
-use crate::experiment::{Report, RunRecord};
+pub use self::train_run::{FinishedRun, TrainRun};
+use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
 use crate::study::StudyReport;
 use crate::text::escape_markup;
 
@@ -29,6 +31,16 @@ pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
         Report::Train(report) => train::frame(report, record),
         Report::Cv(report) => cross_validation::frame(report, record),
     })
+}
+
+/// Writes the record of a finished run: both JSON files, and the page made from them.
+///
+/// # Errors
+/// As [`OutputFolder::write`].
+pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord) -> Result<(), OutputError> {
+    folder.write_json(REPORT, report)?;
+    folder.write_json(RECORD, record)?;
+    folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 
 /// Builds the complete page of a study.

@@ -99,6 +99,23 @@ impl Document {
         Ok(document)
     }
 
+    /// A configuration that is a table already and no text; errors name the key and `name`. Relative paths start at the
+    /// current folder.
+    ///
+    /// # Errors
+    /// [`ConfigError`] as for [`Document::read`], and for a value that is not a table.
+    pub fn from_value(name: &str, root: Value, overrides: &[String]) -> Result<Self, ConfigError> {
+        let path = PathBuf::from(name);
+        if !root.is_object() {
+            return Err(ConfigError { place: name.to_string(), message: "expected a table".to_string() });
+        }
+        let mut document = Self { path, text: String::new(), overrides: Vec::new(), assigned: Vec::new(), root };
+        for assignment in overrides {
+            document.set(assignment)?;
+        }
+        Ok(document)
+    }
+
     /// Folder of the file: relative paths in it start here, those of overrides at the current folder.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))

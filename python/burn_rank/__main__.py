@@ -1,0 +1,16 @@
+"""The command ``burn-rank``, also as ``python -m burn_rank``."""
+
+import signal
+import sys
+
+
+def main() -> None:
+    # The command is not Python: Ctrl-C ends it at once, except where it handles the signal itself.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from . import _burn_rank
+
+    sys.exit(_burn_rank.main(["burn-rank", *sys.argv[1:]]))
+
+
+if __name__ == "__main__":
+    main()

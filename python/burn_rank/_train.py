@@ -1,0 +1,107 @@
+"""Training from a configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _burn_rank
+from ._burn_rank import Ranker
+from ._json import encode
+
+#: Receives events, see :func:`train`.
+Progress = Callable[[dict[str, Any]], object]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run."""
+
+    ranker: Ranker
+    folder: Path
+    report: dict[str, Any]
+    """What stands in ``report.json``."""
+
+    @property
+    def measures(self) -> dict[str, Any]:
+        """The measures of each set of queries."""
+        return self.report["measures"]
+
+
+def _print_round(event: dict[str, Any]) -> None:
+    if event["event"] != "round":
+        return
+    value = event["validation"] if event["validation"] is not None else event["train"]
+    measured = "" if value is None else f"  {value:.4f}"
+    print(f"round {event['round']}{measured}  loss {event['objective']:.4f}", file=sys.stderr)
+
+
+def listener(progress: Progress | bool | None) -> Callable[[str], None]:
+    """What the compiled module calls with each event, as JSON."""
+    show = _print_round if progress is True else progress
+
+    def tell(text: str) -> None:
+        event = json.loads(text)
+        if callable(show):
+            show(event)
+        if event["event"] == "warning":
+            warnings.warn(event["message"], stacklevel=3)
+
+    return tell
+
+
+def _overrides(given: Mapping[str, Any] | Sequence[str] | None) -> list[str]:
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        return [f"{key}={encode(key, value)}" for key, value in given.items()]
+    if isinstance(given, str):
+        raise TypeError("overrides: found a text, expected a dict or a list of texts key=value")
+    return list(given)
+
+
+def train(
+    config: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    overrides: Mapping[str, Any] | Sequence[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    start: str | os.PathLike[str] | None = None,
+    progress: Progress | bool | None = None,
+) -> Run:
+    """Fits one ranker from a configuration, as ``burn-rank train`` does: ranker, state, log and report go into a folder.
+
+    ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys; docs/CONFIG.md
+    lists them. ``overrides`` replace keys, as in ``{"learner.epochs": 10}``; ``None`` removes one. The folder is ``out``,
+    or ``runs/NAME``: a new or empty one, or with ``resume`` or ``overwrite`` that of an earlier run. ``start`` is a saved
+    ranker of trees to start from.
+
+    ``progress`` is called with a dict for each event (``"event"``: ``"begin"``, ``"round"``, ``"warning"``, ``"end"``) in
+    the thread of the caller; ``True`` prints the rounds. Warnings are Python's. Where ``progress`` raises, or on Ctrl-C,
+    the fit stops after the round, its best model so far is saved, and the exception goes on; ``resume=True`` continues
+    it. A second Ctrl-C does not wait for the round.
+
+    ``ValueError`` for a configuration or data that cannot be used, with file, line and column or with the key;
+    ``OSError`` for a file that cannot be read or written; ``RuntimeError`` for work that fails.
+    """
+    if resume and overwrite:
+        raise ValueError("resume, overwrite: found both, expected one at most")
+    claim = "resume" if resume else "overwrite" if overwrite else "new"
+    written: str | os.PathLike[str] | tuple[str, str]
+    if isinstance(config, Mapping):
+        written = ("json", encode("config", dict(config)))
+    elif isinstance(config, str) and "\n" in config:
+        written = ("toml", config)
+    elif isinstance(config, (str, os.PathLike)):
+        written = config
+    else:
+        raise TypeError(f"config: found {type(config).__name__}, expected a path, a text of TOML or a dict")
+    ranker, folder, report = _burn_rank.train(written, _overrides(overrides), out, claim, start, listener(progress))
+    return Run(ranker, Path(folder), json.loads(report))

@@ -1,0 +1,251 @@
+"""An estimator in scikit-learn's manner.
+
+scikit-learn need not be installed; where it is, the estimator works in its pipelines, searches and cross-validations. Give
+``qid``, the query of each document, where scikit-learn cuts the data: it cuts what has one entry per document.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _burn_rank
+from ._burn_rank import Ranker
+from ._json import encode
+from ._measures import evaluate
+from ._train import Progress, listener
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
+except ImportError:
+
+    class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
+        """An estimator is used before it is fitted."""
+
+    class BaseEstimator:  # type: ignore[no-redef]
+        """What scikit-learn's class of this name does with parameters."""
+
+        @classmethod
+        def _get_param_names(cls) -> list[str]:
+            return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            return {name: getattr(self, name) for name in self._get_param_names()}
+
+        def set_params(self, **params: Any) -> BaseEstimator:
+            for name, value in params.items():
+                if name not in self._get_param_names():
+                    known = ", ".join(self._get_param_names())
+                    raise ValueError(f"{name}: unknown parameter, expected one of {known}")
+                setattr(self, name, value)
+            return self
+
+
+#: The loss of a learner that needs one and is given none.
+DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "approx_ndcg"}
+
+
+class RankingEstimator(BaseEstimator):
+    """Fits a ranker to arrays.
+
+    ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/CONFIG.md lists, as in
+    ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is the key
+    ``normaliser`` of a configuration; ``measure`` and ``convention`` select among rounds and are those of :meth:`score`.
+    ``progress`` is as in :func:`burn_rank.train`.
+
+    After :meth:`fit`: ``ranker_``, ``n_features_in_``, ``feature_names_in_`` where ``X`` has names, ``history_``,
+    ``best_round_``, ``stop_``, ``evaluations_``, and ``feature_importances_`` for trees, the share of each feature in
+    their gain.
+    """
+
+    def __init__(
+        self,
+        learner: str | Mapping[str, Any] = "boosted_trees",
+        loss: str | Mapping[str, Any] | None = None,
+        scorer: str | Mapping[str, Any] | None = None,
+        normalizer: str = "none",
+        measure: str = "ndcg@10",
+        convention: str | Mapping[str, Any] = "standard",
+        seed: int = 1,
+        progress: Progress | bool | None = None,
+    ) -> None:
+        self.learner = learner
+        self.loss = loss
+        self.scorer = scorer
+        self.normalizer = normalizer
+        self.measure = measure
+        self.convention = convention
+        self.seed = seed
+        self.progress = progress
+
+    def _configuration(self) -> dict[str, Any]:
+        def table(value: str | Mapping[str, Any], key: str) -> dict[str, Any]:
+            return {key: value} if isinstance(value, str) else dict(value)
+
+        learner = table(self.learner, "kind")
+        loss = self.loss if self.loss is not None else DEFAULT_LOSSES.get(learner.get("kind", ""))
+        config: dict[str, Any] = {
+            "name": "estimator",
+            "seed": self.seed,
+            "normaliser": self.normalizer,
+            # Where a file would stand.
+            "data": {"train": ["arrays"]},
+            "learner": learner,
+            "measure": {"select": self.measure, "report": [self.measure], "convention": self.convention},
+        }
+        if loss is not None:
+            config["loss"] = _loss_table(loss) if isinstance(loss, str) else dict(loss)
+        if self.scorer is not None:
+            config["scorer"] = table(self.scorer, "kind")
+        return config
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        group: ArrayLike | None = None,
+        *,
+        query_sizes: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+        validation: tuple[ArrayLike, ...] | None = None,
+    ) -> RankingEstimator:
+        """Fits the ranker to documents ``X`` with labels ``y``.
+
+        The queries are given by ``query_sizes``, documents of each query in order, which LightGBM calls ``group``, or by
+        ``qid``, the query of each document, where the documents of a query are together. ``sample_weight`` is the weight
+        of each document and ``query_weight`` that of each query, for learners that take them. ``validation`` is
+        ``(X, y, query_sizes)``, on which rounds are selected.
+        """
+        documents = _features(X)
+        sizes = _sizes(len(documents), group, query_sizes, qid)
+        training = (documents, _labels(y), sizes, _optional(query_weight), _optional(sample_weight))
+        held_out = None
+        if validation is not None:
+            if len(validation) != 3:
+                raise ValueError(f"validation: found {len(validation)} parts, expected (X, y, query_sizes)")
+            of_validation = _features(validation[0])
+            given = _sizes(len(of_validation), None, validation[2], None)
+            held_out = (of_validation, _labels(validation[1]), given, None, None)
+        config = encode("estimator", self._configuration())
+        ranker, about = _burn_rank.fit(config, training, held_out, listener(self.progress))
+        names = _names(X)
+        self.ranker_ = ranker.with_feature_names(None if names is None else [str(name) for name in names])
+        self.n_features_in_ = documents.shape[1]
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        facts = json.loads(about)
+        self.history_, self.best_round_, self.stop_ = facts["history"], facts["best_round"], facts["stop"]
+        self.evaluations_ = facts["evaluations"]
+        if facts["importance"] is not None:
+            gain = np.asarray(facts["importance"]["gain"])
+            self.feature_importances_ = gain / gain.sum() if gain.sum() > 0 else gain
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "ranker_")
+
+    def _fitted(self) -> Ranker:
+        if not hasattr(self, "ranker_"):
+            raise NotFittedError(f"{type(self).__name__}: call fit before this method")
+        return self.ranker_
+
+    def predict(
+        self,
+        X: ArrayLike,
+        group: ArrayLike | None = None,
+        *,
+        query_sizes: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+    ) -> NDArray[np.float32]:
+        """One score per document; higher is better. Only scorers that see whole lists read the queries."""
+        ranker = self._fitted()
+        names, known = _names(X), getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and list(names) != list(known):
+            raise ValueError(f"X: found features {list(names)}, expected {list(known)}")
+        documents = _features(X)
+        if documents.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {documents.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input")
+        return ranker.predict(documents, _sizes(len(documents), group, query_sizes, qid))
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        group: ArrayLike | None = None,
+        *,
+        query_sizes: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+    ) -> float:
+        """The mean of ``measure`` over the queries."""
+        sizes = _sizes(len(_labels(y)), group, query_sizes, qid)
+        scores = self.predict(X, query_sizes=sizes)
+        return evaluate(_labels(y), scores, sizes, [self.measure], self.convention).means[self.measure]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        kind = self.learner if isinstance(self.learner, str) else self.learner.get("kind")
+        tags.input_tags.allow_nan = kind == "boosted_trees"
+        return tags
+
+
+def _loss_table(name: str) -> dict[str, Any]:
+    if ":" not in name:
+        return {"name": name}
+    measure, relaxation = name.split(":", 1)
+    measure, _, cutoff = measure.partition("@")
+    return {"measure": measure, "relaxation": relaxation} | ({"k": int(cutoff)} if cutoff.isdecimal() else {})
+
+
+def _names(X: Any) -> NDArray[Any] | None:
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = np.asarray(columns, dtype=object)
+    return names if len(names) and all(isinstance(name, str) for name in names) else None
+
+
+def _features(X: Any) -> NDArray[np.float32]:
+    if hasattr(X, "toarray"):
+        raise TypeError("X: found a sparse matrix, expected a dense array: X.toarray()")
+    array = np.ascontiguousarray(X, dtype=np.float32)
+    if array.ndim != 2 or np.ndim(X) != 2:
+        raise ValueError(f"X: found shape {np.shape(X)}, expected (documents, features)")
+    return array
+
+
+def _labels(y: Any) -> NDArray[Any]:
+    return np.ascontiguousarray(y)
+
+
+def _optional(values: ArrayLike | None) -> NDArray[Any] | None:
+    return None if values is None else np.ascontiguousarray(values)
+
+
+def _sizes(documents: int, group: Any, query_sizes: Any, qid: Any) -> NDArray[Any] | None:
+    """The documents of each query from the one way in which they are given; all are of one query where none is."""
+    given = {"group": group, "query_sizes": query_sizes, "qid": qid}
+    found = [name for name, value in given.items() if value is not None]
+    if len(found) > 1:
+        raise ValueError(f"{', '.join(found)}: found several, expected one of them")
+    if not found:
+        return None
+    values = np.ascontiguousarray(given[found[0]])
+    if found != ["qid"]:
+        return values
+    if values.shape != (documents,):
+        raise ValueError(f"qid: found shape {values.shape}, expected ({documents},), one per document of X")
+    begins = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if documents else np.empty(0, int)
+    if len(np.unique(values[begins])) != len(begins):
+        raise ValueError("qid: found a query in several places, expected the documents of a query together")
+    return np.diff(np.append(begins, documents))

@@ -1,0 +1,251 @@
+//! Training: a configuration in its folder, or arrays.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use burn::tensor::Device;
+use burn_rank::data::RankingDataset;
+use burn_rank::experiment::{self, Claim, Document, ExperimentConfig, Fit, FitOptions, Split};
+use burn_rank::learner::{Interrupt, Progress, Round};
+use burn_rank::op::Execution;
+use burn_rank::report::TrainRun;
+use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::arrays::{self, Wanted};
+use crate::errors;
+use crate::ranker::Ranker;
+use crate::threads::{Threads, internal};
+
+/// Time after which a signal is looked for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What a learner tells, as JSON, sent to the thread of the caller.
+struct Events(Sender<Value>);
+
+impl Events {
+    fn send(&self, event: Value) {
+        // Nobody listens after a second Ctrl-C.
+        let _ = self.0.send(event);
+    }
+}
+
+impl Progress for Events {
+    fn begin(&self, learner: &str, rounds: Option<usize>) {
+        self.send(json!({"event": "begin", "learner": learner, "rounds": rounds}));
+    }
+
+    fn round(&self, round: &Round) {
+        let figures = round.figures.iter().map(|(name, value)| (name.clone(), json!(*value))).collect();
+        self.send(json!({
+            "event": "round", "round": round.round, "objective": round.objective, "train": round.train,
+            "validation": round.validation, "figures": Value::Object(figures),
+        }));
+    }
+
+    fn warn(&self, message: &str) {
+        self.send(json!({"event": "warning", "message": message}));
+    }
+
+    fn end(&self) {
+        self.send(json!({"event": "end"}));
+    }
+}
+
+/// Runs `work` on a thread of its own, tells `tell` what it reports, and asks it to stop where `tell` raises or Ctrl-C is
+/// pressed. What was raised is raised again after the end of `work`; a second Ctrl-C does not wait for that.
+fn listen<R: Send + 'static>(
+    py: Python<'_>,
+    tell: &Bound<'_, PyAny>,
+    work: impl FnOnce(&dyn Progress, Interrupt) -> PyResult<R> + Send + 'static,
+) -> PyResult<R> {
+    let threads = Threads::new(None)?;
+    let (sender, mut events) = mpsc::channel();
+    let interrupt = Interrupt::default();
+    let asked = interrupt.clone();
+    let worker = thread::Builder::new().name("burn-rank fit".to_string());
+    let worker = worker.spawn(move || threads.run(move || work(&Events(sender), asked)))?;
+    let mut raised: Option<PyErr> = None;
+    loop {
+        let waiting = &mut events;
+        match py.detach(move || waiting.recv_timeout(PATIENCE)) {
+            Ok(event) if raised.is_none() => {
+                if let Err(error) = tell.call1((event.to_string(),)) {
+                    interrupt.request();
+                    raised = Some(error);
+                }
+            }
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if let Err(error) = py.check_signals() {
+            if raised.as_ref().is_some_and(|raised| raised.is_instance_of::<PyKeyboardInterrupt>(py)) {
+                return Err(error);
+            }
+            interrupt.request();
+            raised = Some(error);
+        }
+    }
+    let done = py.detach(|| worker.join());
+    match (raised, done) {
+        (Some(error), _) => Err(error),
+        (None, Ok(done)) => done.map_err(internal)?,
+        (None, Err(_)) => Err(PyRuntimeError::new_err("the thread of the fit has gone")),
+    }
+}
+
+/// A configuration as the Python sources give it.
+#[derive(FromPyObject)]
+pub enum Written {
+    /// The path of a file.
+    #[pyo3(transparent)]
+    Path(PathBuf),
+    /// `("toml", text)` or `("json", text)`
+    #[pyo3(transparent)]
+    Text((String, String)),
+}
+
+/// Name of a configuration that has no file, in messages, and of its run where it names none.
+const NAMELESS: &str = "config";
+
+fn document(config: &Written, set: &[String]) -> PyResult<Document> {
+    match config {
+        Written::Path(path) => Document::read(path, set),
+        Written::Text((kind, text)) if kind == "toml" => Document::parse(Path::new(NAMELESS), text.clone(), set),
+        Written::Text((_, text)) => Document::from_value(NAMELESS, errors::decode(NAMELESS, text)?, set),
+    }
+    .map_err(errors::value)
+}
+
+/// A configuration that is checked, with its device and the way in which it computes.
+fn open(document: &Document) -> PyResult<(ExperimentConfig, Device, Execution)> {
+    let config = ExperimentConfig::from_document(document).map_err(errors::value)?;
+    let refuse = |key: &str, message: String| errors::value(document.refuse(key, &message));
+    let device = burn_rank::device::open(&config.device).map_err(|error| refuse("device", error.to_string()))?;
+    let execution = match config.instructions {
+        None => Execution::current(),
+        Some(set) => {
+            Execution::current().with_instructions(set).map_err(|error| refuse("instructions", error.to_string()))?
+        }
+    };
+    Ok((config, device, execution))
+}
+
+/// Runs a configuration in its folder as `burn-rank train` does, and returns the ranker, the folder, and the report as
+/// JSON.
+#[pyfunction]
+#[pyo3(signature = (config, set, out, claim, start, tell))]
+pub fn train(
+    py: Python<'_>,
+    config: Written,
+    set: Vec<String>,
+    out: Option<PathBuf>,
+    claim: &str,
+    start: Option<PathBuf>,
+    tell: &Bound<'_, PyAny>,
+) -> PyResult<(Ranker, PathBuf, String)> {
+    let began = Instant::now();
+    let claim = match claim {
+        "resume" => Claim::Resume,
+        "overwrite" => Claim::Overwrite,
+        _ => Claim::New,
+    };
+    let mut document = document(&config, &set)?;
+    if let Some(start) = start {
+        document.set_option("start", &start.display().to_string());
+    }
+    let (config, device, execution) = open(&document)?;
+    listen(py, tell, move |progress, interrupt| {
+        execution.scope(|| {
+            let run = TrainRun::open(began, &document, config, &device, out, claim).map_err(errors::experiment)?;
+            let done = run.fit(false, progress, interrupt).map_err(errors::experiment)?;
+            Ok((done.fit.ranker.into(), done.folder, errors::encode(&done.report)?))
+        })
+    })
+}
+
+/// The arrays of a set of queries: features, labels, sizes of queries, weights of queries and of documents.
+#[derive(FromPyObject)]
+pub struct Arrays<'py>(
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyAny>>,
+    Option<Bound<'py, PyAny>>,
+    Option<Bound<'py, PyAny>>,
+);
+
+impl Arrays<'_> {
+    /// The set, copied out of the arrays: a fit is longer than a call in which nobody else writes into them.
+    fn dataset(&self) -> PyResult<RankingDataset> {
+        let Self(x, labels, sizes, query_weights, document_weights) = self;
+        let x = arrays::exact::<f32>(Wanted { name: "X", dimensions: &["documents", "features"] }, x, "float32")?;
+        let labels = arrays::converted::<f32>(Wanted { name: "y", dimensions: &["documents"] }, labels)?;
+        let [documents, features] = [x.shape()[0], x.shape()[1]];
+        if labels.len() != documents {
+            let message = format!("y: found {}, expected {documents}, one per document of X", labels.len());
+            return Err(PyValueError::new_err(message));
+        }
+        let sizes = arrays::query_sizes(sizes.as_ref(), documents, "X")?;
+        let values = |name, array: &PyReadonlyArrayDyn<'_, f32>| Ok::<_, PyErr>(arrays::slice(name, array)?.to_vec());
+        let weights = |name: &'static str, of: &'static [&'static str], given: &Option<Bound<'_, PyAny>>| {
+            let array = given.as_ref().map(|given| arrays::converted::<f32>(Wanted { name, dimensions: of }, given));
+            array.transpose()?.map(|array| values(name, &array)).transpose()
+        };
+        let mut data = RankingDataset::from_groups(values("X", &x)?, features, values("y", &labels)?, &sizes)
+            .map_err(errors::data)?;
+        if let Some(weights) = weights("query_weight", &["queries"], query_weights)? {
+            data = data.with_query_weights(weights).map_err(errors::data)?;
+        }
+        if let Some(weights) = weights("sample_weight", &["documents"], document_weights)? {
+            data = data.with_document_weights(weights).map_err(errors::data)?;
+        }
+        Ok(data)
+    }
+}
+
+/// Fits a configuration, given as JSON, to arrays in place of its data, without a folder. Returns the ranker, and rounds,
+/// measures and why the fit ended as JSON.
+#[pyfunction]
+#[pyo3(signature = (config, training, validation, tell))]
+pub fn fit(
+    py: Python<'_>,
+    config: &str,
+    training: Arrays<'_>,
+    validation: Option<Arrays<'_>>,
+    tell: &Bound<'_, PyAny>,
+) -> PyResult<(Ranker, String)> {
+    let document =
+        Document::from_value("estimator", errors::decode("estimator", config)?, &[]).map_err(errors::value)?;
+    let (config, device, execution) = open(&document)?;
+    let train = training.dataset()?;
+    let validation = validation.map(|validation| validation.dataset()).transpose()?;
+    let split = Split { fold: 1, train, validation, test: None };
+    listen(py, tell, move |progress, interrupt| {
+        execution.scope(|| {
+            let options = FitOptions {
+                start: None,
+                device: &device,
+                directory: None,
+                resume: false,
+                dashboard: false,
+                progress,
+                interrupt,
+            };
+            let fit = experiment::fit(&config, &split, config.seed, &options).map_err(errors::experiment)?;
+            let about = about(&fit)?;
+            Ok((fit.ranker.into(), about))
+        })
+    })
+}
+
+/// Rounds, measures and why a fit ended, as JSON.
+fn about(fit: &Fit) -> PyResult<String> {
+    errors::encode(&json!({
+        "best_round": fit.best_round, "history": fit.history, "stop": fit.stop, "evaluations": fit.evaluations,
+        "importance": fit.importance,
+    }))
+}

@@ -1,0 +1,100 @@
+//! `TrainRun`: one fit of a configuration with its folder, as `burn-rank train` and the Python package run it.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use burn::tensor::Device;
+
+use super::write_reports;
+use crate::experiment::{
+    CARD, Claim, Document, ExperimentConfig, ExperimentError, Fit, FitOptions, OutputFolder, RANKER, Report, RunKind,
+    RunRecord, Sets, Split, TrainReport, fit_in_place, resolved_toml,
+};
+use crate::learner::{Interrupt, Progress};
+use crate::ranker::Ranker;
+
+/// A run whose configuration is checked, whose data are read and whose folder is open.
+#[derive(Debug)]
+pub struct TrainRun {
+    start: Instant,
+    config: ExperimentConfig,
+    device: Device,
+    start_ranker: Option<Ranker>,
+    split: Split,
+    folder: OutputFolder,
+    resume: bool,
+}
+
+/// A run that has ended, with its files written.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The ranker, its rounds and measures.
+    pub fit: Fit,
+    /// What stands in `report.json`.
+    pub report: Report,
+}
+
+impl TrainRun {
+    /// Reads the data and opens the folder: `out`, or `runs/NAME`. The time that is recorded of the run counts from
+    /// `start`.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the ranker to start from, the data or the folder. The folder is checked before the data are
+    /// read, which may take long. It is made only afterwards, so that data that cannot be read leave nothing behind.
+    pub fn open(
+        start: Instant,
+        document: &Document,
+        config: ExperimentConfig,
+        device: &Device,
+        out: Option<PathBuf>,
+        claim: Claim,
+    ) -> Result<Self, ExperimentError> {
+        let path = out.unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
+        let resolved = resolved_toml(document, &config)?;
+        let start_ranker = config.start_ranker(device)?;
+        OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
+        let split = config.data.split()?;
+        let folder = OutputFolder::open(&path, RunKind::Train, &resolved, claim)?;
+        let resume = matches!(claim, Claim::Resume);
+        Ok(Self { start, config, device: device.clone(), start_ranker, split, folder, resume })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &ExperimentConfig {
+        &self.config
+    }
+
+    /// Fits the ranker and writes it, its card and its reports. A fit that is stopped is written too: its
+    /// [`stop`](Fit::stop) says so, and it can be resumed.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the fit or of a file that cannot be written.
+    pub fn fit(
+        self,
+        dashboard: bool,
+        progress: &dyn Progress,
+        interrupt: Interrupt,
+    ) -> Result<FinishedRun, ExperimentError> {
+        let fitting = Instant::now();
+        let Self { start, config, device, start_ranker, mut split, folder, resume } = self;
+        let options = FitOptions {
+            start: start_ranker.as_ref(),
+            device: &device,
+            directory: Some(folder.path()),
+            resume,
+            dashboard,
+            progress,
+            interrupt,
+        };
+        let data = Sets::from_split(&split);
+        let fit = fit_in_place(&config, &mut split, config.seed, &options)?;
+        let fit_time = fitting.elapsed();
+        folder.write(RANKER, &fit.ranker.to_bytes())?;
+        folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
+        let report = Report::Train(TrainReport::new(&config, data, &split, &fit));
+        write_reports(&folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+        Ok(FinishedRun { folder: folder.path().to_path_buf(), fit, report })
+    }
+}
