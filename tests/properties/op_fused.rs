@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        Above, AboveExpectation, Comparison, Distance, Execution, ExponentialTerm, Instructions, PairLoss, PairWeight,
-        Step, SumPath, above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
-        pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
+        Above, AboveExpectation, Comparison, Distance, Execution, ExponentialTerm, Instructions, NeuralSortMatrix,
+        PairLoss, PairWeight, Step, SumPath, above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
+        log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -195,6 +195,24 @@ fn indicator_sum_agrees_with_its_definition() {
     for sigma in [1e-2, 0.5, 100.0] {
         check(&format!("sigma {sigma}"), "indicator_sum", 300, 1e-6, |[x, v, _, mask]| {
             indicator_sum(x.clone(), v.clone(), mask.clone(), sigma)
+        });
+    }
+}
+
+/// Tensors of `f32` lose digits in its logits, differences of sums over the list.
+#[test]
+fn neural_sort_sum_agrees_with_its_definition() {
+    for (temperature, iterations, transposed, ranks) in [
+        (0.5, 0, false, usize::MAX),
+        (30.0, 0, false, 3),
+        (1.0, 1, false, usize::MAX),
+        (30.0, 10, false, usize::MAX),
+        (30.0, 10, true, usize::MAX),
+        (300.0, 50, false, 5),
+    ] {
+        let sort = NeuralSortMatrix { temperature, iterations, transposed, ranks };
+        check_on(fused_on_the_cpu, &format!("{sort:?}"), "neural_sort_sum", 100, 1e-6, |[x, v, _, mask]| {
+            neural_sort_sum(x.clone(), v.clone(), mask.clone(), sort)
         });
     }
 }
@@ -421,6 +439,8 @@ fn a_row_of_many_pairs_is_summed_in_blocks() {
     compare(|_| true, "pair_loss", &case, 1e-6, &reference, &primitive, &mut Errors::new());
 }
 
+const SORT: NeuralSortMatrix = NeuralSortMatrix { temperature: 2.0, iterations: 3, transposed: false, ranks: 10 };
+
 /// The definitions do the same. Otherwise a run that has diverged would look sound.
 #[test]
 fn nan_and_infinite_scores_make_their_list_nan() {
@@ -430,7 +450,7 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         let [x, _, labels, mask] = inputs;
         pair_loss(x.clone(), labels.clone(), mask.clone(), weight, loss)
     };
-    let primitives: [Primitive; 16] = [
+    let primitives: [Primitive; 17] = [
         ("logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Logistic)),
         ("steep logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 300.0, Step::Logistic)),
         ("erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Erf)),
@@ -448,6 +468,7 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         ("sum above", &|[x, _, labels, mask]| {
             above_expectation(x.clone(), mask.clone(), labels.clone(), mask.clone(), &above(1.0, Above::Sum))
         }),
+        ("neural_sort_sum", &|[x, v, _, mask]| neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT)),
         ("product above", &|[x, _, labels, mask]| {
             above_expectation(x.clone(), mask.clone(), chances(labels), mask.clone(), &above(1.0, Above::Product))
         }),
@@ -551,6 +572,7 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
     // On other devices their sums are the backend's own, whose order depends on the width of the batch.
     if present.name == "flex" {
         outputs.push(log_softmax(x.clone(), mask.clone()));
+        outputs.push(neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT));
         outputs.push(rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5]));
         for what in [Above::Sum, Above::Product] {
             let b = chances(&labels) * mask.clone();

@@ -23,6 +23,7 @@ use burn::tensor::{
 use super::concordance::{by_chances, by_indicators, by_steps};
 use super::position_function::PositionFunction;
 use super::relaxation::{Indicators, Positions, Relaxed};
+use super::running_product::product_above;
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;
@@ -146,7 +147,7 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off: `[B]`. It
-    /// takes O(n) memory with positions and expectations, O(n^2) with soft indicators.
+    /// takes O(n) memory, with soft indicators O(n log n).
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -166,7 +167,7 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. It
-    /// takes O(n^2) memory with positions and with soft indicators. If `b` is the relevance,
+    /// takes O(n^2) memory with positions, O(n log n) with soft indicators. If `b` is the relevance,
     /// [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the same and needs less.
     ///
     /// # Shapes
@@ -178,22 +179,18 @@ impl<'a> MeasureContext<'a> {
     pub fn sum_with_none_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_none_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
         self.documents_meet.set(true);
-        let none_above = |above: Tensor<3>, b: Tensor<2>| -> Tensor<2> {
-            ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2)
-        };
-        let dtype = self.lists.scores.dtype();
         match &self.relaxed {
             Relaxed::Positions(positions) => {
                 let [_, n] = a.dims();
-                let others = Tensor::<2>::eye(n, &a.device()).cast(dtype).neg() + 1.0;
+                let others = Tensor::<2>::eye(n, &a.device()).cast(a.dtype()).neg() + 1.0;
                 let above = sigmoid(differences(&positions.order) * positions.comparison);
                 let above = above * others.unsqueeze_dim::<3>(0);
-                sum_documents(weigh(a, f, k, positions) * none_above(above, b))
+                let none = ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2);
+                sum_documents(weigh(a, f, k, positions) * none)
             }
             Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
-                let above = differences(ranks).lower_elem(0.0).float().cast(dtype);
-                sum_documents(a * self.at(f, ranks, k) * none_above(above, b))
+                sum_documents(a * self.at(f, ranks, k) * product_above(ranks.clone(), b.neg() + 1.0))
             }
             Relaxed::Expectations(expectations) => {
                 self.expected_sum(f, k, a.clone(), expectations.with_none_above(a, f, b, k))

@@ -142,17 +142,20 @@ impl Indicators {
     /// The same from a matrix, of the ranks from the first on that a measure needs: `[batch, ranks, documents]`, 0 at
     /// padded documents.
     pub(super) fn of_matrix(lists: &Lists, matrix: Tensor<3>) -> Self {
-        let ranks = lists.ranks();
-        let places = (ranks.clone() - 1.0).int();
-        let at_ranks = move |values: Tensor<2>| {
+        Self::of_ranks(lists, move |values| {
             let [batch, n] = values.dims();
             let found: Tensor<2> = (matrix.clone() * values.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
             let [_, top] = found.dims();
             let beyond = Tensor::zeros([batch, n - top], (&found.device(), found.dtype()));
-            let found = if top < n { Tensor::cat(vec![found, beyond], 1) } else { found };
-            found.gather(1, places.clone())
-        };
-        Self { at_ranks: Box::new(at_ranks), ranks }
+            if top < n { Tensor::cat(vec![found, beyond], 1) } else { found }
+        })
+    }
+
+    /// The same from the values found at the ranks, the first rank first, `[batch, documents]`.
+    pub(super) fn of_ranks(lists: &Lists, found: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
+        let ranks = lists.ranks();
+        let places = (ranks.clone() - 1.0).int();
+        Self { at_ranks: Box::new(move |values| found(values).gather(1, places.clone())), ranks }
     }
 }
 
