@@ -1,10 +1,12 @@
 //! Checks of batches and datasets: shapes, scores and labels at documents, weights, offsets.
 
-use burn::tensor::{Bool, DType, Tensor};
+use burn::tensor::{Bool, DType, Device, Tensor};
 
 use super::error::{self, LossError};
 use super::lists::check_shapes;
+use crate::device::in_host_memory;
 use crate::measure::Gain;
+use crate::memory::available;
 
 /// Checks the shapes, and the scores and labels at documents.
 pub(super) fn check_batch(
@@ -30,6 +32,34 @@ pub(super) fn check_batch(
         check_label(gain, query, document, label)?;
     }
     Ok(())
+}
+
+/// Bytes of `numbers` for each pair of documents of a batch.
+pub(in crate::loss) fn pair_bytes(numbers: u64, [batch, documents]: [usize; 2], scores: DType) -> u64 {
+    let pairs = (documents as u64).saturating_pow(2).saturating_mul(batch as u64);
+    pairs.saturating_mul(numbers).saturating_mul(scores.size() as u64)
+}
+
+/// Bytes that are asked for without a look at how many are left.
+const FEW: u64 = 256 << 20;
+
+/// Compares what a loss holds for pairs of documents with the memory that is left, where that is known. `held` is
+/// [`RankingLoss::pair_memory`](super::RankingLoss::pair_memory) of `batch` lists of `documents`.
+pub(in crate::loss) fn check_memory(
+    loss: &'static str,
+    held: u64,
+    [batch, documents]: [usize; 2],
+    device: &Device,
+) -> Result<(), LossError> {
+    if held <= FEW || !in_host_memory(device) {
+        return Ok(());
+    }
+    match available() {
+        Some(available) if held > available => {
+            Err(LossError::Memory { loss, batch, documents, needed: held, available })
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn check_weight_shape(weights: &Tensor<1>, scores: &Tensor<2>) -> Result<(), LossError> {

@@ -37,12 +37,30 @@ pub struct MeasureContext<'a> {
     undefined: Cell<Option<&'static str>>,
     documents_meet: Cell<bool>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
+    held: RefCell<Held>,
 }
+
+/// What the operations that were used hold for pairs of documents.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    /// Numbers for each pair.
+    pub(super) numbers_per_pair: u64,
+    /// The functions of a rank whose expectations were taken together with what stands above, with their cut-offs.
+    pub(super) trials: Vec<(PositionFunction, Option<usize>)>,
+}
+
+/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them: of products over the documents
+/// above by positions, of Kendall's tau by steps without a kernel, by chances, and by soft indicators.
+const NONE_ABOVE: u64 = 6;
+const BY_STEPS: u64 = 3;
+const BY_CHANCES: u64 = 3;
+const BY_INDICATORS: u64 = 8;
 
 impl<'a> MeasureContext<'a> {
     pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
-        let (undefined, documents_meet, expected) = (Cell::new(None), Cell::new(false), RefCell::default());
-        Self { lists, relaxed, undefined, documents_meet, expected }
+        let (undefined, documents_meet) = (Cell::new(None), Cell::new(false));
+        let (expected, held) = (RefCell::default(), RefCell::default());
+        Self { lists, relaxed, undefined, documents_meet, expected, held }
     }
 
     /// The first operation that was used although the relaxation does not define it.
@@ -56,8 +74,18 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// The functions of one rank whose expectations were taken, with their cut-offs.
-    pub(super) fn into_expected(self) -> Vec<(PositionFunction, Option<usize>)> {
-        self.expected.into_inner()
+    pub(super) fn expected(&self) -> Vec<(PositionFunction, Option<usize>)> {
+        self.expected.borrow().clone()
+    }
+
+    /// What the operations that were used hold for pairs of documents.
+    pub(super) fn held(&self) -> Held {
+        self.held.borrow().clone()
+    }
+
+    /// Records an operation that holds numbers for each pair of documents.
+    fn holds(&self, numbers_per_pair: u64) {
+        self.held.borrow_mut().numbers_per_pair += numbers_per_pair;
     }
 
     /// Gain of each document, times its weight if there are weights: `[B, N]`.
@@ -181,6 +209,7 @@ impl<'a> MeasureContext<'a> {
         self.documents_meet.set(true);
         match &self.relaxed {
             Relaxed::Positions(positions) => {
+                self.holds(NONE_ABOVE);
                 let [_, n] = a.dims();
                 let others = Tensor::<2>::eye(n, &a.device()).cast(a.dtype()).neg() + 1.0;
                 let above = sigmoid(differences(&positions.order) * positions.comparison);
@@ -241,7 +270,11 @@ impl<'a> MeasureContext<'a> {
                 at_ranks(a) * inside * self.lists.mask.clone()
             }
             Relaxed::Expectations(expectations) => match expectations.within(k.detach()) {
-                Ok(chances) => a * chances,
+                Ok(chances) => {
+                    // Any rank may be the last within.
+                    self.held.borrow_mut().trials.push((PositionFunction::one(), Some(usize::MAX)));
+                    a * chances
+                }
                 Err(operation) => self.not_defined(operation, a),
             },
         })
@@ -253,10 +286,21 @@ impl<'a> MeasureContext<'a> {
     pub fn concordance(&self) -> Tensor<1> {
         self.documents_meet.set(true);
         match &self.relaxed {
-            Relaxed::Positions(positions) => by_steps(self.lists, &positions.pairs, || self.pairs()),
-            Relaxed::Indicators(indicators) => by_indicators(self.lists, indicators),
+            Relaxed::Positions(positions) => {
+                if !matches!(positions.pairs.step, Step::Logistic | Step::Tanh) {
+                    self.holds(BY_STEPS);
+                }
+                by_steps(self.lists, &positions.pairs, || self.pairs())
+            }
+            Relaxed::Indicators(indicators) => {
+                self.holds(BY_INDICATORS);
+                by_indicators(self.lists, indicators)
+            }
             Relaxed::Expectations(expectations) => match expectations.above() {
-                Ok(chances) => by_chances(self.lists, chances),
+                Ok(chances) => {
+                    self.holds(BY_CHANCES);
+                    by_chances(self.lists, chances)
+                }
                 Err(operation) => sum_documents(self.not_defined(operation, self.lists.scores.clone())),
             },
         }
@@ -301,6 +345,7 @@ impl<'a> MeasureContext<'a> {
             |operation| self.not_defined(operation, a),
             |expectations| {
                 self.expected.borrow_mut().push((f.clone(), k));
+                self.held.borrow_mut().trials.push((f.clone(), k));
                 expectations
             },
         ))

@@ -89,6 +89,13 @@ pub trait Relaxation: Debug + Send + Sync {
     /// values at padded places.
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed;
 
+    /// Returns how many numbers are held for the pairs of a list of `documents` documents, forward and backward: an
+    /// estimate. `trials` are the functions of a rank, with their cut-offs, whose expectations are taken together with
+    /// what stands above the document. 0, the default, for a relaxation whose memory grows with the documents.
+    fn numbers_held(&self, _documents: usize, _trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+        0
+    }
+
     /// Describes how `E[f]` within the cut-off `k` is computed in lists of up to `documents` documents, with the
     /// measured errors. `None`, the default, if the formula is followed at every length.
     ///
