@@ -94,6 +94,21 @@ pub(crate) fn host() -> Device {
     Device::default()
 }
 
+/// Whether the tensors of a device are in the memory of this process.
+pub(crate) fn in_host_memory(device: &Device) -> bool {
+    #[cfg(any(feature = "flex", test))]
+    if *device == Device::flex() {
+        return true;
+    }
+    #[cfg(feature = "ndarray")]
+    #[allow(deprecated)]
+    if *device == Device::ndarray() {
+        return true;
+    }
+    let _ = device;
+    false
+}
+
 /// Opens the device called `name` and checks it with a small computation.
 ///
 /// A missing driver makes a backend panic, on this thread or on one of the backend's own; the panic becomes an error

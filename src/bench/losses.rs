@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -130,7 +130,7 @@ impl LossBench {
     /// Times every loss at every shape in the calling thread's [`Execution`], and hands each row to `on_row` as soon as it is known.
     ///
     /// # Errors
-    /// A loss that cannot be built, no repeats, a device that fails.
+    /// A loss that cannot be built, or whose pairs do not fit into memory, no repeats, a device that fails.
     pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
         if self.repeats == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());
@@ -154,6 +154,7 @@ impl LossBench {
         device: &Device,
         name: &str,
     ) -> Result<Vec<LossRow>, BenchError> {
+        loss.check_memory(shape.batch, shape.documents, DType::F32, device)?;
         let lists = Lists::new(shape, self.seed, device);
         let paths: Vec<OpPath> =
             self.paths.iter().copied().filter(|path| path.fits(shape, &spec.to_string())).collect();

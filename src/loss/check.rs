@@ -1,11 +1,13 @@
 //! Checks of batches and datasets: shapes, scores and labels at documents, weights, offsets.
 
-use burn::tensor::{Bool, DType, Tensor};
+use burn::tensor::{Bool, DType, Device, Tensor};
 
 use super::error::{self, LossError};
 use super::lists::check_shapes;
 use super::ranking_loss::RankingLoss;
+use crate::device::in_host_memory;
 use crate::measure::Gain;
+use crate::memory::available;
 use crate::op::{BeyondBudget, beyond_budget};
 
 /// Checks lists that lie one after another in arrays, each of `documents` places: a score that is not finite, or a label
@@ -86,8 +88,36 @@ fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     }
     beyond_budget(scores).map_or(Ok(()), |BeyondBudget { unlisted, needed, budget }| {
         let (backend, feature, found) = (unlisted.backend, unlisted.feature, scores.dims().to_vec());
-        Err(LossError::Memory { backend, feature, found, needed, budget })
+        Err(LossError::Budget { backend, feature, found, needed, budget })
     })
+}
+
+/// Bytes of `numbers` for each pair of documents of a batch.
+pub(in crate::loss) fn pair_bytes(numbers: u64, [batch, documents]: [usize; 2], scores: DType) -> u64 {
+    let pairs = (documents as u64).saturating_pow(2).saturating_mul(batch as u64);
+    pairs.saturating_mul(numbers).saturating_mul(scores.size() as u64)
+}
+
+/// Bytes that are asked for without a look at how many are left.
+const FEW: u64 = 256 << 20;
+
+/// Compares what a loss holds for pairs of documents with the memory that is left, where that is known. `held` is
+/// [`RankingLoss::pair_memory`](super::RankingLoss::pair_memory) of `batch` lists of `documents`.
+pub(in crate::loss) fn check_memory(
+    loss: &'static str,
+    held: u64,
+    [batch, documents]: [usize; 2],
+    device: &Device,
+) -> Result<(), LossError> {
+    if held <= FEW || !in_host_memory(device) {
+        return Ok(());
+    }
+    match available() {
+        Some(available) if held > available => {
+            Err(LossError::Memory { loss, batch, documents, needed: held, available })
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn check_weight_shape(weights: &Tensor<1>, scores: &Tensor<2>) -> Result<(), LossError> {

@@ -120,7 +120,7 @@ pub enum LossError {
         .budget >> 20,
         feature_in_words(*.feature)
     )]
-    Memory {
+    Budget {
         /// Name of the backend in burn.
         backend: String,
         /// The feature of this crate that brings the backend, with which memory stays within the budget.
@@ -145,6 +145,20 @@ pub enum LossError {
         loss: &'static str,
         /// Why it takes none.
         reason: &'static str,
+    },
+    /// Lists too long for the memory that is left: the loss holds arrays over their pairs.
+    #[error("{}", memory_in_words(.loss, *.batch, *.documents, *.needed, *.available))]
+    Memory {
+        /// Name of the loss.
+        loss: &'static str,
+        /// Number of lists.
+        batch: usize,
+        /// Documents of the longest list.
+        documents: usize,
+        /// Bytes that the arrays take, about.
+        needed: u64,
+        /// Bytes that are left.
+        available: u64,
     },
     /// A query weight that is negative or not finite.
     #[error("query {}: weight {found}, expected a finite number >= 0", .query + 1)]
@@ -173,6 +187,16 @@ fn nothing_to_learn(queries: usize, inverted: usize) -> String {
              true at a document (burn's `mask_pad` is true at padding, see `loss::mask_from_padding`)"
         ),
     }
+}
+
+fn memory_in_words(loss: &str, batch: usize, documents: usize, needed: u64, available: u64) -> String {
+    let lists = if batch == 1 { "a list".to_string() } else { format!("{batch} lists") };
+    format!(
+        "{loss}: arrays over the pairs of {lists} of {documents} documents take about {needed} bytes ({:.1} GiB), and \
+         {available} ({:.1} GiB) are left; expected shorter lists, fewer at once, or a loss that holds no such arrays",
+        needed as f64 / f64::from(1 << 30),
+        available as f64 / f64::from(1 << 30)
+    )
 }
 
 fn parameter_in_words(loss: &str, refusal: &Refusal) -> String {

@@ -27,7 +27,7 @@ pub struct Explained {
 ///
 /// # Errors
 /// Different numbers of labels and scores, or none at all; a score that is not finite; a label outside the domain of
-/// the gain.
+/// the gain; a list too long for the memory that is left.
 pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {
     if labels.len() != scores.len() {
         let (found, expected) = (vec![labels.len()], vec![scores.len()]);
@@ -44,6 +44,7 @@ pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DT
     let (scores, labels) = (tensor(scores).require_grad(), tensor(labels));
     let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
     check_batch(loss.gain(), &scores, &labels, &mask)?;
+    loss.check_memory(1, shape[1], dtype, &device)?;
     let output = loss.forward(scores.clone(), labels, mask, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();
     let gradients = output.backward();

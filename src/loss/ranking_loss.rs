@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 
 use burn::nn::loss::Reduction;
-use burn::tensor::{Bool, DType, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
 
 use super::approximation::Approximation;
-use super::check::{check_batch, check_label, check_offsets, check_weight_shape, check_weights};
+use super::check::{check_batch, check_label, check_memory, check_offsets, check_weight_shape, check_weights};
 use super::curvature::Curved;
 use super::error::LossError;
 use super::lists::Lists;
@@ -95,6 +95,23 @@ pub trait RankingLoss: Debug + Send + Sync {
         Ok(None)
     }
 
+    /// Returns the bytes of the arrays over pairs of documents that the loss holds for `batch` lists of up to `documents`
+    /// documents, forward and backward: an estimate. 0, the default, for a loss whose memory grows with the documents, or
+    /// that keeps pairs within the [memory budget](crate::op::Execution::with_memory_budget).
+    fn pair_memory(&self, _batch: usize, _documents: usize, _scores: DType) -> u64 {
+        0
+    }
+
+    /// Checks that the [arrays over pairs](RankingLoss::pair_memory) of a batch fit into the memory that is left, on a
+    /// device whose memory is that of the process, before anything is computed.
+    ///
+    /// # Errors
+    /// [`LossError::Memory`], with the bytes that are needed. Nothing is refused where the system does not say how many
+    /// are left.
+    fn check_memory(&self, batch: usize, documents: usize, scores: DType, device: &Device) -> Result<(), LossError> {
+        check_memory(self.name(), self.pair_memory(batch, documents, scores), [batch, documents], device)
+    }
+
     /// Second derivatives in closed form, for a loss that has them; boosted trees then take Newton steps. `None`, the
     /// default, for the others.
     fn curvature(&self) -> Option<&dyn Curved> {
@@ -154,12 +171,17 @@ pub trait RankingLoss: Debug + Send + Sync {
     ///
     /// # Panics
     /// Weights of documents, and a loss that does not take them
-    /// ([`check_document_weights`](RankingLoss::check_document_weights)).
+    /// ([`check_document_weights`](RankingLoss::check_document_weights)); lists too long for the memory that is left
+    /// ([`check_memory`](RankingLoss::check_memory)).
     #[track_caller]
     fn forward_lists(&self, lists: &Lists) -> Tensor<1> {
         if lists.document_weights.is_some()
             && let Err(error) = self.check_document_weights()
         {
+            panic!("{error}");
+        }
+        let [batch, documents] = lists.scores.dims();
+        if let Err(error) = self.check_memory(batch, documents, lists.scores.dtype(), &lists.scores.device()) {
             panic!("{error}");
         }
         let learnable = self.learnable(lists);
@@ -216,6 +238,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// domain of the gain; a weight that is negative or not finite. The message names the query and the document.
     /// Scores of a type in which their device does not compute, and, on a backend that no feature of this crate brought
     /// into the build, a batch beyond the memory budget.
+    /// Lists too long for the memory that is left ([`check_memory`](RankingLoss::check_memory)).
     ///
     /// [`LossError::NothingToLearn`] when no query has anything to learn; `forward` gives such a batch loss 0 and
     /// gradient 0. The usual cause is an inverted mask. A caller whose batches may truly have nothing to learn can
@@ -232,6 +255,8 @@ pub trait RankingLoss: Debug + Send + Sync {
         if let Some(weights) = &weights {
             check_weights(weights, &scores)?;
         }
+        let [batch, documents] = scores.dims();
+        self.check_memory(batch, documents, scores.dtype(), &scores.device())?;
         check_learnable(self, &scores, &labels, &mask)?;
         Ok(match weights {
             None => self.forward(scores, labels, mask, reduction),

@@ -104,6 +104,10 @@ impl RankingLoss for RelativeTemperature {
         self.loss.approximation(documents, scores)
     }
 
+    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
+        self.loss.pair_memory(batch, documents, scores)
+    }
+
     fn parameters(&self) -> Value {
         json!({"temperature_unit": TemperatureUnit::Spread, "loss": self.loss.parameters()})
     }

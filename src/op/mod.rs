@@ -9,6 +9,7 @@
 //! | [`rank_recursion`] | `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` in SoftRank |
 //! | [`above_expectation`] | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank |
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
+//! | [`neural_sort_sum`] | for rank r: `sum_j P_rj v_j`, `P` NeuralSort's matrix, scaled by Sinkhorn or not |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
 //! | [`rank`] | `1 + #{j ahead of i}`, by comparison, no gradient |
 //! | [`at_rank`] | `table[rank_i - 1]`, no gradient |
@@ -20,10 +21,9 @@
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`. Inputs of one call have one shape:
 //! anything else panics with both shapes, before anything is computed.
 //!
-//! Some losses do their main work with the backend's own operations. `neural_ndcg` (with a cut-off and no iterations,
-//! `[B, k, N]`), `smooth_rr` in its general form and
-//! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) of positions and of soft indicators hold
-//! tensors over pairs, `[B, N, N]`, outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
+//! Some losses do their main work with the backend's own operations. `lambda_measure` and
+//! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) of positions hold tensors over pairs,
+//! `[B, N, N]`, outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
 
 mod above_expectation;
 mod at_rank;
@@ -42,6 +42,7 @@ mod ideal_dcg;
 mod indicator_sum;
 mod log2_discount;
 mod log_softmax;
+mod neural_sort_sum;
 mod pair_loss;
 mod path;
 mod rank;
@@ -56,7 +57,7 @@ pub use crate::execution::{Execution, Instructions, InstructionsError, Primitive
 pub use above_expectation::above_expectation;
 pub use at_rank::at_rank;
 pub use cpu::Distance;
-pub use cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
+pub use cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
 pub(crate) use cpu::{PairDerivatives, PairWeight as SlicePairWeight, pair_derivatives};
 pub(crate) use differences::differences;
 pub(crate) use distance_sum::distance_sum;
@@ -65,9 +66,11 @@ pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::indicator_sum;
 pub use log_softmax::log_softmax;
 pub use log2_discount::log2_discount;
+pub use neural_sort_sum::neural_sort_sum;
 pub use pair_loss::{PairWeight, pair_loss};
 pub(crate) use path::{BeyondBudget, beyond_budget};
 pub use rank::rank;
+pub(crate) use rank_expectation::counted_rank_expectation;
 pub use rank_expectation::rank_expectation;
 pub(crate) use rank_recursion::compared_rank_recursion;
 pub use rank_recursion::rank_recursion;

@@ -3,7 +3,10 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::ExponentialTerm, definition, path::takes_definition, shape::assert_same};
+use super::{
+    backend::Pairwise, cpu::ExponentialTerm, definition, definition::array::Array, path::takes_definition,
+    shape::assert_same,
+};
 
 /// `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))` with
 /// `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`, the probability that `j` beats `i`; 0 at padding.
@@ -17,15 +20,32 @@ use super::{backend::Pairwise, cpu::ExponentialTerm, definition, path::takes_def
 /// Inputs of different shapes.
 #[track_caller]
 pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[ExponentialTerm]) -> Tensor<2> {
+    counted_rank_expectation(x, mask, None, sigma, terms)
+}
+
+/// The same of the documents with `counted` other than 0, which has the same bits wherever pairs are visited; 0 in place
+/// of the others. Where few count, it is that much faster on the CPU.
+#[track_caller]
+pub(crate) fn counted_rank_expectation(
+    x: Tensor<2>,
+    mask: Tensor<2>,
+    counted: Option<Tensor<2>>,
+    sigma: f64,
+    terms: &[ExponentialTerm],
+) -> Tensor<2> {
     assert_same("rank_expectation", ("x", &x), &[("mask", &mask)]);
     if terms.is_empty() {
         return x.zeros_like();
     }
     let (x, mask, terms) = (x.into_dispatch(), mask.into_dispatch(), terms.to_vec());
-    let (out, _) = if takes_definition(&x) {
-        definition::rank_expectation::value::<Dispatch>(x, mask, sigma, &terms)
-    } else {
-        Dispatch::rank_expectation(x, mask, sigma, terms)
+    let (out, _) = match (counted.map(Tensor::into_dispatch), takes_definition(&x)) {
+        (None, true) => definition::rank_expectation::value::<Dispatch>(x, mask, sigma, &terms),
+        (None, false) => Dispatch::rank_expectation(x, mask, sigma, terms),
+        (Some(counted), true) => {
+            let (out, products) = definition::rank_expectation::value::<Dispatch>(x, mask, sigma, &terms);
+            (Array::<Dispatch>(counted).select(Array(out)).0, products)
+        }
+        (Some(counted), false) => Dispatch::counted_rank_expectation(x, mask, counted, sigma, terms),
     };
     Tensor::from_dispatch(out)
 }

@@ -3,7 +3,10 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::Comparison, definition, path::takes_definition, shape::assert_same};
+use super::{
+    backend::Pairwise, cpu::Comparison, definition, definition::array::Array, path::takes_definition,
+    shape::assert_same,
+};
 
 /// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`,
 /// counted from 0: the number of successes in trials of the probabilities
@@ -19,13 +22,15 @@ use super::{backend::Pairwise, cpu::Comparison, definition, path::takes_definiti
 #[track_caller]
 pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f64]) -> Tensor<2> {
     assert_same("rank_recursion", ("x", &x), &[("mask", &mask)]);
-    compared_rank_recursion(x, mask, Comparison::independent(sigma), discounts)
+    compared_rank_recursion(x, mask, None, Comparison::independent(sigma), discounts)
 }
 
-/// The same under another comparison of documents.
+/// The same under another comparison of documents, of those with `counted` other than 0 where it is given; 0 in place of
+/// the others.
 pub(crate) fn compared_rank_recursion(
     x: Tensor<2>,
     mask: Tensor<2>,
+    counted: Option<Tensor<2>>,
     comparison: Comparison,
     discounts: &[f64],
 ) -> Tensor<2> {
@@ -35,9 +40,13 @@ pub(crate) fn compared_rank_recursion(
         return x.zeros_like();
     }
     let (x, mask, discounts) = (x.into_dispatch(), mask.into_dispatch(), discounts[..ranks].to_vec());
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::rank_recursion::value::<Dispatch>(x, mask, comparison, &discounts)
-    } else {
-        Dispatch::rank_recursion(x, mask, comparison, discounts)
+    Tensor::from_dispatch(match (counted.map(Tensor::into_dispatch), takes_definition(&x)) {
+        (None, true) => definition::rank_recursion::value::<Dispatch>(x, mask, comparison, &discounts),
+        (None, false) => Dispatch::rank_recursion(x, mask, comparison, discounts),
+        (Some(counted), true) => {
+            let all = definition::rank_recursion::value::<Dispatch>(x, mask, comparison, &discounts);
+            Array::<Dispatch>(counted).select(Array(all)).0
+        }
+        (Some(counted), false) => Dispatch::counted_rank_recursion(x, mask, counted, comparison, discounts),
     })
 }

@@ -10,6 +10,7 @@ const LABELS: [f32; 6] = [2.0, 0.0, 1.0, 1.0, 0.0, 0.0];
 const MASK: [f32; 6] = [1.0, 1.0, 1.0, 1.0, 1.0, 0.0];
 const X: [f32; 6] = [0.3, -0.2, 1.1, 0.4, 0.5, 0.0];
 const DISCOUNTS: [f64; 3] = [1.0, 0.5, 0.25];
+const SORT: NeuralSortMatrix = NeuralSortMatrix { temperature: 0.7, iterations: 2, transposed: false, ranks: 2 };
 const TERMS: [ExponentialTerm; 1] = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
 
 fn above() -> AboveExpectation {
@@ -31,6 +32,7 @@ fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
         definition::step_sum::counted::<B>(x(), mask(), labels(), 2.0, Step::Logistic),
         definition::indicator_sum::value::<B>(x(), labels(), mask(), 0.7).0,
         definition::distance_sum::value::<B>(x(), mask()),
+        definition::neural_sort_sum::value::<B>(x(), labels(), mask(), &SORT),
         definition::pair_loss::value::<B>(x(), labels(), mask(), weight, PairLoss::Logistic),
         definition::rank::value::<B>(x(), mask()),
         definition::at_rank::value::<B>(definition::rank::value::<B>(x(), mask()), DISCOUNTS.to_vec()),
@@ -55,6 +57,7 @@ fn definitions_call_definitions_only() {
             counted_step_sum(x(), mask(), labels(), 2.0, Step::Logistic),
             indicator_sum(x(), labels(), mask(), 0.7),
             distance_sum(x(), mask()),
+            neural_sort_sum(x(), labels(), mask(), SORT),
             pair_loss(x(), labels(), mask(), &weight, PairLoss::Logistic),
             rank(x(), mask()),
             at_rank(rank(x(), mask()), DISCOUNTS.to_vec()),

@@ -8,6 +8,7 @@ mod estimators;
 mod limits;
 mod loss_contract;
 mod measures;
+mod memory;
 mod op_fused;
 mod op_shapes;
 #[cfg(feature = "learners")]

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        Above, AboveExpectation, Comparison, Distance, Execution, ExponentialTerm, Instructions, PairLoss, PairWeight,
-        Step, SumPath, above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
-        pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
+        Above, AboveExpectation, Comparison, Distance, Execution, ExponentialTerm, Instructions, NeuralSortMatrix,
+        PairLoss, PairWeight, Step, SumPath, above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
+        log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -98,10 +98,26 @@ fn run(case: &Case, device: &Device, dtype: DType, primitive: &dyn Fn(&[Tensor<2
 /// is a magnitude below which the value and each gradient count as 0. Prints the largest error (`--nocapture` shows
 /// it).
 fn check(what: &str, purpose: &str, longest: usize, natural: f64, primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>) {
+    check_on(|_| true, what, purpose, longest, natural, primitive);
+}
+
+fn fused_on_the_cpu(present: &Present) -> bool {
+    present.path == Path::Processor
+}
+
+/// [`check`] on some of the devices.
+fn check_on(
+    on: fn(&Present) -> bool,
+    what: &str,
+    purpose: &str,
+    longest: usize,
+    natural: f64,
+    primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>,
+) {
     let mut largest = Errors::new();
     for case in cases(purpose, longest) {
         let reference = with_tensor_path(|| run(&case, &Device::flex(), DType::F64, &primitive));
-        compare(what, &case, natural, &reference, &primitive, &mut largest);
+        compare(on, what, &case, natural, &reference, &primitive, &mut largest);
     }
     for ((device, dtype, part), error) in largest {
         eprintln!("accuracy of {what} on {device}, {dtype}, {part}: {error:.1e}");
@@ -113,6 +129,7 @@ type Errors = BTreeMap<(String, &'static str, &'static str), f64>;
 
 /// Compares the default path of every device, and the fast sums of the CPU, with `reference`; see [`check`].
 fn compare(
+    on: fn(&Present) -> bool,
     what: &str,
     case: &Case,
     natural: f64,
@@ -120,7 +137,7 @@ fn compare(
     primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>,
     errors: &mut Errors,
 ) {
-    for present in devices() {
+    for present in devices().into_iter().filter(|present| on(present)) {
         for &dtype in present.types {
             for sums in [SumPath::Auto, SumPath::Fast] {
                 // Only these kernels have another way, whatever the length of the list.
@@ -182,6 +199,24 @@ fn indicator_sum_agrees_with_its_definition() {
     for sigma in [1e-2, 0.5, 100.0] {
         check(&format!("sigma {sigma}"), "indicator_sum", 300, 1e-6, |[x, v, _, mask]| {
             indicator_sum(x.clone(), v.clone(), mask.clone(), sigma)
+        });
+    }
+}
+
+/// Tensors of `f32` lose digits in its logits, differences of sums over the list.
+#[test]
+fn neural_sort_sum_agrees_with_its_definition() {
+    for (temperature, iterations, transposed, ranks) in [
+        (0.5, 0, false, usize::MAX),
+        (30.0, 0, false, 3),
+        (1.0, 1, false, usize::MAX),
+        (30.0, 10, false, usize::MAX),
+        (30.0, 10, true, usize::MAX),
+        (300.0, 50, false, 5),
+    ] {
+        let sort = NeuralSortMatrix { temperature, iterations, transposed, ranks };
+        check_on(fused_on_the_cpu, &format!("{sort:?}"), "neural_sort_sum", 100, 1e-6, |[x, v, _, mask]| {
+            neural_sort_sum(x.clone(), v.clone(), mask.clone(), sort)
         });
     }
 }
@@ -308,7 +343,7 @@ fn lists_of_2048_documents_agree() {
     for case in &cases("long", 2048)[24..26] {
         for (what, primitive) in primitives {
             let reference = run(case, &Device::flex(), DType::F64, primitive);
-            compare(what, case, 1e-6, &reference, primitive, &mut Errors::new());
+            compare(|_| true, what, case, 1e-6, &reference, primitive, &mut Errors::new());
         }
     }
 }
@@ -398,8 +433,10 @@ fn a_row_of_many_pairs_is_summed_in_blocks() {
         pair_loss(x.clone(), labels.clone(), mask.clone(), &PairWeight::Unit, PairLoss::Logistic)
     };
     let reference = run(&case, &Device::flex(), DType::F64, &primitive);
-    compare("pair_loss", &case, 1e-6, &reference, &primitive, &mut Errors::new());
+    compare(|_| true, "pair_loss", &case, 1e-6, &reference, &primitive, &mut Errors::new());
 }
+
+const SORT: NeuralSortMatrix = NeuralSortMatrix { temperature: 2.0, iterations: 3, transposed: false, ranks: 10 };
 
 /// The definitions do the same. Otherwise a run that has diverged would look sound.
 #[test]
@@ -410,7 +447,7 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         let [x, _, labels, mask] = inputs;
         pair_loss(x.clone(), labels.clone(), mask.clone(), weight, loss)
     };
-    let primitives: [Primitive; 16] = [
+    let primitives: [Primitive; 17] = [
         ("logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Logistic)),
         ("steep logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 300.0, Step::Logistic)),
         ("erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Erf)),
@@ -428,6 +465,7 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         ("sum above", &|[x, _, labels, mask]| {
             above_expectation(x.clone(), mask.clone(), labels.clone(), mask.clone(), &above(1.0, Above::Sum))
         }),
+        ("neural_sort_sum", &|[x, v, _, mask]| neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT)),
         ("product above", &|[x, _, labels, mask]| {
             above_expectation(x.clone(), mask.clone(), chances(labels), mask.clone(), &above(1.0, Above::Product))
         }),
@@ -537,6 +575,7 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
     // On GPUs its sums are the backend's own, whose order depends on the width of the batch.
     if present.path == Path::Processor {
         outputs.push(log_softmax(x.clone(), mask.clone()));
+        outputs.push(neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT));
     }
     let mut bits = Vec::new();
     for output in outputs {

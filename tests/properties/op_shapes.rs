@@ -6,20 +6,21 @@ use burn_rank::loss::{AnyRelaxation, Approximate, Gumbel, RankingLoss, Reduction
 use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
 use burn_rank::measure::Discount;
 use burn_rank::op::{
-    Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step, above_expectation, at_rank,
-    counted_step_sum, ideal_dcg, indicator_sum, log_softmax, pair_loss, rank, rank_expectation, rank_recursion,
-    step_sum, with_tensor_path,
+    Above, AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight, Step,
+    above_expectation, at_rank, counted_step_sum, ideal_dcg, indicator_sum, log_softmax, neural_sort_sum, pair_loss,
+    rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
 };
 
 use crate::loss_contract::{WRONG_SHAPES, panic_of};
 
 const SHAPE: [usize; 2] = [2, 3];
+const SORT: NeuralSortMatrix = NeuralSortMatrix { temperature: 1.0, iterations: 1, transposed: false, ranks: 3 };
 
 /// A primitive called with `[2, 3]` scores and one more input, whose shape is the argument.
 type Attempt = (&'static str, &'static str, &'static str, fn(&dyn Fn([usize; 2]) -> Tensor<2>, [usize; 2]));
 
 /// Name of the primitive, the input under test, the input that it must fit, and the call.
-const ATTEMPTS: [Attempt; 20] = [
+const ATTEMPTS: [Attempt; 22] = [
     ("step_sum", "v is", "x", |t, s| drop(step_sum(t(SHAPE), t(s), 1.0, Step::Logistic))),
     ("counted_step_sum", "v is", "x", |t, s| {
         drop(counted_step_sum(t(SHAPE), t(s), t(SHAPE), 1.0, Step::Logistic));
@@ -38,6 +39,8 @@ const ATTEMPTS: [Attempt; 20] = [
     ("above_expectation", "mask is", "x", |t, s| above([t(SHAPE), t(SHAPE), t(SHAPE), t(s)])),
     ("indicator_sum", "a is", "x", |t, s| drop(indicator_sum(t(SHAPE), t(s), t(SHAPE), 1.0))),
     ("indicator_sum", "mask is", "x", |t, s| drop(indicator_sum(t(SHAPE), t(SHAPE), t(s), 1.0))),
+    ("neural_sort_sum", "v is", "x", |t, s| drop(neural_sort_sum(t(SHAPE), t(s), t(SHAPE), SORT))),
+    ("neural_sort_sum", "mask is", "x", |t, s| drop(neural_sort_sum(t(SHAPE), t(SHAPE), t(s), SORT))),
     ("pair_loss", "labels are", "x", |t, s| {
         drop(pair_loss(t(SHAPE), t(s), t(SHAPE), &PairWeight::Unit, PairLoss::Logistic));
     }),

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use burn::tensor::{Bool, Device, Tensor};
+use burn::tensor::{Bool, DType, Device, Tensor};
 use burn_rank::data::{RankingDataset, SynthConfig};
 use burn_rank::json::Value;
 use burn_rank::learner::ada_rank::AdaRankConfig;
@@ -89,6 +89,38 @@ impl RankingLoss for Plain {
 
     fn parameters(&self) -> Value {
         Value::from(json!({ "weight": self.weight }))
+    }
+}
+
+/// A loss that says it needs more memory than there is.
+#[derive(Debug)]
+struct Huge;
+
+impl RankingLoss for Huge {
+    fn name(&self) -> &'static str {
+        "huge"
+    }
+
+    fn orientation(&self) -> Orientation {
+        Orientation::Loss
+    }
+
+    fn query_losses(&self, _: &Lists) -> Tensor<1> {
+        unreachable!("it is refused before")
+    }
+
+    fn pair_memory(&self, _: usize, documents: usize, _: DType) -> u64 {
+        (documents as u64) << 50
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_loss_whose_pairs_do_not_fit_is_refused_before_training() {
+    let learner = Gradient::new(GradientConfig::default(), ScorerConfig::default(), Huge).unwrap();
+    match fit_in(&learner, None, false, false) {
+        Err(LearnerError::Loss(LossError::Memory { loss: "huge", .. })) => {}
+        other => panic!("{:?}", other.map(|_| ())),
     }
 }
 

@@ -6,7 +6,7 @@ use burn::lr_scheduler::LrSchedulerRecord;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
 use burn::module::Module;
 use burn::store::{ModuleRecord, RecordError};
-use burn::tensor::{Bytes, Tensor};
+use burn::tensor::{Bytes, DType, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::average::AveragedWeights;
@@ -102,6 +102,10 @@ impl<'a> Session<'a> {
         {
             let all = format!("at least {}: L-BFGS takes all training queries at once", train.queries());
             return Err(parameter("batch_queries", config.batch_queries, all));
+        }
+        let parts = batches.epoch(1).into_iter().map(|queries| batches.largest(&queries));
+        if let Some((queries, documents)) = parts.max_by_key(|&(queries, documents)| queries * documents * documents) {
+            built.check_memory(queries, documents, DType::F32, &device)?;
         }
         let best = scorer.valid();
         let model = RankingModel::new(scorer, built);

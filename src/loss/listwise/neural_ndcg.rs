@@ -8,8 +8,9 @@
 //! the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the temperature tends to 0.
 //! Where documents have weights, the gains are multiplied by them, in `Z` too.
 //!
-//! Cost: O(iterations n^2) time and memory. With 0 iterations only the k rows within the cut-off are computed: O(n^2)
-//! time, and O(k n) memory beside the memory budget. A query whose labels are all equal has loss 0.
+//! Cost: O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, the time is that of the entries
+//! that a float can tell from 0, which are few where scores are spread out; with 0 iterations only those of the k rows
+//! within the cut-off are computed. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -23,7 +24,7 @@ use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::{Discount, Gain};
-use crate::op::distance_sum;
+use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
 const NAME: &str = "neural_ndcg";
 
@@ -119,53 +120,35 @@ impl RankingLoss for NeuralNdcg {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let [_, n] = lists.scores.dims();
-        // Every document and every rank of a query keeps a sum of at least 1/n. Rows and columns of padding have the
-        // sum 0 and are divided by 1.
-        let padded = [
-            (1, lists.padded.clone().float().cast(lists.scores.dtype()).unsqueeze_dim::<3>(1)),
-            (2, (rank_rows(lists).neg() + 1.0).unsqueeze_dim::<3>(2)),
-        ];
-        let order = if self.transposed { [1, 0] } else { [0, 1] };
-        // Scaling meets every row; without it, only the ranks within the cut-off count.
-        let rows = match self.iterations {
-            0 => self.k.unwrap_or(n).min(n),
-            _ => n,
-        };
-        let mut p = neural_sort_rows(lists, self.temperature, rows);
-        for _ in 0..self.iterations {
-            for (dim, padded) in order.map(|side| &padded[side]) {
-                p = p.clone() / (p.sum_dim(*dim) + padded.clone());
-            }
-        }
         let gains = lists.weighted(lists.gains(&self.gain));
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
-        let gains: Tensor<2> = (p * gains.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
+        let discounts = discount_table(&Discount::Log2, lists.scores.dims()[1], self.k);
         let options = (&gains.device(), gains.dtype());
-        let discounts = Tensor::<1>::from_data(discount_table(&Discount::Log2, rows, self.k).as_slice(), options);
-        let dcg = sum_documents(gains * discounts.unsqueeze::<2>());
+        let sort = NeuralSortMatrix {
+            temperature: self.temperature,
+            iterations: self.iterations,
+            transposed: self.transposed,
+            ranks: self.k.unwrap_or(usize::MAX),
+        };
+        // An offset that all scores share adds the same to every logit of a row.
+        let found = neural_sort_sum(lists.centered(), gains, lists.mask.clone(), sort);
+        let discounts = Tensor::<1>::from_data(discounts.as_slice(), options);
+        let dcg = sum_documents(found * discounts.unsqueeze::<2>());
         (dcg / ideal).neg() + 1.0
     }
 }
 
 /// NeuralSort's matrix `[B, N (rank), N (document)]`; rows beyond the query's documents and padded columns are 0.
 pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
-    let [_, n] = lists.scores.dims();
-    neural_sort_rows(lists, temperature, n)
-}
-
-/// The rows of NeuralSort's matrix of the ranks 1 to `rows`: `[B, rows, N]`.
-pub(in crate::loss) fn neural_sort_rows(lists: &Lists, temperature: f64, rows: usize) -> Tensor<3> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
     let spread = distance_sum(lists.scores.clone(), lists.mask.clone());
-    let slope: Tensor<2> = (ranks(lists) * -2.0 + documents + 1.0).narrow(1, 0, rows);
-    // An offset that all scores share adds the same to every logit of a row.
+    let slope: Tensor<2> = ranks(lists) * -2.0 + documents + 1.0;
     let scores = lists.centered().unsqueeze_dim::<3>(1);
     let logits = (slope.unsqueeze_dim::<3>(2) * scores - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
     // Finite, so that a row of padding only is not 0 / 0.
     let p = softmax(logits.mask_fill(padded, -1e30), 2);
-    p * rank_rows(lists).narrow(1, 0, rows).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
+    p * rank_rows(lists).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
 }
 
 /// Ranks 1 to N: `[1, N]`.
@@ -232,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_within_the_cutoff_are_those_of_the_whole_matrix() {
+    fn the_loss_is_the_formula_on_the_whole_matrix() {
         // Ties, an outlier and, in the second list, padding.
         let options = (&Device::flex().autodiff(), DType::F64);
         let scores =
@@ -240,13 +223,16 @@ mod tests {
         let labels =
             Tensor::<2>::from_data([[2.0f64, 0.0, 1.0, 0.0, 1.0, 3.0], [0.0, 1.0, 2.0, 0.0, 4.0, 4.0]], options);
         let mask = Tensor::<2>::from_data([[1.0f64; 6], [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]], options).greater_elem(0.5);
-        for k in [1, 3, 6, 9] {
-            let config = NeuralNdcgConfig::new().with_iterations(0).with_k(Some(k)).with_temperature(0.7);
+        let scalings = [(0, false), (1, false), (1, true), (4, false), (4, true)];
+        for (k, (iterations, transposed)) in [1, 3, 6, 9].into_iter().flat_map(|k| scalings.map(|scaling| (k, scaling)))
+        {
+            let config = NeuralNdcgConfig::new().with_k(Some(k)).with_temperature(0.7);
+            let config = config.with_iterations(iterations).with_transposed(transposed);
             let results = [false, true].map(|whole| {
                 let x = scores.clone().require_grad();
                 let lists = Lists::new(x.clone(), labels.clone(), mask.clone());
                 let loss = if whole {
-                    whole_matrix(&lists, 0.7, k)
+                    whole_matrix(&lists, 0.7, k, iterations, transposed)
                 } else {
                     Execution::current().with_memory_budget(1).scope(|| config.init().unwrap().query_losses(&lists))
                 };
@@ -256,14 +242,17 @@ mod tests {
             });
             let [rows, whole] = &results;
             for (found, expected) in rows.iter().zip(whole) {
-                assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{k}: {rows:?} for {whole:?}");
+                assert!(
+                    (found - expected).abs() <= 1e-12 * expected.abs().max(1.0),
+                    "{config:?}: {rows:?} for {whole:?}"
+                );
             }
             assert!(whole[2..].iter().any(|gradient| gradient.abs() > 1e-3), "{whole:?}");
         }
     }
 
     /// The formula in automatic differentiation of the whole matrix, `[B, N, N]`.
-    fn whole_matrix(lists: &Lists, temperature: f64, k: usize) -> Tensor<1> {
+    fn whole_matrix(lists: &Lists, temperature: f64, k: usize, iterations: usize, transposed: bool) -> Tensor<1> {
         let [_, n] = lists.scores.dims();
         let mask = lists.mask.clone().unsqueeze_dim::<3>(1);
         let spread: Tensor<2> = (differences(&lists.scores).abs() * mask.clone()).sum_dim(2).squeeze_dim(2);
@@ -271,7 +260,18 @@ mod tests {
         let logits = slope.unsqueeze_dim::<3>(2) * lists.scores.clone().unsqueeze_dim::<3>(1);
         let logits = (logits - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
         let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
-        let p = softmax(logits.mask_fill(padded, -1e30), 2) * rank_rows(lists).unsqueeze_dim::<3>(2) * mask;
+        let mut p = softmax(logits.mask_fill(padded, -1e30), 2) * rank_rows(lists).unsqueeze_dim::<3>(2) * mask;
+        // Rows and columns of padding have the sum 0 and are divided by 1.
+        let padded = [
+            (1, lists.padded.clone().float().cast(DType::F64).unsqueeze_dim::<3>(1)),
+            (2, (rank_rows(lists).neg() + 1.0).unsqueeze_dim::<3>(2)),
+        ];
+        let order = if transposed { [1, 0] } else { [0, 1] };
+        for _ in 0..iterations {
+            for (dim, padded) in order.map(|side| &padded[side]) {
+                p = p.clone() / (p.sum_dim(*dim) + padded.clone());
+            }
+        }
         let gains = lists.gains(&Gain::Exp2);
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, Some(k));
         let at_ranks: Tensor<2> = (p * gains.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);

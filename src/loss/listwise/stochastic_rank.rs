@@ -21,8 +21,9 @@
 
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 
+use crate::loss::check::pair_bytes;
 use crate::loss::entry::{LossEntry, configure};
 use crate::loss::error::{self, LossError};
 use crate::loss::estimate::Estimate;
@@ -33,6 +34,9 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
 use crate::measure::{Discount, Gain};
 use crate::op::{at_rank, differences, rank};
+
+/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them.
+const NUMBERS_PER_PAIR: u64 = 4;
 
 const NAME: &str = "stochastic_rank";
 
@@ -134,6 +138,10 @@ impl RankingLoss for StochasticRank {
         Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
     }
 
+    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
+        pair_bytes(NUMBERS_PER_PAIR, [batch, documents], scores)
+    }
+
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let of_draw = |worth: &Tensor<2>, draw| self.of_one_draw(lists, worth, draw);
         Estimate::ndcg(lists, &self.gain, self.k, self.samples, of_draw).loss(lists)
@@ -170,8 +178,6 @@ impl StochasticRank {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
     use crate::loss::explain;
 

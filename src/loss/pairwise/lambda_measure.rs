@@ -18,10 +18,11 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::activation::{log_sigmoid, sigmoid};
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::{Bool, DType, Tensor};
 
 use super::lambda_ndcg::{SCORE_OFFSET, query_factor, query_factors};
 use super::swap_change::{Ranked, SwapMeasure, Swaps, changes};
+use crate::loss::check::pair_bytes;
 use crate::loss::curvature::{Curved, Derivatives};
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
@@ -29,6 +30,9 @@ use crate::loss::lists::{Lists, order_of_ranks, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::measure::Gain;
 use crate::op::differences;
+
+/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them.
+const NUMBERS_PER_PAIR: u64 = 3;
 
 const NAME: &str = "lambda_measure";
 
@@ -137,6 +141,10 @@ impl RankingLoss for LambdaMeasure {
 
     fn curvature(&self) -> Option<&dyn Curved> {
         Some(self)
+    }
+
+    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
+        pair_bytes(NUMBERS_PER_PAIR, [batch, documents], scores)
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -68,13 +68,16 @@ impl Cell {
     /// times as much.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Ap, Err, KendallTau, RPrecision, Rr, Success};
-        use RelaxationName::{ExpectedRanks, NeuralSort, ProjectedRanks, RankIndicators, SmoothIndicators, SoftSort};
+        use RelaxationName::{
+            ApproximatePositions, ExpectedRanks, NeuralSort, ProjectedRanks, RankIndicators, SigmoidRanks,
+            SmoothIndicators, SoftSort,
+        };
         match (self.measure, self.relaxation) {
             (Ap | Rr | Err, ExpectedRanks) => CellCost::LinearUnlessCut,
             (Success | RPrecision, ExpectedRanks) => CellCost::Trials,
-            (Rr, RankIndicators) | (Err, _) | (KendallTau, ExpectedRanks) => CellCost::Pairs,
+            (Err, ApproximatePositions | SigmoidRanks) | (KendallTau, ExpectedRanks) => CellCost::Pairs,
             (KendallTau, RankIndicators | NeuralSort | SoftSort | SmoothIndicators) => CellCost::Cubic,
-            (_, NeuralSort | SoftSort | SmoothIndicators | ProjectedRanks) => CellCost::Pairs,
+            (_, SoftSort | SmoothIndicators | ProjectedRanks) => CellCost::Pairs,
             _ => CellCost::Linear,
         }
     }

@@ -23,6 +23,7 @@ use burn::tensor::{
 use super::concordance::{by_chances, by_indicators, by_steps};
 use super::position_function::PositionFunction;
 use super::relaxation::{Indicators, Positions, Relaxed};
+use super::running_product::product_above;
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;
@@ -36,12 +37,30 @@ pub struct MeasureContext<'a> {
     undefined: Cell<Option<&'static str>>,
     documents_meet: Cell<bool>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
+    held: RefCell<Held>,
 }
+
+/// What the operations that were used hold for pairs of documents.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    /// Numbers for each pair.
+    pub(super) numbers_per_pair: u64,
+    /// The functions of a rank whose expectations were taken together with what stands above, with their cut-offs.
+    pub(super) trials: Vec<(PositionFunction, Option<usize>)>,
+}
+
+/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them: of products over the documents
+/// above by positions, of Kendall's tau by steps without a kernel, by chances, and by soft indicators.
+const NONE_ABOVE: u64 = 6;
+const BY_STEPS: u64 = 3;
+const BY_CHANCES: u64 = 3;
+const BY_INDICATORS: u64 = 8;
 
 impl<'a> MeasureContext<'a> {
     pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
-        let (undefined, documents_meet, expected) = (Cell::new(None), Cell::new(false), RefCell::default());
-        Self { lists, relaxed, undefined, documents_meet, expected }
+        let (undefined, documents_meet) = (Cell::new(None), Cell::new(false));
+        let (expected, held) = (RefCell::default(), RefCell::default());
+        Self { lists, relaxed, undefined, documents_meet, expected, held }
     }
 
     /// The first operation that was used although the relaxation does not define it.
@@ -55,8 +74,18 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// The functions of one rank whose expectations were taken, with their cut-offs.
-    pub(super) fn into_expected(self) -> Vec<(PositionFunction, Option<usize>)> {
-        self.expected.into_inner()
+    pub(super) fn expected(&self) -> Vec<(PositionFunction, Option<usize>)> {
+        self.expected.borrow().clone()
+    }
+
+    /// What the operations that were used hold for pairs of documents.
+    pub(super) fn held(&self) -> Held {
+        self.held.borrow().clone()
+    }
+
+    /// Records an operation that holds numbers for each pair of documents.
+    fn holds(&self, numbers_per_pair: u64) {
+        self.held.borrow_mut().numbers_per_pair += numbers_per_pair;
     }
 
     /// Gain of each document, times its weight if there are weights: `[B, N]`.
@@ -146,7 +175,7 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off: `[B]`. It
-    /// takes O(n) memory with positions and expectations, O(n^2) with soft indicators.
+    /// takes O(n) memory, with soft indicators O(n log n).
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -166,7 +195,7 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. It
-    /// takes O(n^2) memory with positions and with soft indicators. If `b` is the relevance,
+    /// takes O(n^2) memory with positions, O(n log n) with soft indicators. If `b` is the relevance,
     /// [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the same and needs less.
     ///
     /// # Shapes
@@ -178,22 +207,19 @@ impl<'a> MeasureContext<'a> {
     pub fn sum_with_none_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_none_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
         self.documents_meet.set(true);
-        let none_above = |above: Tensor<3>, b: Tensor<2>| -> Tensor<2> {
-            ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2)
-        };
-        let dtype = self.lists.scores.dtype();
         match &self.relaxed {
             Relaxed::Positions(positions) => {
+                self.holds(NONE_ABOVE);
                 let [_, n] = a.dims();
-                let others = Tensor::<2>::eye(n, &a.device()).cast(dtype).neg() + 1.0;
+                let others = Tensor::<2>::eye(n, &a.device()).cast(a.dtype()).neg() + 1.0;
                 let above = sigmoid(differences(&positions.order) * positions.comparison);
                 let above = above * others.unsqueeze_dim::<3>(0);
-                sum_documents(weigh(a, f, k, positions) * none_above(above, b))
+                let none = ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2);
+                sum_documents(weigh(a, f, k, positions) * none)
             }
             Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
-                let above = differences(ranks).lower_elem(0.0).float().cast(dtype);
-                sum_documents(a * self.at(f, ranks, k) * none_above(above, b))
+                sum_documents(a * self.at(f, ranks, k) * product_above(ranks.clone(), b.neg() + 1.0))
             }
             Relaxed::Expectations(expectations) => {
                 self.expected_sum(f, k, a.clone(), expectations.with_none_above(a, f, b, k))
@@ -244,7 +270,11 @@ impl<'a> MeasureContext<'a> {
                 at_ranks(a) * inside * self.lists.mask.clone()
             }
             Relaxed::Expectations(expectations) => match expectations.within(k.detach()) {
-                Ok(chances) => a * chances,
+                Ok(chances) => {
+                    // Any rank may be the last within.
+                    self.held.borrow_mut().trials.push((PositionFunction::one(), Some(usize::MAX)));
+                    a * chances
+                }
                 Err(operation) => self.not_defined(operation, a),
             },
         })
@@ -256,10 +286,21 @@ impl<'a> MeasureContext<'a> {
     pub fn concordance(&self) -> Tensor<1> {
         self.documents_meet.set(true);
         match &self.relaxed {
-            Relaxed::Positions(positions) => by_steps(self.lists, &positions.pairs, || self.pairs()),
-            Relaxed::Indicators(indicators) => by_indicators(self.lists, indicators),
+            Relaxed::Positions(positions) => {
+                if !matches!(positions.pairs.step, Step::Logistic | Step::Tanh) {
+                    self.holds(BY_STEPS);
+                }
+                by_steps(self.lists, &positions.pairs, || self.pairs())
+            }
+            Relaxed::Indicators(indicators) => {
+                self.holds(BY_INDICATORS);
+                by_indicators(self.lists, indicators)
+            }
             Relaxed::Expectations(expectations) => match expectations.above() {
-                Ok(chances) => by_chances(self.lists, chances),
+                Ok(chances) => {
+                    self.holds(BY_CHANCES);
+                    by_chances(self.lists, chances)
+                }
                 Err(operation) => sum_documents(self.not_defined(operation, self.lists.scores.clone())),
             },
         }
@@ -304,6 +345,7 @@ impl<'a> MeasureContext<'a> {
             |operation| self.not_defined(operation, a),
             |expectations| {
                 self.expected.borrow_mut().push((f.clone(), k));
+                self.held.borrow_mut().trials.push((f.clone(), k));
                 expectations
             },
         ))

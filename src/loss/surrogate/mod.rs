@@ -27,6 +27,7 @@ mod ranked_value;
 mod relaxation;
 pub(super) mod relaxed_measure;
 mod relevance_measures;
+mod running_product;
 pub(super) mod smooth_ap_indicator;
 pub(super) mod smooth_ap_rank;
 pub(super) mod smooth_dcg;

@@ -5,7 +5,7 @@
 //! reciprocal rank only for queries with one relevant document (smoothrank, section 4.1, equation 7). The general form
 //! tends to the reciprocal rank of the first relevant document as `sigma` tends to 0.
 //!
-//! Cost: O(n^2), the linear form without an n x n tensor. Not differentiable where scores tie; ties are broken by
+//! Cost: O(n^2), without an n x n tensor. Not differentiable where scores tie; ties are broken by
 //! position. A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;

@@ -7,11 +7,12 @@ use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, ModuleDispla
 use burn::tensor::{Bool, DType, Tensor};
 
 use super::bound::TypeOneBound;
-use super::context::MeasureContext;
+use super::context::{Held, MeasureContext};
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
 use super::relaxation::Relaxation;
 use crate::loss::approximation::Approximation;
+use crate::loss::check::pair_bytes;
 use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss, assert_per_query};
@@ -29,13 +30,15 @@ pub struct Surrogate<M> {
     bound: Option<TypeOneBound>,
     /// Whether what a document adds to the measure depends on other documents than through its rank.
     documents_meet: bool,
+    /// What the measure holds for pairs of documents.
+    held: Held,
 }
 
 impl<M> Clone for Surrogate<M> {
     fn clone(&self) -> Self {
         let (measure, relaxation, expected) = (self.measure.clone(), self.relaxation.clone(), self.expected.clone());
-        let (bound, documents_meet) = (self.bound, self.documents_meet);
-        Self { name: self.name, measure, relaxation, expected, bound, documents_meet }
+        let (bound, documents_meet, held) = (self.bound, self.documents_meet, self.held.clone());
+        Self { name: self.name, measure, relaxation, expected, bound, documents_meet, held }
     }
 }
 
@@ -101,9 +104,9 @@ impl<M: PositionMeasure> Surrogate<M> {
             return Err(LossError::Undefined { measure, relaxation, operation });
         }
         let documents_meet = context.documents_meet();
-        let expected = context.into_expected();
+        let (expected, held) = (context.expected(), context.held());
         expected.iter().try_for_each(|(f, k)| relaxation.check_sum(name, f, *k))?;
-        Ok(Self { name, measure: Arc::new(measure), relaxation, expected, bound: None, documents_meet })
+        Ok(Self { name, measure: Arc::new(measure), relaxation, expected, bound: None, documents_meet, held })
     }
 
     /// The same, but what is minimised is a bound of one minus the measure.
@@ -164,6 +167,13 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
         let all = sums.map(|(f, k)| self.relaxation.approximation(self.name, f, *k, documents, scores));
         let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
         Ok(all.max_by(|a, b| a.error_f32.total_cmp(&b.error_f32)))
+    }
+
+    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
+        let by_relaxation = self.relaxation.numbers_held(documents, &self.held.trials);
+        let numbers = by_relaxation.saturating_mul(batch as u64).saturating_mul(scores.size() as u64);
+        let of_a_draw = numbers.saturating_add(pair_bytes(self.held.numbers_per_pair, [batch, documents], scores));
+        of_a_draw.saturating_mul(self.relaxation.samples() as u64)
     }
 
     fn smoothing(&self) -> Option<Smoothing> {

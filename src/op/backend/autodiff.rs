@@ -12,7 +12,7 @@ use burn::backend::{
 };
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
-use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
+use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
 use crate::op::definition::log2_discount;
 
 /// Registers `$operation` on the inputs `$input`, keeping `$state` for its backward pass.
@@ -23,6 +23,14 @@ macro_rules! register {
             OpsKind::UnTracked(prep) => prep.finish($out),
         }
     };
+}
+
+/// The gradient of the documents that count, 0 for the others; none for all of them.
+fn where_counted<B: Pairwise>(gradient: FloatTensor<B>, counted: Option<FloatTensor<B>>) -> FloatTensor<B> {
+    match counted {
+        Some(counted) => B::where_counted(gradient, counted),
+        None => gradient,
+    }
 }
 
 /// Inputs `x, v`, then the parameters.
@@ -37,11 +45,7 @@ impl<B: Pairwise> Backward<B, 2> for StepSum {
 
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let ((x, v, alpha, step), counted) = ops.state;
-        let gradient = grads.consume::<B>(&ops.node);
-        let gradient = match counted {
-            Some(counted) => B::where_counted(gradient, counted),
-            None => gradient,
-        };
+        let gradient = where_counted::<B>(grads.consume::<B>(&ops.node), counted);
         let [to_x, to_v] = ops.parents;
         if let Some(node) = to_v {
             let gradient = B::step_sum_gradient_in_values(x.clone(), gradient.clone(), alpha, step);
@@ -57,11 +61,12 @@ impl<B: Pairwise> Backward<B, 2> for StepSum {
 struct RankExpectation;
 
 impl<B: Pairwise> Backward<B, 1> for RankExpectation {
-    type State = (FloatTensor<B>, FloatTensor<B>, FloatTensor<B>, f64, Vec<ExponentialTerm>);
+    /// Scores, mask and products, which documents count (none for all of them), and the parameters.
+    type State = ([FloatTensor<B>; 3], Option<FloatTensor<B>>, f64, Vec<ExponentialTerm>);
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (x, mask, products, sigma, terms) = ops.state;
-        let gradient = grads.consume::<B>(&ops.node);
+        let ([x, mask, products], counted, sigma, terms) = ops.state;
+        let gradient = where_counted::<B>(grads.consume::<B>(&ops.node), counted);
         if let [Some(node)] = ops.parents {
             let gradient = B::rank_expectation_gradient(x, mask, products, gradient, sigma, terms);
             grads.register::<B>(node.id, gradient);
@@ -73,11 +78,12 @@ impl<B: Pairwise> Backward<B, 1> for RankExpectation {
 struct RankRecursion;
 
 impl<B: Pairwise> Backward<B, 1> for RankRecursion {
-    type State = (FloatTensor<B>, FloatTensor<B>, Comparison, Vec<f64>);
+    /// Scores and mask, which documents count (none for all of them), and the parameters.
+    type State = ([FloatTensor<B>; 2], Option<FloatTensor<B>>, Comparison, Vec<f64>);
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (x, mask, comparison, discounts) = ops.state;
-        let gradient = grads.consume::<B>(&ops.node);
+        let ([x, mask], counted, comparison, discounts) = ops.state;
+        let gradient = where_counted::<B>(grads.consume::<B>(&ops.node), counted);
         if let [Some(node)] = ops.parents {
             grads.register::<B>(node.id, B::rank_recursion_gradient(x, mask, gradient, comparison, discounts));
         }
@@ -156,6 +162,27 @@ impl<B: Pairwise> Backward<B, 1> for DistanceSum {
 }
 
 #[derive(Debug)]
+struct NeuralSortSum;
+
+impl<B: Pairwise> Backward<B, 2> for NeuralSortSum {
+    /// Inputs `x, v, mask`, then the matrix.
+    type State = ([FloatTensor<B>; 3], NeuralSortMatrix);
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let ([x, v, mask], sort) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        let (in_x, in_v) = B::neural_sort_sum_gradient(x, v, mask, gradient, sort);
+        let [to_x, to_v] = ops.parents;
+        if let Some(node) = to_x {
+            grads.register::<B>(node.id, in_x);
+        }
+        if let Some(node) = to_v {
+            grads.register::<B>(node.id, in_v);
+        }
+    }
+}
+
+#[derive(Debug)]
 struct Log2Discount;
 
 impl<B: Pairwise> Backward<B, 1> for Log2Discount {
@@ -214,8 +241,22 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         let (x_in, mask) = (x.primitive().clone(), Self::inner(mask));
         let (out, products) = B::rank_expectation(x_in.clone(), mask.clone(), sigma, terms.clone());
-        let out = register!(RankExpectation, [x], (x_in, mask, products.clone(), sigma, terms), out);
-        (out, Self::from_inner(products))
+        let state = ([x_in, mask, products.clone()], None, sigma, terms);
+        (register!(RankExpectation, [x], state, out), Self::from_inner(products))
+    }
+
+    fn counted_rank_expectation(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        sigma: f64,
+        terms: Vec<ExponentialTerm>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let (x_in, mask, counted) = (x.primitive().clone(), Self::inner(mask), Self::inner(counted));
+        let (out, products) =
+            B::counted_rank_expectation(x_in.clone(), mask.clone(), counted.clone(), sigma, terms.clone());
+        let state = ([x_in, mask, products.clone()], Some(counted), sigma, terms);
+        (register!(RankExpectation, [x], state, out), Self::from_inner(products))
     }
 
     fn rank_recursion(
@@ -226,7 +267,19 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
     ) -> FloatTensor<Self> {
         let (x_in, mask) = (x.primitive().clone(), Self::inner(mask));
         let out = B::rank_recursion(x_in.clone(), mask.clone(), comparison, discounts.clone());
-        register!(RankRecursion, [x], (x_in, mask, comparison, discounts), out)
+        register!(RankRecursion, [x], ([x_in, mask], None, comparison, discounts), out)
+    }
+
+    fn counted_rank_recursion(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        comparison: Comparison,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        let (x_in, mask, counted) = (x.primitive().clone(), Self::inner(mask), Self::inner(counted));
+        let out = B::counted_rank_recursion(x_in.clone(), mask.clone(), counted.clone(), comparison, discounts.clone());
+        register!(RankRecursion, [x], ([x_in, mask], Some(counted), comparison, discounts), out)
     }
 
     fn above_expectation(
@@ -272,6 +325,18 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
         let (x_in, mask) = (x.primitive().clone(), Self::inner(mask));
         let out = B::distance_sum(x_in.clone(), mask.clone());
         register!(DistanceSum, [x], [x_in, mask], out)
+    }
+
+    fn neural_sort_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sort: NeuralSortMatrix,
+    ) -> FloatTensor<Self> {
+        let inputs = [x.primitive().clone(), v.primitive().clone(), Self::inner(mask)];
+        let [x_in, v_in, mask] = inputs.clone();
+        let out = B::neural_sort_sum(x_in, v_in, mask, sort);
+        register!(NeuralSortSum, [x, v], (inputs, sort), out)
     }
 
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {

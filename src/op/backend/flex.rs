@@ -5,11 +5,12 @@ use burn::tensor::{DType, Element, TensorData};
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
 use crate::op::cpu::{
-    self, AboveExpectation, AboveInputs, Comparison, ExponentialTerm, IndicatorInputs, PairLoss, Real, Step,
+    self, AboveExpectation, AboveInputs, Comparison, ExponentialTerm, IndicatorInputs, NeuralSortMatrix, PairLoss,
+    Real, Step,
 };
 use crate::op::definition::{
-    above_expectation, array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss,
-    rank, rank_expectation, rank_recursion, step_sum,
+    above_expectation, array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
+    neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// A type whose values can be borrowed from a tensor.
@@ -116,9 +117,27 @@ impl Pairwise for Flex {
         let shape: [usize; 2] = x.shape().dims();
         by_type!(x, T => {
             values!(T; x, mask);
-            let (out, products) = cpu::rank_expectation(x, mask, shape[1], sigma, &terms);
+            let (out, products) = cpu::rank_expectation(x, mask, None, shape[1], sigma, &terms);
             (tensor(out, shape), tensor(products, [shape[0], shape[1], terms.len()]))
         }, rank_expectation::value::<Self>(x, mask, sigma, &terms))
+    }
+
+    fn counted_rank_expectation(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        sigma: f64,
+        terms: Vec<ExponentialTerm>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, mask, counted);
+            let (out, products) = cpu::rank_expectation(x, mask, Some(counted), shape[1], sigma, &terms);
+            (tensor(out, shape), tensor(products, [shape[0], shape[1], terms.len()]))
+        }, {
+            let (out, products) = rank_expectation::value::<Self>(x, mask, sigma, &terms);
+            (Self::where_counted(out, counted), products)
+        })
     }
 
     fn rank_expectation_gradient(
@@ -145,8 +164,22 @@ impl Pairwise for Flex {
         let shape: [usize; 2] = x.shape().dims();
         by_type!(x, T => {
             values!(T; x, mask);
-            tensor(cpu::rank_recursion(x, mask, shape[1], comparison, &discounts), shape)
+            tensor(cpu::rank_recursion(x, mask, None, shape[1], comparison, &discounts), shape)
         }, rank_recursion::value::<Self>(x, mask, comparison, &discounts))
+    }
+
+    fn counted_rank_recursion(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        comparison: Comparison,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, mask, counted);
+            tensor(cpu::rank_recursion(x, mask, Some(counted), shape[1], comparison, &discounts), shape)
+        }, Self::where_counted(rank_recursion::value::<Self>(x, mask, comparison, &discounts), counted))
     }
 
     fn rank_recursion_gradient(
@@ -259,6 +292,34 @@ impl Pairwise for Flex {
             let weight = weight.as_ref().map(T::of_tensor);
             tensor(cpu::pair_loss_gradient::<T>(x, labels, mask, weight, gradient, shape[1], loss), shape)
         }, pair_loss::gradient::<Self>(x, labels, mask, weight, gradient, loss))
+    }
+
+    fn neural_sort_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sort: NeuralSortMatrix,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, v, mask);
+            tensor(cpu::neural_sort_sum(x, v, mask, shape[1], &sort), shape)
+        }, neural_sort_sum::value::<Self>(x, v, mask, &sort))
+    }
+
+    fn neural_sort_sum_gradient(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sort: NeuralSortMatrix,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, v, mask, gradient);
+            let [to_x, to_v] = cpu::neural_sort_sum_gradient(x, v, mask, gradient, shape[1], &sort);
+            (tensor(to_x, shape), tensor(to_v, shape))
+        }, neural_sort_sum::gradient::<Self>(x, v, mask, gradient, &sort))
     }
 
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {

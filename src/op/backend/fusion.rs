@@ -18,7 +18,7 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
 use crate::execution::Execution;
-use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step};
+use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight, Step};
 
 type Handles = HandleContainer<<FusionCubeRuntime as FusionRuntime>::FusionHandle>;
 
@@ -287,6 +287,34 @@ impl Pairwise for Cube {
             [CubeBackend::distance_sum_gradient(next(), next(), next())]
         });
         to_x
+    }
+
+    fn neural_sort_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sort: NeuralSortMatrix,
+    ) -> FloatTensor<Self> {
+        let shape = x.shape();
+        let [out] = queue("neural_sort_sum", vec![x, v, mask], [shape], move |next| {
+            [CubeBackend::neural_sort_sum(next(), next(), next(), sort)]
+        });
+        out
+    }
+
+    fn neural_sort_sum_gradient(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sort: NeuralSortMatrix,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let shape = x.shape();
+        let [to_x, to_v] =
+            queue("neural_sort_sum_gradient", vec![x, v, mask, gradient], [shape.clone(), shape], move |next| {
+                CubeBackend::neural_sort_sum_gradient(next(), next(), next(), next(), sort).into()
+            });
+        (to_x, to_v)
     }
 
     fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {

@@ -12,10 +12,10 @@
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 
 use super::pair_weight::Weight;
-use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
+use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
 use crate::op::definition::{
     above_expectation, array::Array, at_rank, distance_sum, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
-    pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+    neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// The primitives on one backend. A backend that is not listed here was turned on by another crate: public functions do
@@ -84,6 +84,19 @@ pub trait Pairwise: Backend {
         rank_expectation::value::<Self>(x, mask, sigma, &terms)
     }
 
+    /// [`rank_expectation`](Self::rank_expectation) of the documents with `counted` other than 0; 0 in place of the
+    /// others. Its gradient is that for a gradient of 0 at documents that do not count.
+    fn counted_rank_expectation(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        sigma: f64,
+        terms: Vec<ExponentialTerm>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let (out, products) = Self::rank_expectation(x, mask, sigma, terms);
+        (Self::where_counted(out, counted), products)
+    }
+
     /// Gradient of [`rank_expectation`](Self::rank_expectation) in `x`.
     fn rank_expectation_gradient(
         x: FloatTensor<Self>,
@@ -104,6 +117,17 @@ pub trait Pairwise: Backend {
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
         rank_recursion::value::<Self>(x, mask, comparison, &discounts)
+    }
+
+    /// [`rank_recursion`](Self::rank_recursion) of the documents with `counted` other than 0; 0 in place of the others.
+    fn counted_rank_recursion(
+        x: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        counted: FloatTensor<Self>,
+        comparison: Comparison,
+        discounts: Vec<f64>,
+    ) -> FloatTensor<Self> {
+        Self::where_counted(Self::rank_recursion(x, mask, comparison, discounts), counted)
     }
 
     /// Gradient of [`rank_recursion`](Self::rank_recursion) in `x`.
@@ -213,6 +237,27 @@ pub trait Pairwise: Backend {
         gradient: FloatTensor<Self>,
     ) -> FloatTensor<Self> {
         distance_sum::gradient::<Self>(x, mask, gradient)
+    }
+
+    /// See [`neural_sort_sum()`](crate::op::neural_sort_sum()).
+    fn neural_sort_sum(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        sort: NeuralSortMatrix,
+    ) -> FloatTensor<Self> {
+        neural_sort_sum::value::<Self>(x, v, mask, &sort)
+    }
+
+    /// Gradients of [`neural_sort_sum`](Self::neural_sort_sum) in `x` and in `v`.
+    fn neural_sort_sum_gradient(
+        x: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sort: NeuralSortMatrix,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        neural_sort_sum::gradient::<Self>(x, v, mask, gradient, &sort)
     }
 
     /// See [`rank()`](crate::op::rank()).

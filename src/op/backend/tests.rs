@@ -5,11 +5,12 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use super::Pairwise;
 use crate::op::definition::{
-    above_expectation, indicator_sum, log_softmax, log2_discount, pair_loss, rank_expectation, rank_recursion, step_sum,
+    above_expectation, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, rank_expectation,
+    rank_recursion, step_sum,
 };
 use crate::op::{
-    self, Above, AboveExpectation, Comparison, Execution, ExponentialTerm, PairLoss, PairWeight, Step, cpu,
-    with_tensor_path,
+    self, Above, AboveExpectation, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight,
+    Step, cpu, with_tensor_path,
 };
 
 const SHAPE: [usize; 2] = [2, 9];
@@ -122,6 +123,36 @@ fn documents_that_do_not_count_send_no_gradient() {
 }
 
 #[test]
+fn expectations_of_documents_that_do_not_count_are_left_out() {
+    let counted = || tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 == 0))).collect());
+    let terms = [(0.6, 0.3), (0.4, 0.95)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
+    let expectation = |x: Tensor<2>, counted: Option<Tensor<2>>| {
+        let mask = mask().autodiff();
+        op::counted_rank_expectation(x, mask, counted.map(Tensor::autodiff), 0.7, &terms)
+    };
+    let recursion = |x: Tensor<2>, counted: Option<Tensor<2>>| {
+        let mask = mask().autodiff();
+        op::compared_rank_recursion(x, mask, counted.map(Tensor::autodiff), COMPARISONS[1], &[1.0, 0.7, 0.2])
+    };
+    type Primitive<'a> = &'a dyn Fn(Tensor<2>, Option<Tensor<2>>) -> Tensor<2>;
+    let primitives: [Primitive; 2] = [&expectation, &recursion];
+    for primitive in primitives {
+        let run = |counts: bool| {
+            let x = numbers(1).autodiff().require_grad();
+            let out = if counts { primitive(x.clone(), Some(counted())) } else { primitive(x.clone(), None) };
+            let gradients = (out.clone() * counted().autodiff() * numbers(3).autodiff()).sum().backward();
+            (values(out * counted().autodiff()), values(x.grad(&gradients).expect("x has a gradient")))
+        };
+        let (of_counted, all) = (run(true), run(false));
+        assert_eq!(of_counted, all);
+        assert!(all.1.iter().any(|value| value.abs() > 1e-3), "{all:?}");
+        assert_eq!(with_tensor_path(|| run(true)), with_tensor_path(|| run(false)));
+        let found = values(primitive(numbers(1).autodiff(), Some(counted())));
+        assert!(found.iter().enumerate().all(|(cell, value)| cell % 3 == 0 || *value == 0.0), "{found:?}");
+    }
+}
+
+#[test]
 fn gradients_of_distance_sum() {
     check(
         "distance_sum",
@@ -144,6 +175,25 @@ fn equal_scores_send_no_gradient_to_their_distance() {
     // Each of the three equal documents meets the third alone.
     let gradient = values(x.grad(&gradients).expect("x has a gradient"));
     assert_eq!(gradient[9..14], [-101.0, -110.0, 1311.0, -1100.0, 0.0]);
+}
+
+#[test]
+fn gradients_of_neural_sort_sum() {
+    let cases = [(0, false, 9), (0, false, 3), (1, false, 9), (1, true, 9), (5, false, 4), (5, true, 4)];
+    for (iterations, transposed, ranks) in cases {
+        let sort = NeuralSortMatrix { temperature: 0.8, iterations, transposed, ranks };
+        check(
+            &format!("{sort:?}"),
+            |x, v| {
+                let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
+                op::neural_sort_sum(x, v, mask, sort)
+            },
+            |x, v, g| {
+                let (to_x, to_v) = neural_sort_sum::gradient::<Dispatch>(x, v, mask().into_dispatch(), g, &sort);
+                vec![to_x, to_v]
+            },
+        );
+    }
 }
 
 #[test]
@@ -222,7 +272,7 @@ fn gradients_of_rank_recursion() {
                 &format!("rank_recursion, {} ranks, {comparison:?}", discounts.len()),
                 |x, _| {
                     let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
-                    op::compared_rank_recursion(x, mask, comparison, discounts)
+                    op::compared_rank_recursion(x, mask, None, comparison, discounts)
                 },
                 |x, _, g| {
                     vec![rank_recursion::gradient::<Dispatch>(x, mask().into_dispatch(), g, comparison, discounts)]

@@ -11,6 +11,12 @@ pub fn gather<T: Real>(values: &[T], positions: &[usize]) -> Vec<T> {
     positions.iter().map(|&i| values[i]).collect()
 }
 
+/// Which of the documents at `positions` have a value other than 0; all of them without values.
+pub fn counting<T: Real>(positions: &[usize], values: Option<&[T]>) -> Vec<usize> {
+    let counts = |&place: &usize| values.is_none_or(|values| values[positions[place]] != T::ZERO);
+    (0..positions.len()).filter(counts).collect()
+}
+
 pub fn scatter<T: Real>(out: &mut [T], positions: &[usize], values: &[T]) {
     for (&i, &value) in positions.iter().zip(values) {
         out[i] = value;

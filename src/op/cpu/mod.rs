@@ -33,6 +33,8 @@ mod indicator_boxes;
 mod indicator_sum;
 mod list;
 mod log_softmax;
+mod neural_sort;
+mod neural_sort_matrix;
 mod order;
 mod pair_derivatives;
 mod pair_loss;
@@ -62,10 +64,13 @@ pub use elementwise::{exp2, log2_discount};
 pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
 pub use log_softmax::{log_softmax, log_softmax_gradient};
+pub use neural_sort::{neural_sort_sum, neural_sort_sum_gradient};
 pub use pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use pair_weight::{Distance, PairWeight};
-pub use parameters::{Above, AboveExpectation, Comparison, EXPONENTIAL_BOUND, ExponentialTerm, PairLoss, Step};
+pub use parameters::{
+    Above, AboveExpectation, Comparison, EXPONENTIAL_BOUND, ExponentialTerm, NeuralSortMatrix, PairLoss, Step,
+};
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};
 pub use rank_recursion::{rank_recursion, rank_recursion_gradient};

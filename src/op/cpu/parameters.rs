@@ -71,6 +71,32 @@ pub struct AboveExpectation {
     pub above: Above,
 }
 
+/// NeuralSort's matrix of a list of `n` documents, `P_rj = softmax_j(((n + 1 - 2 r) x_j - sum_k |x_j - x_k|) /
+/// temperature)`, and Sinkhorn's scaling of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NeuralSortMatrix {
+    /// Temperature of the relaxed sort, in scores, above 0.
+    pub temperature: f64,
+    /// Iterations of Sinkhorn's scaling, each of the columns and of the rows; 0 for none.
+    pub iterations: usize,
+    /// Scale the rows first in each iteration, as scaling the transposed matrix does, else the columns.
+    pub transposed: bool,
+    /// Ranks that are needed, from the first.
+    pub ranks: usize,
+}
+
+impl NeuralSortMatrix {
+    /// The iteration whose scaling of the columns the last scaling of the rows follows; 0 is before the first.
+    pub fn last_rows(&self) -> usize {
+        if self.transposed { self.iterations.saturating_sub(1) } else { self.iterations }
+    }
+
+    /// Number of rows that are computed in a list of `documents`: scaling meets every row.
+    pub fn rows(&self, documents: usize) -> usize {
+        if self.iterations == 0 { self.ranks.min(documents) } else { documents }
+    }
+}
+
 /// The loss `l(t)` of one pair with score difference `t = x_i - x_j`, `i` the more relevant document.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

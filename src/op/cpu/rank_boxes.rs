@@ -12,10 +12,11 @@ use super::real::Real;
 use super::walk::Sorted;
 use crate::execution::Target;
 
-/// Whether boxes cost less than pairs.
-pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
-    const DOCUMENTS: usize = 2048;
-    is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
+/// Whether boxes cost less than the pairs of `rows` documents with all others. In very long lists both grow as the list.
+pub fn pays<T: Real>(target: Target, x: &[T], rows: usize) -> bool {
+    const PAIRS: usize = 2048 * 2048;
+    const ROWS: usize = 256;
+    is_fast::<T>(target, x.len(), rows >= ROWS && rows * x.len() >= PAIRS)
 }
 
 /// Differences whose chances are taken at once.
@@ -277,7 +278,7 @@ mod tests {
         let (g, mask, terms) = (gradient_weights(N), vec![1.0; N], terms());
         for (name, x, steepness) in cases(N) {
             let sigma = 0.5 / steepness;
-            let (out, products) = rank_expectation(&x, &mask, N, sigma, &terms);
+            let (out, products) = rank_expectation(&x, &mask, None, N, sigma, &terms);
             let gradient = rank_expectation_gradient(&x, &mask, &products, &g, N, sigma, &terms);
             for i in sample(N) {
                 let mut logarithms = vec![0.0; terms.len()];
@@ -312,7 +313,7 @@ mod tests {
         let (_, x, _) = cases(N).swap_remove(0);
         let (mask, g, terms) = (vec![1.0; N], gradient_weights(N), terms());
         let run = |[x, mask, g]: [&[f32]; 3]| {
-            let (out, products) = rank_expectation(x, mask, x.len(), 0.3, &terms);
+            let (out, products) = rank_expectation(x, mask, None, x.len(), 0.3, &terms);
             let gradient = rank_expectation_gradient(x, mask, &products, g, x.len(), 0.3, &terms);
             [out, gradient].map(|values| values[..N].to_vec())
         };

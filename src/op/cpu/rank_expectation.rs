@@ -8,7 +8,7 @@
 use super::{
     beats::beats,
     dispatch::{Kernel, dispatch, target},
-    list::{diverged, documents, gather, scatter},
+    list::{counting, diverged, documents, gather, scatter},
     parallel::for_each,
     parameters::ExponentialTerm,
     rank_boxes,
@@ -52,19 +52,20 @@ pub(super) fn flushed<T: Real>(value: T) -> T {
     if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }
 }
 
-/// Products over the documents for the rows `start..` of one list: term by term, `[terms, rows]`.
+/// Products over the documents for some rows of one list: term by term, `[terms, rows]`.
 struct Products<'a, T> {
     x: &'a [T],
     terms: &'a Terms<T>,
-    start: usize,
+    /// Scores of the rows, and their places among the documents, which ascend.
+    rows: &'a [T],
+    places: &'a [usize],
     products: &'a mut [T],
 }
 
 impl<T: Real> Kernel for Products<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let length = self.products.len() / self.terms.len();
-        let rows = &self.x[self.start..self.start + length];
+        let (rows, length) = (self.rows, self.rows.len());
         let (mut ahead, mut behind) = ([T::ZERO; TILE], [T::ZERO; TILE]);
         let (ahead, behind) = (&mut ahead[..length], &mut behind[..length]);
         self.products.fill(T::ONE);
@@ -77,7 +78,7 @@ impl<T: Real> Kernel for Products<'_, T> {
             for ((ahead, behind), &row) in ahead.iter_mut().zip(behind.iter_mut()).zip(rows) {
                 (*ahead, *behind, _) = beats::<T, FMA>((x - row) * self.terms.rate);
             }
-            if let Some(own) = j.checked_sub(self.start).filter(|&own| own < length) {
+            if let Ok(own) = self.places.binary_search(&j) {
                 (ahead[own], behind[own]) = (T::ZERO, T::ONE);
             }
             let terms = self.terms.bases.iter().zip(&self.terms.gaps);
@@ -96,10 +97,12 @@ impl<T: Real> Kernel for Products<'_, T> {
     }
 }
 
-/// `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))` for lists of `n` documents, and the products `[.., n, terms]`.
+/// `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))` for lists of `n` documents, and the products `[.., n, terms]`; 0 for
+/// documents with `counted` 0, where it is given.
 pub fn rank_expectation<T: Real>(
     x: &[T],
     mask: &[T],
+    counted: Option<&[T]>,
     n: usize,
     sigma: f64,
     terms: &[ExponentialTerm],
@@ -107,14 +110,23 @@ pub fn rank_expectation<T: Real>(
     let (exact, terms) = (terms, Terms::new(terms, sigma));
     let (width, target) = (terms.len(), target());
     let (mut out, mut products) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len() * width]);
-    let inputs = x.chunks(n).zip(mask.chunks(n));
+    let inputs = x.chunks(n).zip(mask.chunks(n)).enumerate();
     let lists = inputs.zip(out.chunks_mut(n).zip(products.chunks_mut(n * width))).collect();
-    for_each(lists, x.len() * n * width, |((x, mask), (out, products))| {
+    for_each(lists, x.len() * n * width, |((list, (x, mask)), (out, products))| {
         let members = documents(mask);
+        let places = counting(&members, counted.map(|counted| &counted[list * n..(list + 1) * n]));
         let x = gather(x, &members);
-        if rank_boxes::pays(target, &x) && !diverged(&x, &mut []) {
+        if diverged(&x, &mut []) {
+            for &i in &members {
+                out[i] = T::from_f64(f64::NAN);
+                products[i * width..][..width].fill(out[i]);
+            }
+            return;
+        }
+        if rank_boxes::pays(target, &x, places.len()) {
             let of_members = rank_boxes::products(target, &x, sigma, exact);
-            for (&i, values) in members.iter().zip(of_members.chunks_exact(width)) {
+            for &place in &places {
+                let (i, values) = (members[place], &of_members[place * width..][..width]);
                 products[i * width..][..width].copy_from_slice(values);
                 let terms = values.iter().zip(exact);
                 out[i] = T::from_f64(terms.map(|(value, term)| value.to_f64() * term.coefficient).sum());
@@ -122,17 +134,16 @@ pub fn rank_expectation<T: Real>(
             return;
         }
         // Tile by tile, term by term.
-        let mut tiled = vec![T::ZERO; x.len() * width];
-        if !diverged(&x, &mut tiled) {
-            let tiles = tiled.chunks_mut(TILE * width).enumerate().collect();
-            for_each(tiles, x.len() * x.len() * width, |(tile, products)| {
-                dispatch(target, Products { x: &x, terms: &terms, start: tile * TILE, products });
-            });
-        }
+        let mut tiled = vec![T::ZERO; places.len() * width];
+        let rows = gather(&x, &places);
+        let tiles = rows.chunks(TILE).zip(places.chunks(TILE)).zip(tiled.chunks_mut(TILE * width)).collect();
+        for_each(tiles, x.len() * places.len() * width, |((rows, places), products)| {
+            dispatch(target, Products { x: &x, terms: &terms, rows, places, products });
+        });
         for (tile, values) in tiled.chunks(TILE * width).enumerate() {
             let length = values.len() / width;
             for row in 0..length {
-                let i = members[tile * TILE + row];
+                let i = members[places[tile * TILE + row]];
                 for (m, &coefficient) in terms.coefficients.iter().enumerate() {
                     let product = values[m * length + row];
                     products[i * width + m] = product;
@@ -144,11 +155,13 @@ pub fn rank_expectation<T: Real>(
     (out, products)
 }
 
-/// What the rows `rows` of one list send to the gradient: to their own documents, and to all documents.
+/// What some rows of one list send to the gradient: to their own documents, and to all documents.
 struct Gradient<'a, T> {
     x: &'a [T],
     terms: &'a Terms<T>,
-    start: usize,
+    /// Scores of the rows, and their places among the documents, which ascend.
+    rows: &'a [T],
+    places: &'a [usize],
     /// `g_i c_m (z_m - 1) P_im`, `[terms, rows]`.
     weights: &'a [T],
     to_rows: &'a mut [T],
@@ -158,8 +171,7 @@ struct Gradient<'a, T> {
 impl<T: Real> Kernel for Gradient<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let length = self.to_rows.len();
-        let rows = &self.x[self.start..self.start + length];
+        let (rows, length) = (self.rows, self.rows.len());
         let mut scratch = [[T::ZERO; TILE]; 4];
         let [ahead, behind, density, flow] = &mut scratch;
         let (ahead, behind) = (&mut ahead[..length], &mut behind[..length]);
@@ -193,7 +205,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                     *flow = *flow + weight / ahead.fma::<FMA>(base, behind);
                 }
             }
-            if let Some(own) = j.checked_sub(self.start).filter(|&own| own < length) {
+            if let Ok(own) = self.places.binary_search(&j) {
                 density[own] = T::ZERO;
             }
             for ((flow, to_row), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(density.iter()) {
@@ -210,7 +222,8 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Gradient of [`rank_expectation`] in `x`; `products` are those of the forward pass.
+/// Gradient of [`rank_expectation`] in `x`; `products` are those of the forward pass. A document with a gradient of 0
+/// sends nothing.
 pub fn rank_expectation_gradient<T: Real>(
     x: &[T],
     mask: &[T],
@@ -232,7 +245,8 @@ pub fn rank_expectation_gradient<T: Real>(
         if diverged(&x, &mut to_rows) {
             return scatter(to_x, &members, &to_rows);
         }
-        if rank_boxes::pays(target, &x) {
+        let places = counting(&members, Some(g));
+        if rank_boxes::pays(target, &x, places.len()) {
             let of_document = |&i: &usize| {
                 let products = products[i * width..][..width].iter().zip(exact);
                 products
@@ -242,21 +256,24 @@ pub fn rank_expectation_gradient<T: Real>(
             rank_boxes::gradient(target, &x, &sent, sigma, exact, &mut to_rows);
             return scatter(to_x, &members, &to_rows);
         }
-        let stripes = stripes(x.len());
+        let stripes = stripes(places.len());
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
         let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
-        let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
-        for_each(tasks, x.len() * x.len() * width, |((to_rows, to_all), stripe)| {
+        let (rows, mut to_own) = (gather(&x, &places), vec![T::ZERO; places.len()]);
+        let tasks = to_own.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
+        for_each(tasks, x.len() * places.len() * width, |((to_rows, to_all), stripe)| {
             for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
                 let start = stripe.start + tile * TILE;
-                let rows = &members[start..start + to_rows.len()];
+                let (rows, places) = (&rows[start..][..to_rows.len()], &places[start..][..to_rows.len()]);
                 let weights: Vec<T> = (0..width)
-                    .flat_map(|m| rows.iter().map(move |&i| (i, m)))
+                    .flat_map(|m| places.iter().map(|&place| members[place]).map(move |i| (i, m)))
                     .map(|(i, m)| flushed(g[i] * terms.slopes[m] * products[i * width + m]))
                     .collect();
-                dispatch(target, Gradient { x: &x, terms: &terms, start, weights: &weights, to_rows, to_all });
+                let tile = Gradient { x: &x, terms: &terms, rows, places, weights: &weights, to_rows, to_all };
+                dispatch(target, tile);
             }
         });
+        scatter(&mut to_rows, &places, &to_own);
         reduce(&mut to_rows, &partials);
         scatter(to_x, &members, &to_rows);
     });

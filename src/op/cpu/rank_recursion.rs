@@ -9,7 +9,7 @@ use super::rank_expectation::flushed;
 use super::recursion_boxes;
 use super::{
     dispatch::{Kernel, dispatch, target},
-    list::{diverged, documents, gather, scatter},
+    list::{counting, diverged, documents, gather, scatter},
     parallel::for_each,
     parameters::Comparison,
     real::Real,
@@ -31,11 +31,13 @@ fn block(documents: usize) -> usize {
     documents.isqrt().max(1)
 }
 
-/// The documents of one list, and the rows `start..` of a tile.
+/// The documents of one list, and the rows of a tile.
 #[derive(Clone, Copy)]
 struct Trials<'a, T> {
     x: &'a [T],
-    start: usize,
+    /// Scores of the rows, and their places among the documents, which ascend.
+    rows: &'a [T],
+    places: &'a [usize],
     rate: T,
     shift: T,
 }
@@ -52,12 +54,11 @@ impl<T: Real> Trials<'_, T> {
     /// itself.
     #[inline(always)]
     fn of<const FMA: bool>(self, j: usize, trial: &mut Trial<T>) {
-        let rows = &self.x[self.start..self.start + trial.ahead.len()];
         let probabilities = trial.ahead.iter_mut().zip(trial.behind.iter_mut()).zip(trial.density.iter_mut());
-        for (((ahead, behind), density), &row) in probabilities.zip(rows) {
+        for (((ahead, behind), density), &row) in probabilities.zip(self.rows) {
             (*ahead, *behind, *density) = beats::<T, FMA>((self.x[j] - row) * self.rate - self.shift);
         }
-        if let Some(own) = j.checked_sub(self.start).filter(|&own| own < rows.len()) {
+        if let Ok(own) = self.places.binary_search(&j) {
             (trial.ahead[own], trial.behind[own], trial.density[own]) = (T::ZERO, T::ONE, T::ZERO);
         }
     }
@@ -118,31 +119,43 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     }
 }
 
-/// `sum_r D_r p_i(r)` for lists of `n` documents.
-pub fn rank_recursion<T: Real>(x: &[T], mask: &[T], n: usize, comparison: Comparison, discounts: &[f64]) -> Vec<T> {
+/// `sum_r D_r p_i(r)` for lists of `n` documents; 0 for documents with `counted` 0, where it is given.
+pub fn rank_recursion<T: Real>(
+    x: &[T],
+    mask: &[T],
+    counted: Option<&[T]>,
+    n: usize,
+    comparison: Comparison,
+    discounts: &[f64],
+) -> Vec<T> {
     let exact = discounts;
     let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
     let ranks = discounts.len();
     let (rate, shift) = (T::from_f64(comparison.rate), T::from_f64(comparison.shift));
     let target = target();
     let mut out = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n * ranks, |((x, mask), out)| {
+    let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).enumerate().collect();
+    for_each(lists, x.len() * n * ranks, |(list, ((x, mask), out))| {
         let members = documents(mask);
+        let places = counting(&members, counted.map(|counted| &counted[list * n..(list + 1) * n]));
         let x = gather(x, &members);
         let mut expected = vec![T::ZERO; x.len()];
-        let rows = rows_of_tile(ranks, 1);
-        let diverged = diverged(&x, &mut expected);
-        if !diverged && recursion_boxes::pays::<T>(target, x.len(), ranks) {
-            recursion_boxes::value(target, &x, comparison, exact, &mut expected);
+        if diverged(&x, &mut expected) {
             return scatter(out, &members, &expected);
         }
-        let tiles = if diverged { Vec::new() } else { expected.chunks_mut(rows).enumerate().collect() };
-        for_each(tiles, x.len() * x.len() * ranks, |(tile, out)| {
+        if recursion_boxes::pays::<T>(target, x.len(), ranks) {
+            recursion_boxes::value(target, &x, &places, comparison, exact, &mut expected);
+            return scatter(out, &members, &expected);
+        }
+        let (rows, length) = (gather(&x, &places), rows_of_tile(ranks, 1));
+        let mut of_rows = vec![T::ZERO; rows.len()];
+        let tiles = rows.chunks(length).zip(places.chunks(length)).zip(of_rows.chunks_mut(length)).collect();
+        for_each(tiles, x.len() * rows.len() * ranks, |((rows, places), out)| {
             let mut p = vec![T::ZERO; ranks * out.len()];
-            let trials = Trials { x: &x, start: tile * rows, rate, shift };
+            let trials = Trials { x: &x, rows, places, rate, shift };
             dispatch(target, Expectation { trials, discounts: &discounts, p: &mut p, out });
         });
+        scatter(&mut expected, &places, &of_rows);
         scatter(out, &members, &expected);
     });
     out
@@ -269,7 +282,7 @@ fn retreat<T: Real, const FMA: bool>(rises: &mut [T], ahead: &[T], behind: &[T])
     }
 }
 
-/// Gradient of [`rank_recursion`] in `x`.
+/// Gradient of [`rank_recursion`] in `x`. A document with a gradient of 0 sends nothing.
 pub fn rank_recursion_gradient<T: Real>(
     x: &[T],
     mask: &[T],
@@ -297,20 +310,24 @@ pub fn rank_recursion_gradient<T: Real>(
             recursion_boxes::gradient(target, &x, &g, comparison, discounts, &mut to_rows);
             return scatter(to_x, &members, &to_rows);
         }
-        let stripes = stripes(x.len());
+        let places = counting(&(0..x.len()).collect::<Vec<_>>(), Some(&g));
+        let (own, own_g, mut to_own) = (gather(&x, &places), gather(&g, &places), vec![T::ZERO; places.len()]);
+        let stripes = stripes(places.len());
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
         let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
         let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
-        let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
-        for_each(tasks, x.len() * x.len() * ranks, |((to_rows, to_all), stripe)| {
+        let tasks = to_own.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
+        for_each(tasks, x.len() * places.len() * ranks, |((to_rows, to_all), stripe)| {
             let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));
             for (tile, to_rows) in to_rows.chunks_mut(rows).enumerate() {
                 let start = stripe.start + tile * rows;
-                let trials = Trials { x: &x, start, rate, shift };
-                let g = &g[start..start + to_rows.len()];
+                let here = start..start + to_rows.len();
+                let trials = Trials { x: &x, rows: &own[here.clone()], places: &places[here.clone()], rate, shift };
+                let g = &own_g[here];
                 dispatch(target, Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
             }
         });
+        scatter(&mut to_rows, &places, &to_own);
         reduce(&mut to_rows, &partials);
         scatter(to_x, &members, &to_rows);
     });

@@ -357,9 +357,10 @@ impl Moments {
     }
 }
 
-/// The values of some rows.
+/// The values of some rows, of those that count.
 struct Values<'a, 'b> {
     list: &'a List<'b>,
+    counted: &'a [bool],
     first: usize,
     out: &'a mut [f64],
 }
@@ -368,7 +369,7 @@ impl Kernel for Values<'_, '_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let mut scratch = Scratch::default();
-        for (i, out) in (self.first..).zip(self.out) {
+        for (i, out) in (self.first..).zip(self.out).filter(|(i, _)| self.counted[*i]) {
             *out = Row { list: self.list, i }.value::<FMA>(&mut scratch);
         }
     }
@@ -428,16 +429,26 @@ impl Kernel for Gradients<'_, '_> {
     }
 }
 
-/// `sum_r D_r p_i(r)` of every document.
-pub fn value<T: Real>(target: Target, x: &[T], comparison: Comparison, discounts: &[f64], out: &mut [T]) {
+/// `sum_r D_r p_i(r)` of the documents at `places`, 0 for the others.
+pub fn value<T: Real>(
+    target: Target,
+    x: &[T],
+    places: &[usize],
+    comparison: Comparison,
+    discounts: &[f64],
+    out: &mut [T],
+) {
     let sorted = Sorted::new(x);
+    let mut counted = vec![false; x.len()];
+    places.iter().for_each(|&place| counted[place] = true);
+    let counted = sorted.gather(&counted);
     let y = sorted.scaled(comparison.rate);
     let list = List::new(target, &y, comparison, discounts);
     let mut values = vec![0.0; x.len()];
     let rows = list.rows();
     let tasks = values[..rows].chunks_mut(ROWS).enumerate().collect();
     for_each(tasks, rows * rows * discounts.len() * LANES, |(task, out)| {
-        dispatch(target, Values { list: &list, first: task * ROWS, out });
+        dispatch(target, Values { list: &list, counted: &counted, first: task * ROWS, out });
     });
     sorted.scatter(values.into_iter(), out);
 }
@@ -535,7 +546,8 @@ mod tests {
             for (discounts, shift) in [(vec![1.0], 0.0), (log2(10), 0.0), (vec![1.0; 7], -1.5), (log2(40), 2.0)] {
                 let comparison = Comparison { rate: steepness, shift };
                 let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
-                value(target(), &x, comparison, &discounts, &mut out);
+                let places: Vec<usize> = (0..x.len()).collect();
+                value(target(), &x, &places, comparison, &discounts, &mut out);
                 super::gradient(target(), &x, &g, comparison, &discounts, &mut gradient);
                 let definition = Definition { comparison, discounts, x: x.iter().copied().map(f64::from).collect() };
                 let mut slopes: Vec<Errors> = (0..N).map(|_| Errors::default()).collect();
@@ -569,7 +581,7 @@ mod tests {
         let (mask, g, discounts) = (vec![1.0; LONG], gradient_weights(LONG), log2(10));
         let run = |[x, mask, g]: [&[f32]; 3]| {
             let comparison = Comparison::independent(0.3);
-            let out = rank_recursion(x, mask, x.len(), comparison, &discounts);
+            let out = rank_recursion(x, mask, None, x.len(), comparison, &discounts);
             let gradient = rank_recursion_gradient(x, mask, g, x.len(), comparison, &discounts);
             [out, gradient].map(|values| values[..LONG].to_vec())
         };

@@ -8,6 +8,24 @@ pub fn sum<T: Real>(values: &[T]) -> T {
     combine(values, T::ZERO, |a, b| a + b)
 }
 
+/// `sum a b` in a fixed order that vectorises.
+#[inline(always)]
+pub fn dot<T: Real, const FMA: bool>(a: &[T], b: &[T]) -> T {
+    const LANES: usize = 32;
+    let mut lanes = [T::ZERO; LANES];
+    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest = a.remainder().iter().zip(b.remainder());
+    for (a, b) in a.zip(b) {
+        for ((lane, &a), &b) in lanes.iter_mut().zip(a).zip(b) {
+            *lane = a.fma::<FMA>(b, *lane);
+        }
+    }
+    for (lane, (&a, &b)) in lanes.iter_mut().zip(rest) {
+        *lane = a.fma::<FMA>(b, *lane);
+    }
+    sum(&lanes)
+}
+
 /// Largest of `values` and `least`.
 #[inline(always)]
 pub fn largest<T: Real>(values: &[T], least: T) -> T {

@@ -13,6 +13,7 @@ pub mod ideal_dcg;
 pub mod indicator_sum;
 pub mod log2_discount;
 pub mod log_softmax;
+pub mod neural_sort_sum;
 pub mod pair_loss;
 pub mod rank;
 pub mod rank_expectation;

@@ -13,9 +13,18 @@ pub fn by_rows<B: Backend, const K: usize>(
     x: &Array<B>,
     chunk: impl Fn((usize, usize)) -> [Array<B>; K],
 ) -> [Array<B>; K] {
-    let [batch, documents] = x.dims();
+    let [_, documents] = x.dims();
+    by_first_rows(x, documents, chunk)
+}
+
+/// The same of the first `count` rows alone.
+pub fn by_first_rows<B: Backend, const K: usize>(
+    x: &Array<B>,
+    count: usize,
+    chunk: impl Fn((usize, usize)) -> [Array<B>; K],
+) -> [Array<B>; K] {
     let mut parts: [Vec<Array<B>>; K] = std::array::from_fn(|_| Vec::new());
-    for rows in row_chunks(batch, documents, x.0.dtype().size()) {
+    for rows in chunks_of(x, count) {
         for (part, value) in parts.iter_mut().zip(chunk(rows)) {
             part.push(value);
         }
@@ -32,16 +41,31 @@ pub fn bytes_of_rows(batch: usize, rows: usize, documents: usize, element_bytes:
     [rows, documents, element_bytes, LIVE_TEMPORARIES].into_iter().fold(batch, usize::saturating_mul)
 }
 
-/// Ranges of rows whose `[batch, rows, documents]` temporaries stay within the memory budget.
-fn row_chunks(batch: usize, documents: usize, element_bytes: usize) -> impl Iterator<Item = (usize, usize)> {
+/// Whether the first `count` rows are one chunk.
+pub fn fits_at_once<B: Backend>(x: &Array<B>, count: usize) -> bool {
+    chunks_of(x, count).count() == 1
+}
+
+fn chunks_of<B: Backend>(x: &Array<B>, count: usize) -> impl Iterator<Item = (usize, usize)> {
+    let [batch, documents] = x.dims();
+    row_chunks(batch, documents, x.0.dtype().size(), count)
+}
+
+/// Ranges of the first `count` rows whose `[batch, rows, documents]` temporaries stay within the memory budget.
+fn row_chunks(
+    batch: usize,
+    documents: usize,
+    element_bytes: usize,
+    count: usize,
+) -> impl Iterator<Item = (usize, usize)> {
     let budget = Execution::current().memory_budget();
-    chunks(budget, bytes_of_rows(batch, 1, documents, element_bytes), documents)
+    chunks(budget, bytes_of_rows(batch, 1, documents, element_bytes), count)
 }
 
 /// Ranges of rows of `row_bytes` each, as many to a range as the budget holds, at least one.
-fn chunks(budget: usize, row_bytes: usize, documents: usize) -> impl Iterator<Item = (usize, usize)> {
-    let rows = (budget / row_bytes.max(1)).clamp(1, documents.max(1));
-    (0..documents).step_by(rows).map(move |start| (start, (start + rows).min(documents)))
+fn chunks(budget: usize, row_bytes: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
+    let rows = (budget / row_bytes.max(1)).clamp(1, count.max(1));
+    (0..count).step_by(rows).map(move |start| (start, (start + rows).min(count)))
 }
 
 #[cfg(test)]
@@ -62,8 +86,9 @@ mod tests {
 
     #[test]
     fn the_budget_of_the_thread_cuts_the_rows() {
-        let rows = |budget| Execution::current().with_memory_budget(budget).scope(|| row_chunks(2, 10, 4).count());
+        let rows = |budget| Execution::current().with_memory_budget(budget).scope(|| row_chunks(2, 10, 4, 10).count());
         assert_eq!((rows(1), rows(1280), rows(usize::MAX)), (10, 5, 1));
-        assert_eq!(row_chunks(2, 10, 4).count(), 1);
+        assert_eq!(row_chunks(2, 10, 4, 10).count(), 1);
+        assert_eq!(Execution::current().with_memory_budget(1).scope(|| row_chunks(2, 10, 4, 3).count()), 3);
     }
 }

@@ -57,7 +57,7 @@ fn check_refusal(device: &Device, feature: &str) -> Result<(), Failure> {
     let loss = by_name(registry::LOSSES[0].name)?;
     let small = Execution::current().with_memory_budget(1);
     match small.scope(|| value(&*loss, Tensor::from_floats(SCORES, device))) {
-        Err(error @ LossError::Memory { .. }) if error.to_string().contains(&format!("feature {feature},")) => Ok(()),
+        Err(error @ LossError::Budget { .. }) if error.to_string().contains(&format!("feature {feature},")) => Ok(()),
         other => Err(format!("{device:?} with a budget of one byte: {other:?}").into()),
     }
 }

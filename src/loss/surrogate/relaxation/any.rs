@@ -99,6 +99,10 @@ impl Relaxation for AnyRelaxation {
         self.inner().relax(lists, sample)
     }
 
+    fn numbers_held(&self, documents: usize, trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+        self.inner().numbers_held(documents, trials)
+    }
+
     fn approximation(
         &self,
         loss: &'static str,

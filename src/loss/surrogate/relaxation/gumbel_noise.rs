@@ -71,6 +71,10 @@ impl Relaxation for GumbelNoise {
         self.relaxation.relax(&Lists { scores, ..lists.clone() }, sample % inner)
     }
 
+    fn numbers_held(&self, documents: usize, trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+        self.relaxation.numbers_held(documents, trials)
+    }
+
     fn approximation(
         &self,
         loss: &'static str,

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
-use crate::loss::listwise::neural_ndcg::neural_sort_rows;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::op::{NeuralSortMatrix, neural_sort_sum};
 
 /// NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -45,8 +45,15 @@ impl Relaxation for NeuralSort {
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
-        let [_, n] = lists.scores.dims();
-        let rows = self.top.unwrap_or(n).min(n);
-        Relaxed::Indicators(Indicators::of_matrix(lists, neural_sort_rows(lists, self.sigma, rows)))
+        let sort = NeuralSortMatrix {
+            temperature: self.sigma,
+            iterations: 0,
+            transposed: false,
+            ranks: self.top.unwrap_or(usize::MAX),
+        };
+        let (scores, mask) = (lists.centered(), lists.mask.clone());
+        Relaxed::Indicators(Indicators::of_ranks(lists, move |values| {
+            neural_sort_sum(scores.clone(), values, mask.clone(), sort)
+        }))
     }
 }

@@ -19,7 +19,11 @@ use super::relaxed::{Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::differences;
+
+/// Numbers that are held for each cell of the matrix, about, as `burn-rank bench` measures them.
+const NUMBERS_PER_CELL: u64 = 3;
 
 /// Projections on the permutahedron. The surrogate is the measure where `sigma` is below all differences of neighbours
 /// and `beta` is large.
@@ -52,6 +56,11 @@ impl Relaxation for ProjectedRanks {
             "beta" => Some(Arc::new(Self { beta: value, ..*self })),
             _ => None,
         }
+    }
+
+    fn numbers_held(&self, documents: usize, _trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+        let rows = documents;
+        NUMBERS_PER_CELL.saturating_mul((rows as u64).saturating_mul(documents as u64))
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {

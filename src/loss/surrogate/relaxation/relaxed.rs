@@ -89,6 +89,13 @@ pub trait Relaxation: Debug + Send + Sync {
     /// values at padded places.
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed;
 
+    /// Returns how many numbers are held for the pairs of a list of `documents` documents, forward and backward: an
+    /// estimate. `trials` are the functions of a rank, with their cut-offs, whose expectations are taken together with
+    /// what stands above the document. 0, the default, for a relaxation whose memory grows with the documents.
+    fn numbers_held(&self, _documents: usize, _trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+        0
+    }
+
     /// Describes how `E[f]` within the cut-off `k` is computed in lists of up to `documents` documents, with the
     /// measured errors. `None`, the default, if the formula is followed at every length.
     ///
@@ -142,17 +149,20 @@ impl Indicators {
     /// The same from a matrix, of the ranks from the first on that a measure needs: `[batch, ranks, documents]`, 0 at
     /// padded documents.
     pub(super) fn of_matrix(lists: &Lists, matrix: Tensor<3>) -> Self {
-        let ranks = lists.ranks();
-        let places = (ranks.clone() - 1.0).int();
-        let at_ranks = move |values: Tensor<2>| {
+        Self::of_ranks(lists, move |values| {
             let [batch, n] = values.dims();
             let found: Tensor<2> = (matrix.clone() * values.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
             let [_, top] = found.dims();
             let beyond = Tensor::zeros([batch, n - top], (&found.device(), found.dtype()));
-            let found = if top < n { Tensor::cat(vec![found, beyond], 1) } else { found };
-            found.gather(1, places.clone())
-        };
-        Self { at_ranks: Box::new(at_ranks), ranks }
+            if top < n { Tensor::cat(vec![found, beyond], 1) } else { found }
+        })
+    }
+
+    /// The same from the values found at the ranks, the first rank first, `[batch, documents]`.
+    pub(super) fn of_ranks(lists: &Lists, found: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
+        let ranks = lists.ranks();
+        let places = (ranks.clone() - 1.0).int();
+        Self { at_ranks: Box::new(move |values| found(values).gather(1, places.clone())), ranks }
     }
 }
 

@@ -20,6 +20,10 @@ use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::surrogate::position_function::PositionFunction;
+
+/// Numbers that are held for each cell of the matrix, about, as `burn-rank bench` measures them.
+const NUMBERS_PER_CELL: u64 = 22;
 
 /// Smooth rank indicators. The surrogate tends to the measure as `alpha` grows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -59,6 +63,11 @@ impl Relaxation for SmoothIndicators {
             "delta" => Some(Arc::new(Self { delta: value, ..*self })),
             _ => None,
         }
+    }
+
+    fn numbers_held(&self, documents: usize, _trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+        let rows = self.top.unwrap_or(documents).min(documents);
+        NUMBERS_PER_CELL.saturating_mul((rows as u64).saturating_mul(documents as u64))
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {

@@ -12,6 +12,10 @@ use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::surrogate::position_function::PositionFunction;
+
+/// Numbers that are held for each cell of the matrix, about, as `burn-rank bench` measures them.
+const NUMBERS_PER_CELL: u64 = 6;
 
 /// SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -42,6 +46,11 @@ impl Relaxation for SoftSort {
             "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
             _ => None,
         }
+    }
+
+    fn numbers_held(&self, documents: usize, _trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+        let rows = self.top.unwrap_or(documents).min(documents);
+        NUMBERS_PER_CELL.saturating_mul((rows as u64).saturating_mul(documents as u64))
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {

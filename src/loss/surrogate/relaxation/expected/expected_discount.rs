@@ -25,7 +25,8 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
 use crate::measure::Discount;
 use crate::op::{
-    Above, AboveExpectation, Comparison, ExponentialTerm, above_expectation, compared_rank_recursion, rank_expectation,
+    Above, AboveExpectation, Comparison, ExponentialTerm, above_expectation, compared_rank_recursion,
+    counted_rank_expectation,
 };
 
 /// A discount of the rank, to be averaged over the rank distribution.
@@ -126,7 +127,7 @@ impl ExpectedDiscount {
     /// `E[D(1 + R_j)]` of every document.
     ///
     /// # Shapes
-    /// - output: `[batch, documents]`; padded places hold a finite value of no meaning
+    /// - output: `[batch, documents]`; padded places, and documents that nobody asks for, hold a finite value of no meaning
     pub fn expectation(&self, lists: &Lists) -> Tensor<2> {
         let [_, n] = lists.scores.dims();
         let dtype = lists.scores.dtype();
@@ -144,12 +145,16 @@ impl ExpectedDiscount {
     fn by_exponentials(&self, lists: &Lists, terms: Vec<ExponentialTerm>) -> Tensor<2> {
         let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
         if self.model == RankModel::Independent {
-            return rank_expectation(scores, mask, self.sigma, &terms);
+            return counted_rank_expectation(scores, mask, lists.counted.clone(), self.sigma, &terms);
         }
         let mixture = self.model.mixture(self.sigma, scores.dims()[1]);
         let expectation = AboveExpectation { mixture, terms, above: Above::Product };
         let nothing = mask.zeros_like();
-        above_expectation(scores, mask.clone(), nothing, mask, &expectation)
+        let asked = match &lists.counted {
+            Some(counted) => counted.clone().not_equal_elem(0.0).float().cast(mask.dtype()) * mask.clone(),
+            None => mask.clone(),
+        };
+        above_expectation(scores, asked, nothing, mask, &expectation)
     }
 
     /// The closest sum of exponentials to the discount in lists of up to `n` documents: the [`fit`](Self::fit), or else
@@ -170,7 +175,7 @@ pub(super) fn by_recursion(lists: &Lists, mixture: &[(f64, Comparison)], values:
     let (scores, mask) = (&lists.scores, &lists.mask);
     let part = |&(weight, comparison): &(f64, Comparison)| {
         let values: Vec<f64> = values.iter().map(|value| value * weight).collect();
-        compared_rank_recursion(scores.clone(), mask.clone(), comparison, &values)
+        compared_rank_recursion(scores.clone(), mask.clone(), lists.counted.clone(), comparison, &values)
     };
     mixture.iter().map(part).reduce(|sum, part| sum + part).unwrap_or_else(|| scores.zeros_like())
 }

@@ -115,6 +115,16 @@ impl Relaxation for Expected {
         Relaxed::Expectations(Box::new(ExpectedRanks { expected: *self, lists: lists.clone() }))
     }
 
+    fn numbers_held(&self, documents: usize, trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+        let by_recursion = |(f, k): &&(PositionFunction, Option<usize>)| {
+            let discount = f.discount().filter(|_| self.may_use_exponentials(*k));
+            !discount.is_some_and(is_completely_monotone)
+        };
+        let sums = trials.iter().filter(by_recursion).count() as u64;
+        let noises = self.model.mixture(self.sigma, documents).len() as u64;
+        recursion::NUMBERS_PER_PAIR.saturating_mul(sums * noises).saturating_mul((documents as u64).saturating_pow(2))
+    }
+
     fn approximation(
         &self,
         loss: &'static str,

@@ -18,6 +18,10 @@ use burn::tensor::Tensor;
 use crate::loss::lists::Lists;
 use crate::op::{Above, Comparison, differences};
 
+/// Numbers that are held for each pair of documents and each value of a document's own noise, about, as `burn-rank bench`
+/// measures them.
+pub(super) const NUMBERS_PER_PAIR: u64 = 26;
+
 /// `E[values(R_i) A_i]` of every document, `A_i` the sum or the product of `b` over the documents above, as `above` says:
 /// `[batch, documents]`. Differentiable in the scores.
 ///

@@ -1,0 +1,175 @@
+//! Values found at each rank by NeuralSort. See [`neural_sort_sum`](crate::op::neural_sort_sum()).
+//!
+//! Scaling multiplies rows and columns, so the scaled matrix is `a_r e_rj b_j` with the exponentials `e`, which are
+//! computed again for each pass unless they fit into the memory budget.
+
+use burn::backend::{Backend, tensor::FloatTensor};
+
+use super::{
+    array::Array,
+    distance_sum,
+    rows::{by_first_rows, fits_at_once},
+};
+use crate::op::cpu::NeuralSortMatrix;
+
+/// The exponentials of a batch, in chunks of rows.
+struct Exponentials<'a, B: Backend> {
+    x: Array<B>,
+    mask: Array<B>,
+    /// `sum_k |x_j - x_k|`
+    spread: Array<B>,
+    /// `n + 1 - 2 r` at each rank, `n` the documents of the list.
+    slope: Array<B>,
+    /// 1 at the ranks that the documents of a list take, else 0.
+    ranks: Array<B>,
+    sort: &'a NeuralSortMatrix,
+    /// All rows, if they fit.
+    whole: Option<Array<B>>,
+}
+
+impl<'a, B: Backend> Exponentials<'a, B> {
+    fn new(x: FloatTensor<B>, mask: FloatTensor<B>, sort: &'a NeuralSortMatrix) -> Self {
+        let spread = Array(distance_sum::value::<B>(x.clone(), mask.clone()));
+        let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+        let [_, documents] = x.dims();
+        let (count, index) = (mask.clone().sum(1).unsqueeze(1), x.indices(documents));
+        let slope = count.clone() - index.clone() * 2.0 - 1.0;
+        let ranks = (count - index).above(0.0);
+        let mut exponentials = Self { x, mask, spread, slope, ranks, sort, whole: None };
+        if fits_at_once(&exponentials.x, exponentials.rows()) {
+            exponentials.whole = Some(exponentials.computed((0, exponentials.rows())));
+        }
+        exponentials
+    }
+
+    fn rows(&self) -> usize {
+        let [_, documents] = self.x.dims();
+        self.sort.rows(documents)
+    }
+
+    fn computed(&self, rows: (usize, usize)) -> Array<B> {
+        let logits = self.slope.rows(rows).column() * self.x.columns() - self.spread.columns();
+        // Finite, so that a row of padding only is not 0 / 0.
+        let logits = logits / self.sort.temperature + (self.mask.columns() - 1.0) * 1e30;
+        let largest = logits.largest(2).detach().column();
+        (logits - largest).exp() * self.mask.columns() * self.ranks.rows(rows).column()
+    }
+
+    fn of(&self, rows: (usize, usize)) -> Array<B> {
+        self.whole.clone().unwrap_or_else(|| self.computed(rows))
+    }
+
+    /// `1 / sum_j e_rj b_j` for the rows of a chunk.
+    fn row_factors(&self, e: &Array<B>, columns: &Array<B>, rows: (usize, usize)) -> Array<B> {
+        ((e.clone() * columns.columns()).sum(2) + (-self.ranks.rows(rows) + 1.0)).recip()
+    }
+
+    /// Factors of the columns before the first iteration and after each.
+    fn scalings(&self) -> Vec<Array<B>> {
+        let mut scalings = vec![self.mask.clone()];
+        for iteration in 0..self.sort.iterations {
+            let [sums] = by_first_rows(&self.x, self.rows(), |rows| {
+                let e = self.of(rows);
+                let factors = self.row_factors(&e, &scalings[iteration], rows);
+                [(e * factors.column()).sum(1).columns()]
+            });
+            scalings.push((sums.sum(1) + (-self.mask.clone() + 1.0)).recip());
+        }
+        scalings
+    }
+
+    /// 1 at the ranks that are asked for, of those that are computed.
+    fn asked(&self) -> Array<B> {
+        let rows = (0, self.rows());
+        (-self.ranks.indices(self.rows()) + self.sort.ranks as f64).above(0.0) * self.ranks.rows(rows)
+    }
+
+    /// 0 at the ranks that are not computed.
+    fn at_all_ranks(&self, found: Array<B>) -> Array<B> {
+        let [_, documents] = self.x.dims();
+        match self.rows() {
+            rows if rows < documents => Array::concatenate(vec![found, self.ranks.rows((rows, documents)) * 0.0], 1),
+            _ => found,
+        }
+    }
+}
+
+/// The tensor definition.
+pub fn value<B: Backend>(
+    x: FloatTensor<B>,
+    v: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    sort: &NeuralSortMatrix,
+) -> FloatTensor<B> {
+    let exponentials = Exponentials::<B>::new(x, mask, sort);
+    let scalings = exponentials.scalings();
+    let values = scalings[sort.iterations].clone() * Array(v);
+    let [found] = by_first_rows(&exponentials.x, exponentials.rows(), |rows| {
+        let e = exponentials.of(rows);
+        let factors = exponentials.row_factors(&e, &scalings[sort.last_rows()], rows);
+        [(e * values.columns()).sum(2) * factors]
+    });
+    exponentials.at_all_ranks(found * exponentials.asked()).0
+}
+
+/// Sums over the rows of `e_rj w_r`, and of the same times the slope of the row, `[batch, 1, documents]`.
+fn weigh<B: Backend>(e: &Array<B>, weights: Array<B>, slope: &Array<B>) -> [Array<B>; 2] {
+    [weights.clone(), weights * slope.clone()].map(|weights| (e.clone() * weights.column()).sum(1).columns())
+}
+
+/// Gradients with respect to `x` and `v`. A factor is `1` over a sum of entries times the others' factors: its logarithm
+/// falls by the scaled entry for each unit that the logarithm of an entry, or of a factor on the other side, rises.
+pub fn gradient<B: Backend>(
+    x: FloatTensor<B>,
+    v: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    gradient: FloatTensor<B>,
+    sort: &NeuralSortMatrix,
+) -> (FloatTensor<B>, FloatTensor<B>) {
+    let exponentials = Exponentials::<B>::new(x.clone(), mask.clone(), sort);
+    let (scalings, v) = (exponentials.scalings(), Array::<B>(v));
+    let (count, slope) = (exponentials.rows(), &exponentials.slope);
+    let g = Array::<B>(gradient).rows((0, count)) * exponentials.asked();
+    let (columns, before) = (&scalings[sort.iterations], &scalings[sort.last_rows()]);
+    let values = columns.clone() * v;
+    let [direct, direct_slopes, scaled, scaled_slopes, mut to_rows] = by_first_rows(&exponentials.x, count, |rows| {
+        let e = exponentials.of(rows);
+        let factors = exponentials.row_factors(&e, before, rows);
+        let found = (e.clone() * values.columns()).sum(2) * factors.clone();
+        let to_rows = g.rows(rows) * found;
+        let [direct, direct_slopes] = weigh(&e, factors.clone() * g.rows(rows), &slope.rows(rows));
+        let [scaled, scaled_slopes] = weigh(&e, factors * to_rows.clone(), &slope.rows(rows));
+        [direct, direct_slopes, scaled, scaled_slopes, to_rows]
+    });
+    let to_values = columns.clone() * direct.clone().sum(1);
+    // Derivatives by the logarithms of the entries, summed over rows, and times the slopes of the rows; and those by the
+    // logarithms of the columns' factors.
+    let mut to_columns = values.clone() * direct.sum(1);
+    let mut sums = to_columns.clone();
+    let mut slopes = values * direct_slopes.sum(1);
+    if sort.last_rows() == sort.iterations {
+        let back = columns.clone() * scaled.sum(1);
+        sums = sums - back.clone();
+        to_columns = to_columns - back;
+        slopes = slopes - columns.clone() * scaled_slopes.sum(1);
+        to_rows = to_rows * 0.0;
+    }
+    for iteration in (1..=sort.iterations).rev() {
+        let before = &scalings[iteration - 1];
+        let sent = scalings[iteration].clone() * to_columns.clone();
+        let [by_columns, column_slopes, by_rows, row_slopes] = by_first_rows(&exponentials.x, count, |rows| {
+            let e = exponentials.of(rows);
+            let factors = exponentials.row_factors(&e, before, rows);
+            let back = to_rows.rows(rows) - factors.clone() * (e.clone() * sent.columns()).sum(2);
+            let [by_columns, column_slopes] = weigh(&e, factors.clone(), &slope.rows(rows));
+            let [by_rows, row_slopes] = weigh(&e, factors * back, &slope.rows(rows));
+            [by_columns, column_slopes, by_rows, row_slopes]
+        });
+        to_columns = -(before.clone() * by_rows.sum(1));
+        sums = sums - sent.clone() * by_columns.sum(1) + to_columns.clone();
+        slopes = slopes - sent * column_slopes.sum(1) - before.clone() * row_slopes.sum(1);
+        to_rows = to_rows * 0.0;
+    }
+    let by_distances = Array(distance_sum::gradient::<B>(x, mask, sums.0));
+    (((slopes - by_distances) / sort.temperature).0, to_values.0)
+}
