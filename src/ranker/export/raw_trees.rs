@@ -64,7 +64,11 @@ pub(super) fn check_zeros(
 /// Returns the trees of a ranker for a format whose splits have a threshold and a way for missing values.
 pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
     let trees = trees_of(ranker, format)?;
-    check_zeros(trees, format, "values of 0 that are compared with thresholds; LightGBM text and ONNX hold such splits")?;
+    check_zeros(
+        trees,
+        format,
+        "values of 0 that are compared with thresholds; LightGBM text and ONNX hold such splits",
+    )?;
     trees.arrays().roots.iter().map(|&root| RawTree::new(trees, root, ranker.normalizer(), format)).collect()
 }
 
