@@ -174,7 +174,8 @@ class RankingEstimator(BaseEstimator):
             raise ValueError(f"X: found features {list(names)}, expected {list(known)}")
         documents = _features(X)
         if documents.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {documents.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input")
+            expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
+            raise ValueError(f"X has {documents.shape[1]} features, but {expected}")
         return ranker.predict(documents, _sizes(len(documents), group, query_sizes, qid))
 
     def score(

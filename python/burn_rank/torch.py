@@ -256,7 +256,8 @@ def _function(entry: LossEntry) -> Any:
         return loss(entry.name, scores, labels, mask, reduction=reduction, draw=draw, **parameters)
 
     common = [p for p in inspect.signature(call).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    own = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default) for key, default in entry.parameters.items()]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [inspect.Parameter(key, keyword, default=default) for key, default in entry.parameters.items()]
     if entry.name == _RELAXED:
         own.append(inspect.Parameter("parameters", inspect.Parameter.VAR_KEYWORD))
     call.__signature__ = inspect.Signature([*common, *own], return_annotation=Tensor)  # type: ignore[attr-defined]

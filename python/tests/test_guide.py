@@ -32,7 +32,8 @@ def test_the_guide(tmp_path, monkeypatch):
 
 
 def test_the_example_of_rankers(tmp_path):
-    done = subprocess.run([sys.executable, ROOT / "examples" / "rankers.py"], capture_output=True, text=True, cwd=tmp_path)
+    example = [sys.executable, ROOT / "examples" / "rankers.py"]
+    done = subprocess.run(example, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 3 and eval(lines[1])["ndcg@10"] > 0.8
@@ -40,8 +41,9 @@ def test_the_example_of_rankers(tmp_path):
 
 def test_the_example_of_torch(tmp_path):
     pytest.importorskip("torch")
-    example = [sys.executable, ROOT / "examples" / "train_torch.py", "--lists", "8", "--documents", "24", "--steps", "12"]
-    done = subprocess.run(example, capture_output=True, text=True, cwd=tmp_path)
+    example = [sys.executable, ROOT / "examples" / "train_torch.py"]
+    small = ["--lists", "8", "--documents", "24", "--steps", "12"]
+    done = subprocess.run([*example, *small], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = done.stdout.splitlines()[2:]
     assert [row[:28].strip() for row in rows] == [

@@ -37,7 +37,7 @@ def test_one_query_needs_no_sizes_and_ties_may_be_decided_by_identifiers():
     assert burn_rank.evaluate(np.array([1, 0]), scores, measures="mrr")["mrr"] == 0.75
     first = burn_rank.evaluate(np.array([1, 0]), scores, None, "mrr", "trec_eval", ["b", "a"])
     assert first["mrr"] == 1.0
-    with pytest.raises(ValueError, match="identifiers"):
+    with pytest.raises(ValueError, match="orders equal scores by document identifier, but the documents have none"):
         burn_rank.evaluate(np.array([1, 0]), scores, None, "mrr", "trec_eval")
 
 

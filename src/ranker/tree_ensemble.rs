@@ -434,6 +434,36 @@ mod tests {
     }
 
     #[test]
+    fn zero_is_missing_where_a_split_says_so() {
+        let mut arrays = TreeArrays { zero_missing: vec![0], missing_left: vec![0], ..TreeArrays::default() };
+        arrays.roots = vec![0, 3];
+        arrays.feature = vec![0, LEAF, LEAF, 0, LEAF, LEAF];
+        arrays.threshold = vec![-1.0, 0.0, 0.0, -1.0, 0.0, 0.0];
+        arrays.left = vec![1, 0, 0, 4, 0, 0];
+        arrays.right = vec![2, 0, 0, 5, 0, 0];
+        arrays.value = vec![0.0, 1.0, 2.0, 0.0, 10.0, 20.0];
+        let trees = TreeEnsemble::from_arrays(1, arrays.clone()).unwrap();
+        // 0 goes left at the first tree alone, as a missing value does.
+        assert_eq!(trees.scores(&[0.0, -0.0, ZERO, 2.0 * ZERO, -2.0, f32::NAN]), [21.0, 21.0, 21.0, 22.0, 11.0, 21.0]);
+        arrays.zero_missing = vec![1];
+        let error = TreeEnsemble::from_arrays(1, arrays).unwrap_err().to_string();
+        assert_eq!(error, "tree ensemble: zero_missing[0] = 1: expected splits in ascending order");
+    }
+
+    #[test]
+    fn sums_are_rounded_after_each_tree_where_asked() {
+        let mut trees = TreeEnsemble::new(1);
+        for value in [1.0, 1e-8, 1e-8, 1e-8, 1e-8, 1e-8, 1e-8, 1e-8] {
+            trees.push(&[Node::Leaf { value }]).unwrap();
+        }
+        assert_eq!(trees.scores(&[0.0])[0] as f32, 1.0 + f32::EPSILON);
+        let single = trees.with_sums(Sums::Single);
+        assert_eq!((single.scores(&[0.0]), single.score(&[0.0])), (vec![1.0], 1.0));
+        let text = serde_json::to_string(&single).unwrap();
+        assert_eq!(serde_json::from_str::<TreeEnsemble>(&text).unwrap(), single);
+    }
+
+    #[test]
     fn a_missing_value_goes_where_its_split_says() {
         let split =
             |threshold, left, right, missing_left| Node::Split { feature: 0, threshold, left, right, missing_left };

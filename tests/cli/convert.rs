@@ -108,7 +108,7 @@ fn a_ranker_of_another_system_stands_wherever_a_ranker_does() {
         assert!(line.starts_with("own.safetensors: a saved ranker, "), "{line}");
         assert_eq!(bench.output(&["predict", "own.safetensors", "train.txt"]), theirs, "{out}");
         bench.output(&["compare", "run", out, "train.txt"]);
-        assert!(bench.output(&["models", out]).contains("A sum of "), "{out}");
+        assert!(bench.output(&["models", "show", out]).contains("A sum of "), "{out}");
     }
     bench.write("cut.txt", "tree\nversion=v4\nnum_class=1\n");
     let message = bench.refused(&["predict", "cut.txt", "train.txt"]);

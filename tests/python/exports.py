@@ -191,7 +191,7 @@ class Check:
     def trees(self, name, model, normaliser, data, missing):
         """Compares all exports of trees on the documents of a file, which may have missing values."""
         args = ("--missing", "keep") if missing else ()
-        features = int(json.loads(self.bench.run("models", model, "--json"))["features"])
+        features = int(json.loads(self.bench.run("models", "show", model, "--json"))["features"])
         matrix, lengths = read_letor(self.folder / data, features)
         self.graphs(f"{name}", "trees", model, data, args, matrix, lengths)
         if normaliser == "query_min_max":

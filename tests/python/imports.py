@@ -101,7 +101,7 @@ class Check:
 
     def catboost(self, what, parameters, data, test, rounds=30):
         matrix, labels, lengths = data
-        ranker = catboost.CatBoost({"loss_function": "YetiRank", "depth": 4, "iterations": rounds, "random_seed": 1, "verbose": 0, "allow_writing_files": False, **parameters})
+        ranker = catboost.CatBoost({"loss_function": "YetiRank", "depth": 4, "iterations": rounds, "random_seed": 1, "thread_count": 2, "verbose": 0, "allow_writing_files": False, **parameters})
         ranker.fit(catboost.Pool(matrix, labels, group_id=numpy.repeat(range(len(lengths)), lengths)))
         if what == "scale and bias":
             ranker.set_scale_and_bias(0.5, 3.25)

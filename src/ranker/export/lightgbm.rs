@@ -1,10 +1,12 @@
 //! LightGBM's text model (version 4): one block of named lists per tree.
 //!
 //! Splits and leaves are numbered separately; a child is a split's number, or `-1 - leaf`. A split's decision type 8 is
-//! "numerical, a missing value is NaN and goes right", 10 the same with left, which is what a [`TreeEnsemble`] does; 4 and
-//! 6 take 0 for missing too. LightGBM and this crate
-//! both add leaf values in double precision in the order of the trees, so the sums have the same bits; this crate then
-//! rounds them to single precision.
+//! "numerical, a missing value is NaN and goes right", 10 the same with left, which is what a [`TreeEnsemble`] does; 4
+//! and 6 take 0 for missing too. LightGBM and this crate both add leaf values in double precision in the order of the
+//! trees, so the sums have the same bits; this crate then rounds them to single precision. A normaliser is folded into
+//! the thresholds ([`raw_threshold`]).
+//!
+//! [`TreeEnsemble`]: crate::ranker::TreeEnsemble
 
 use std::fmt::{Display, Write};
 

@@ -55,17 +55,17 @@ fn files_of_trees_equal_those_worked_by_hand() {
     // Conditions are the floats after the thresholds.
     assert_eq!(
         file(true, ExportFormat::XgBoostDump),
-        "[{\"nodeid\":0,\"depth\":0,\"split\":\"feature_3\",\"split_condition\":0.25000003,\"yes\":1,\"no\":4,\
-         \"missing\":4,\"children\":[{\"nodeid\":1,\"depth\":1,\"split\":\"feature_1\",\"split_condition\":-0.49999997,\
-         \"yes\":2,\"no\":3,\"missing\":2,\"children\":[{\"nodeid\":2,\"leaf\":-2.0},{\"nodeid\":3,\"leaf\":1e-7}]},\
-         {\"nodeid\":4,\"leaf\":0.1}]}]\n"
+        "[{\"nodeid\":0,\"depth\":0,\"split\":\"feature_3\",\"split_condition\":0.25000003,\"yes\":1,\"no\":2,\
+         \"missing\":2,\"children\":[{\"nodeid\":1,\"depth\":1,\"split\":\"feature_1\",\"split_condition\":-0.49999997,\
+         \"yes\":3,\"no\":4,\"missing\":3,\"children\":[{\"nodeid\":3,\"leaf\":-2.0},{\"nodeid\":4,\"leaf\":1e-7}]},\
+         {\"nodeid\":2,\"leaf\":0.1}]}]\n"
     );
     let model = file(true, ExportFormat::XgBoost);
     for part in [
-        "\"left_children\":[1,2,-1,-1,-1]",
-        "\"right_children\":[4,3,-1,-1,-1]",
-        "\"parents\":[2147483647,0,1,1,0]",
-        "\"split_conditions\":[0.25000003,-0.49999997,-2.0,1e-7,0.1]",
+        "\"left_children\":[1,3,-1,-1,-1]",
+        "\"right_children\":[2,4,-1,-1,-1]",
+        "\"parents\":[2147483647,0,0,1,1]",
+        "\"split_conditions\":[0.25000003,-0.49999997,0.1,-2.0,1e-7]",
         "\"default_left\":[0,1,0,0,0]",
         "\"base_score\":\"0E0\"",
     ] {
@@ -175,5 +175,7 @@ fn a_split_that_all_or_no_values_pass_is_written_for_xgboost() {
     trees.push(&[split, Node::Leaf { value: 1.0 }, Node::Leaf { value: 2.0 }]).unwrap();
     // Below the least finite float goes no value: all go to the other side, and a missing one to the first.
     let dump = text(NormalizerKind::None, Model::Trees(trees), ExportFormat::XgBoostDump);
-    assert!(dump.contains("\"split_condition\":-3.4028235e38,\"yes\":2,\"no\":1,\"missing\":2"), "{dump}");
+    let split =
+        "\"split_condition\":-3.4028235e38,\"yes\":1,\"no\":2,\"missing\":1,\"children\":[{\"nodeid\":1,\"leaf\":2.0}";
+    assert!(dump.contains(split), "{dump}");
 }

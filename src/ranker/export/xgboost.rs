@@ -102,7 +102,25 @@ fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportEr
         // XGBoost requires a tree; this one adds 0.
         trees.push(RawTree { nodes: vec![RawNode::Leaf(0.0)] });
     }
-    Ok(trees)
+    Ok(trees.iter().map(in_pairs).collect())
+}
+
+/// Numbers the nodes so that the right child follows the left one: XGBoost looks for it there, whatever its file says.
+fn in_pairs(tree: &RawTree) -> RawTree {
+    // Positions in the tree, in the new order.
+    let mut order = vec![0];
+    let mut nodes = Vec::with_capacity(tree.nodes.len());
+    while let Some(&from) = order.get(nodes.len()) {
+        nodes.push(match tree.nodes[from] {
+            RawNode::Leaf(value) => RawNode::Leaf(value),
+            RawNode::Split(split) => {
+                let (left, right) = (order.len(), order.len() + 1);
+                order.extend([split.left, split.right]);
+                RawNode::Split(RawSplit { left, right, ..split })
+            }
+        });
+    }
+    RawTree { nodes }
 }
 
 /// A split whose left side is below a condition.

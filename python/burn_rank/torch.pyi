@@ -1,0 +1,534 @@
+# Written by tests/test_stubs.py from the registry of losses.
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ._losses import Reduction
+
+PADDING: int
+
+class Loss(torch.nn.Module):
+    name: str
+    reduction: Reduction
+    draws: Tensor | None
+    def __init__(self, name: str, *, reduction: Reduction = "mean", **parameters: Any) -> None: ...
+    def forward(self, scores: Tensor, labels: Tensor, mask: Tensor | None = None) -> Tensor: ...
+    def __call__(self, scores: Tensor, labels: Tensor, mask: Tensor | None = None) -> Tensor: ...
+
+def loss(
+    name: str,
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    **parameters: Any,
+) -> Tensor: ...
+
+def approx_ap(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    alpha: float = 10.0,
+    beta: float = 10.0,
+    step: Any = 'logistic',
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "average precision at approximate positions"
+
+def approx_dcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    alpha: float = 10.0,
+    gain: Any = 'exp2',
+    step: Any = 'logistic',
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "DCG at approximate positions"
+
+def approx_kendall_tau(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    alpha: float = 10.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "Kendall's tau with a smooth sign"
+
+def approx_ndcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    alpha: float = 10.0,
+    beta: float = 10.0,
+    gain: Any = 'exp2',
+    k: Any = None,
+    step: Any = 'logistic',
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "NDCG at approximate positions"
+
+def approx_precision(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    alpha: float = 10.0,
+    beta: float = 10.0,
+    k: int = 5,
+    step: Any = 'logistic',
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "precision at k at approximate positions"
+
+def approx_rr(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    alpha: float = 10.0,
+    beta: float = 10.0,
+    step: Any = 'logistic',
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "reciprocal rank at approximate positions"
+
+def fidelity(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    mean_over_pairs: bool = False,
+) -> Tensor:
+    "fidelity loss over ordered pairs (FRank)"
+
+def lambda_loss(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'exp2',
+    k: Any = None,
+    mu: float = 10.0,
+    sigma: float = 1.0,
+    weights: Any = 'ndcg_loss2_pp',
+) -> Tensor:
+    "logistic losses weighted to bound NDCG (NDCG-Loss1, 2 and 2++)"
+
+def lambda_measure(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    k: Any = None,
+    maximum_grade: int = 4,
+    measure: Any = 'ap',
+    query_normalization: bool = False,
+    score_normalization: bool = False,
+    sigma: float = 1.0,
+) -> Tensor:
+    "logistic loss weighted by the change of AP, RR, ERR or precision (LambdaRank)"
+
+def lambda_ndcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'exp2',
+    k: Any = None,
+    query_normalization: bool = False,
+    score_normalization: bool = False,
+    sigma: float = 1.0,
+) -> Tensor:
+    "logistic loss weighted by the change of NDCG@k (LambdaRank)"
+
+def list_mle(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    discount: Any = None,
+    exponent: float = 1.0,
+    k: Any = None,
+    seed: int = 0,
+    shuffle_ties: bool = False,
+) -> Tensor:
+    "negative log likelihood of the labels' order under Plackett-Luce"
+
+def list_net(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+) -> Tensor:
+    "cross entropy of the top-one distributions"
+
+def mse_gain(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    balanced: bool = False,
+    gain: Any = 'exp2',
+) -> Tensor:
+    "squared error against the gains"
+
+def neural_ndcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'exp2',
+    iterations: int = 50,
+    k: Any = None,
+    temperature: float = 1.0,
+    temperature_unit: Any = 'score',
+    transposed: bool = False,
+) -> Tensor:
+    "NDCG of documents sorted by NeuralSort"
+
+def pairwise_exponential(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    mean_over_pairs: bool = False,
+) -> Tensor:
+    "exponential loss over ordered pairs (RankBoost)"
+
+def pairwise_hinge(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    margin: float = 1.0,
+    mean_over_pairs: bool = False,
+) -> Tensor:
+    "hinge loss over ordered pairs (RankSVM)"
+
+def pairwise_squared_hinge(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    margin: float = 1.0,
+    mean_over_pairs: bool = False,
+) -> Tensor:
+    "squared hinge loss over ordered pairs"
+
+def plackett_luce_ndcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'exp2',
+    k: Any = None,
+    samples: int = 16,
+    seed: int = 0,
+) -> Tensor:
+    "expected NDCG of rankings drawn from the Plackett-Luce model (PL-Rank-3)"
+
+def rank_net(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    mean_over_pairs: bool = False,
+    sigma: float = 1.0,
+) -> Tensor:
+    "logistic loss over ordered pairs"
+
+def relaxed_measure(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    alpha: float = 10.0,
+    beta: float = 10.0,
+    bound: Any = None,
+    discount: Any = 'log2',
+    exponent: float = 1.0,
+    gain: Any = 'exp2',
+    gumbel_samples: int = 0,
+    k: Any = None,
+    measure: Any = 'ndcg',
+    relaxation: Any = 'approximate_positions',
+    seed: int = 0,
+    step: Any = 'logistic',
+    temperature_unit: Any = 'score',
+    **parameters: Any,
+) -> Tensor:
+    "any measure through any relaxation, by `measure` and `relaxation`"
+
+def smooth_ap_indicator(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "average precision with soft indicators of the document at each rank"
+
+def smooth_ap_rank(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    diagonal: float = 1.0,
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "average precision at sigmoid ranks"
+
+def smooth_dcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'exp2',
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "DCG at sigmoid ranks"
+
+def smooth_ndcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'exp2',
+    k: Any = None,
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "NDCG with soft indicators of the document at each rank"
+
+def smooth_precision(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    k: int = 5,
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "precision at k with soft indicators of the document at each rank"
+
+def smooth_rr(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    linear: bool = False,
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "reciprocal rank with soft indicators of the document at each rank"
+
+def soft_ap(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    model: Any = 'independent',
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "expectation of average precision under Gaussian scores (SoftRank)"
+
+def soft_dcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    discount: Any = 'log2',
+    evaluation: Any = 'auto',
+    exponent: float = 1.0,
+    gain: Any = 'exp2',
+    k: Any = None,
+    model: Any = 'independent',
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "expectation of DCG under Gaussian scores (SoftRank)"
+
+def soft_err(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    maximum_grade: int = 4,
+    model: Any = 'exact',
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "expectation of expected reciprocal rank under Gaussian scores (SoftRank)"
+
+def soft_ndcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    discount: Any = 'log2',
+    evaluation: Any = 'auto',
+    exponent: float = 1.0,
+    gain: Any = 'exp2',
+    k: Any = None,
+    model: Any = 'independent',
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "expectation of NDCG under Gaussian scores (SoftRank)"
+
+def soft_precision(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    k: int = 5,
+    model: Any = 'independent',
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "expectation of precision at k under Gaussian scores (SoftRank)"
+
+def soft_rr(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    model: Any = 'exact',
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "expectation of the reciprocal rank under Gaussian scores (SoftRank)"
+
+def softmax_cross_entropy(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gumbel_samples: int = 0,
+    noise_by_row: bool = False,
+    normalise: bool = False,
+    seed: int = 0,
+    temperature: float = 1.0,
+) -> Tensor:
+    "cross entropy of labels and softmax of scores, optionally under Gumbel noise"
+
+def stochastic_rank(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'exp2',
+    k: Any = None,
+    mu: float = 0.0,
+    samples: int = 16,
+    seed: int = 0,
+    sigma: float = 1.0,
+    temperature_unit: Any = 'score',
+) -> Tensor:
+    "expected NDCG of scores with normal noise, its gradient estimated by coordinates"
+
+def xe_ndcg(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gamma: Any = None,
+    seed: int = 0,
+) -> Tensor:
+    "cross entropy of perturbed gains and softmax of scores"
+
+def yeti_loss(
+    scores: Tensor,
+    labels: Tensor,
+    mask: Tensor | None = None,
+    *,
+    reduction: Reduction = "mean",
+    draw: int | Tensor | None = None,
+    gain: Any = 'exp2',
+    k: Any = None,
+    samples: int = 16,
+    seed: int = 0,
+) -> Tensor:
+    "RankNet on neighbors of a noisy order, weighed by the change of NDCG"
