@@ -118,32 +118,3 @@ pub(super) fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), L
     };
     Err(LossError::Offsets { found, documents })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::loss::LossSpec;
-
-    #[test]
-    fn lists_in_arrays_are_refused_at_their_place() {
-        let loss = LossSpec::new("approx_ndcg").build().unwrap();
-        let check = |scores: &[f32], labels: &[f32], mask: Option<&[bool]>, documents| {
-            check_lists(&*loss, scores, labels, mask, documents).map_err(|error| error.to_string())
-        };
-        let (scores, labels) = ([0.5, 1.0, f32::NAN, 2.0], [1.0, 0.0, -1.0, 0.5]);
-        let refused = |documents, mask: Option<&[bool]>| check(&scores, &labels, mask, documents).unwrap_err();
-        assert_eq!(check(&scores, &labels, Some(&[true, true, false, false]), 2), Ok(()));
-        assert_eq!(refused(2, None), "query 2, document 1: score NaN, expected a finite number");
-        assert_eq!(
-            refused(4, Some(&[true, true, false, true])),
-            "query 1, document 4: label 0.5, expected a whole number from 0 to 30"
-        );
-        assert_eq!(check(&scores, &labels[..3], None, 2).unwrap_err(), "labels are [3], scores [4]");
-        assert_eq!(check(&scores, &labels, Some(&[true]), 2).unwrap_err(), "mask are [1], scores [4]");
-        assert_eq!(refused(3, None), "lists are [3], scores [4]");
-        assert_eq!(
-            check(&[], &[], None, 2).unwrap_err(),
-            "scores are [0, 2], expected one query of one document or more"
-        );
-    }
-}
