@@ -44,9 +44,11 @@ def test_a_batch_is_its_lists_whatever_stands_in_the_padding(name, explained):
     expected = explained(name, [(list(s[:n]), list(y[:n])) for s, y, n in zip(scores, labels, lengths)], "f64")
     scores[~mask], labels[~mask] = np.nan, -1
     values, gradient = burn_rank.loss(name, scores, labels, mask, reduction="none")
+    # A quadrature has as many nodes as the longest list of the batch asks for.
+    close = {"rel": 1e-6, "abs": 1e-7} if name in ("soft_err", "soft_rr") else {"rel": 1e-12, "abs": 1e-14}
     for row, length in enumerate(lengths):
-        assert values[row] == pytest.approx(expected[row]["loss"], rel=1e-12, abs=1e-14)
-        assert gradient[row, :length] == pytest.approx(expected[row]["grad"], rel=1e-9, abs=1e-13)
+        assert values[row] == pytest.approx(expected[row]["loss"], **close)
+        assert gradient[row, :length] == pytest.approx(expected[row]["grad"], **close)
         assert not gradient[row, length:].any()
 
 
