@@ -190,7 +190,8 @@ class RankingEstimator(BaseEstimator):
         """The mean of ``measure`` over the queries."""
         sizes = _sizes(len(_labels(y)), group, query_sizes, qid)
         scores = self.predict(X, query_sizes=sizes)
-        return evaluate(_labels(y), scores, sizes, [self.measure], self.convention).means[self.measure]
+        (mean,) = evaluate(_labels(y), scores, sizes, [self.measure], self.convention).means.values()
+        return mean
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

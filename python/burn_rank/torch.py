@@ -50,7 +50,8 @@ def _check(name: str, scores: Tensor, labels: Tensor, mask: Tensor) -> None:
         raise ValueError(f"{name}: scores are {list(scores.shape)}, expected [batch, documents]")
     for what, tensor in (("labels", labels), ("mask", mask)):
         if tensor.shape != scores.shape:
-            raise ValueError(f"{name}: {what} are {list(tensor.shape)}, scores {list(scores.shape)}")
+            verb = "are" if what.endswith("s") else "is"
+            raise ValueError(f"{name}: {what} {verb} {list(tensor.shape)}, scores {list(scores.shape)}")
 
 
 def _array(tensor: Tensor) -> Any:
@@ -197,7 +198,8 @@ def _apply(
     if is_one:
         for what, tensor in (("labels", labels), ("mask", mask)):
             if tensor.ndim != 1:
-                raise ValueError(f"{name}: {what} are {list(tensor.shape)}, scores {list(scores.shape)}")
+                verb = "are" if what.endswith("s") else "is"
+                raise ValueError(f"{name}: {what} {verb} {list(tensor.shape)}, scores {list(scores.shape)}")
         scores, labels, mask = scores.unsqueeze(0), labels.unsqueeze(0), mask.unsqueeze(0)
     _check(name, scores, labels, mask)
     if isinstance(draw, int):

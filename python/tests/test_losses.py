@@ -44,9 +44,11 @@ def test_a_batch_is_its_lists_whatever_stands_in_the_padding(name, explained):
     expected = explained(name, [(list(s[:n]), list(y[:n])) for s, y, n in zip(scores, labels, lengths)], "f64")
     scores[~mask], labels[~mask] = np.nan, -1
     values, gradient = burn_rank.loss(name, scores, labels, mask, reduction="none")
+    # A quadrature has as many nodes as the longest list of the batch asks for.
+    close = {"rel": 1e-6, "abs": 1e-7} if name in ("soft_err", "soft_rr") else {"rel": 1e-12, "abs": 1e-14}
     for row, length in enumerate(lengths):
-        assert values[row] == pytest.approx(expected[row]["loss"], rel=1e-12, abs=1e-14)
-        assert gradient[row, :length] == pytest.approx(expected[row]["grad"], rel=1e-9, abs=1e-13)
+        assert values[row] == pytest.approx(expected[row]["loss"], **close)
+        assert gradient[row, :length] == pytest.approx(expected[row]["grad"], **close)
         assert not gradient[row, length:].any()
 
 
@@ -108,11 +110,11 @@ REFUSED = {
     "dtype of labels": ((S, L.astype(complex)), {}, TypeError, "labels: found dtype complex128, expected real or"),
     "texts": ((S, L.astype(str)), {}, TypeError, "labels: found dtype <U21, expected real or whole numbers"),
     "objects": ((S, L.astype(object)), {}, TypeError, "labels: found dtype object, expected real or whole numbers"),
-    "shape of the mask": ((S, L, np.ones((2, 2), bool)), {}, ValueError, "mask are [2, 2], scores [2, 3]"),
+    "shape of the mask": ((S, L, np.ones((2, 2), bool)), {}, ValueError, "mask is [2, 2], scores [2, 3]"),
     "dtype of the mask": ((S, L, np.ones((2, 3))), {}, TypeError, "mask: found dtype float64, expected bool"),
     "order of the mask": ((S, L, np.ones((3, 2), bool).T), {}, ValueError, "mask: found memory in Fortran order"),
     "NaN": ((S + np.float32("nan"), L), {}, ValueError, "query 1, document 1: score NaN, expected a finite number"),
-    "infinity": ((S / 0, L), {}, ValueError, "query 1, document 1: score NaN, expected a finite number"),
+    "infinity": ((S - np.float32("inf"), L), {}, ValueError, "query 1, document 1: score -inf, expected a finite"),
     "NaN label": ((S, L * np.nan), {}, ValueError, "query 1, document 1: label NaN, expected"),
     "label": ((S, -L), {}, ValueError, "query 1, document 2: label -1, expected a whole number from 0 to 30"),
     "no documents": ((S[:, :0], L[:, :0]), {}, ValueError, "scores are [0, 0], expected one query of one document"),
@@ -125,7 +127,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case):
     arguments, parameters, kind, message = REFUSED[case]
@@ -149,9 +150,10 @@ def test_names_are_refused_with_the_nearest():
 
 
 def test_the_list_of_losses_is_the_command_s(run):
-    listed = json.loads(run("models", "--losses", "--json").stdout)
-    names = [entry["name"] for entry in (listed["losses"] if isinstance(listed, dict) else listed)]
-    assert sorted(burn_rank.losses()) == sorted(names)
+    listed = [json.loads(line) for line in run("models", "--losses", "--json").stdout.splitlines()]
+    listed = [entry for entry in listed if "loss" in entry]
+    assert [entry["loss"] for entry in listed] == list(burn_rank.losses())
+    assert listed[0]["parameters"] == burn_rank.losses()[listed[0]["loss"]].parameters
     entry = burn_rank.losses()["plackett_luce_ndcg"]
     assert entry.stochastic and entry.parameters["seed"] == 0 and entry.summary
     assert not burn_rank.losses()["approx_ndcg"].stochastic

@@ -240,7 +240,7 @@ REFUSED = {
     "labels of lists": ((S[0], L), {}, ValueError, "labels are [2, 3], scores [3]"),
     "complex": ((S, L.cfloat()), {}, TypeError, "labels are torch.complex64, expected real or whole numbers"),
     "mask": ((S, L, L), {}, TypeError, "mask is torch.int64, expected torch.bool"),
-    "shape of the mask": ((S, L, (L > -1)[:1]), {}, ValueError, "mask are [1, 3], scores [2, 3]"),
+    "shape of the mask": ((S, L, (L > -1)[:1]), {}, ValueError, "mask is [1, 3], scores [2, 3]"),
     "sparse": ((S.to_sparse(), L), {}, TypeError, "scores are torch.sparse_coo, expected torch.strided"),
     "NaN": ((S * float("nan"), L), {}, ValueError, "query 1, document 1: score NaN, expected a finite number"),
     "label": ((S, L + 0.5), {}, ValueError, "query 1, document 1: label 0.5, expected a whole number from 0 to 30"),

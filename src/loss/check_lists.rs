@@ -57,7 +57,7 @@ mod tests {
             "query 1, document 4: label 0.5, expected a whole number from 0 to 30"
         );
         assert_eq!(check(&scores, &labels[..3], None, 2).unwrap_err(), "labels are [3], scores [4]");
-        assert_eq!(check(&scores, &labels, Some(&[true]), 2).unwrap_err(), "mask are [1], scores [4]");
+        assert_eq!(check(&scores, &labels, Some(&[true]), 2).unwrap_err(), "mask is [1], scores [4]");
         assert_eq!(refused(3, None), "lists are [3], scores [4]");
         assert_eq!(
             check(&[], &[], None, 2).unwrap_err(),
