@@ -96,8 +96,7 @@ class Check:
         trained.set_group(lengths)
         booster = xgboost.train({"objective": "rank:ndcg", "max_depth": 5, "seed": 1, **parameters}, trained, rounds)
         booster.save_model(self.folder / "xgboost.json")
-        margin = parameters.get("objective") == "binary:logitraw"
-        self.check(f"XGBoost, {what}", "xgboost.json", lambda x: booster.predict(xgboost.DMatrix(x), output_margin=margin), test)
+        self.check(f"XGBoost, {what}", "xgboost.json", lambda x: booster.predict(xgboost.DMatrix(x)), test)
 
     def catboost(self, what, parameters, data, test, rounds=30):
         matrix, labels, lengths = data
@@ -129,7 +128,7 @@ class Check:
             return parameters.get("name", "model.json")
 
         self.refused(train("lightgbm", objective="lambdarank", categorical=[1, 2]), "categorical splits")
-        self.refused(train("lightgbm", objective="binary", is_unbalance=True) if set(labels) <= {0, 1} else train("lightgbm", objective="multiclass", num_class=5), "num_class=5")
+        self.refused(train("lightgbm", objective="multiclass", num_class=5), "num_class=5")
         self.refused(train("lightgbm", objective="poisson"), "the objective `poisson`")
         self.refused(train("lightgbm", objective="regression", linear_tree=True), "linear leaves")
         self.refused(train("xgboost", objective="multi:softprob", num_class=5), "num_class = 5")
@@ -175,8 +174,6 @@ def main(check):
     check.xgboost("rank:pairwise, exact", {"objective": "rank:pairwise", "tree_method": "exact"}, whole, test)
     check.xgboost("base_score", {"objective": "reg:squarederror", "base_score": 0.7}, gaps, test)
     check.xgboost("dart", {"booster": "dart", "rate_drop": 0.3}, gaps, test)
-    binary = (gaps[0], (gaps[1] > 1).astype(int), gaps[2])
-    check.xgboost("base_score of a probability", {"objective": "binary:logitraw", "base_score": 0.2}, binary, test)
     check.catboost("whole data", {}, whole, test)
     check.catboost("missing values", {}, gaps, test)
     check.catboost("nan_mode Max", {"nan_mode": "Max"}, gaps, test)

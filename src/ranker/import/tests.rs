@@ -155,9 +155,6 @@ fn a_base_score_is_read_in_every_notation() {
     for base in ["\"2.5E-1\"", "0.25", "[2.5E-1]"] {
         assert_eq!(scores(&XG_BOOST.replace("\"[2.5E-1]\"", base), &[[1.0, 0.0]]), [4.25], "{base}");
     }
-    // The base score of this objective is a probability.
-    let text = XG_BOOST.replace("rank:ndcg", "binary:logitraw").replace("[2.5E-1]", "[5E-1]");
-    assert_eq!(scores(&text, &[[1.0, 0.0]]), [4.0]);
 }
 
 #[test]
@@ -192,6 +189,7 @@ fn rankers_without_a_counterpart_are_refused_by_name() {
         (XgBoost, "\"version\":[3,2,0]", "\"version\":[4,0,0]", "XGBoost JSON with version `4.0.0` cannot be read"),
         (XgBoost, "\"num_class\":\"0\"", "\"num_class\":\"3\"", "num_class = 3"),
         (XgBoost, "rank:ndcg", "binary:logistic", "the objective `binary:logistic`"),
+        (XgBoost, "rank:ndcg", "binary:logitraw", "the objective `binary:logitraw`"),
         (XgBoost, "\"name\":\"gbtree\"", "\"name\":\"gblinear\"", "the booster `gblinear`"),
         (XgBoost, "\"categories\":[]", "\"categories\":[1]", "categorical splits (tree 0)"),
         (XgBoost, "\"split_type\":[0,0", "\"split_type\":[0,1", "categorical splits (tree 0)"),

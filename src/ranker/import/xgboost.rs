@@ -1,8 +1,8 @@
 //! XGBoost's model as `save_model` writes it in JSON, versions 1 to 3.
 //!
 //! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default. The score starts
-//! with the base score, as the objective takes it to the scale of the sums, and is rounded to single precision after
-//! each tree. A version may write the base score as a number, a text or a text with a list of one.
+//! with the base score, and is rounded to single precision after each tree. Objectives that take the base score to
+//! another scale, or the score, are refused. A version may write the base score as a number, a text or a text with a list of one.
 
 use serde::Deserialize;
 
@@ -16,8 +16,8 @@ const FORMAT: ImportFormat = ImportFormat::XgBoost;
 /// Newest version whose files are known.
 const NEWEST: u64 = 3;
 
-/// Objectives whose predictions are the sums of the trees.
-const OBJECTIVES: [&str; 10] = [
+/// Objectives whose predictions are the sums of the trees, and whose base score is on their scale.
+const OBJECTIVES: [&str; 9] = [
     "rank:ndcg",
     "rank:map",
     "rank:pairwise",
@@ -27,10 +27,7 @@ const OBJECTIVES: [&str; 10] = [
     "reg:quantileerror",
     "reg:pseudohubererror",
     "reg:squaredlogerror",
-    LOGIT,
 ];
-/// The one among them whose base score is a probability.
-const LOGIT: &str = "binary:logitraw";
 
 #[derive(Deserialize)]
 struct File {
@@ -139,8 +136,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     }
     let features = whole(num_feature, "learner_model_param.num_feature")?;
     let mut trees = TreeList::new(FORMAT);
-    let base = base_score_of(base_score)?;
-    trees.push_constant(f64::from(if objective == LOGIT { -(1.0 / base - 1.0).ln() } else { base }))?;
+    trees.push_constant(f64::from(base_score_of(base_score)?))?;
     let (model, weights) = trees_of(learner.gradient_booster)?;
     let announced = whole(&model.gbtree_model_param.num_trees, "gbtree_model_param.num_trees")?;
     if announced != model.trees.len() {
