@@ -33,7 +33,10 @@ impl ParquetFile {
             let group_rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
             rows_of_groups = rows_of_groups.saturating_add(group_rows);
             for column in group.columns() {
-                let (start, length) = (column.data_page_offset(), column.compressed_size());
+                // A page of a dictionary, if there is one, comes first and counts.
+                let pages = [Some(column.data_page_offset()), column.dictionary_page_offset().filter(|&at| at > 0)];
+                let start = pages.into_iter().flatten().min().unwrap_or(0);
+                let length = column.compressed_size();
                 let end = u64::try_from(start).ok().zip(u64::try_from(length).ok());
                 if end.is_none_or(|(start, length)| start.saturating_add(length) > size) {
                     return Err(ArrowError::ParquetError("a column lies beyond its end".to_owned()));
