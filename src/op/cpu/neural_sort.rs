@@ -31,7 +31,7 @@ fn add_row_and_moment<const FMA: bool>(sums: [&mut [f64]; 2], weight: f64, entri
     let row = r as f64;
     for (((sum, moment), &entry), &place) in sums.iter_mut().zip(moments).zip(entries).zip(places) {
         let value = entry * weight;
-        *sum = *sum + value;
+        *sum += value;
         *moment = value.fma::<FMA>(place - row, *moment);
     }
 }
