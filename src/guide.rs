@@ -39,3 +39,7 @@ pub mod clicks {}
 /// Text and tables.
 #[doc = include_str!("../docs/guide/data.md")]
 pub mod data {}
+
+/// A recommender over the whole catalogue.
+#[doc = include_str!("../docs/guide/recommender.md")]
+pub mod recommender {}
