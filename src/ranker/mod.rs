@@ -12,6 +12,7 @@ mod file;
 mod kernel_expansion;
 mod model;
 mod parts;
+mod permutation;
 mod tree_ensemble;
 mod tree_shap;
 
@@ -31,5 +32,6 @@ pub use model::Model;
 #[cfg(feature = "learners")]
 pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};
+pub use permutation::{FeatureLoss, PermutationError, PermutationImportance};
 pub use tree_ensemble::{LEAF, Node, TreeArrays, TreeEnsemble, TreeError};
 pub use tree_shap::TreeShap;
