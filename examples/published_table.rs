@@ -127,8 +127,10 @@ fn provenance(data: &str, results: &[PathBuf], made: &BTreeMap<String, Made>) ->
         let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         writeln!(text, "Made by burn-rank {version} on {processor} with `{instructions}`: {names}.")?;
     }
-    if unknown > 0 {
-        writeln!(text, "What made the other {unknown} rows was not recorded then.")?;
+    match unknown {
+        0 => {}
+        all if all == results.len() => writeln!(text, "What made these rows was not recorded then.")?,
+        some => writeln!(text, "What made the other {some} rows was not recorded then.")?,
     }
     Ok(text)
 }
@@ -144,7 +146,10 @@ fn first(folder: &Path, published: &BTreeMap<String, Published>) -> Result<Strin
                 continue;
             }
             let config: toml::Value = toml::from_str(&fs::read_to_string(result.with_extension("toml"))?)?;
-            let title = config["description"].as_str().ok_or_else(|| format!("{name}: description is missing"))?;
+            let title = config
+                .get("description")
+                .and_then(toml::Value::as_str)
+                .ok_or_else(|| format!("{name}: description is missing"))?;
             let found: CrossValidation = serde_json::from_str(&fs::read_to_string(&result)?)?;
             let mark = if BASELINES.contains(&name) { "*" } else { "" };
             let (mean, error) = (found.measures["ndcg@10"], found.standard_errors["ndcg@10"]);

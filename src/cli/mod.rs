@@ -9,6 +9,7 @@ mod devices;
 mod eval;
 mod execution_args;
 mod failure;
+mod importance;
 mod input;
 mod judged;
 mod loss;
@@ -65,6 +66,8 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Whether one system is better than another: tests on the same queries
     Compare(compare::CompareArgs),
+    /// What a ranker looks at: the measure lost when a feature is shuffled, with intervals over queries
+    Importance(importance::ImportanceArgs),
     /// A ranker in another system's format (ONNX, XGBoost, LightGBM, RankLib, Solr), or another system's in ours
     Convert(convert::ConvertArgs),
     /// Value, loss and gradient of a loss for lists given as JSON lines
@@ -115,6 +118,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Predict(args) => args.run(&mut out),
         Command::Eval(args) => args.run(&mut out),
         Command::Compare(args) => args.run(&mut out),
+        Command::Importance(args) => args.run(&mut out),
         Command::Convert(args) => args.run(&mut out),
         Command::Loss(args) => args.run(&mut out),
         Command::Study(args) => args.run(&mut out),

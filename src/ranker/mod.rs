@@ -15,6 +15,7 @@ mod kernel_expansion;
 mod model;
 mod partial_dependence;
 mod parts;
+mod permutation;
 mod tree_ensemble;
 mod tree_shap;
 
@@ -37,5 +38,6 @@ pub use model::Model;
 #[cfg(feature = "learners")]
 pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};
+pub use permutation::{FeatureLoss, PermutationError, PermutationImportance};
 pub use tree_ensemble::{LEAF, Node, Sums, TreeArrays, TreeEnsemble, TreeError, ZERO};
 pub use tree_shap::TreeShap;

@@ -15,6 +15,7 @@ mod disk;
 mod exactness;
 mod folders;
 mod guide;
+mod importance;
 mod kept;
 mod manifest;
 mod manual;

@@ -1,0 +1,191 @@
+//! Permutation importance: what a measure loses when the values of one feature are shuffled (Breiman, Random forests,
+//! 2001, section 10; here by any measure of the ranking, query by query).
+//!
+//! Nothing is trained again, so that it says what this ranker looks at, not what the data hold: of two features that say
+//! the same, a ranker may look at one. Shuffled within each query, a feature that is the same for all documents of a
+//! query loses nothing; shuffled across queries, such a feature counts too, as far as the ranker combines it with
+//! others.
+//!
+//! Cost: one prediction of the data for each feature and repeat.
+
+use std::num::NonZeroUsize;
+
+use burn::tensor::Device;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::artifact::{Ranker, RankerError};
+use crate::data::RankingDataset;
+use crate::measure::{Convention, Measure, MeasureError, evaluate};
+use crate::seed::seed_for;
+
+/// How the values of a feature are shuffled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PermutationImportance {
+    /// Shuffles of each feature, whose losses are averaged.
+    pub repeats: NonZeroUsize,
+    /// Seed of the shuffles. A feature has the same ones whatever other features there are.
+    pub seed: u64,
+    /// Shuffle among all documents instead of among those of each query.
+    pub across_queries: bool,
+}
+
+/// What one feature is worth to a ranker.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureLoss {
+    /// The feature, from 1.
+    pub feature: usize,
+    /// For each query the value of the measure less its mean over the shuffles; none where the convention leaves the
+    /// query out.
+    pub losses: Vec<Option<f64>>,
+}
+
+/// Reason that the importance could not be computed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PermutationError {
+    /// Data that the ranker refuses.
+    #[error(transparent)]
+    Ranker(#[from] RankerError),
+    /// Data that cannot be measured.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+}
+
+impl PermutationImportance {
+    /// Computes the losses of all features of the data, in their order. `done` is called with the number of features
+    /// after each one, and with 0 before the first.
+    ///
+    /// # Errors
+    /// [`PermutationError`] for data that the ranker or the measure refuses.
+    pub fn of(
+        &self,
+        ranker: &Ranker,
+        data: &RankingDataset,
+        measure: Measure,
+        convention: &Convention,
+        device: &Device,
+        done: &dyn Fn(usize),
+    ) -> Result<Vec<FeatureLoss>, PermutationError> {
+        let values = |data: &RankingDataset| -> Result<Vec<Option<f64>>, PermutationError> {
+            let scores = ranker.predict(data, device)?;
+            let found = evaluate(&data.rankings(&scores), &[measure], convention)?;
+            Ok(found.per_query.into_iter().next().unwrap_or_default())
+        };
+        let whole = values(data)?;
+        done(0);
+        let mut shuffled = data.clone();
+        let mut losses = Vec::with_capacity(data.feature_count);
+        for feature in 0..data.feature_count {
+            let column: Vec<f32> = data.features.iter().skip(feature).step_by(data.feature_count).copied().collect();
+            let mut sums = vec![0.0; whole.len()];
+            for repeat in 0..self.repeats.get() {
+                place(&mut shuffled, feature, self.shuffle(column.clone(), &data.offsets, feature, repeat));
+                // Differences are added, so that a feature that changes nothing loses exactly 0.
+                for (sum, (whole, value)) in sums.iter_mut().zip(whole.iter().zip(values(&shuffled)?)) {
+                    *sum += whole.unwrap_or_default() - value.unwrap_or_default();
+                }
+            }
+            place(&mut shuffled, feature, column);
+            let of_query = |(whole, sum): (&Option<f64>, f64)| whole.map(|_| sum / self.repeats.get() as f64);
+            losses.push(FeatureLoss { feature: feature + 1, losses: whole.iter().zip(sums).map(of_query).collect() });
+            done(feature + 1);
+        }
+        Ok(losses)
+    }
+
+    fn shuffle(&self, mut column: Vec<f32>, offsets: &[usize], feature: usize, repeat: usize) -> Vec<f32> {
+        let seed = seed_for(self.seed, "permutation", feature as u64);
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "repeat", repeat as u64));
+        if self.across_queries {
+            column.shuffle(&mut random);
+        } else {
+            offsets.windows(2).for_each(|query| column[query[0]..query[1]].shuffle(&mut random));
+        }
+        column
+    }
+}
+
+/// Puts a column in the place of a feature.
+fn place(data: &mut RankingDataset, feature: usize, column: Vec<f32>) {
+    let cells = data.features.iter_mut().skip(feature).step_by(data.feature_count);
+    cells.zip(column).for_each(|(cell, value)| *cell = value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Normalizer, NormalizerKind};
+    use crate::ranker::{Metadata, Model, Node, TreeEnsemble, Versions};
+
+    /// Scores a document by whether its second feature is above 1/2.
+    fn looks_at_the_second() -> Ranker {
+        let mut trees = TreeEnsemble::new(3);
+        let leaf = |value| Node::Leaf { value };
+        trees
+            .push(&[
+                Node::Split { feature: 1, threshold: 0.5, left: 1, right: 2, missing_left: true },
+                leaf(0.0),
+                leaf(1.0),
+            ])
+            .unwrap();
+        let metadata = Metadata {
+            feature_names: None,
+            config: crate::json::json!({}),
+            convention: Convention::preset("standard").unwrap(),
+            measures: Default::default(),
+            data_hash: String::new(),
+            seed: 1,
+            versions: Versions::current(),
+        };
+        Ranker::new(Normalizer::fit(&data(), NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
+    }
+
+    /// Three queries whose relevant document has the second feature; the third query has none.
+    fn data() -> RankingDataset {
+        let features = vec![1.0, 1.0, 0.3, 0.0, 0.0, 0.1, 0.0, 1.0, 0.2, 1.0, 0.0, 0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+        RankingDataset::from_groups(features, 3, vec![1.0, 0.0, 1.0, 0.0, 0.0, 0.0], &[2, 2, 2]).unwrap()
+    }
+
+    fn losses(across_queries: bool) -> Vec<FeatureLoss> {
+        let importance = PermutationImportance { repeats: NonZeroUsize::new(64).unwrap(), seed: 1, across_queries };
+        let convention = Convention::preset("standard").unwrap();
+        importance
+            .of(&looks_at_the_second(), &data(), "mrr".parse().unwrap(), &convention, &Device::flex(), &|_| {})
+            .unwrap()
+    }
+
+    #[test]
+    fn only_what_the_ranker_looks_at_loses() {
+        let found = losses(false);
+        assert_eq!(found.iter().map(|loss| loss.feature).collect::<Vec<_>>(), [1, 2, 3]);
+        for feature in [0, 2] {
+            assert_eq!(found[feature].losses, [Some(0.0), Some(0.0), None]);
+        }
+        // Swapped in half of the shuffles, which turns a reciprocal rank of 1 into 1/2: a loss of 1/4 on average.
+        for loss in found[1].losses[..2].iter().flatten() {
+            assert!((0.15..0.35).contains(loss), "{loss}");
+        }
+        assert_eq!(found, losses(false));
+    }
+
+    #[test]
+    fn a_feature_of_the_query_counts_only_across_queries() {
+        // The second feature tells the queries apart, not their documents.
+        let mut data = data();
+        for (document, value) in [1.0, 1.0, 0.0, 0.0, 1.0, 1.0].into_iter().enumerate() {
+            data.features[document * 3 + 1] = value;
+        }
+        let convention = Convention::preset("standard").unwrap();
+        let of = |across_queries, seed| {
+            let importance = PermutationImportance { repeats: NonZeroUsize::new(16).unwrap(), seed, across_queries };
+            let measure = "mrr".parse().unwrap();
+            let found = importance.of(&looks_at_the_second(), &data, measure, &convention, &Device::flex(), &|_| {});
+            found.unwrap().swap_remove(1).losses
+        };
+        assert_eq!(of(false, 1), [Some(0.0), Some(0.0), None]);
+        // One seed alone might end with as many gains as losses.
+        assert!((1..5).any(|seed| of(true, seed).iter().flatten().any(|loss| *loss != 0.0)));
+    }
+}
