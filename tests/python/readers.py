@@ -170,7 +170,9 @@ def near(thresholds, matrix, random):
         threshold = F32(threshold)
         if not numpy.isfinite(threshold):
             continue
-        for value in (threshold, numpy.nextafter(threshold, F32(numpy.inf)), numpy.nextafter(threshold, F32(-numpy.inf))):
+        with numpy.errstate(over="ignore"):
+            beside = [numpy.nextafter(threshold, F32(end)) for end in (numpy.inf, -numpy.inf)]
+        for value in (threshold, *beside):
             row = matrix[random.integers(len(matrix))].copy()
             row[feature] = value
             rows.append(row)
