@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use burn_rank::experiment::{Document, ExperimentConfig};
 
 fn configurations(folder: &Path) -> Vec<PathBuf> {
+    // Lists of configurations, and of what made their results.
+    let lists = ["published.toml", "made.toml"];
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(configurations(&path));
-        } else if path.extension().is_some_and(|extension| extension == "toml") && !path.ends_with("published.toml") {
+        } else if path.extension().is_some_and(|extension| extension == "toml")
+            && !lists.iter().any(|list| path.ends_with(list))
+        {
             found.push(path);
         }
     }

@@ -38,7 +38,8 @@ fn follow(page: &Path) -> usize {
     let bench = Bench::default();
     let program = assert_cmd::cargo::cargo_bin("burn-rank");
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
-    let (mut commands, mut printed) = (0, String::new());
+    // What a command printed; other languages are run elsewhere.
+    let (mut commands, mut printed) = (0, None);
     for block in blocks(&fs::read_to_string(page).unwrap()) {
         if let Some(name) = block.before.strip_prefix("File `").and_then(|rest| rest.strip_suffix("`:")) {
             bench.write(name, &block.text);
@@ -52,11 +53,13 @@ fn follow(page: &Path) -> usize {
                     .unwrap();
                 let error = String::from_utf8_lossy(&output.stderr);
                 assert!(output.status.success(), "{}: {line}\n{error}", page.display());
-                printed = String::from_utf8(output.stdout).unwrap();
+                printed = Some(String::from_utf8(output.stdout).unwrap());
                 commands += 1;
             }
         } else if block.before == "It prints:" {
-            assert_eq!(printed, block.text, "{}: the output shown", page.display());
+            if let Some(printed) = printed.take() {
+                assert_eq!(printed, block.text, "{}: the output shown", page.display());
+            }
         }
     }
     commands

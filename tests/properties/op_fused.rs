@@ -137,7 +137,7 @@ fn compare(
     primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>,
     errors: &mut Errors,
 ) {
-    for present in devices().into_iter().filter(|present| on(present)) {
+    for present in devices().iter().filter(|present| on(present)) {
         for &dtype in present.types {
             for sums in [SumPath::Auto, SumPath::Fast] {
                 // Only these kernels have another way, whatever the length of the list.
