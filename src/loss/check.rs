@@ -4,18 +4,17 @@ use burn::tensor::{Bool, DType, Tensor};
 
 use super::error::{self, LossError};
 use super::lists::check_shapes;
-use super::ranking_loss::RankingLoss;
 use crate::measure::Gain;
 
 /// Checks lists that lie one after another in arrays, each of `documents` places: a score that is not finite, or a label
-/// outside the domain of the loss's gain, is refused with its query and document. Places where the mask is false may hold
-/// anything. [`RankingLoss::try_forward`] does the same for tensors.
+/// outside the domain of the [gain of a loss](super::RankingLoss::gain), is refused with its query and document. Places
+/// where the mask is false may hold anything. [`try_forward`](super::RankingLoss::try_forward) does the same for tensors.
 ///
 /// # Errors
 /// [`LossError::Empty`] for no lists or lists of no documents; [`LossError::Shape`] for arrays of different lengths, or of
 /// a length that is not a multiple of `documents`; [`LossError::Score`]; [`LossError::Label`].
 pub fn check_lists<T: Copy + Into<f64>>(
-    loss: &dyn RankingLoss,
+    gain: Option<&Gain>,
     scores: &[T],
     labels: &[T],
     mask: Option<&[bool]>,
@@ -37,7 +36,7 @@ pub fn check_lists<T: Copy + Into<f64>>(
     }
     let counts = |place: usize| mask.is_none_or(|mask| mask[place]);
     let places = scores.iter().zip(labels).enumerate().filter(|(place, _)| counts(*place));
-    check_places(loss.gain(), places.map(|(place, (&score, &label))| (place, score.into(), label.into())), documents)
+    check_places(gain, places.map(|(place, (&score, &label))| (place, score.into(), label.into())), documents)
 }
 
 /// Checks the score and the label at each place of lists of `documents` places.
@@ -118,7 +117,7 @@ mod tests {
     fn lists_in_arrays_are_refused_at_their_place() {
         let loss = LossSpec::new("approx_ndcg").build().unwrap();
         let check = |scores: &[f32], labels: &[f32], mask: Option<&[bool]>, documents| {
-            check_lists(&*loss, scores, labels, mask, documents).map_err(|error| error.to_string())
+            check_lists(loss.gain(), scores, labels, mask, documents).map_err(|error| error.to_string())
         };
         let (scores, labels) = ([0.5, 1.0, f32::NAN, 2.0], [1.0, 0.0, -1.0, 0.5]);
         let refused = |documents, mask: Option<&[bool]>| check(&scores, &labels, mask, documents).unwrap_err();
