@@ -9,6 +9,39 @@ use crate::measure::Gain;
 use crate::memory::available;
 use crate::op::{BeyondBudget, beyond_budget};
 
+/// Checks lists that lie one after another in arrays, each of `documents` places: a score that is not finite, or a label
+/// outside the domain of the [gain of a loss](super::RankingLoss::gain), is refused with its query and document. Places
+/// where the mask is false may hold anything. [`try_forward`](super::RankingLoss::try_forward) does the same for tensors.
+///
+/// # Errors
+/// [`LossError::Empty`] for no lists or lists of no documents; [`LossError::Shape`] for arrays of different lengths, or of
+/// a length that is not a multiple of `documents`; [`LossError::Score`]; [`LossError::Label`].
+pub fn check_lists<T: Copy + Into<f64>>(
+    gain: Option<&Gain>,
+    scores: &[T],
+    labels: &[T],
+    mask: Option<&[bool]>,
+    documents: usize,
+) -> Result<(), LossError> {
+    if scores.is_empty() || documents == 0 {
+        return Err(LossError::Empty { found: vec![scores.len().checked_div(documents).unwrap_or(0), documents] });
+    }
+    let different = |what, found: usize, expected: usize| {
+        Err(LossError::Shape { what, found: vec![found], other: "scores", expected: vec![expected] })
+    };
+    if !scores.len().is_multiple_of(documents) {
+        return different("lists", documents, scores.len());
+    }
+    for (what, found) in [("labels", labels.len()), ("mask", mask.map_or(scores.len(), <[bool]>::len))] {
+        if found != scores.len() {
+            return different(what, found, scores.len());
+        }
+    }
+    let counts = |place: usize| mask.is_none_or(|mask| mask[place]);
+    let places = scores.iter().zip(labels).enumerate().filter(|(place, _)| counts(*place));
+    check_places(gain, places.map(|(place, (&score, &label))| (place, score.into(), label.into())), documents)
+}
+
 /// Checks the score and the label at each place of lists of `documents` places.
 pub(super) fn check_places(
     gain: Option<&Gain>,
@@ -117,4 +150,33 @@ pub(super) fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), L
         },
     };
     Err(LossError::Offsets { found, documents })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::LossSpec;
+
+    #[test]
+    fn lists_in_arrays_are_refused_at_their_place() {
+        let loss = LossSpec::new("approx_ndcg").build().unwrap();
+        let check = |scores: &[f32], labels: &[f32], mask: Option<&[bool]>, documents| {
+            check_lists(loss.gain(), scores, labels, mask, documents).map_err(|error| error.to_string())
+        };
+        let (scores, labels) = ([0.5, 1.0, f32::NAN, 2.0], [1.0, 0.0, -1.0, 0.5]);
+        let refused = |documents, mask: Option<&[bool]>| check(&scores, &labels, mask, documents).unwrap_err();
+        assert_eq!(check(&scores, &labels, Some(&[true, true, false, false]), 2), Ok(()));
+        assert_eq!(refused(2, None), "query 2, document 1: score NaN, expected a finite number");
+        assert_eq!(
+            refused(4, Some(&[true, true, false, true])),
+            "query 1, document 4: label 0.5, expected a whole number from 0 to 30"
+        );
+        assert_eq!(check(&scores, &labels[..3], None, 2).unwrap_err(), "labels are [3], scores [4]");
+        assert_eq!(check(&scores, &labels, Some(&[true]), 2).unwrap_err(), "mask is [1], scores [4]");
+        assert_eq!(refused(3, None), "lists are [3], scores [4]");
+        assert_eq!(
+            check(&[], &[], None, 2).unwrap_err(),
+            "scores are [0, 2], expected one query of one document or more"
+        );
+    }
 }

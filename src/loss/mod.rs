@@ -75,7 +75,6 @@
 
 mod approximation;
 mod check;
-mod check_lists;
 mod curvature;
 mod entry;
 mod error;
@@ -97,7 +96,7 @@ mod training_loss;
 
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
-pub use check_lists::check_lists;
+pub use check::check_lists;
 pub use curvature::{Curved, Derivatives};
 pub use entry::{Forms, LossEntry};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
