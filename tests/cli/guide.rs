@@ -56,10 +56,10 @@ fn follow(page: &Path) -> usize {
                 printed = Some(String::from_utf8(output.stdout).unwrap());
                 commands += 1;
             }
-        } else if block.before == "It prints:" {
-            if let Some(printed) = printed.take() {
-                assert_eq!(printed, block.text, "{}: the output shown", page.display());
-            }
+        } else if block.before == "It prints:"
+            && let Some(printed) = printed.take()
+        {
+            assert_eq!(printed, block.text, "{}: the output shown", page.display());
         }
     }
     commands
