@@ -133,7 +133,7 @@ class Check:
         self.refused(train("lightgbm", objective="regression", linear_tree=True), "linear leaves")
         self.refused(train("xgboost", objective="multi:softprob", num_class=5), "num_class = 5")
         self.refused(train("xgboost", objective="count:poisson"), "the objective `count:poisson`")
-        self.refused(train("xgboost", booster="gblinear"), "missing field `gbtree_model_param`")
+        self.refused(train("xgboost", booster="gblinear"), "the booster `gblinear`")
         types = {"feature_types": ["c"] * FEATURES, "enable_categorical": True}
         self.refused(train("xgboost", tree_method="hist", types=types), "categorical splits")
         self.refused(train("xgboost", name="model.ubj"), "its binary notation (UBJSON)")

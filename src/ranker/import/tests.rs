@@ -191,6 +191,7 @@ fn rankers_without_a_counterpart_are_refused_by_name() {
         (XgBoost, "rank:ndcg", "binary:logistic", "the objective `binary:logistic`"),
         (XgBoost, "rank:ndcg", "binary:logitraw", "the objective `binary:logitraw`"),
         (XgBoost, "\"name\":\"gbtree\"", "\"name\":\"gblinear\"", "the booster `gblinear`"),
+        (XgBoost, "\"gbtree_model_param\"", "\"other\"", "no `gbtree_model_param`"),
         (XgBoost, "\"categories\":[]", "\"categories\":[1]", "categorical splits (tree 0)"),
         (XgBoost, "\"split_type\":[0,0", "\"split_type\":[0,1", "categorical splits (tree 0)"),
         (XgBoost, "\"size_leaf_vector\":\"1\"", "\"size_leaf_vector\":\"2\"", "leaves of 2 values"),

@@ -68,9 +68,11 @@ struct Booster {
     weight_drop: Vec<f32>,
 }
 
+/// What a booster without trees leaves out is missing here, so that it is refused by its name.
 #[derive(Deserialize)]
 struct Trees {
-    gbtree_model_param: TreeCount,
+    gbtree_model_param: Option<TreeCount>,
+    #[serde(default)]
     trees: Vec<Tree>,
 }
 
@@ -138,7 +140,11 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     let mut trees = TreeList::new(FORMAT);
     trees.push_constant(f64::from(base_score_of(base_score)?))?;
     let (model, weights) = trees_of(learner.gradient_booster)?;
-    let announced = whole(&model.gbtree_model_param.num_trees, "gbtree_model_param.num_trees")?;
+    let Some(count) = &model.gbtree_model_param else {
+        let expected = "the number of trees";
+        return Err(ImportError::content(FORMAT, "gradient_booster", "no `gbtree_model_param`", expected));
+    };
+    let announced = whole(&count.num_trees, "gbtree_model_param.num_trees")?;
     if announced != model.trees.len() {
         let found = format!("{} trees", model.trees.len());
         return Err(ImportError::content(FORMAT, "gradient_booster", found, format!("{announced}")));
