@@ -52,7 +52,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
         ("rank_net", json!({"sigma": 0.5, "mean_over_pairs": true})),
         ("pairwise_hinge", json!({"margin": 0.3, "mean_over_pairs": true})),
         ("lambda_ndcg", json!({"k": 2, "gain": "linear"})),
-        ("lambda_ndcg", json!({"truncation": 2, "score_normalization": true})),
+        ("lambda_ndcg", json!({"truncation": 2})),
         ("lambda_loss", json!({"weights": "ndcg_loss1"})),
         ("lambda_loss", json!({"weights": "ndcg_loss2", "k": 3})),
         ("lambda_measure", json!({"measure": "ap", "k": 3})),
