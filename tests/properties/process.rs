@@ -206,6 +206,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "measure/significance/randomization.rs",
         "measure/significance/tukey.rs",
         "ranker/kernel_expansion.rs",
+        "ranker/partial_dependence.rs",
         "ranker/tree_ensemble.rs",
         "ranker/tree_shap.rs",
         "scorer/input.rs",
