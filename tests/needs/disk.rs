@@ -110,7 +110,7 @@ pub fn a_run_comes_back_after_a_full_disk() {
             if learner == TREES { config.replace("[scorer]\nkind = \"mlp\"\nhidden = [8]\n", "") } else { config };
         for room in [0usize, 4, 12, 24] {
             let bench = Bench::default();
-            let disk = Disk::mount(&bench, "160k").unwrap();
+            let disk = Disk::mount(&bench, "384k").unwrap();
             bench.write("run.toml", &config);
             let filler = disk.fill();
             let taken = fs::metadata(&filler).unwrap().len();

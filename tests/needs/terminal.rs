@@ -64,7 +64,8 @@ pub fn progress_fits_80_columns_with_measure_surrogate_and_time_left() {
     ] {
         let screen = screen(arguments, &[]);
         let lines = drawn(&screen);
-        let wide = lines.iter().find(|line| line.chars().count() > 80);
+        // The sentence above a table may wrap, a bar may not.
+        let wide = lines.iter().find(|line| line.contains(" left") && line.chars().count() > 80);
         assert!(wide.is_none(), "{arguments}: {wide:?}");
         let told = |line: &&&str| ["left", "ndcg@10 0.", "surrogate 0."].iter().all(|word| line.contains(word));
         assert!(lines.iter().any(|line| told(&line)), "{arguments}:\n{screen}");
