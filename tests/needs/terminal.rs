@@ -26,6 +26,9 @@ fn screen(arguments: &str, variables: &[(&str, &str)]) -> String {
     screen
 }
 
+/// A fit of more than the tenth of a second after which the dashboard draws for the first time.
+const LONG_ENOUGH: &str = "train small.toml --set learner.epochs=100";
+
 /// Whether text chooses a color: SGR 30 to 49 or 90 to 107 other than the defaults 39 and 49.
 fn has_color(screen: &str) -> bool {
     screen.split("\u{1b}[").skip(1).any(|rest| {
@@ -40,7 +43,7 @@ fn has_color(screen: &str) -> bool {
 }
 
 pub fn a_terminal_gets_the_dashboard_and_the_table() {
-    let screen = screen("train small.toml", &[]);
+    let screen = screen(LONG_ENOUGH, &[]);
     let [drawn, left] = ["\u{1b}[?1049h", "\u{1b}[?1049l"].map(|code| screen.find(code));
     assert!(drawn.is_some() && left > drawn, "the dashboard takes the alternate screen and gives it back:\n{screen}");
     assert!(screen[left.unwrap()..].contains("ndcg@10"), "the table follows it:\n{screen}");
@@ -48,7 +51,7 @@ pub fn a_terminal_gets_the_dashboard_and_the_table() {
 }
 
 pub fn without_color_nothing_is_colored() {
-    assert!(!has_color(&screen("train small.toml", &[("NO_COLOR", "1")])));
+    assert!(!has_color(&screen(LONG_ENOUGH, &[("NO_COLOR", "1")])));
     assert!(!has_color(&screen("train small.toml --no-tui", &[("NO_COLOR", "1")])));
 }
 
