@@ -61,6 +61,7 @@ pub mod guide;
 pub mod json;
 pub mod loss;
 pub mod measure;
+mod memory;
 pub mod metric;
 pub mod op;
 pub mod prelude;
@@ -83,8 +84,6 @@ pub mod experiment;
 #[cfg(feature = "learners")]
 #[cfg_attr(docsrs, doc(cfg(feature = "learners")))]
 pub mod learner;
-#[cfg(feature = "experiment")]
-mod memory;
 #[cfg(feature = "report")]
 mod plot;
 #[cfg(feature = "ranker")]

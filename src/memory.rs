@@ -14,6 +14,7 @@ pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
 }
 
 /// Returns the largest resident memory so far.
+#[cfg(any(feature = "experiment", test))]
 pub(crate) fn peak() -> Option<u64> {
     field("VmHWM:")
 }
@@ -24,6 +25,7 @@ pub(crate) fn available() -> Option<u64> {
 }
 
 /// Reads a field of `/proc/self/status` in bytes.
+#[cfg(any(feature = "experiment", test))]
 fn field(name: &str) -> Option<u64> {
     field_of("/proc/self/status", name)
 }

@@ -5,14 +5,14 @@
 //! | `label` | the label: a finite number of at least 0 |
 //! | `query` or `qid` | the identifier of the query: text or an integer; its rows are consecutive, in one file |
 //! | `document` or `docid` | optional: the identifier of the document, text or an integer; null for none |
-//! | `weight` | optional: the weight of the document in training, with [`Weights::File`] |
-//! | `query_weight` | optional: the weight of the query, the same in each of its rows, with [`Weights::File`] |
+//! | `weight` | optional: the weight of the document in training, with [`Weights::File`](super::letor::Weights::File) |
+//! | `query_weight` | optional: the weight of the query, the same in each of its rows, with [`Weights::File`](super::letor::Weights::File) |
 //! | `features` | the features: a list of numbers, of the same length in each row |
 //!
 //! Without a column `features` of lists, every other column is a feature, in the order of the file, and holds numbers;
 //! beside one, other columns are not read. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes
 //! the nearest `f32`. A null and NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite value is an
-//! error, and so is one that is infinite as `f32`. The rows are those of the same text: [`RankingDataset::data_hash`] does
+//! error, and so is one that is infinite as `f32`. The rows are those of the same text: [`data_hash`](crate::data::RankingDataset::data_hash) does
 //! not tell them apart.
 //!
 //! An Arrow file is one in the IPC file format, called Feather too; its buffers may be compressed by LZ4 or Zstandard. It
