@@ -62,11 +62,14 @@ impl<T: Real> Batch<T> {
         }
         let terms = [(0.5, 0.2), (0.3, 0.9), (0.2, 0.99)];
         let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base });
-        let (_, products) = rank_expectation(x, mask, n, 1.0, &terms);
+        rank_expectation(x, mask, Some(&few), n, 1.0, &terms);
+        let (_, products) = rank_expectation(x, mask, None, n, 1.0, &terms);
         rank_expectation_gradient(x, mask, &products, g, n, 1.0, &terms);
         for discounts in [&[1.0, 0.5, 0.2][..n.min(3)], &vec![0.5; n.min(40)]] {
             let comparison = Comparison::given(0.5, 1.0);
-            rank_recursion(x, mask, n, comparison, discounts);
+            for counted in [None, Some(few.as_slice())] {
+                rank_recursion(x, mask, counted, n, comparison, discounts);
+            }
             rank_recursion_gradient(x, mask, g, n, comparison, discounts);
         }
         for above in [Above::Sum, Above::Product] {
@@ -76,6 +79,11 @@ impl<T: Real> Batch<T> {
             let inputs = AboveInputs { x, a: labels, b: mask, mask, n };
             above_expectation(inputs, &expectation);
             above_expectation_gradient(inputs, g, &expectation);
+        }
+        for (iterations, transposed, ranks) in [(0, false, 3), (2, true, n)] {
+            let sort = NeuralSortMatrix { temperature: 1.0, iterations, transposed, ranks };
+            neural_sort_sum(x, labels, mask, n, &sort);
+            neural_sort_sum_gradient(x, labels, mask, g, n, &sort);
         }
         let ranks = rank(x, mask, n);
         let table: Vec<f64> = (0..n).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect();
