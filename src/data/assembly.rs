@@ -37,6 +37,22 @@ pub(super) struct Assembly<'a> {
     files: Vec<PathBuf>,
 }
 
+/// Reads inputs one after another, each by `read`, into one dataset.
+pub(super) fn assemble<'a>(
+    inputs: impl IntoIterator<Item = Input>,
+    options: &'a ReadOptions,
+    mut read: impl FnMut(&mut Assembly<'a>, Input) -> Result<(), DataError>,
+) -> Result<RankingDataset, DataError> {
+    options.check()?;
+    let mut assembly = Assembly::new(options);
+    let inputs: Vec<Input> = inputs.into_iter().collect();
+    assembly.expect(&inputs);
+    for input in inputs {
+        read(&mut assembly, input)?;
+    }
+    assembly.finish()
+}
+
 /// A query that occurs again after another one, and where it began.
 pub(super) struct Again {
     pub query: String,
@@ -66,7 +82,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Looks up how much there is to read, so that the matrix need not be moved as it grows.
-    pub fn expect(&mut self, inputs: &[Input]) {
+    fn expect(&mut self, inputs: &[Input]) {
         #[cfg(feature = "columnar")]
         {
             self.inputs = inputs.len();
@@ -129,7 +145,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    pub fn finish(mut self) -> Result<RankingDataset, DataError> {
+    fn finish(mut self) -> Result<RankingDataset, DataError> {
         let features = self.options.features.unwrap_or(self.rows.count);
         let most_cells = self.options.most_cells(self.bytes);
         if self.dataset.documents().saturating_mul(features) > most_cells

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
 
-use super::assembly::Assembly;
+use super::assembly::{Assembly, assemble};
 use super::letor::{ReadOptions, read_text};
 use super::{DataError, Input, RankingDataset};
 
@@ -23,15 +23,10 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
 /// # Errors
 /// As [`read()`].
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
-    options.check()?;
-    let mut assembly = Assembly::new(options);
-    let inputs: Vec<Input> = inputs.into_iter().collect();
-    assembly.expect(&inputs);
-    for input in inputs {
+    assemble(inputs, options, |assembly, input| {
         let (input, beginning) = beginning(input)?;
-        read_one(&mut assembly, input, &beginning)?;
-    }
-    assembly.finish()
+        read_one(assembly, input, &beginning)
+    })
 }
 
 #[cfg(feature = "columnar")]

@@ -22,6 +22,8 @@ pub(super) struct ArrowFile {
     bytes: Buffer,
     schema: Arc<Schema>,
     decoder: FileDecoder,
+    /// Decoded with the batches, when the size of all of them is known to be allowed.
+    dictionaries: Vec<Block>,
     batches: Vec<Block>,
     rows: usize,
     decompressed: u64,
@@ -42,10 +44,10 @@ impl ArrowFile {
         }
         let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| error.to_string())?);
         let mut checked = Checked { bytes: &bytes, rows: 0, decompressed: 0 };
-        let mut decoder = FileDecoder::new(schema.clone(), footer.version());
-        for block in footer.dictionaries().iter().flatten() {
+        let decoder = FileDecoder::new(schema.clone(), footer.version());
+        let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
+        for block in &dictionaries {
             checked.check(block, true)?;
-            decoder.read_dictionary(block, &of_block(&bytes, block)).map_err(|error| error.to_string())?;
         }
         let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
         checked.rows = 0;
@@ -53,7 +55,7 @@ impl ArrowFile {
             checked.check(block, false)?;
         }
         let Checked { rows, decompressed, .. } = checked;
-        Ok(Self { schema, decoder, batches, rows, decompressed, bytes })
+        Ok(Self { schema, decoder, dictionaries, batches, rows, decompressed, bytes })
     }
 
     /// Number of bytes that its compressed buffers take.
@@ -84,7 +86,10 @@ impl Table for ArrowFile {
         self: Box<Self>,
         columns: Vec<usize>,
     ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError> {
-        let Self { bytes, decoder, batches, .. } = *self;
+        let Self { bytes, mut decoder, dictionaries, batches, .. } = *self;
+        for block in &dictionaries {
+            decoder.read_dictionary(block, &of_block(&bytes, block))?;
+        }
         let decoder = decoder.with_projection(columns);
         Ok(Box::new(
             batches

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::assembly::Assembly;
+use super::assembly::assemble;
 use super::{DataError, Input, RankingDataset};
 use crate::refusal::Refusal;
 use parse::Rules;
@@ -222,14 +222,7 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
 /// # Errors
 /// As [`read()`].
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
-    options.check()?;
-    let mut assembly = Assembly::new(options);
-    let inputs: Vec<Input> = inputs.into_iter().collect();
-    assembly.expect(&inputs);
-    for input in inputs {
-        read_text(&mut assembly, input)?;
-    }
-    assembly.finish()
+    assemble(inputs, options, read_text)
 }
 
 #[cfg(test)]

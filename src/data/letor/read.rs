@@ -96,7 +96,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     Ok(())
 }
 
-/// Refuses options that need a file beside an input which is none.
+/// Refuses options that need a file beside the input where the input is not a file.
 fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(), DataError> {
     if !is_file && options.groups == Groups::QueryFile {
         let expected = format!("`auto` or `qid`: there is no file of group sizes beside {}", path.display());
