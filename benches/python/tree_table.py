@@ -455,7 +455,8 @@ def print_tables(arguments):
                         if (own, other) in differences:
                             mean, error = mean_error(differences[own, other])
                             pooled.setdefault((label, measure, own, other), []).append((mean, error))
-                            cells.append(f"{mean:+.4f} ± {error:.4f}, p {p_of[own, other]:.2f}")
+                            p = p_of[own, other]
+                            cells.append(f"{mean:+.4f} ± {error:.4f}, p {p:.2f}" if p >= 0.005 else f"{mean:+.4f} ± {error:.4f}, p < .005")
                         else:
                             cells.append("")
                     print(f"| {own} | {' | '.join(cells)} |")
