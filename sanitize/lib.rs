@@ -14,8 +14,9 @@
 //! RUSTFLAGS=-Clink-self-contained=yes cargo test --release --target aarch64-unknown-linux-musl
 //! ```
 //!
-//! They have the only unsafe code of the default build, in `dispatch.rs`: functions compiled for the instructions that
-//! the processor was found to have.
+//! Their unsafe code is in `dispatch.rs`: functions compiled for the instructions that the processor was found to have.
+//! The other unsafe code of the default build is not here: mapped files (`data/columnar/map.rs`) and the pointers that a
+//! dense layer hands to the `gemm` crate (`scorer/dense/product.rs`).
 
 #![allow(dead_code, unused_imports)]
 

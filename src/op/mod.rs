@@ -56,7 +56,11 @@ mod tests;
 pub use crate::execution::{Execution, Instructions, InstructionsError, PrimitivePath, SumPath, with_tensor_path};
 pub use above_expectation::above_expectation;
 pub use at_rank::at_rank;
+#[cfg(feature = "flex")]
+pub(crate) use backend::{Stored, tensor};
 pub use cpu::Distance;
+#[cfg(feature = "flex")]
+pub(crate) use cpu::Real;
 pub use cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
 pub(crate) use cpu::{PairDerivatives, PairWeight as SlicePairWeight, pair_derivatives};
 pub(crate) use differences::differences;

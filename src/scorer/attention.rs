@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::InputConfig;
+use super::dense::{Output, dense};
 use super::init::{self, Dropout, refusal};
 use crate::refusal::Refusal;
 
@@ -154,11 +155,11 @@ impl AttentionScorer {
     /// - output: `[batch, documents, neurons]`
     pub(super) fn represent(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<3> {
         let padded = mask.bool_not();
-        let mut x = self.input.forward(features);
+        let mut x = dense(&self.input, features, Output::Sum);
         for block in &self.blocks {
             x = block.forward(x, &padded, &self.config, dropout);
         }
-        self.output.forward(self.norm.forward(x))
+        dense(&self.output, self.norm.forward(x), Output::Sum)
     }
 
     /// Returns the configuration that the scorer was built from.
@@ -181,8 +182,8 @@ impl Block {
     ) -> Tensor<3> {
         let attended = self.attend(self.attention_norm.forward(x.clone()), padded, config, dropout);
         let x = x + dropout.apply(attended, config.dropout);
-        let hidden = activation::relu(self.expand.forward(self.feed_forward_norm.forward(x.clone())));
-        let fed = self.contract.forward(dropout.apply(hidden, config.dropout));
+        let hidden = dense(&self.expand, self.feed_forward_norm.forward(x.clone()), Output::Rectified);
+        let fed = dense(&self.contract, dropout.apply(hidden, config.dropout), Output::Sum);
         x + dropout.apply(fed, config.dropout)
     }
 
@@ -196,13 +197,15 @@ impl Block {
     ) -> Tensor<3> {
         let [batch, documents, width] = x.dims();
         let (heads, size) = (config.heads, width / config.heads);
-        let split = |layer: &Linear| layer.forward(x.clone()).reshape([batch, documents, heads, size]).swap_dims(1, 2);
+        let split = |layer: &Linear| {
+            dense(layer, x.clone(), Output::Sum).reshape([batch, documents, heads, size]).swap_dims(1, 2)
+        };
         let (query, key, value) = (split(&self.query), split(&self.key), split(&self.value));
         let logits = query.matmul(key.swap_dims(2, 3)) / (size as f64).sqrt();
         let padded = padded.clone().reshape([batch, 1, 1, documents]).expand([batch, heads, documents, documents]);
         // Finite, so that a list without documents gives no NaN; low enough for a weight of exactly 0.
         let weights = activation::softmax(logits.mask_fill(padded, f32::MIN / 2.0), 3);
         let mixed = dropout.apply(weights, config.dropout).matmul(value);
-        self.merge.forward(mixed.swap_dims(1, 2).reshape([batch, documents, width]))
+        dense(&self.merge, mixed.swap_dims(1, 2).reshape([batch, documents, width]), Output::Sum)
     }
 }

@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::attention::{AttentionScorer, AttentionScorerConfig};
+use super::dense::{Output, dense};
 use super::init::{Dropout, refusal};
 use super::mlp::{MlpScorer, MlpScorerConfig};
 use super::{Activation, InputConfig, NormKind};
@@ -124,7 +125,7 @@ impl LatentCrossScorer {
         let hidden = self.perceptron.represent(features.clone(), mask.clone(), dropout);
         let context = self.attention.represent(features, mask, dropout);
         let crossed = (context + 1.0).reshape(hidden.dims()) * hidden;
-        self.perceptron.output().forward(crossed).reshape(shape)
+        dense(self.perceptron.output(), crossed, Output::Sum).reshape(shape)
     }
 
     /// Returns the configuration that the scorer was built from.

@@ -9,6 +9,7 @@ use burn::tensor::{Bool, Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use super::dense::{Output, dense};
 use super::init::{self, Dropout, refusal};
 use super::norm::{Norm, NormKind};
 use super::{Activation, InputConfig};
@@ -105,7 +106,7 @@ impl MlpScorer {
     /// - `mask`, output: `[batch, documents]`
     pub(super) fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>, dropout: &mut Dropout) -> Tensor<2> {
         let shape = mask.dims();
-        self.output.forward(self.represent(features, mask, dropout)).reshape(shape)
+        dense(&self.output, self.represent(features, mask, dropout), Output::Sum).reshape(shape)
     }
 
     /// Computes the last hidden layer of each document.
@@ -119,11 +120,14 @@ impl MlpScorer {
         let mask: Tensor<1, Bool> = mask.reshape([batch * documents]);
         let mut x = features.reshape([batch * documents, count]);
         for (layer, norm) in self.hidden() {
-            x = layer.forward(x);
-            if let Some(norm) = norm {
-                x = norm.forward(x, &mask, dropout.training());
-            }
-            x = dropout.apply(self.config.activation.apply(x), self.config.dropout);
+            x = match (norm, self.config.activation) {
+                (None, Activation::Relu) => dense(layer, x, Output::Rectified),
+                (None, activation) => activation.apply(dense(layer, x, Output::Sum)),
+                (Some(norm), activation) => {
+                    activation.apply(norm.forward(dense(layer, x, Output::Sum), &mask, dropout.training()))
+                }
+            };
+            x = dropout.apply(x, self.config.dropout);
         }
         x
     }

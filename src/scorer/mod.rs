@@ -14,6 +14,7 @@
 
 mod activation;
 mod attention;
+mod dense;
 mod init;
 mod input;
 mod latent_cross;

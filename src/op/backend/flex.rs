@@ -14,7 +14,7 @@ use crate::op::definition::{
 };
 
 /// A type whose values can be borrowed from a tensor.
-trait Stored: Real + Element {
+pub(crate) trait Stored: Real + Element {
     /// The values of a contiguous tensor of this type.
     fn of_tensor(tensor: &FlexTensor) -> &[Self];
 }
@@ -33,7 +33,8 @@ macro_rules! stored {
 stored!(f32);
 stored!(f64);
 
-fn tensor<T: Stored>(values: Vec<T>, shape: impl Into<burn::tensor::Shape>) -> FlexTensor {
+/// A tensor with these values.
+pub(crate) fn tensor<T: Stored>(values: Vec<T>, shape: impl Into<burn::tensor::Shape>) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(values, shape))
 }
 

@@ -14,5 +14,7 @@ mod pairwise;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "flex")]
+pub(crate) use flex::{Stored, tensor};
 pub use listed::{Unlisted, is_listed, unlisted};
 pub use pairwise::Pairwise;

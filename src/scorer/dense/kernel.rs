@@ -1,0 +1,111 @@
+//! The fused layer and its gradients, in blocks of rows that stay in the cache. Blocks and the order of sums follow from
+//! the number of rows alone, so a result has the same bits with any number of threads.
+
+use rayon::prelude::*;
+
+use super::product::{Matrix, multiply};
+use crate::op::Real;
+
+/// Rows of a block: at 256 neurons of `f32`, half a megabyte.
+const BLOCK: usize = 512;
+
+/// Most sums of gradients of the parameters that are formed side by side.
+const LANES: usize = 16;
+
+/// The parameters of a layer, `[inputs, neurons]` and `[neurons]`.
+#[derive(Clone, Copy)]
+pub struct Layer<'a, T> {
+    pub weight: &'a [T],
+    pub bias: &'a [T],
+    pub rectified: bool,
+}
+
+/// What comes back to a layer: the gradient in its output, 0 where the output was rectified.
+#[derive(Clone, Copy)]
+pub struct Flow<'a, T> {
+    /// `[rows, neurons]`
+    pub gradient: &'a [T],
+    /// The output, `[rows, neurons]`, if it was rectified.
+    pub rectified: Option<&'a [T]>,
+    /// Number of neurons.
+    pub neurons: usize,
+}
+
+/// Output of a layer, `[rows, neurons]`, for inputs `x`, `[rows, inputs]`.
+pub fn value<T: Real>(x: &[T], layer: Layer<T>) -> Vec<T> {
+    let neurons = layer.bias.len();
+    let inputs = layer.weight.len() / neurons;
+    let mut out = vec![T::ZERO; x.len() / inputs * neurons];
+    out.par_chunks_mut(BLOCK * neurons).zip(x.par_chunks(BLOCK * inputs)).for_each(|(out, x)| {
+        out.chunks_exact_mut(neurons).for_each(|row| row.copy_from_slice(layer.bias));
+        multiply(Matrix::new(x, inputs), Matrix::new(layer.weight, neurons), out, true);
+        if layer.rectified {
+            // A number that is not one stays so.
+            out.iter_mut().for_each(|value| *value = if *value < T::ZERO { T::ZERO } else { *value });
+        }
+    });
+    out
+}
+
+/// Gradient in the inputs, `[rows, inputs]`.
+pub fn gradient_in_inputs<T: Real>(weight: &[T], flow: Flow<T>) -> Vec<T> {
+    let inputs = weight.len() / flow.neurons;
+    let mut out = vec![T::ZERO; flow.gradient.len() / flow.neurons * inputs];
+    out.par_chunks_mut(BLOCK * inputs).enumerate().for_each_init(Vec::new, |scratch, (block, out)| {
+        let first = block * BLOCK;
+        let passed = flow.passed(first..first + out.len() / inputs, scratch);
+        multiply(Matrix::new(passed, flow.neurons), Matrix::new(weight, flow.neurons).transposed(), out, false);
+    });
+    out
+}
+
+/// Gradients in the weights, `[inputs, neurons]`, and in the bias, for inputs `x`.
+pub fn gradient_in_parameters<T: Real>(x: &[T], flow: Flow<T>) -> (Vec<T>, Vec<T>) {
+    let rows = flow.gradient.len() / flow.neurons;
+    let inputs = x.len() / rows;
+    let lane = rows.div_ceil(LANES).max(BLOCK);
+    let sums: Vec<_> = (0..rows.div_ceil(lane))
+        .into_par_iter()
+        .map(|index| {
+            let end = rows.min((index + 1) * lane);
+            let mut weight = vec![T::ZERO; inputs * flow.neurons];
+            let mut bias = vec![T::ZERO; flow.neurons];
+            let mut scratch = Vec::new();
+            for first in (index * lane..end).step_by(BLOCK) {
+                let block = first..end.min(first + BLOCK);
+                let x = Matrix::new(&x[block.start * inputs..block.end * inputs], inputs);
+                let passed = flow.passed(block, &mut scratch);
+                passed.chunks_exact(flow.neurons).for_each(|row| add(&mut bias, row));
+                multiply(x.transposed(), Matrix::new(passed, flow.neurons), &mut weight, true);
+            }
+            (weight, bias)
+        })
+        .collect();
+    let mut sums = sums.into_iter();
+    let (mut weight, mut bias) = sums.next().expect("a layer of at least one row");
+    for (other_weight, other_bias) in sums {
+        add(&mut weight, &other_weight);
+        add(&mut bias, &other_bias);
+    }
+    (weight, bias)
+}
+
+fn add<T: Real>(sum: &mut [T], values: &[T]) {
+    sum.iter_mut().zip(values).for_each(|(sum, &value)| *sum = *sum + value);
+}
+
+impl<'a, T: Real> Flow<'a, T> {
+    /// What passes of some rows; written to `scratch` where it is not what came.
+    fn passed<'b>(&self, rows: std::ops::Range<usize>, scratch: &'b mut Vec<T>) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        let cells = rows.start * self.neurons..rows.end * self.neurons;
+        let gradient = &self.gradient[cells.clone()];
+        let Some(out) = self.rectified else { return gradient };
+        scratch.clear();
+        let passed = gradient.iter().zip(&out[cells]);
+        scratch.extend(passed.map(|(&gradient, &out)| if out > T::ZERO { gradient } else { T::ZERO }));
+        scratch
+    }
+}

@@ -1,0 +1,69 @@
+//! Matrix products of the `gemm` crate, whose pointers stay within slices. It is what burn's own products on Flex are.
+
+// Hands pointers to the crate.
+#![allow(unsafe_code)]
+
+use gemm::Parallelism;
+
+use crate::op::Real;
+
+/// A matrix, stored row by row.
+#[derive(Clone, Copy)]
+pub struct Matrix<'a, T> {
+    values: &'a [T],
+    /// Numbers of rows and columns.
+    shape: [usize; 2],
+    /// Steps in `values` to the next row and to the next column.
+    steps: [usize; 2],
+}
+
+impl<'a, T> Matrix<'a, T> {
+    /// The matrix of `values` with rows of `columns`, of which there is at least one.
+    pub fn new(values: &'a [T], columns: usize) -> Self {
+        assert!(columns > 0 && values.len().is_multiple_of(columns));
+        Self { values, shape: [values.len() / columns, columns], steps: [columns, 1] }
+    }
+
+    /// The same values with rows for columns.
+    pub fn transposed(self) -> Self {
+        let ([rows, columns], [to_row, to_column]) = (self.shape, self.steps);
+        Self { shape: [columns, rows], steps: [to_column, to_row], ..self }
+    }
+}
+
+/// Writes `left * right` to `out`, row by row, or adds it to what stands there. On the calling thread.
+///
+/// # Panics
+/// Shapes that do not fit.
+pub fn multiply<T: Real>(left: Matrix<T>, right: Matrix<T>, out: &mut [T], add: bool) {
+    let ([rows, inner], [right_rows, columns]) = (left.shape, right.shape);
+    assert!(inner == right_rows && out.len() == rows * columns);
+    // No slice is longer than `isize::MAX`.
+    let [left_steps, right_steps] = [left.steps, right.steps].map(|steps| steps.map(|step| step as isize));
+    let (to_column, to_row) = (1, columns as isize);
+    // SAFETY: a matrix has its shape's rows and columns within its slice by construction, the output by the assertion
+    // above; the output is borrowed mutably, so it overlaps with neither.
+    unsafe {
+        gemm::gemm(
+            rows,
+            columns,
+            inner,
+            out.as_mut_ptr(),
+            to_column,
+            to_row,
+            add,
+            left.values.as_ptr(),
+            left_steps[1],
+            left_steps[0],
+            right.values.as_ptr(),
+            right_steps[1],
+            right_steps[0],
+            T::ONE,
+            T::ONE,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}
