@@ -24,6 +24,15 @@ pub(crate) fn beginning(path: &Path, bytes: usize) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
+/// `text`, cut with an ellipsis after `most` characters.
+#[cfg(feature = "experiment")]
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_string(),
+        Some((end, _)) => format!("{}\u{2026}", &text[..end]),
+    }
+}
+
 /// Bytes as hexadecimal digits.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,15 +1,18 @@
-//! Benchmarks that users can run: losses forward and backward, and training epochs, on any device; boosted trees.
+//! Benchmarks that users can run: losses forward and backward, training epochs, and one query scored at a time, on any
+//! device; boosted trees.
 //!
 //! Inputs are like those that rankers see: normally distributed scores, and labels with the shares of MSLR-WEB. Each
 //! number is the median of runs that alternate between the fused and the tensor path, so that both see the same
 //! machine.
 
 mod losses;
+mod serving;
 mod train;
 mod trees;
 
 pub use crate::memory::peak_during;
 pub use losses::{LossBench, LossRow, OpPath, Shape};
+pub use serving::{ServingBench, ServingRow};
 pub use train::{TrainBench, TrainRow};
 pub use trees::{TreesBench, TreesRow};
 
@@ -37,6 +40,9 @@ pub enum BenchError {
     /// Data that cannot be generated.
     #[error(transparent)]
     Data(#[from] crate::data::DataError),
+    /// A ranker that cannot be made or served.
+    #[error(transparent)]
+    Ranker(#[from] crate::ranker::RankerError),
     /// The device failed.
     #[error("device {device}: {reason}")]
     Device {

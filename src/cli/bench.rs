@@ -1,5 +1,5 @@
 //! `burn-rank bench`: times losses, forward and backward; `bench train`: documents per second of gradient training;
-//! `bench trees`: seconds and memory of boosted trees.
+//! `bench trees`: seconds and memory of boosted trees; `bench serving`: the latency of one query.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum, value_parser};
 
 use super::execution_args::ExecutionArgs;
 use super::{Failure, Table, input, work_on_this_thread};
-use crate::bench::{BenchError, LossBench, LossRow, OpPath, Shape, TrainBench, TreesBench};
+use crate::bench::{BenchError, LossBench, LossRow, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::data::SynthConfig;
 use crate::learner::boosted_trees::BoostedTreesConfig;
 use crate::loss::LossSpec;
@@ -35,7 +35,7 @@ pub struct BenchArgs {
     /// How the fused kernels of the CPU take sums over the pairs of a list
     #[arg(long, value_enum, default_value = "auto", global = true)]
     sums: SumPath,
-    /// Bursts of runs (epochs of training) of which the median counts
+    /// Bursts of runs (epochs of training) of which the median counts; `serving` has --requests
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
     repeats: u32,
     /// One JSON object per line
@@ -58,6 +58,18 @@ enum BenchCommand {
         /// Queries per batch
         #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
         batch: u32,
+    },
+    /// Microseconds of one query, scored at a time by every kind of ranker, normaliser included
+    Serving {
+        /// Documents of the query
+        #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..=100_000))]
+        documents: u32,
+        /// Features of a document
+        #[arg(long, default_value_t = 136, value_parser = value_parser!(u32).range(1..=10_000))]
+        features: u32,
+        /// Timed requests to each ranker
+        #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+        requests: u32,
     },
     /// Seconds and memory of boosted trees on generated data
     Trees {
@@ -117,6 +129,10 @@ impl BenchArgs {
                 loss.params.extend(input::assignments("--set", set)?);
                 let repeats = self.repeats as usize;
                 self.trees(&TreesBench { config, loss, data, repeats, seed: 1 }, out)
+            }
+            Some(BenchCommand::Serving { documents, features, requests }) => {
+                let [documents, features, requests] = [documents, features, requests].map(|number| *number as usize);
+                self.serving(&ServingBench { documents, features, requests, seed: 1 }, out)
             }
             None => self.losses(out),
         }
@@ -183,6 +199,30 @@ impl BenchArgs {
             }
         }
         if !self.json {
+            write!(out, "{}", table.render())?;
+        }
+        Ok(())
+    }
+
+    fn serving(&self, bench: &ServingBench, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut table = Table::new(["ranker", "device", "median us", "99% us"]);
+        for name in &self.devices {
+            let mut rows = Vec::new();
+            bench.run(&input::device(name)?, name, |row| rows.push(row))?;
+            for row in rows {
+                if self.json {
+                    writeln!(out, "{}", serde_json::to_string(&row).map_err(Failure::work)?)?;
+                }
+                let [median, p99] = [row.median_us, row.p99_us].map(|time| format!("{time:.1}"));
+                table.row([row.ranker, name.clone(), median, p99]);
+            }
+        }
+        if !self.json {
+            let ServingBench { documents, features, requests, .. } = bench;
+            writeln!(
+                out,
+                "a query of {documents} documents x {features} features, {requests} requests one after the other"
+            )?;
             write!(out, "{}", table.render())?;
         }
         Ok(())

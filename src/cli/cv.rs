@@ -1,4 +1,4 @@
-//! `burn-rank cv CONFIG`: folds x grid x seeds, one table.
+//! `burn-rank cv CONFIG`: folds x grid or trials x seeds, one table.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ impl CvArgs {
         }
         let opened = self.run.open()?;
         // Before a folder is made.
-        opened.config.check_start_of_folds().map_err(ExperimentError::from)?;
+        opened.config.check_folds().map_err(ExperimentError::from)?;
         opened.execution.scope(|| self.cross_validate(&opened, keep, start, out))
     }
 
@@ -126,6 +126,28 @@ impl Kept {
     }
 }
 
+/// Number of trials of a fold that are printed.
+const TRIALS: usize = 5;
+
+/// Formats the best trials of each fold, of a search.
+fn trials(result: &CrossValidation) -> String {
+    let mut text = String::new();
+    for fold in result.folds.iter().filter(|fold| !fold.trials.is_empty()) {
+        let (all, shown) = (fold.trials.len(), fold.trials.len().min(TRIALS));
+        text += &format!("\nfold {}, the best {shown} of {all} trials, the first selected\n", fold.fold);
+        let keys: Vec<&String> = fold.trials[0].values.keys().collect();
+        let first = ["trial", "validation", "rounds"].map(String::from);
+        let mut table = Table::new(first.into_iter().chain(keys.iter().map(|key| key.to_string())));
+        for trial in fold.ranked_trials().into_iter().take(TRIALS) {
+            let validation = trial.validation.map_or("-".to_string(), |value| format!("{value:.4}"));
+            let values = keys.iter().map(|key| trial.values.get(*key).map(ToString::to_string).unwrap_or_default());
+            table.row([trial.trial.to_string(), validation, trial.rounds.to_string()].into_iter().chain(values));
+        }
+        text += &table.render();
+    }
+    text
+}
+
 fn render(result: &CrossValidation) -> String {
     let mut text = format!(
         "{}: {} convention, {} test queries, {} without a relevant document, {} seed(s)\n",
@@ -154,6 +176,7 @@ fn render(result: &CrossValidation) -> String {
     for fold in result.folds.iter().filter(|fold| fold.selected != "-") {
         text += &format!("fold {} selected {}\n", fold.fold, fold.selected);
     }
+    text += &trials(result);
     let unfinished: Vec<String> = result
         .folds
         .iter()

@@ -11,13 +11,16 @@ use clap::{Args, ValueEnum};
 use super::{Failure, panics};
 use crate::data::error::quoted;
 use crate::data::letor::{Missing, ReadOptions, Source};
-use crate::data::{self, DataError, Input, RankingDataset};
+use crate::data::{self, ByteSize, DataError, Input, RankingDataset};
 use crate::device::{self, DeviceError};
 use crate::experiment::{RANKER, from_toml, written_value};
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Convention, Measure, MeasureError};
 use crate::ranker::Ranker;
 use crate::text::is_standard_stream;
+
+/// Bytes of a mapped file that a command keeps while it goes through the file in blocks.
+const RESIDENT: ByteSize = ByteSize::mib(256);
 
 /// Opens a file, or standard input for `-`. Standard input can be read only once.
 pub fn text(path: &Path) -> Result<Input, Failure> {
@@ -62,7 +65,10 @@ impl ReadArgs {
         let mut options = self.options()?;
         options.features = features.or(options.features);
         let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
-        Ok(data::read_from(inputs, &options)?)
+        let data = data::read_from(inputs, &options)?;
+        data.keep_in_memory(RESIDENT);
+        data.check_values()?;
+        Ok(data)
     }
 
     /// Returns whether nothing is asked for.

@@ -1,6 +1,7 @@
 //! TREC runs evaluated against their judgements: the options of trec_eval that change values, and the measures of every
 //! query.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use clap::{Args, value_parser};
@@ -83,6 +84,11 @@ impl<'a> Judgments<'a> {
             let documents = query.documents(self.args.depth())?;
             evaluator.query(&documents.ranking()).map_err(|error| Failure::input(self.place(name, &documents, &error)))
         })
+    }
+
+    /// Returns the documents of every query that counts.
+    pub fn documents(&self, run: &Path) -> Result<HashMap<String, TrecDocuments>, Failure> {
+        Ok(self.each(run, |_, query| Ok(query.documents(self.args.depth())?))?.queries.into_iter().collect())
     }
 
     /// Formats an error about one query with the names of the query and the document, since numbers mean little in a

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "columnar")]
-use super::Features;
+use super::columnar::Stored;
+#[cfg(feature = "columnar")]
+use super::in_file::InFile;
 use super::letor::{Missing, ReadOptions, Weights};
 use super::rows::Rows;
 use super::{DataError, Input, RankingDataset};
@@ -28,7 +30,7 @@ pub(super) struct Assembly<'a> {
     pub missing: bool,
     /// The values of the only file, which are not copied into `rows`.
     #[cfg(feature = "columnar")]
-    pub mapped: Option<Features>,
+    pub stored: Option<Stored>,
     /// Number of files and readers.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
@@ -73,7 +75,7 @@ impl<'a> Assembly<'a> {
             document_weights: Vec::new(),
             missing: options.absent_value().is_nan(),
             #[cfg(feature = "columnar")]
-            mapped: None,
+            stored: None,
             #[cfg(feature = "columnar")]
             inputs: 0,
             begun: HashMap::new(),
@@ -154,13 +156,10 @@ impl<'a> Assembly<'a> {
             return Err(too_many_cells(path, most_cells));
         }
         self.dataset.feature_count = features;
-        self.dataset.features = self.rows.finish(features).into();
+        self.dataset.features = std::mem::take(&mut self.rows).finish(features).into();
         #[cfg(feature = "columnar")]
-        if let Some(mapped) = self.mapped.take() {
-            self.dataset.features = mapped;
-            if self.missing && self.options.missing == Missing::Zero {
-                self.dataset.features.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
-            }
+        if let Some(stored) = self.stored.take() {
+            self.take_stored(stored)?;
         }
         if self.missing && self.options.missing == Missing::QueryMin {
             fill_missing(&mut self.dataset);
@@ -172,6 +171,25 @@ impl<'a> Assembly<'a> {
             self.dataset = self.dataset.with_document_weights(self.document_weights)?;
         }
         Ok(self.dataset)
+    }
+}
+
+#[cfg(feature = "columnar")]
+impl Assembly<'_> {
+    /// Takes the features of a file. They are looked through only if missing values are to be replaced.
+    fn take_stored(&mut self, stored: Stored) -> Result<(), DataError> {
+        let width = stored.width;
+        let file = InFile::new(Box::new(stored), width);
+        self.missing = false;
+        if matches!(self.options.missing, Missing::Zero | Missing::QueryMin) {
+            file.check()?;
+            self.missing = file.first_missing().is_some();
+        }
+        self.dataset.features = file.into();
+        if self.missing && self.options.missing == Missing::Zero {
+            self.dataset.features.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::{DataError, Features};
+use super::{ByteSize, DataError, Features};
 use crate::measure::Rankings;
 use crate::text::hexadecimal;
 
@@ -93,12 +93,44 @@ impl RankingDataset {
             return Err(inconsistent("a query identifier", format!("`{id}` again"), "one query of that identifier"));
         }
         self.check_labels(|label| label >= 0.0 && label.is_finite(), "a finite number of at least 0")?;
-        if let Some(at) = self.features.iter().position(|value| value.is_infinite()) {
+        self.check_values()?;
+        if self.features.in_file().is_none()
+            && let Some(at) = self.features.iter().position(|value| value.is_infinite())
+        {
             let (document, feature) = (at / self.feature_count, at % self.feature_count + 1);
             let what = format!("feature {feature} of document {} of the set", document + 1);
             return Err(inconsistent(what, self.features[at], "a finite number, or NaN for a missing value"));
         }
         Ok(())
+    }
+
+    /// Looks through features that are used where they lie in a file, which reading leaves to whoever uses them first:
+    /// this crate's learners, rankers and writers do. It is done once for a dataset and its clones; other features were
+    /// looked through when they were read.
+    ///
+    /// # Errors
+    /// [`DataError::Cell`] for the first value that is infinite, or missing where that is an error.
+    pub fn check_values(&self) -> Result<(), DataError> {
+        self.features.check()
+    }
+
+    /// Streams the features of a mapped file from now on: a [`Normalizer`](super::Normalizer) is applied to values where
+    /// they are used, the learner `gradient` shuffles queries within windows of `window` bytes of features, and at most
+    /// `memory` bytes of the file stay in memory. Whoever takes all features as a slice still gets them all in memory.
+    ///
+    /// # Errors
+    /// [`DataError::Inconsistent`] for features that are in memory, and for queries of weight 0, which would have to be
+    /// left out of a copy.
+    pub fn stream(&mut self, memory: ByteSize, window: ByteSize) -> Result<(), DataError> {
+        if self.query_weights.contains(&0.0) {
+            return Err(inconsistent("the weight of a query", 0, "above 0 in data that are streamed"));
+        }
+        if self.features.stream(memory.bytes(), window.bytes()) {
+            return Ok(());
+        }
+        let expected =
+            "in one uncompressed Arrow file, as lists of 32-bit floats without nulls (`burn-rank convert` writes it)";
+        Err(inconsistent("the place of the features", "memory", expected))
     }
 
     /// Returns the number of queries.
@@ -111,9 +143,19 @@ impl RankingDataset {
         self.labels.len()
     }
 
+    /// Returns the identifier of a document of a query, by its place there from 0; its number, from 1, where it has none.
+    #[cfg(feature = "experiment")]
+    pub(crate) fn document_name(&self, query: usize, place: usize) -> String {
+        let id = self.document_ids.get(self.offsets[query] + place).filter(|id| !id.is_empty());
+        id.cloned().unwrap_or_else(|| (place + 1).to_string())
+    }
+
     /// Returns where the first missing value is, document and feature, both from 0.
     pub fn first_missing(&self) -> Option<(usize, usize)> {
-        let at = self.features.iter().position(|value| value.is_nan())?;
+        let at = match self.features.in_file() {
+            Some(file) => file.first_missing(),
+            None => self.features.iter().position(|value| value.is_nan()),
+        }?;
         Some((at / self.feature_count, at % self.feature_count))
     }
 
@@ -169,7 +211,7 @@ impl RankingDataset {
             ..RankingDataset::default()
         };
         for &q in queries {
-            features.extend_from_slice(self.query_features(q));
+            self.features.append_to(self.feature_count, self.range(q), &mut features);
             out.labels.extend_from_slice(self.query_labels(q));
             out.offsets.push(out.labels.len());
             out.query_ids.push(self.query_ids[q].clone());
@@ -183,6 +225,12 @@ impl RankingDataset {
         }
         out.features = features.into();
         out
+    }
+
+    /// Keeps at most so many bytes of features that are used where they lie in a mapped file; the system may keep more.
+    #[cfg(feature = "ranker")]
+    pub fn keep_in_memory(&self, bytes: ByteSize) {
+        self.features.keep(bytes.bytes());
     }
 
     /// Cuts the queries into consecutive blocks of at most `cells` values (documents x features), or of one query.
@@ -293,7 +341,7 @@ impl RankingDataset {
             text(&self.query_ids[q], &mut hash);
         }
         bytes(&self.labels, &mut hash);
-        bytes(&self.features, &mut hash);
+        self.features.each_block(1, |values| bytes(values, &mut hash));
         for id in &self.document_ids {
             text(id, &mut hash);
         }

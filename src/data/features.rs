@@ -1,29 +1,121 @@
-//! The values of the features of a dataset: in memory of its own, or shared with a mapped file.
+//! The values of the features of a dataset: in memory of its own, or in a file.
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 #[cfg(feature = "columnar")]
 use arrow_buffer::ScalarBuffer;
 
+use super::in_file::InFile;
+use super::{DataError, Normalizer};
+
 /// Values of features, `[documents x features]`, row-major. It is a slice; whoever changes it changes a copy of its own,
-/// which is made where the values belong to a mapped file.
+/// which is made where the values belong to a file.
+///
+/// Values of a mapped file are used where they lie, if the file holds them in one batch. Otherwise they are copied into
+/// memory when they are first taken as a slice.
 #[derive(Clone, Default)]
 pub struct Features {
     own: Vec<f32>,
     /// The values of a file, in place of `own`.
-    #[cfg(feature = "columnar")]
-    mapped: Option<ScalarBuffer<f32>>,
+    file: Option<InFile>,
 }
 
 impl Features {
     /// Returns the values as a vector of its own, to be changed in place.
     pub fn to_mut(&mut self) -> &mut Vec<f32> {
-        #[cfg(feature = "columnar")]
-        if let Some(values) = self.mapped.take() {
-            self.own = values.to_vec();
+        if let Some(file) = self.file.take() {
+            self.own = file.into_vec();
         }
         &mut self.own
+    }
+
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
+        self.file.as_ref().map_or(self.own.len(), InFile::len)
+    }
+
+    /// Returns whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the values of a file were copied into memory as a whole.
+    #[cfg(all(test, feature = "columnar", feature = "learners"))]
+    pub(crate) fn is_copied(&self) -> bool {
+        self.file.as_ref().is_some_and(InFile::is_copied)
+    }
+
+    /// The values, if they are in a file.
+    pub(super) fn in_file(&self) -> Option<&InFile> {
+        self.file.as_ref()
+    }
+
+    /// Streams the values of a file from now on ([`InFile::stream`]); returns false for values in memory.
+    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+    pub(super) fn stream(&mut self, memory: usize, window: usize) -> bool {
+        self.file.as_mut().map(|file| file.stream(memory, window)).is_some()
+    }
+
+    /// Returns the bytes of the window in which training shuffles queries, for values that are streamed.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn window(&self) -> Option<usize> {
+        self.file.as_ref()?.window()
+    }
+
+    /// Normalises values that are streamed where they are used from now on; returns false for others.
+    pub(super) fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
+        self.file.as_mut().is_some_and(|file| file.normalize(normalizer, offsets))
+    }
+
+    /// Copies rows of `width` values, on the calling thread.
+    pub(crate) fn copy_rows(&self, width: usize, rows: Range<usize>, out: &mut [f32]) {
+        match &self.file {
+            Some(file) => file.copy_few(rows, out),
+            None => out.copy_from_slice(&self.own[rows.start * width..rows.end * width]),
+        }
+    }
+
+    /// Appends rows of `width` values to `out`.
+    pub(super) fn append_to(&self, width: usize, rows: Range<usize>, out: &mut Vec<f32>) {
+        match &self.file {
+            Some(file) => {
+                let start = out.len();
+                out.resize(start + rows.len() * width, 0.0);
+                file.copy(rows, &mut out[start..]);
+            }
+            None => out.extend_from_slice(&self.own[rows.start * width..rows.end * width]),
+        }
+    }
+
+    /// Has another thread ask the system for rows that are used soon, where they are in a file.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
+        if let Some(file) = self.file.clone() {
+            // The thread computes nothing, and only asks: nobody has to wait for it.
+            std::thread::spawn(move || rows.into_iter().for_each(|rows| file.expect(rows)));
+        }
+    }
+
+    /// Calls `of_block` with all values, in order: blocks of a multiple of `unit` rows each, but for the last one.
+    pub(super) fn each_block(&self, unit: usize, mut of_block: impl FnMut(&[f32])) {
+        match &self.file {
+            Some(file) => file.each_block(unit, of_block),
+            None => of_block(&self.own),
+        }
+    }
+
+    /// Keeps at most so many bytes of a file in memory.
+    #[cfg(feature = "ranker")]
+    pub(super) fn keep(&self, bytes: usize) {
+        if let Some(file) = &self.file {
+            file.keep(bytes);
+        }
+    }
+
+    /// Refuses the first value of a file that may not be.
+    pub(super) fn check(&self) -> Result<(), DataError> {
+        self.file.as_ref().map_or(Ok(()), InFile::check)
     }
 }
 
@@ -31,11 +123,7 @@ impl Deref for Features {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        #[cfg(feature = "columnar")]
-        if let Some(values) = &self.mapped {
-            return values;
-        }
-        &self.own
+        self.file.as_ref().map_or(&self.own, InFile::all)
     }
 }
 
@@ -47,11 +135,7 @@ impl DerefMut for Features {
 
 impl From<Vec<f32>> for Features {
     fn from(own: Vec<f32>) -> Self {
-        Self {
-            own,
-            #[cfg(feature = "columnar")]
-            mapped: None,
-        }
+        Self { own, file: None }
     }
 }
 
@@ -62,16 +146,18 @@ impl From<Features> for Vec<f32> {
 }
 
 #[cfg(feature = "columnar")]
-impl From<ScalarBuffer<f32>> for Features {
-    fn from(values: ScalarBuffer<f32>) -> Self {
-        Self { own: Vec::new(), mapped: Some(values) }
+impl From<Features> for ScalarBuffer<f32> {
+    fn from(mut values: Features) -> Self {
+        match values.file.as_ref().and_then(InFile::buffer) {
+            Some(buffer) => buffer,
+            None => std::mem::take(values.to_mut()).into(),
+        }
     }
 }
 
-#[cfg(feature = "columnar")]
-impl From<Features> for ScalarBuffer<f32> {
-    fn from(values: Features) -> Self {
-        values.mapped.unwrap_or_else(|| values.own.into())
+impl From<InFile> for Features {
+    fn from(file: InFile) -> Self {
+        Self { own: Vec::new(), file: Some(file) }
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod assembly;
 mod batch;
+mod byte_size;
 mod clicks;
 #[cfg(feature = "columnar")]
 #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
@@ -16,9 +17,11 @@ mod document_weights;
 pub(crate) mod error;
 mod features;
 pub mod folds;
+mod in_file;
 mod input;
 pub mod letor;
 mod normalizer;
+mod order_statistics;
 pub(crate) mod padding;
 mod query_weights;
 mod reading;
@@ -27,8 +30,11 @@ mod statistics;
 mod synth;
 pub mod trec;
 mod weights;
+#[cfg(feature = "learners")]
+pub(crate) mod windows;
 
 pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
+pub use byte_size::ByteSize;
 pub use clicks::{ClickModel, Clicks};
 pub use dataset::RankingDataset;
 pub use error::DataError;

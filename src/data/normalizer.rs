@@ -15,6 +15,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::order_statistics::order_statistics;
 use super::{DataError, RankingDataset};
 use crate::refusal::Refusal;
 
@@ -185,6 +186,9 @@ impl Normalizer {
         if self.features == 0 || matches!(self.map, FeatureMap::None) {
             return Ok(());
         }
+        if data.features.normalize(self, &data.offsets) {
+            return Ok(());
+        }
         if !matches!(self.map, FeatureMap::QueryMinMax) {
             let documents = data.features.par_chunks_mut(DOCUMENTS * self.features);
             documents.for_each(|rows| self.apply_rows(rows));
@@ -216,7 +220,8 @@ impl Normalizer {
         Ok(())
     }
 
-    fn apply_rows(&self, rows: &mut [f32]) {
+    /// Normalises whole rows in place, of one query for `query_min_max`.
+    pub(super) fn apply_rows(&self, rows: &mut [f32]) {
         let documents = rows.chunks_exact_mut(self.features);
         match &self.map {
             FeatureMap::None => {}
@@ -275,9 +280,9 @@ fn varies(data: &RankingDataset) -> impl Iterator<Item = bool> {
 }
 
 fn fit_z_score(train: &RankingDataset) -> FeatureMap {
-    let counts = column_sums(train, |_, _| 1.0);
-    let mean: Vec<f64> = column_sums(train, |_, x| x).iter().zip(&counts).map(|(sum, count)| sum / count).collect();
-    let squares = column_sums(train, |feature, x| (x - mean[feature]) * (x - mean[feature]));
+    let [counts, sums] = column_sums(train, |_, x| [1.0, x]);
+    let mean: Vec<f64> = sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
+    let [squares] = column_sums(train, |feature, x| [(x - mean[feature]) * (x - mean[feature])]);
     let scale = varies(train)
         .zip(squares.into_iter().zip(&counts))
         .map(|(varies, (sum, count))| if varies { 1.0 / (sum / count).sqrt() } else { 0.0 });
@@ -286,46 +291,64 @@ fn fit_z_score(train: &RankingDataset) -> FeatureMap {
     FeatureMap::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
 }
 
-/// Sums `term(feature, value)` over all documents that have the value, for each feature, in the order of the documents.
-fn column_sums(data: &RankingDataset, term: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
+/// Sums the terms of `terms(feature, value)` over all documents that have the value, for each feature, in the order of
+/// the documents.
+fn column_sums<const N: usize>(data: &RankingDataset, terms: impl Fn(usize, f64) -> [f64; N] + Sync) -> [Vec<f64>; N] {
     let width = data.feature_count;
-    let zeros = || vec![0.0f64; width];
-    if width == 0 {
-        return zeros();
-    }
-    let block = |rows: &[f32]| {
-        let mut sums = zeros();
+    let mut total = vec![[0.0f64; N]; width];
+    let chunk = |rows: &[f32]| {
+        let mut sums = vec![[0.0f64; N]; width];
         for row in rows.chunks_exact(width) {
-            for (feature, (sum, value)) in sums.iter_mut().zip(row).enumerate() {
+            for (feature, (sums, value)) in sums.iter_mut().zip(row).enumerate() {
                 if !value.is_nan() {
-                    *sum += term(feature, f64::from(*value));
+                    add(sums, &terms(feature, f64::from(*value)));
                 }
             }
         }
         sums
     };
-    let blocks: Vec<Vec<f64>> = data.features.par_chunks(DOCUMENTS * width).map(block).collect();
-    blocks.iter().fold(zeros(), |mut total, sums| {
-        total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
-        total
-    })
+    if width > 0 {
+        data.features.each_block(DOCUMENTS, |rows| {
+            let chunks: Vec<Vec<[f64; N]>> = rows.par_chunks(DOCUMENTS * width).map(chunk).collect();
+            chunks.iter().for_each(|sums| total.iter_mut().zip(sums).for_each(|(total, sums)| add(total, sums)));
+        });
+    }
+    std::array::from_fn(|term| total.iter().map(|sums| sums[term]).collect())
+}
+
+fn add<const N: usize>(total: &mut [f64; N], more: &[f64; N]) {
+    total.iter_mut().zip(more).for_each(|(total, more)| *total += more);
 }
 
 fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
     let width = train.feature_count;
+    if let Some(file) = train.features.in_file() {
+        let ranks_of = |feature: usize| quantile_ranks(train.documents() - file.missing_of()[feature]);
+        let mut values = order_statistics(&train.features, &(0..width).map(ranks_of).collect::<Vec<_>>());
+        values.iter_mut().filter(|values| values.first() == values.last()).for_each(Vec::clear);
+        return FeatureMap::Quantile { values };
+    }
     let quantiles = |feature: usize| {
         let column = train.features.iter().copied().skip(feature).step_by(width);
         let mut column: Vec<f32> = column.filter(|value| !value.is_nan()).collect();
         column.sort_unstable_by(f32::total_cmp);
-        let last = column.len().saturating_sub(1);
         if column.first() == column.last() {
             return Vec::new();
         }
-        // With fewer documents than quantiles, every value is kept.
-        let parts = (QUANTILES - 1).min(last);
-        (0..=parts).map(|index| column[(index * last + parts / 2) / parts]).collect()
+        quantile_ranks(column.len()).into_iter().map(|rank| column[rank]).collect()
     };
     FeatureMap::Quantile { values: (0..width).into_par_iter().map(quantiles).collect() }
+}
+
+/// The places of the quantiles that are kept of so many values in ascending order.
+fn quantile_ranks(values: usize) -> Vec<usize> {
+    let last = values.saturating_sub(1);
+    // With fewer documents than quantiles, every value is kept.
+    let parts = (QUANTILES - 1).min(last);
+    if parts == 0 {
+        return Vec::new();
+    }
+    (0..=parts).map(|index| (index * last + parts / 2) / parts).collect()
 }
 
 /// Returns the share, from 0 to 1, at which `x` lies among ascending `values`: interpolated between two of them, or the
@@ -352,17 +375,19 @@ fn share_below(x: f32, values: &[f32]) -> f32 {
     (position / last as f64) as f32
 }
 
+/// Every normaliser.
+#[cfg(test)]
+pub(super) const KINDS: [NormalizerKind; 5] = [
+    NormalizerKind::None,
+    NormalizerKind::QueryMinMax,
+    NormalizerKind::ZScore,
+    NormalizerKind::Log1p,
+    NormalizerKind::Quantile,
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const KINDS: [NormalizerKind; 5] = [
-        NormalizerKind::None,
-        NormalizerKind::QueryMinMax,
-        NormalizerKind::ZScore,
-        NormalizerKind::Log1p,
-        NormalizerKind::Quantile,
-    ];
 
     /// Creates two queries, of three and two documents; the third feature is constant.
     fn data() -> RankingDataset {

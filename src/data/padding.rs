@@ -9,7 +9,7 @@ use std::ops::Range;
 use burn::tensor::{Bool, Device, Element, Tensor, TensorData};
 use rayon::prelude::*;
 
-use super::RankingDataset;
+use super::{Features, RankingDataset};
 
 /// Rows of one width, each with the documents of a list.
 #[derive(Debug, Clone)]
@@ -50,9 +50,10 @@ impl Padding {
     ///
     /// # Shapes
     /// - `features`: `count` per document, documents one after the other
-    pub(crate) fn gather_features(&self, features: &[f32], count: usize) -> TensorData {
+    pub(crate) fn gather_features(&self, features: &Features, count: usize) -> TensorData {
         let [rows, width] = self.shape();
-        TensorData::new(self.rows_of(features, count), [rows, width, count])
+        let padded = self.rows_by(count, |documents, row| features.copy_rows(count, documents, row));
+        TensorData::new(padded, [rows, width, count])
     }
 
     /// Returns a mask, `[rows, width]`, true at a document.
@@ -79,13 +80,15 @@ impl Padding {
 
     /// Gathers `size` values per document into rows.
     fn rows_of<T: Element>(&self, values: &[T], size: usize) -> Vec<T> {
+        self.rows_by(size, |documents, row| row.copy_from_slice(&values[documents.start * size..documents.end * size]))
+    }
+
+    /// Fills rows: `copy` gets the documents of a row, and the place of their `size` values each.
+    fn rows_by<T: Element>(&self, size: usize, copy: impl Fn(Range<usize>, &mut [T]) + Sync) -> Vec<T> {
         let mut padded = vec![T::default(); self.rows.len() * self.width * size];
         if !padded.is_empty() {
             let rows = padded.par_chunks_exact_mut(self.width * size).zip(&self.rows);
-            rows.for_each(|(row, documents)| {
-                let values = &values[documents.start * size..documents.end * size];
-                row[..values.len()].copy_from_slice(values);
-            });
+            rows.for_each(|(row, documents)| copy(documents.clone(), &mut row[..documents.len() * size]));
         }
         padded
     }
@@ -125,7 +128,7 @@ mod tests {
         assert_eq!(values::<f32>(&padding.gather(&labels)), [3.0, 4.0, 6.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         let mask = padding.mask(&Device::flex()).into_data();
         assert_eq!(values::<bool>(&mask), [true, true, true, true, false, false, false, false, false]);
-        let features: Vec<f32> = (0..12).map(|value| value as f32).collect();
+        let features: Features = (0..12).map(|value| value as f32).collect();
         let rows = padding.gather_features(&features, 2);
         assert_eq!(rows.shape()[..], [3, 3, 2]);
         assert_eq!(values::<f32>(&rows)[..8], [6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 0.0, 1.0]);

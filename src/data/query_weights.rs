@@ -31,7 +31,7 @@ impl RankingDataset {
         }
         self.check_query_weights()?;
         let present: Vec<usize> = (0..self.queries()).filter(|&query| self.query_weights[query] > 0.0).collect();
-        let mut data = self.select(&present);
+        let mut data = if present.len() == self.queries() { self.clone() } else { self.select(&present) };
         let sum: f64 = data.query_weights.iter().copied().map(f64::from).sum();
         let mean = sum / present.len() as f64;
         let weights = data.query_weights.iter().map(|&weight| (f64::from(weight) / mean) as f32).collect();

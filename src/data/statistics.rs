@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::RankingDataset;
+use super::in_file::Survey;
 
 /// Counts of a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,7 +64,14 @@ impl RankingDataset {
                 length(lengths.len().saturating_sub(1) / 2),
                 length(lengths.len().saturating_sub(1)),
             ),
-            missing_values: self.features.par_iter().filter(|value| value.is_nan()).count(),
+            missing_values: self.missing_values(),
+        }
+    }
+
+    fn missing_values(&self) -> usize {
+        match self.features.in_file() {
+            Some(file) => file.missing_of().iter().sum(),
+            None => self.features.par_iter().filter(|value| value.is_nan()).count(),
         }
     }
 
@@ -80,6 +88,9 @@ impl RankingDataset {
     /// Returns whether some documents have a value of a feature, counted from 0, and some have none.
     #[cfg(feature = "learners")]
     pub(crate) fn is_partly_missing(&self, feature: usize) -> bool {
+        if let Some(file) = self.features.in_file() {
+            return (1..self.documents()).contains(&file.missing_of()[feature]);
+        }
         let column = || self.features.iter().skip(feature).step_by(self.feature_count.max(1));
         column().any(|value| value.is_nan()) && column().any(|value| !value.is_nan())
     }
@@ -90,23 +101,12 @@ impl RankingDataset {
         if width == 0 || self.documents() == 0 {
             return vec![(0.0, 0.0); width];
         }
-        let join = |mut left: Vec<(f32, f32)>, right: Vec<(f32, f32)>| {
-            for (left, right) in left.iter_mut().zip(right) {
-                *left = (left.0.min(right.0), left.1.max(right.1));
-            }
-            left
-        };
-        let empty = || vec![(f32::INFINITY, f32::NEG_INFINITY); width];
-        let rows = self.features.par_chunks_exact(width);
-        let add = |mut ranges: Vec<(f32, f32)>, row: &[f32]| {
-            for (range, value) in ranges.iter_mut().zip(row) {
-                *range = (range.0.min(*value), range.1.max(*value));
-            }
-            ranges
-        };
-        let mut ranges = rows.fold(empty, add).reduce(empty, join);
-        ranges.iter_mut().filter(|(low, high)| low > high).for_each(|range| *range = (0.0, 0.0));
-        ranges
+        if let Some(file) = self.features.in_file() {
+            return file.ranges();
+        }
+        let mut survey = Survey::new(width);
+        survey.add(&self.features);
+        survey.ranges()
     }
 }
 

@@ -7,6 +7,7 @@ use burn::tensor::{DType, Device};
 
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
+use super::extreme_queries::ExtremeQueries;
 use super::splits::Split;
 use crate::data::{Normalizer, RankingDataset};
 use crate::learner::{FitContext, Importance, Interrupt, LearnerError, Progress, Round, StopReason};
@@ -51,6 +52,8 @@ pub struct Fit {
     pub importance: Option<Importance>,
     /// Measures on each set.
     pub evaluations: Evaluations,
+    /// The worst and the best queries by the selection measure, of the last set that there is: test, validation, train.
+    pub extremes: ExtremeQueries,
     /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
     pub approximation: Option<Approximation>,
 }
@@ -131,10 +134,15 @@ fn fit_normalized(
     let fitted = learner.fit(train, validation.as_ref(), &context)?;
 
     let mut evaluations = Evaluations::new();
+    let mut last = None;
     for (name, data) in sets {
         let scores = fitted.model.predict(data, options.device);
         evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &convention)?);
+        last = Some((name, data, scores));
     }
+    let (name, data, scores) = last.expect("the training queries are always measured");
+    let values = &evaluations[name].per_query[0];
+    let extremes = ExtremeQueries::of_report(config.measure.select, data, &scores, values);
     let metadata = Metadata {
         feature_names: None,
         config: config.resolved(),
@@ -152,6 +160,7 @@ fn fit_normalized(
         stop: fitted.stop,
         importance: fitted.importance,
         evaluations,
+        extremes,
         approximation,
     })
 }

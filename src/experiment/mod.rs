@@ -1,4 +1,4 @@
-//! Experiments: configuration file, folds, grid, seeds, report.
+//! Experiments: configuration file, folds, grid or search, seeds, report.
 //!
 //! A [`Document`] is the text of a configuration with its overrides, an [`ExperimentConfig`] what it says. [`fit()`]
 //! runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; [`Report`] is what both leave.
@@ -7,6 +7,7 @@
 mod config;
 mod cross_validation;
 mod error;
+mod extreme_queries;
 mod fit;
 mod keep;
 mod kept;
@@ -20,13 +21,15 @@ mod start;
 
 pub use config::grid::{Point, label, points};
 pub use config::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, SyntheticConfig,
-    resolved_toml,
+    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, RangeConfig, RangeScale,
+    Rung, SearchConfig, SyntheticConfig, resolved_toml,
 };
 #[cfg(feature = "cli")]
 pub(crate) use config::{from_toml, written_value};
 pub use cross_validation::{CrossValidationOptions, JobDone, JobProgress, cross_validate};
 pub use error::{ExperimentError, OutputError};
+pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
+pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};
 pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
 pub use keep::{KEPT, Keep};
 pub use kept::{KeptError, KeptFold, KeptRun};
@@ -35,7 +38,7 @@ pub(crate) use output::Purpose;
 pub use output::{Claim, OutputFolder};
 pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, MissingValue,
-    PartialDependence, PerQuery, Report, RunRecord, SetMeasures, Sets, TrainReport,
+    PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, TrainReport, Trial,
 };
 pub use run_folder::{CARD, CONFIG, JOBS, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]

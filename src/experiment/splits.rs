@@ -24,7 +24,7 @@ impl Split {
     /// Bytes of all features.
     pub fn bytes(&self) -> usize {
         let sets = [Some(&self.train), self.validation.as_ref(), self.test.as_ref()];
-        sets.into_iter().flatten().map(|data| size_of_val(&data.features[..])).sum()
+        sets.into_iter().flatten().map(|data| data.features.len() * size_of::<f32>()).sum()
     }
 }
 
@@ -105,7 +105,16 @@ impl DataConfig {
         validation: &[PathBuf],
         test: &[PathBuf],
     ) -> Result<Split, DataError> {
-        let train = data::read(train, &self.read).map_err(about("data.train"))?;
+        let read = |paths: &[PathBuf], options: &ReadOptions, key| {
+            let mut data = data::read(paths, options).map_err(about(key))?;
+            if let Some((memory, window)) = self.streaming() {
+                let unfit = |source| DataError::Key { key: "data.memory", source: Box::new(about_set(key)(source)) };
+                data.stream(memory, window).map_err(unfit)?;
+            }
+            data.check_values()?;
+            Ok::<_, DataError>(data)
+        };
+        let train = read(train, &self.read, "data.train")?;
         // Sparse files may lack the last features; the training set decides how many there are.
         // Weights are of training alone.
         let like_train = ReadOptions {
@@ -116,7 +125,7 @@ impl DataConfig {
         };
         let other = |paths: &[PathBuf], key| match paths {
             [] => Ok(None),
-            paths => data::read(paths, &like_train).map(Some).map_err(about(key)),
+            paths => read(paths, &like_train, key).map(Some),
         };
         let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
         Ok(Split { fold, validation, test, train })
@@ -137,6 +146,11 @@ fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
         }
         error => error,
     }
+}
+
+/// Names the set of data that cannot be streamed.
+fn about_set(key: &'static str) -> impl Fn(DataError) -> DataError {
+    move |error| DataError::Key { key, source: Box::new(error) }
 }
 
 impl SyntheticConfig {

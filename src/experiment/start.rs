@@ -11,13 +11,21 @@ use crate::ranker::Ranker;
 use crate::refusal::Refusal;
 
 impl ExperimentConfig {
-    /// Refuses a start for a cross-validation.
+    /// Refuses a start, and streamed data, for a cross-validation.
     ///
     /// # Errors
-    /// [`Refusal`] of the key `start`, if it is given.
-    pub(crate) fn check_start_of_folds(&self) -> Result<(), Refusal> {
+    /// [`Refusal`] of the key `start` or `data.memory`, if it is given.
+    pub(crate) fn check_folds(&self) -> Result<(), Refusal> {
         let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
-        if self.start.is_some() { Err(Refusal::fault("start", words)) } else { Ok(()) }
+        if self.start.is_some() {
+            return Err(Refusal::fault("start", words));
+        }
+        match self.data.memory {
+            Some(memory) => {
+                Err(Refusal::new("data.memory", memory, "none: `cv` holds the data in memory; `train` streams them"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Loads the ranker that the fit starts from, if there is one. Its normaliser is that of the fit.

@@ -120,8 +120,13 @@ pub struct LearnerEntry {
     pub takes_document_weights: bool,
     /// Whether it takes missing values (NaN); the others refuse them.
     pub takes_missing: bool,
+    /// Whether it streams data that are larger than memory; the others need them in memory.
+    pub streams: bool,
     /// What a round of it is called: `epoch`, `round`.
     pub round_name: &'static str,
+    /// The key of its number of rounds, where all rounds build one model, so that a fit may pause after some of them:
+    /// what successive halving shares out.
+    pub rounds_key: Option<&'static str>,
     /// Every parameter that has a default, with it.
     pub defaults: fn() -> Map,
     /// The learner with these parameters, checked; what is not given has its default.

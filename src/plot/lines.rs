@@ -34,7 +34,7 @@ pub enum Scale {
 
 impl Scale {
     /// Returns the place of a value, not a number if it has none.
-    fn place(self, value: f64) -> f64 {
+    pub(super) fn place(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
             Scale::Log if value > 0.0 => value.log10(),

@@ -6,14 +6,18 @@
 
 mod axis;
 mod bars;
+mod differences;
 mod ink;
 mod lines;
 mod rows;
+mod scatter;
 
 pub use bars::{Bars, Group};
+pub use differences::Differences;
 pub use ink::Ink;
 pub use lines::{Line, Lines, Scale};
 pub use rows::{Dot, Row, Rows};
+pub use scatter::{Point, Scatter};
 
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
@@ -68,6 +72,14 @@ mod tests {
             heights: vec![],
         };
         let group = |shares| Group { name: "a".into(), ink: Ink::Test, shares };
+        let point = |x, y| Point { x, y, ink: Ink::Mark };
+        let scatter = |points| Scatter {
+            label: "<&>".into(),
+            x_name: "key".into(),
+            points,
+            x_labels: None,
+            across: Scale::Linear,
+        };
         vec![
             lines(vec![line(vec![(1.0, 0.2), (2.0, 0.5)]), line(vec![])]).svg(),
             lines(vec![]).svg(),
@@ -81,6 +93,17 @@ mod tests {
             Bars::histogram("values", &[0.0, 0.5, 1.0], Ink::Test, &[0.5]).svg(),
             Bars::histogram("values", &[], Ink::Test, &[]).svg(),
             Bars::histogram("values", &[-3.0], Ink::Test, &[]).svg(),
+            Differences {
+                label: "".into(),
+                x_name: "queries".into(),
+                values: vec![0.5, -1.0, f64::INFINITY],
+                inks: [Ink::Test, Ink::Train],
+            }
+            .svg(),
+            scatter(vec![point(0.5, 0.25), point(f64::NAN, 1.0)]).svg(),
+            scatter(vec![]).svg(),
+            Scatter { across: Scale::Log, ..scatter(vec![point(0.0, 1.0), point(1e-3, 1.0), point(10.0, 2.0)]) }.svg(),
+            Scatter { x_labels: Some(vec!["<a>".into(), "b".into()]), ..scatter(vec![point(2.0, 0.5)]) }.svg(),
             Rows { label: "weights".into(), rows: vec![], zero: true }.svg(),
             Rows {
                 label: "weights".into(),

@@ -217,6 +217,7 @@ impl Ranker {
     /// it has, of RankLib, ignores them); [`RankerError::Missing`] for a missing
     /// value, if the model is not a [sum of trees](Model::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
+        data.check_values()?;
         let blocks = data.blocks(BLOCK);
         if blocks.len() < 2 {
             return Ok(self.model.predict(&self.normalized(Cow::Borrowed(data))?, device));
@@ -234,6 +235,7 @@ impl Ranker {
     /// # Errors
     /// As [`predict`](Self::predict).
     pub fn predict_owned(&self, data: RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
+        data.check_values()?;
         Ok(self.model.predict(&self.normalized(Cow::Owned(data))?, device))
     }
 

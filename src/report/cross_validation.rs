@@ -3,7 +3,7 @@
 use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance};
 use super::curves::{self, Curves};
 use super::html::{Html, Table, element, figure, figures, note, section};
-use super::{data, importance, number, queries, weights};
+use super::{data, extremes, importance, number, queries, search, weights};
 use crate::experiment::{CrossValidationReport, FoldDetails, Measures, RunRecord};
 use crate::learner::Importance;
 use crate::plot::{Dot, Ink, Row, Rows};
@@ -22,12 +22,18 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.importance.as_ref()?)))
         .collect();
     let sets: Vec<_> = numbers().zip(report.details.iter().map(|details| &details.data)).collect();
+    let ends: Vec<_> = numbers()
+        .zip(&report.details)
+        .filter_map(|(fold, d)| Some((format!("fold {fold}, "), d.extremes.as_ref()?)))
+        .collect();
     let normalizer = report.config["normaliser"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
         grid(report),
+        search::search(report),
         learning_curves(report),
         queries::distribution(&per_query, report.selection, &result.convention),
+        extremes::extremes(&ends, &result.convention),
         weights::weights(&found, normalizer),
         importance::importance(&used),
         data::of_folds(&sets),
@@ -39,9 +45,14 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
     Frame { command: "cv", name: result.name.clone(), body: top.then(main) }
 }
 
-/// Returns the set of queries on which grid points are selected.
+/// Returns the set of queries on which grid points and trials are selected.
 fn selected_on(report: &CrossValidationReport) -> &'static str {
     if report.details.iter().all(|details| details.data.validation.is_some()) { "validation" } else { "training" }
+}
+
+/// Returns what a fold selects.
+fn choice(report: &CrossValidationReport) -> &'static str {
+    if report.result.search.is_some() { "trial" } else { "point" }
 }
 
 fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact> {
@@ -53,11 +64,15 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
     );
     let validation = result.folds.iter().map(|fold| fold.validation).sum::<f64>() / result.folds.len().max(1) as f64;
     let convention = &result.convention.name;
-    let fits = result.folds.len() * report.points.len() * result.seeds.len();
+    let (choices, what) = match &result.search {
+        Some(search) => (search.trials, "trial"),
+        None => (report.points.len(), "grid point"),
+    };
+    let fits = result.folds.len() * choices * result.seeds.len();
     let plan = format!(
         "{} \u{d7} {} \u{d7} {}",
         number::counted(result.folds.len(), "fold"),
-        number::counted(report.points.len(), "grid point"),
+        number::counted(choices, what),
         number::counted(result.seeds.len(), "seed")
     );
     let mut facts = vec![
@@ -69,7 +84,7 @@ fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact
         Fact::new(
             format!("{} {selection}", selected_on(report)),
             number::measure(Some(validation)),
-            format!("{convention} convention, at the points selected"),
+            format!("{convention} convention, at the {}s selected", choice(report)),
         ),
         Fact::new("fits", number::count(fits), plan),
     ];
@@ -115,7 +130,7 @@ fn results(report: &CrossValidationReport) -> Html {
     let title = format!("{selection} ({}) by fold", result.convention.name);
     let legend = [
         (Ink::Test, "test, \u{b1} standard error".to_string()),
-        (selection_ink, format!("{selected_on}, at the point selected")),
+        (selection_ink, format!("{selected_on}, at the {} selected", choice(report))),
     ];
     let plot = figure(title.as_str(), Rows { label: title.clone(), rows, zero: false }.svg(), &legend);
     let words = Html::text(format!(
@@ -182,6 +197,7 @@ fn learning_curves(report: &CrossValidationReport) -> Html {
         [first, _, ..] => format!(" Seed {first}, the first of {}.", result.seeds.len()),
         _ => String::new(),
     };
-    let what = note(format!("One fit per fold, at the grid point that the fold selected.{seeds}"));
+    let choice = if result.search.is_some() { "trial" } else { "grid point" };
+    let what = note(format!("One fit per fold, at the {choice} that the fold selected.{seeds}"));
     section("curves", "Learning curves", figures(plots).then(what))
 }

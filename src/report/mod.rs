@@ -1,15 +1,19 @@
-//! The page of a run: one HTML file without scripts or external resources, readable in light and dark schemes, on a
-//! phone and on paper. It is a pure view of `report.json` and `run.json`. [`TrainRun`] is what leaves all three.
+//! The page of a run, of a study or of a comparison: one HTML file without scripts or external resources, readable in
+//! light and dark schemes, on a phone and on paper. That of a run is a pure view of `report.json` and `run.json`.
+//! [`TrainRun`] is what leaves all three.
 
 mod about;
+mod comparison;
 mod cross_validation;
 mod curves;
 mod data;
+mod extremes;
 mod html;
 mod importance;
 mod number;
 mod partial_dependence;
 mod queries;
+mod search;
 mod study;
 #[cfg(test)]
 mod tests;
@@ -18,8 +22,12 @@ mod train_run;
 mod weights;
 
 use self::about::Frame;
+#[cfg(feature = "cli")]
+pub(crate) use self::comparison::letter;
+pub use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
 pub use self::train_run::{FinishedRun, TrainRun};
 use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
+use crate::measure::significance::SignificanceError;
 use crate::study::StudyReport;
 use crate::text::escape_markup;
 
@@ -41,6 +49,14 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
     folder.write_json(REPORT, report)?;
     folder.write_json(RECORD, record)?;
     folder.write(PAGE, page(report, Some(record)).as_bytes())
+}
+
+/// Builds the complete page of a comparison. `rankings` are asked for the queries that gained and lost the most.
+///
+/// # Errors
+/// [`SignificanceError`] of an interval that cannot be computed.
+pub fn comparison_page(report: &ComparisonReport, rankings: &Rankings) -> Result<String, SignificanceError> {
+    comparison::frame(report, rankings).map(whole)
 }
 
 /// Builds the complete page of a study.

@@ -60,6 +60,16 @@ pub(super) fn figure(value: f64) -> String {
     })
 }
 
+/// Formats a difference with its sign and four decimals.
+pub(super) fn difference(value: f64) -> String {
+    minus(if value.is_finite() { format!("{value:+.4}") } else { MISSING.to_string() })
+}
+
+/// Formats a p-value, never as zero.
+pub(super) fn p_value(p: f64) -> String {
+    if p < 0.00005 { "< 0.0001".to_string() } else { format!("{p:.4}") }
+}
+
 /// Formats a parameter as briefly as possible.
 pub(super) fn parameter(value: f64) -> String {
     minus(if value != 0.0 && !(1e-3..1e4).contains(&value.abs()) { format!("{value:e}") } else { value.to_string() })
@@ -115,6 +125,8 @@ mod tests {
             [figure(0.0), figure(12.0), figure(0.12345), figure(-1e-9)],
             ["0", "12", "0.1235", "\u{2212}1.000e\u{2212}9"]
         );
+        assert_eq!([difference(0.5), difference(-0.25)], ["+0.5000", "\u{2212}0.2500"]);
+        assert_eq!([p_value(0.04), p_value(1e-9)], ["0.0400", "< 0.0001"]);
         assert_eq!([parameter(0.003), parameter(1e-6), parameter(10000.0)], ["0.003", "1e\u{2212}6", "1e4"]);
         assert_eq!(
             [seconds(0.123), seconds(59.97), seconds(200.0), seconds(7500.0)],

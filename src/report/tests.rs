@@ -2,8 +2,10 @@
 
 use crate::json::{Value, json};
 
-use super::page;
+use super::{ComparedMeasure, ComparisonReport, ScoredDocument, comparison_page, page};
 use crate::experiment::{Report, RunRecord};
+use crate::measure::significance::{ComparisonConfig, compare_all};
+use crate::measure::{Convention, Measure};
 
 /// A name that a user may give, which must not come through as markup.
 const HOSTILE: &str = "</title><script>alert('1')</script> & \"<b>";
@@ -41,6 +43,13 @@ fn per_query() -> Value {
     json!({"set": "test", "queries": [HOSTILE, "2", "3"], "values": {"ndcg@10": [0.1, null, 0.9], "map": [0.0, null, 0.5]}})
 }
 
+/// A query with a document under a hostile name.
+fn extremes() -> Value {
+    let document = |rank: usize, ideal: usize| json!({"rank": rank, "document": HOSTILE, "score": (rank == 1).then_some(0.75), "label": 2.0, "ideal_rank": ideal});
+    let query = |name: &str, value: f64| json!({"query": name, "value": value, "documents": 40, "shown": [document(1, 2), document(39, 1)]});
+    json!({"measure": "ndcg@10", "worst": [query(HOSTILE, 0.1), query("2", 0.25)], "best": [query("3", 0.9)]})
+}
+
 fn versions() -> Value {
     json!({"burn_rank": "0.1.0", "burn": "0.22.1", "format": 1})
 }
@@ -59,7 +68,7 @@ fn train() -> Value {
         "seed": 7, "rounds": 3, "best_round": 2, "stop": "early_stopped",
         "approximation": {"documents": 4, "evaluation": "exponentials", "terms": 16, "error_f64": 1.5e-7, "error_f32": 2e-6}, "weights": [0.5, -1.25, 0.0],
         "partial_dependence": partial_dependence(),
-        "history": history(true), "per_query": per_query(), "versions": versions()})
+        "history": history(true), "per_query": per_query(), "extremes": extremes(), "versions": versions()})
 }
 
 /// The report of a fit that was given one set and stopped before its first round.
@@ -84,12 +93,31 @@ fn cross_validation() -> Value {
     };
     let fit = |seed: u32| json!({"seed": seed, "rounds": 3, "best_round": 3, "stop": "completed", "weights": [1.0, -1.0], "history": history(false)});
     let details = json!({"data": {"train": data(30), "validation": data(4), "test": data(3)}, "points": [0.48, 0.5],
-        "per_query": per_query(), "fits": [fit(1), fit(2)]});
+        "per_query": per_query(), "extremes": extremes(), "fits": [fit(1), fit(2)]});
     let points = ["loss.name=\"<i>\"", "loss.alpha=10.0"];
     json!({"command": "cv", "name": HOSTILE, "convention": "letor", "queries": 6, "empty_queries": 2,
         "measures": {"ndcg@10": 0.4, "map": 0.3}, "standard_errors": {"ndcg@10": 0.035, "map": 0.028}, "seeds": [1, 2],
         "folds": [fold(1, points[0]), fold(2, points[1])], "interrupted": false, "config": config(),
         "selection": "ndcg@10", "points": points, "details": [details, details], "versions": versions()})
+}
+
+/// The report of successive halving in two folds.
+fn searched() -> Value {
+    let trial = |trial: u32, rungs: &[f64]| {
+        json!({"trial": trial, "values": {"learner.l2": 0.01 * f64::from(trial), "loss.name": HOSTILE}, "validation": rungs.last(),
+            "rounds": 3 * rungs.len(), "rungs": rungs})
+    };
+    let mut report = cross_validation();
+    report["points"] = json!([]);
+    report["search"] = json!({"kind": "successive_halving", "trials": 3, "rungs": [{"trials": 3, "rounds": 3}, {"trials": 1, "rounds": 9}]});
+    let scales = json!({"learner.l2": {"from": 0.01, "to": 0.1, "scale": "log"}, "loss.name": [HOSTILE, "b"]});
+    report["config"]["search"] = json!({"kind": "successive_halving", "trials": 3, "reduction": 3, "space": scales});
+    for fold in [0, 1] {
+        let folds = report["folds"].as_array_mut().unwrap();
+        folds[fold]["trials"] = json!([trial(1, &[0.25]), trial(2, &[0.5, 0.625]), trial(3, &[0.125])]);
+        report["details"].as_array_mut().unwrap()[fold]["points"] = json!([]);
+    }
+    report
 }
 
 fn record() -> RunRecord {
@@ -109,12 +137,42 @@ fn rendered(report: Value, record: Option<&RunRecord>) -> String {
     page(&crate::json::from_value::<Report>(report).unwrap(), record)
 }
 
+/// The page of two or three systems on four queries, one of which does not count; all of the first query are tied.
+fn comparison(systems: usize, known: bool) -> String {
+    let values: Vec<Vec<Option<f64>>> = [[0.5, 0.25, 0.75], [0.5, 1.0, 0.5], [0.0, 0.0, 0.125]][..systems]
+        .iter()
+        .map(|values| values.iter().copied().map(Some).chain([None]).collect())
+        .collect();
+    let config = ComparisonConfig { resamples: 100, ..ComparisonConfig::default() };
+    let pairs = compare_all(&values.iter().map(Vec::as_slice).collect::<Vec<_>>(), &config).unwrap();
+    let of = |measure| ComparedMeasure { measure, values: values.clone(), pairs: pairs.clone() };
+    let report = ComparisonReport {
+        convention: Convention::default(),
+        queries: 4,
+        empty_queries: 1,
+        systems: (0..systems).map(|system| format!("{HOSTILE}{system}")).collect(),
+        query_ids: [HOSTILE, "q2", "q3", "q4"].map(String::from).to_vec(),
+        measures: vec![of(Measure::Ndcg(Some(10))), of(Measure::Ap(None))],
+        config,
+    };
+    let document = |system: usize, number: usize| ScoredDocument {
+        document: format!("{HOSTILE}{number}"),
+        label: number as f32,
+        score: if number == 2 { f32::NEG_INFINITY } else { (system * number) as f32 },
+    };
+    comparison_page(&report, &|_, system| known.then(|| (0..3).map(|number| document(system, number)).collect()))
+        .unwrap()
+}
+
 fn pages() -> Vec<String> {
     vec![
         rendered(train(), Some(&record())),
         rendered(least(), None),
         rendered(cross_validation(), Some(&record())),
         rendered(cross_validation(), None),
+        rendered(searched(), None),
+        comparison(2, true),
+        comparison(3, false),
     ]
 }
 
@@ -271,6 +329,8 @@ fn the_page_of_a_fit_is_complete() {
         "a sum of 16 exponentials: in lists of up to 4 documents it is off by 1.500e\u{2212}7 at most",
         "1 query with nothing to measure: the standard convention leaves them out.",
         "normalised by z_score",
+        "query 2: 0.2500, 40 documents",
+        "</th><td>39</td><td>\u{2013}</td><td>2</td><td>1</td>",
         "mean score by feature 3",
         "<td>0.5000</td><td>\u{2212}0.1250</td>",
         "<td>missing in 0.2500</td><td>0.0625</td>",
@@ -298,6 +358,45 @@ fn the_page_of_a_cross_validation_is_complete() {
         "Seed 1, the first of 2.",
         "One dot per fold.",
         "fold 1, 3",
+        "fold 2, query 3: 0.9000, 40 documents",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn the_page_of_a_comparison_is_complete() {
+    let page = comparison(2, true);
+    for part in [
+        "4<span>1 without a relevant document</span>",
+        "<tr><th scope=\"row\">B \u{2212} A</th><td>+0.1667</td>",
+        "ndcg@10 of B less that of A, query by query",
+        "query q2: +0.7500, from 0.2500 to 1.0000",
+        "query q3: \u{2212}0.2500, from 0.7500 to 0.5000",
+        "From A to B: gained",
+        "2</th><td>2</td><td>\u{2013}</td><td>\u{2013}</td><td>1</td>",
+        "1</th><td>1</td><td>2</td><td>1</td><td>2</td>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let three = comparison(3, false);
+    for part in ["tukey: Tukey", "ndcg@10 of C less that of B", "The rankings are not known"] {
+        assert!(three.contains(part), "{part}");
+    }
+    assert!(!page.contains("tukey"));
+}
+
+#[test]
+fn the_trials_of_a_search_are_drawn_and_listed() {
+    let page = rendered(searched(), None);
+    for part in [
+        "2 folds \u{d7} 3 trials \u{d7} 2 seeds",
+        "3 trials of 3 rounds, then 1 trial of 9 rounds",
+        "ndcg@10 (letor) by learner.l2",
+        "fold 2: ndcg@10 (letor) by rounds",
+        "<tr class=\"selected\"><th scope=\"row\">2</th><td>0.6250</td><td>6</td><td>0.5000</td><td>0.6250</td><td><code>0.02</code></td>",
+        "<tr><th scope=\"row\">1</th><td>0.2500</td><td>3</td><td>0.2500</td><td></td><td><code>0.01</code></td>",
+        "One fit per fold, at the trial that the fold selected.",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -305,7 +404,7 @@ fn the_page_of_a_cross_validation_is_complete() {
 
 #[test]
 fn a_written_report_is_read_back_unchanged() {
-    for report in [train(), least(), cross_validation()] {
+    for report in [train(), least(), cross_validation(), searched()] {
         let typed: Report = crate::json::from_value(report).unwrap();
         let text = serde_json::to_string_pretty(&typed).unwrap();
         assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), typed);

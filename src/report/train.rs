@@ -5,7 +5,7 @@ use super::about::{
 };
 use super::curves::Curves;
 use super::html::{Html, Table, element, note, section};
-use super::{data, importance, number, partial_dependence, queries, weights};
+use super::{data, extremes, importance, number, partial_dependence, queries, weights};
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 
 pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
@@ -18,6 +18,11 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
         section("results", "Results", results(report)),
         section("curves", "Learning curves", curves.of(&report.fit)),
         queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
+        report
+            .extremes
+            .as_ref()
+            .map(|found| extremes::extremes(&[(String::new(), found)], &report.convention))
+            .unwrap_or_default(),
         weights.map(|found| weights::weights(&found, normalizer)).unwrap_or_default(),
         importance.map(|found| importance::importance(&found)).unwrap_or_default(),
         partial_dependence::partial_dependence(&report.partial_dependence, normalizer),

@@ -302,3 +302,19 @@ fn a_convention_is_a_preset_or_what_differs_from_one() {
     let twice = bench.refused(&["loss", "approx_ndcg", "--set", "alpha=1", "--set", "alpha=2"]);
     contains(&twice, &["--set alpha=2: found `alpha` again, expected each key once"]);
 }
+
+#[test]
+fn every_kind_of_ranker_is_timed_on_one_query() {
+    let bench = Bench::default();
+    let serving = ["bench", "serving", "--documents", "3", "--features", "4", "--requests", "5"];
+    let text = bench.output(&serving);
+    assert!(text.starts_with("a query of 3 documents x 4 features, 5 requests one after the other\nranker "), "{text}");
+    let lines = bench.output(&[&serving[..], &["--json"]].concat());
+    let rows: Vec<Value> = lines.lines().map(json).collect();
+    assert_eq!(rows.len(), 9);
+    for row in &rows {
+        assert!(text.contains(row["ranker"].as_str().unwrap()), "{row}");
+        assert!(row["p99_us"].as_f64() >= row["median_us"].as_f64() && row["requests"] == 5, "{row}");
+    }
+    assert!(bench.refused(&["bench", "serving", "--requests", "0"]).contains("0 is not in 1.."));
+}

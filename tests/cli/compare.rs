@@ -231,3 +231,54 @@ fn finished_runs_that_cannot_be_compared_are_refused() {
     contains(&refused(&["cv/a", "train", "parts/S4.txt"]), &["cv/a: no ranker.safetensors here"]);
     contains(&refused(&["cv/a"]), &["two folders of finished runs or more; found 1 in all"]);
 }
+
+#[test]
+fn a_page_shows_which_queries_changed_and_leaves_the_tables_as_they_are() {
+    let bench = bench();
+    let compare = ["compare", "a", "b", "data", "-m", "mrr"];
+    let tables = bench.output(&compare);
+    assert_eq!(bench.output(&[&compare[..], &["--html", "page.html"]].concat()), tables);
+    let page = std::fs::read_to_string(bench.path("page.html")).unwrap();
+    assert_eq!(bench.output(&[&compare[..], &["--html", "-"]].concat()), page);
+    for part in [
+        "<title>A, B \u{b7} burn-rank compare</title>",
+        "<td>+0.3333</td><td>+0.0000</td><td>+0.5000</td><td>0.1835</td><td>0.5000</td>",
+        "query 2: +0.5000, from 0.5000 to 1.0000",
+        // The relevant document is the second by A and the first by B.
+        "<tr><th scope=\"row\">1</th><td>1</td><td>2</td><td>1</td><td>1</td></tr>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("From A to B: lost"));
+    let message = bench.refused(&[&compare[..], &["--html", "b"]].concat());
+    assert!(message.contains("--html b: expected a different file: this one is read"), "{message}");
+}
+
+#[test]
+fn a_page_of_runs_has_their_documents_where_they_are_known() {
+    let bench = Bench::default();
+    bench.write("qrels", "1 0 a 1\n1 0 b 0\n2 0 c 1\n2 0 d 0\n3 0 e 1\n");
+    bench.write("one", "1 Q0 b 1 2 one\n1 Q0 a 2 1 one\n2 Q0 c 1 2 one\n3 Q0 e 1 1 one\n");
+    bench.write("two", "1 Q0 a 1 2 two\n2 Q0 d 1 2 two\n2 Q0 c 2 1 two\n3 Q0 e 1 1 two\n");
+    bench.output(&["compare", "one", "two", "--qrels", "qrels", "-m", "mrr", "--html", "page.html"]);
+    let page = std::fs::read_to_string(bench.path("page.html")).unwrap();
+    // `b` is judged and not retrieved by the second run.
+    assert!(
+        page.contains("<tr><th scope=\"row\">b</th><td>0</td><td>1</td><td>\u{2013}</td><td>2</td></tr>"),
+        "{page}"
+    );
+    assert!(page.contains("From A to B: lost"));
+
+    let bench = finished_runs();
+    let page_of_runs = || {
+        bench.output(&["compare", "cv/a", "cv/b", "-m", "map", "--resamples", "100", "--html", "page.html"]);
+        std::fs::read_to_string(bench.path("page.html")).unwrap()
+    };
+    assert!(page_of_runs().contains("The rankings are not known"));
+    for run in ["cv/a", "cv/b"] {
+        let config = format!("{run}/config.toml");
+        bench.output(&["cv", &config, "--out", run, "--resume", "--keep", "scores"]);
+    }
+    let page = page_of_runs();
+    assert!(page.contains("rank in B") && !page.contains("The rankings are not known"));
+}

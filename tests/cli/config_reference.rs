@@ -10,7 +10,8 @@ use burn_rank::data::NormalizerKind;
 use burn_rank::data::letor::{Absent, Groups, Missing, ReadOptions, Weights};
 use burn_rank::device::BACKENDS;
 use burn_rank::experiment::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, SyntheticConfig,
+    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, RangeConfig, RangeScale,
+    SearchConfig, SyntheticConfig,
 };
 use burn_rank::json::from_value;
 use burn_rank::learner::ada_rank::{Directions, Emphasis};
@@ -208,6 +209,23 @@ fn every_key_of_the_gradient_learners_tables_is_listed() {
     let clip = table(section(&page, "#### `clip`"), &["key", "meaning", "range", "example"]);
     let listed: Names = clip.iter().map(|row| code(row[0])[0].to_string()).collect();
     assert_eq!(listed, keys::<ClipConfig>());
+}
+
+#[test]
+fn every_key_of_a_search_is_listed() {
+    let page = page();
+    let heading = "## `[search]`";
+    assert_kinds::<SearchConfig>(&page, heading);
+    let rows = table(section(&page, heading), &["value", "what is drawn"]);
+    let named = |name: &String| rows.iter().any(|row| row.join("|").contains(&format!("{name} = ")));
+    assert!(keys::<RangeConfig>().iter().all(named));
+    let scales = values::<RangeScale>();
+    assert!(
+        !scales.is_empty()
+            && scales
+                .iter()
+                .all(|scale| rows.iter().any(|row| row.join("|").contains(&format!("scale = \"{scale}\""))))
+    );
 }
 
 #[test]

@@ -22,7 +22,13 @@ pub fn a_browser_sees_pages_that_fit_in_light_and_dark() {
     let bench = trained_and_cross_validated();
     let page = |run: &str| fs::read_to_string(bench.path(run).join("report.html")).unwrap();
     // The text of a script must not contain the end of the script.
-    let pages = json!({"train": page("train"), "cv": page("cv")}).to_string().replace("</", "<\\/");
+    bench.output(&["synth", "--queries", "30", "--features", "10", "--out", "data.txt"]);
+    for (run, measure) in [("one", "regression"), ("two", "rank_boost")] {
+        bench.write("c.toml", &format!("data = {{ train = [\"data.txt\"] }}\nlearner = {{ kind = \"{measure}\" }}\n"));
+        bench.output(&["train", "c.toml", "--out", run]);
+    }
+    let compare = bench.output(&["compare", "one", "two", "data.txt", "--resamples", "100", "--html", "-"]);
+    let pages = json!({"train": page("train"), "cv": page("cv"), "compare": compare}).to_string().replace("</", "<\\/");
     let look = bench.write("look.html", &include_str!("look.html").replace("PAGES", &pages));
     for (scheme, dark) in [("1", false), ("0", true)] {
         let output = Command::new(&browser)
@@ -41,11 +47,12 @@ pub fn a_browser_sees_pages_that_fit_in_light_and_dark() {
         let seen: Value =
             serde_json::from_str(&seen.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")).unwrap();
         let seen = seen.as_object().unwrap();
-        assert_eq!(seen.len(), 4);
+        assert_eq!(seen.len(), 6);
         for (name, seen) in seen {
             let number = |key: &str| seen[key].as_f64().unwrap();
             assert!(number("overflow") <= 0.0, "{name} scrolls sideways: {seen}");
-            assert!(number("plots") >= 6.0 && seen["plots"] == seen["plotsInAll"], "{name}: {seen}");
+            let least = if name.starts_with("compare") { 1.0 } else { 6.0 };
+            assert!(number("plots") >= least && seen["plots"] == seen["plotsInAll"], "{name}: {seen}");
             assert_eq!(seen["cut"], json!([]), "{name}: labels outside of their plots");
             assert!(number("smallest") >= 10.0, "{name}: {seen}");
             assert_eq!(seen["dark"], dark, "{name}");

@@ -174,6 +174,7 @@ fn the_library_changes_nothing_of_its_process() {
     // state of one thread.
     let shared = ["OnceLock::new()", "LazyLock::new(", "Mutex::new(HashMap", "thread_local!", "static mut "];
     let expected = [
+        ("data/in_file/mod.rs", 1, "what a pass over a file found, for the clones of its features"),
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
         ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
@@ -193,6 +194,10 @@ fn parallel_code_carries_the_execution_to_its_threads() {
     let arithmetic = [
         "data/columnar/append.rs",
         "data/columnar/values.rs",
+        "data/features.rs",
+        "data/in_file/mod.rs",
+        "data/in_file/survey.rs",
+        "data/order_statistics.rs",
         "data/letor/read.rs",
         "data/normalizer.rs",
         "data/padding.rs",
@@ -209,6 +214,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "ranker/partial_dependence.rs",
         "ranker/tree_ensemble.rs",
         "ranker/tree_shap.rs",
+        "scorer/dense/kernel.rs",
         "scorer/input.rs",
         // Reads the execution before it hands out work: `cpu::dispatch::target`.
         "op/cpu/parallel.rs",

@@ -1,9 +1,11 @@
 //! `burn-rank compare`: tests whether one system is better than another.
 //!
 //! `systems.rs` measures every system on the same queries, `reports.rs` takes the measures of finished runs from their
-//! reports, and `print.rs` prints the results of the tests in `measure::significance`.
+//! reports, and `print.rs` prints the results of the tests in `measure::significance`; `rankings.rs` has the documents
+//! for the page of `--html`.
 
 mod print;
+mod rankings;
 mod reports;
 mod systems;
 
@@ -15,7 +17,11 @@ use clap::{Args, value_parser};
 use super::execution_args::ExecutionArgs;
 use super::judged::JudgingArgs;
 use super::{Failure, input};
+use crate::atomic_file;
+use crate::experiment::OutputError;
 use crate::measure::significance::{ComparisonConfig, SystemPair, compare_all};
+use crate::report::{ComparedMeasure, ComparisonReport, comparison_page};
+use crate::text::is_standard_stream;
 use systems::Systems;
 
 const MEASURES: &str = "ndcg@10,map";
@@ -86,6 +92,10 @@ pub struct CompareArgs {
     /// Seed of the randomisation test and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Also write a page: means, tests, the difference of every query, and the queries that gained and lost the most with
+    /// both rankings; an existing file is replaced, and `-` is standard output, in place of the tables
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -105,6 +115,10 @@ impl CompareArgs {
         let config =
             ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed };
         config.check()?;
+        if let Some(page) = &self.html {
+            let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
+            input::not_over("--html", page, &read, "is read")?;
+        }
         let systems = self.execution.scope(|| self.systems())?;
         let pairs = (0..systems.evaluations[0].means.len())
             .map(|measure| {
@@ -113,6 +127,14 @@ impl CompareArgs {
                 compare_all(&values, &config)
             })
             .collect::<Result<Vec<Vec<SystemPair>>, _>>()?;
+        if let Some(path) = &self.html {
+            let page = page(&systems, &pairs, &config)?;
+            if is_standard_stream(path) {
+                return Ok(out.write_all(page.as_bytes())?);
+            }
+            atomic_file::write(path, page.as_bytes())
+                .map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+        }
         if self.json {
             writeln!(out, "{}", print::json(&systems, &pairs, &config, self.per_query))?;
         } else {
@@ -136,4 +158,25 @@ impl CompareArgs {
             ))),
         }
     }
+}
+
+/// Builds the page of a comparison.
+fn page(systems: &Systems, pairs: &[Vec<SystemPair>], config: &ComparisonConfig) -> Result<String, Failure> {
+    let first = &systems.evaluations[0];
+    let compared = |(at, pairs): (usize, &Vec<SystemPair>)| ComparedMeasure {
+        measure: first.means[at].0,
+        values: systems.evaluations.iter().map(|evaluation| evaluation.per_query[at].clone()).collect(),
+        pairs: pairs.clone(),
+    };
+    let report = ComparisonReport {
+        convention: first.convention.clone(),
+        queries: first.queries,
+        empty_queries: first.empty_queries,
+        systems: systems.names.clone(),
+        query_ids: systems.queries.clone(),
+        measures: pairs.iter().enumerate().map(compared).collect(),
+        config: *config,
+    };
+    let documents = |query: usize, system: usize| systems.rankings.of(query, &systems.queries[query], system);
+    Ok(comparison_page(&report, &documents)?)
 }

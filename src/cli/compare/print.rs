@@ -7,6 +7,7 @@ use crate::json::{Map, Value, json};
 use super::systems::Systems;
 use crate::cli::{Failure, Table};
 use crate::measure::significance::{ComparisonConfig, SystemPair};
+use crate::report::letter;
 
 /// Prints the tables; `pairs[measure]` holds the pairs of systems compared by that measure.
 pub(super) fn tables(
@@ -46,15 +47,6 @@ pub(super) fn tables(
     writeln!(out, "d: effect size; win/tie/loss: queries. {resamples}.")?;
     writeln!(out, "How to read this: burn-rank compare --help")?;
     Ok(())
-}
-
-/// Returns the letter of a system: A, B, ..., Z, AA, AB, ...
-fn letter(system: usize) -> String {
-    let last = char::from(b'A' + (system % 26) as u8);
-    match system / 26 {
-        0 => last.to_string(),
-        more => format!("{}{last}", letter(more - 1)),
-    }
 }
 
 fn means(systems: &Systems) -> Table {

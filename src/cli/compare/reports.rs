@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CompareArgs;
+use super::rankings::SystemRankings;
 use super::systems::Systems;
 use crate::cli::report::read_report;
 use crate::cli::{Failure, input};
@@ -110,11 +111,36 @@ fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
+/// The rankings of runs that kept them; unknown where one did not, or its data have changed since.
+fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
+    let read = |folder: &PathBuf| {
+        let device = input::device(&args.device).ok()?;
+        KeptRun::read(folder, &device).ok()
+    };
+    if !folders.iter().all(|folder| KeptRun::is_in(folder)) {
+        return SystemRankings::Unknown;
+    }
+    let runs: Option<Vec<KeptRun>> = folders.iter().map(read).collect();
+    runs.map_or(SystemRankings::Unknown, |mut runs| rankings_of(&mut runs))
+}
+
+/// The test queries of every fold with the scores of each run's first seed, taken out of the runs.
+fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
+    let folds = runs.iter().map(|run| run.folds.len()).min().unwrap_or(0);
+    let part = |fold: usize| {
+        let first = |run: &KeptRun| run.folds[fold].scores.first().cloned();
+        let scores = runs.iter().map(first).collect::<Option<Vec<_>>>()?;
+        Some((runs[0].folds[fold].split.test.take()?, scores))
+    };
+    let parts: Option<Vec<_>> = (0..folds).map(part).collect();
+    parts.map_or(SystemRankings::Unknown, SystemRankings::Scored)
+}
+
 impl Systems {
     /// Measures what finished runs kept, in this convention.
     fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self, Failure> {
         let device = input::device(&args.device)?;
-        let runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
+        let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
         let names: Vec<String> = match args.measures.as_slice() {
             [] => runs[0].report.result.measures.keys().cloned().collect(),
             asked => asked.to_vec(),
@@ -126,6 +152,10 @@ impl Systems {
             names: folders.iter().map(|path| path.display().to_string()).collect(),
             queries: tests.flat_map(|test| test.query_ids.iter().cloned()).collect(),
             evaluations,
+            rankings: match args.html {
+                Some(_) => rankings_of(&mut runs),
+                None => SystemRankings::Unknown,
+            },
         })
     }
 
@@ -177,6 +207,10 @@ impl Systems {
             names: folders.iter().map(|path| path.display().to_string()).collect(),
             queries: first.folds.iter().flat_map(|fold| fold.per_query.queries.iter().cloned()).collect(),
             evaluations: finished.iter().map(|finished| finished.evaluation(&measures)).collect(),
+            rankings: match args.html {
+                Some(_) => kept_rankings(args, folders),
+                None => SystemRankings::Unknown,
+            },
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CompareArgs;
+use super::rankings::SystemRankings;
 use crate::cli::judged::Judgments;
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
@@ -18,6 +19,8 @@ pub(super) struct Systems {
     pub(super) queries: Vec<String>,
     /// One evaluation per system; all cover these queries in this order.
     pub(super) evaluations: Vec<Evaluation>,
+    /// The rankings, where they are known.
+    pub(super) rankings: SystemRankings,
 }
 
 impl Systems {
@@ -43,11 +46,17 @@ impl Systems {
         };
         let evaluator = Evaluator::new(measures, &convention)?;
         let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data, &convention));
-        Ok(Self {
-            names: systems.iter().map(|path| path.display().to_string()).collect(),
-            evaluations: scored.iter().map(evaluate).collect::<Result<_, _>>()?,
-            queries: data.query_ids,
-        })
+        let evaluations = scored.iter().map(evaluate).collect::<Result<_, _>>()?;
+        let queries = data.query_ids.clone();
+        let rankings = match args.html {
+            None => SystemRankings::Unknown,
+            Some(_) => {
+                let scores = scored.iter().map(|scored| scored.as_float32().to_vec()).collect();
+                SystemRankings::Scored(vec![(data, scores)])
+            }
+        };
+        let names = systems.iter().map(|path| path.display().to_string()).collect();
+        Ok(Self { names, evaluations, queries, rankings })
     }
 
     /// Measures TREC runs with the same judgements.
@@ -67,11 +76,17 @@ impl Systems {
         let summary = |run: &JudgedRun<QueryValues>| {
             evaluator.summary(&run.queries.iter().map(|(_, values)| values).collect::<Vec<_>>())
         };
+        // Documents are read again where they are to be shown, so that a comparison without a page takes little memory.
+        let rankings = match args.html {
+            None => SystemRankings::Unknown,
+            Some(_) => SystemRankings::Runs(runs.iter().map(|run| judgments.documents(run)).collect::<Result<_, _>>()?),
+        };
         let name = |(path, run): (&PathBuf, &JudgedRun<QueryValues>)| format!("{} ({})", path.display(), run.tag);
         Ok(Self {
             names: runs.iter().zip(&judged).map(name).collect(),
             evaluations: judged.iter().map(summary).collect::<Result<_, _>>()?,
             queries: judged[0].queries.iter().map(|(query, _)| query.clone()).collect(),
+            rankings,
         })
     }
 }

@@ -4,11 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::print::{Shown, conventions};
+use super::queries::{self, QueriesAsked};
 use super::{EvalArgs, MEASURES};
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
 use crate::data::RankingDataset;
+use crate::experiment::ExtremeQueries;
 use crate::measure::{Convention, evaluate};
+use crate::refusal::Refusal;
 
 pub(super) fn evaluate_ranker(
     args: &EvalArgs,
@@ -17,8 +20,9 @@ pub(super) fn evaluate_ranker(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let device = input::device(&args.device)?;
+    let asked = asked(args)?;
     let data = args.reading.read(data, None)?;
-    show(args, &Scored::by_ranker(model, &data, &device)?, &data, out)
+    show(args, &Scored::by_ranker(model, &data, &device)?, &data, asked, out)
 }
 
 pub(super) fn evaluate_scores(
@@ -27,11 +31,24 @@ pub(super) fn evaluate_scores(
     data: &[PathBuf],
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let asked = asked(args)?;
     let data = args.reading.read(data, None)?;
-    show(args, &Scored::from_file(scores, &data)?, &data, out)
+    show(args, &Scored::from_file(scores, &data)?, &data, asked, out)
 }
 
-fn show(args: &EvalArgs, scored: &Scored, data: &RankingDataset, out: &mut dyn Write) -> Result<(), Failure> {
+/// Reads `--queries`.
+fn asked(args: &EvalArgs) -> Result<Option<QueriesAsked>, Failure> {
+    let refuse = |refusal: Refusal| Failure::input(format!("--queries: {}", refusal.message()));
+    args.queries.as_deref().map(|text| text.parse().map_err(refuse)).transpose()
+}
+
+fn show(
+    args: &EvalArgs,
+    scored: &Scored,
+    data: &RankingDataset,
+    asked: Option<QueriesAsked>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let measures = input::measures(&args.measures, MEASURES)?;
     if args.compare_conventions {
         let rows = Convention::PRESETS.iter().map(|preset| {
@@ -47,5 +64,14 @@ fn show(args: &EvalArgs, scored: &Scored, data: &RankingDataset, out: &mut dyn W
     };
     let evaluation = evaluate(&scored.rankings(data, &convention), &measures, &convention)?;
     let queries = data.query_ids.iter().map(String::as_str).collect();
-    Shown { evaluation: &evaluation, queries, run: None }.show(args, out)
+    let of = |QueriesAsked { worst, best }| {
+        let (measure, _) = &evaluation.means[0];
+        ExtremeQueries::new(measure, data, scored.as_float32(), &evaluation.per_query[0], [worst, best])
+    };
+    let extremes = asked.map(of);
+    Shown { evaluation: &evaluation, queries, run: None, extremes: extremes.as_ref() }.show(args, out)?;
+    match extremes.filter(|_| !args.json) {
+        Some(extremes) => queries::print(&extremes, out),
+        None => Ok(()),
+    }
 }

@@ -1,10 +1,12 @@
 //! `burn-rank eval`: exact measures of a ranker, of a file of scores, or of a TREC run.
 //!
 //! `letor.rs` evaluates scores of a LETOR set. `run.rs` evaluates a run against its judgements, in our measures and any
-//! convention. `trec.rs` prints what trec_eval prints for a run. `print.rs` formats the results of the first two.
+//! convention. `trec.rs` prints what trec_eval prints for a run. `print.rs` formats the results of the first two, and
+//! `queries.rs` shows single queries.
 
 mod letor;
 mod print;
+mod queries;
 mod run;
 mod trec;
 
@@ -44,6 +46,13 @@ How to read the table:
   takes a table of what differs from one, as in
   -c '{ preset = \"letor\", gain = \"linear\" }'.
 
+Single queries:
+  eval MODEL DATA... --queries worst:3,best:1
+                               each with its first 15 documents and those that
+                               belong among the first 5; ideal is the place of
+                               a document in the order of the labels. With
+                               --json they are in `queries_shown`.
+
 The same as trec_eval:
   trec_eval -q -c -l 2 -M 100 -m map -m P.5,10 Q R
   burn-rank eval --qrels Q --run R --format trec \\
@@ -77,6 +86,10 @@ pub struct EvalArgs {
     /// Also print a line for each query
     #[arg(short = 'q', long)]
     per_query: bool,
+    /// Also show the worst or the best queries by the first measure, with their documents in ranked order: worst:N,
+    /// best:N, or both, separated by a comma
+    #[arg(long, value_name = "WHICH", conflicts_with_all = ["run", "compare_conventions", "format"])]
+    queries: Option<String>,
     /// The same ranking under every convention
     #[arg(long, conflicts_with_all = ["convention", "per_query", "format"])]
     compare_conventions: bool,

@@ -7,6 +7,7 @@ use crate::json::{Map, Value, json};
 use super::{EvalArgs, Format};
 use crate::cli::{Failure, Table};
 use crate::data::trec::JudgedRun;
+use crate::experiment::ExtremeQueries;
 use crate::measure::{Evaluation, Measure};
 
 /// Facts about a run that are printed beside its measures.
@@ -56,6 +57,8 @@ pub(super) struct Shown<'a> {
     pub(super) evaluation: &'a Evaluation,
     pub(super) queries: Vec<&'a str>,
     pub(super) run: Option<AboutRun>,
+    /// Queries to show in JSON.
+    pub(super) extremes: Option<&'a ExtremeQueries>,
 }
 
 impl Shown<'_> {
@@ -72,6 +75,9 @@ impl Shown<'_> {
         let mut value = json!(self.evaluation);
         if let Some(run) = &self.run {
             run.add_to(&mut value);
+        }
+        if let Some(extremes) = self.extremes {
+            value["queries_shown"] = json!(extremes);
         }
         if per_query {
             let row = |(q, query): (usize, &&str)| {

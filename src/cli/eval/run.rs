@@ -26,7 +26,7 @@ pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut 
         judged.queries.iter().map(|(query, values)| (query.as_str(), values)).unzip();
     let evaluation = evaluator.summary(&values)?;
     let about = AboutRun::new(&judged, args.judging.complete);
-    Shown { evaluation: &evaluation, queries, run: Some(about) }.show(args, out)
+    Shown { evaluation: &evaluation, queries, run: Some(about), extremes: None }.show(args, out)
 }
 
 /// A convention, and the evaluation under it or the reason why there is none.

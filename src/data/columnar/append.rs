@@ -2,17 +2,21 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::ScalarBuffer;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Schema};
 use rayon::prelude::*;
 
-use super::schema::{Features, Layout, check_width};
+use super::map::FileMap;
+use super::schema::{Features, Layout, check_width, is_list_of_float32};
+use super::stored::Stored;
 use super::unfit;
 use super::values::{Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
 use crate::data::DataError;
 use crate::data::assembly::{Again, Assembly};
+use crate::data::in_file::InFile;
 use crate::data::letor::{MISSING_HINT, Missing};
 
 /// Number of rows that are converted at a time.
@@ -34,19 +38,35 @@ impl<'a, 'b> Appender<'a, 'b> {
         Self { assembly, path, layout, most_cells, documents_before }
     }
 
-    /// Returns whether the features of the file, if they lie in it as the dataset has them, may be used there.
-    pub fn may_stay_in_place(&self) -> bool {
+    /// Leaves the features of a file where they are, if they lie in it as the dataset has them: lists of 32-bit floats,
+    /// in the only file.
+    pub fn leave_in_place(&mut self, map: Option<Arc<FileMap>>, schema: &Schema) {
+        let Features::List(column) = self.layout.features else { return };
         let asked = self.assembly.options.features;
         let is_whole = asked.is_none_or(|asked| self.layout.width == Some(asked));
-        self.assembly.inputs == 1 && is_whole && matches!(self.layout.features, Features::List(_))
+        let field = schema.field(column);
+        if self.assembly.inputs == 1
+            && is_whole
+            && is_list_of_float32(field.data_type())
+            && self.layout.width != Some(0)
+        {
+            self.assembly.stored = Some(Stored {
+                parts: Vec::new(),
+                map,
+                path: self.path.to_path_buf(),
+                column: field.name().clone(),
+                refuses_missing: self.assembly.options.missing == Missing::Error,
+                width: 0,
+            });
+        }
     }
 
     /// Makes room for `rows` rows, unless their features stay in place.
-    pub fn expect(&mut self, rows: usize, in_place: bool) -> Result<(), DataError> {
+    pub fn expect(&mut self, rows: usize) -> Result<(), DataError> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         self.check_cells(self.documents_before.saturating_add(rows), width)?;
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
-        if !in_place {
+        if self.assembly.stored.is_none() {
             self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
         }
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
@@ -64,18 +84,52 @@ impl<'a, 'b> Appender<'a, 'b> {
         })
     }
 
-    /// Appends a batch; one whose features may stay in place is the only one.
-    pub fn append(&mut self, batch: &RecordBatch, in_place: bool) -> Result<(), DataError> {
-        if in_place
-            && let (Features::List(column), Some(width)) = (&self.layout.features, self.layout.width)
-            && let Some(values) = plain_items(batch.column(*column), width)
-        {
-            self.assembly.rows.count = width;
-            self.assembly.mapped = Some(values.into());
+    /// Appends a batch.
+    pub fn append(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        if batch.num_rows() > 0 {
+            self.store(batch)?;
         }
         for start in (0..batch.num_rows()).step_by(ROWS) {
             self.append_part(&batch.slice(start, ROWS.min(batch.num_rows() - start)))?;
         }
+        Ok(())
+    }
+
+    /// Leaves the features of a batch where they are; if they have nulls, all are copied from now on.
+    fn store(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        let Features::List(column) = self.layout.features else { return Ok(()) };
+        if self.assembly.stored.is_none() {
+            return Ok(());
+        }
+        let width = self.list_width(batch.column(column))?;
+        let values = plain_items(batch.column(column), width).filter(|_| width > 0);
+        match (&mut self.assembly.stored, values) {
+            (Some(stored), Some(values)) => {
+                stored.width = width;
+                stored.push(values);
+                self.assembly.rows.count = width;
+            }
+            (stored, _) => {
+                if let Some(stored) = stored.take().filter(|stored| !stored.parts.is_empty()) {
+                    self.copy_stored(stored, width)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the features of the batches before, which were left where they are.
+    fn copy_stored(&mut self, stored: Stored, width: usize) -> Result<(), DataError> {
+        let file = InFile::new(Box::new(stored), width);
+        file.check()?;
+        let is_missing = file.first_missing().is_some();
+        let mut values = file.into_vec();
+        if is_missing && self.assembly.options.missing == Missing::Zero {
+            values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        } else {
+            self.assembly.missing |= is_missing;
+        }
+        self.assembly.rows.append_dense(&values, width, width, values.len() / width);
         Ok(())
     }
 
@@ -171,6 +225,9 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 
     fn append_features(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        if let Some(stored) = &self.assembly.stored {
+            return self.check_cells(self.assembly.dataset.documents() + batch.num_rows(), stored.width);
+        }
         let values = match &self.layout.features {
             Features::Each(columns) => side_by_side(batch, columns).map_err(|error| self.unreadable(error))?,
             Features::List(column) => self.list_items(batch, *column)?,
@@ -178,29 +235,31 @@ impl<'a, 'b> Appender<'a, 'b> {
         let width = self.layout.width.unwrap_or(0);
         let documents = self.assembly.dataset.documents() + batch.num_rows();
         self.check_cells(documents, width.max(self.assembly.rows.count))?;
-        let in_place = self.assembly.mapped.is_some();
         let mut values = Cow::Borrowed(&values[..]);
         if values.par_chunks(ROWS).any(|part| part.iter().any(|value| !value.is_finite())) {
             self.check_values(batch, &values, width)?;
-            if self.assembly.options.missing == Missing::Zero && !in_place {
+            if self.assembly.options.missing == Missing::Zero {
                 values.to_mut().iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
             } else {
                 self.assembly.missing = true;
             }
         }
-        if !in_place {
-            self.assembly.rows.append_dense(&values, width, width, batch.num_rows());
-        }
+        self.assembly.rows.append_dense(&values, width, width, batch.num_rows());
         Ok(())
     }
 
-    fn list_items(&mut self, batch: &RecordBatch, column: usize) -> Result<ScalarBuffer<f32>, DataError> {
-        let lists = batch.column(column);
+    /// Returns the length of the lists; the first one says it where the type does not.
+    fn list_width(&mut self, lists: &dyn Array) -> Result<usize, DataError> {
         if self.layout.width.is_none() {
             self.layout.width = Some(first_length(lists));
             check_width(self.path, self.layout.width, self.assembly.options)?;
         }
-        let width = self.layout.width.unwrap_or(0);
+        Ok(self.layout.width.unwrap_or(0))
+    }
+
+    fn list_items(&mut self, batch: &RecordBatch, column: usize) -> Result<ScalarBuffer<f32>, DataError> {
+        let lists = batch.column(column);
+        let width = self.list_width(lists)?;
         let items = items(lists, width).map_err(|Uneven { row, length }| DataError::Cell {
             path: self.path.to_path_buf(),
             row: self.row(row),

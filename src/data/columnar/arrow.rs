@@ -73,8 +73,8 @@ impl Table for ArrowFile {
         self.rows
     }
 
-    fn is_one_batch_in_place(&self) -> bool {
-        self.batches.len() == 1 && self.decompressed == 0
+    fn is_in_place(&self) -> bool {
+        self.decompressed == 0
     }
 
     fn bytes_that_count(&self) -> u64 {

@@ -19,6 +19,10 @@
 //! is mapped into memory, so another program may replace it while it is read, but must not change it in place. Of a
 //! Parquet file a part is decoded at a time.
 //!
+//! Features that an uncompressed Arrow file, the only one of its set, holds as lists of 32-bit floats without nulls stay
+//! in the file ([`Features`](super::Features)). They are looked through when they are first used
+//! ([`check_values`](crate::data::RankingDataset::check_values)); other values are when the file is read.
+//!
 //! Sizes that a file states are compared with what it holds before memory is asked for, and the limits of
 //! [`ReadOptions`](super::letor::ReadOptions) hold as for compressed text.
 
@@ -26,7 +30,9 @@ mod append;
 mod arrow;
 mod map;
 mod parquet;
+mod resident;
 mod schema;
+mod stored;
 mod values;
 mod write;
 
@@ -44,6 +50,7 @@ use super::{DataError, Input};
 use crate::refusal::Refusal;
 use append::Appender;
 use schema::Layout;
+pub(super) use stored::Stored;
 
 /// A format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,8 +88,8 @@ trait Table {
     /// Number of rows that the file states.
     fn rows(&self) -> usize;
 
-    /// Whether the file is one batch whose buffers are used where they lie.
-    fn is_one_batch_in_place(&self) -> bool {
+    /// Whether the buffers of the file are used where they lie.
+    fn is_in_place(&self) -> bool {
         false
     }
 
@@ -109,7 +116,7 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
         return Err(Refusal::new("groups", "query-file", expected).into());
     }
     assembly.begin_file(path);
-    let bytes = map::bytes_of(input, options.max_decompressed_bytes)?;
+    let (bytes, map) = map::bytes_of(input, options.max_decompressed_bytes)?;
     let table = open(bytes, format, path, assembly)?;
     let layout = Layout::of(table.schema(), path, options)?;
     let rows = table.rows();
@@ -119,12 +126,14 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     let bytes_that_count = table.bytes_that_count();
     let most = options.most_cells(assembly.bytes + bytes_that_count);
     let mut appender = Appender::new(assembly, path, layout, most);
-    let in_place = table.is_one_batch_in_place() && appender.may_stay_in_place();
-    appender.expect(rows, in_place)?;
+    if table.is_in_place() {
+        appender.leave_in_place(map, table.schema());
+    }
+    appender.expect(rows)?;
     let columns = appender.layout.project();
     let mut batches = guarded(path, format, || table.batches(columns))?;
     while let Some(batch) = guarded(path, format, || batches.next().transpose())? {
-        appender.append(&batch, in_place)?;
+        appender.append(&batch)?;
     }
     appender.finish(rows)?;
     assembly.bytes += bytes_that_count;

@@ -172,6 +172,11 @@ fn item(data_type: &DataType) -> Option<&DataType> {
     }
 }
 
+/// Returns whether a column holds lists of 32-bit floats.
+pub(super) fn is_list_of_float32(data_type: &DataType) -> bool {
+    item(data_type) == Some(&DataType::Float32)
+}
+
 fn is_number(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_floating() || *data_type == DataType::Boolean
 }

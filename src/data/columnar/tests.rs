@@ -34,13 +34,15 @@ fn files(contents: &[(&str, &[u8])]) -> (TempDir, Vec<PathBuf>) {
 
 fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<RankingDataset, DataError> {
     let (_folder, paths) = files(&[("data", bytes)]);
-    read(&paths, options)
+    let data = read(&paths, options)?;
+    data.check_values()?;
+    Ok(data)
 }
 
 /// Returns the error message without the folder.
 fn message(bytes: &[u8], options: &ReadOptions) -> String {
     let (folder, paths) = files(&[("data", bytes)]);
-    let message = read(&paths, options).map(drop).unwrap_err().to_string();
+    let message = read(&paths, options).and_then(|data| data.check_values()).unwrap_err().to_string();
     message.replace(&format!("{}/", folder.path().display()), "")
 }
 
@@ -157,6 +159,17 @@ fn the_features_of_a_plain_arrow_file_stay_where_they_lie() {
     let mut changed = data.clone();
     changed.features[0] = 9.0;
     assert!(!shares(&changed) && data == three());
+
+    // Infinite values are looked for when the values are used, not when the file is opened.
+    let infinite = [1.0, 2.0, 3.0, f32::INFINITY, 5.0, 6.0].map(Some).to_vec();
+    let bytes_of_infinite = with(vec![("features", lists(2, infinite))]);
+    let (_folder, paths) = files(&[("data", &bytes_of_infinite)]);
+    let opened = read(&paths, &ReadOptions::default()).unwrap();
+    let error = opened.check_values().unwrap_err().to_string();
+    assert!(
+        error.ends_with("data: row 2, column `features`: found inf, expected a finite value of feature 2"),
+        "{error}"
+    );
 
     let wider = ReadOptions { features: Some(3), ..ReadOptions::default() };
     assert!(!shares(&read_bytes(&bytes, &wider).unwrap()));

@@ -51,8 +51,8 @@ pub struct Document {
     path: PathBuf,
     text: String,
     overrides: Vec<Override>,
-    /// Keys that [`Document::assign`] has set.
-    assigned: Vec<String>,
+    /// Keys that [`Document::assign`] has set, each with the key that its errors are placed at.
+    assigned: Vec<(String, String)>,
     root: Value,
 }
 
@@ -160,31 +160,32 @@ impl Document {
         self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key))
     }
 
-    /// Sets a dotted key to a value of the grid: errors about it are placed at the key in `[grid]`.
+    /// Sets a dotted key to a value that is tried: errors about it are placed at the key in the table `from`, as in
+    /// `[grid]`.
     ///
     /// # Errors
     /// The part of the key that is not a table, where it leads through a value or has more than 32 parts.
-    pub fn assign(&mut self, key: &str, value: Value) -> Result<(), String> {
+    pub fn assign(&mut self, from: &str, key: &str, value: Value) -> Result<(), String> {
         put(&mut self.root, key, value)?;
-        self.assigned.push(key.to_string());
+        self.assigned.push((key.to_string(), format!("{from}.{key}")));
         Ok(())
     }
 
-    /// This document at a point of the grid.
+    /// This document at a point of the table `from`: `grid`, or `search.space`.
     ///
     /// # Errors
     /// [`ConfigError`] for a key that leads through a value.
-    pub(in crate::experiment) fn at_point(&self, point: &Point) -> Result<Self, ConfigError> {
+    pub(super) fn at_point(&self, from: &str, point: &Point) -> Result<Self, ConfigError> {
         let mut document = self.clone();
         for (key, value) in point {
             document
-                .assign(key, value.clone())
-                .map_err(|part| self.refuse(&format!("grid.{key}"), &format!("`{part}` is not a table")))?;
+                .assign(from, key, value.clone())
+                .map_err(|part| self.refuse(&format!("{from}.{key}"), &format!("`{part}` is not a table")))?;
         }
         Ok(document)
     }
 
-    /// Whether values of the grid have been assigned.
+    /// Whether values that are tried have been assigned.
     pub(super) fn is_at_point(&self) -> bool {
         !self.assigned.is_empty()
     }
@@ -234,8 +235,8 @@ impl Document {
 
     fn place_of(&self, key: &str) -> String {
         let bare = without_indices(key);
-        let of_grid = self.assigned.iter().rev().find(|set| is_within(&bare, set)).map(|set| format!("grid.{set}"));
-        let bare = of_grid.unwrap_or(bare);
+        let tried = self.assigned.iter().rev().find(|(set, _)| is_within(&bare, set)).map(|(_, place)| place.clone());
+        let bare = tried.unwrap_or(bare);
         match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
             Some(by_hand) => by_hand.written.clone(),
             None => match (self.span(&bare), self.overrides.iter().rev().find(|set| is_within(&set.key, &bare))) {
@@ -454,7 +455,7 @@ mod tests {
         let mut document = Document::parse(Path::new("a.toml"), text.to_string(), &["seed=2".to_string()]).unwrap();
         assert_eq!(document.refuse("learner.hidden[0]", "").place, "a.toml:5:1");
         assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:4:2");
-        document.assign("learner.epochs", 1.into()).unwrap();
+        document.assign("grid", "learner.epochs", 1.into()).unwrap();
         assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:3:1");
         assert_eq!(document.refuse("seed", "").place, "--set seed=2");
         document.set_option("device", "cuda");

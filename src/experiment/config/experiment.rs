@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::document::{ConfigError, Document};
-use super::grid;
+use super::search::SearchConfig;
 use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
 use crate::data::NormalizerKind;
 use crate::data::letor::{Missing, Weights};
@@ -64,6 +64,16 @@ pub struct ExperimentConfig {
     /// Dotted key to the list of values that cross-validation tries; selected on validation data, fold by fold.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub grid: Map,
+    /// Trials that cross-validation draws in place of a grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchConfig>,
+}
+
+/// The learners that a property is true of, as a refusal ends: "`gradient` and `rank_svm` do".
+fn learners_that_do(has: impl Fn(&LearnerEntry) -> bool) -> String {
+    let those = registry::LEARNERS.iter().filter(|entry| has(entry));
+    let names: Vec<String> = those.map(|entry| format!("`{}`", entry.name)).collect();
+    format!("{} {}", names.join(" and "), if names.len() == 1 { "does" } else { "do" })
 }
 
 fn default_seed() -> u64 {
@@ -75,7 +85,7 @@ fn default_device() -> String {
 }
 
 impl ExperimentConfig {
-    /// Decodes and checks a document, at every point of its grid.
+    /// Decodes and checks a document, at every point of its grid or search.
     ///
     /// # Errors
     /// [`ConfigError`] with the place of the key that cannot be used.
@@ -89,14 +99,14 @@ impl ExperimentConfig {
                 return Err(document.place(&refusal));
             }
         }
-        // A document at a point still has the grid that the point is of.
+        // A document at a point still has the table that the point is of.
         if !document.is_at_point() {
-            config.check_grid(document)?;
+            config.check_candidates(document)?;
         }
         Ok(config)
     }
 
-    fn read(document: &Document) -> Result<Self, Refusal> {
+    pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
         let mut config: Self = document.value_as().map_err(name_scorers)?;
         if config.name.is_empty() {
             config.name = document.stem();
@@ -114,18 +124,19 @@ impl ExperimentConfig {
         config.complete_temperature();
         config.check_data()?;
         config.check_cross_validation()?;
+        config.check_search()?;
         config.learner().map_err(refusal_of)?;
         config.check_weights()?;
         config.check_missing()?;
+        config.check_streaming()?;
         config.check_start()?;
         Ok(config)
     }
 
-    /// Gives a loss that names no temperature one that trains from scratch, where the learner is of that kind. A grid or
-    /// a schedule that moves the temperature counts in scores, as the papers do.
+    /// Gives a loss that names no temperature one that trains from scratch, where the learner is of that kind. A grid, a
+    /// search or a schedule that moves the temperature counts in scores, as the papers do.
     fn complete_temperature(&mut self) {
-        let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let entry = registry::LEARNERS.iter().find(|entry| entry.name == kind);
+        let entry = self.learner_entry();
         let annealed = self.learner.get("anneal").is_some_and(|anneal| !anneal.is_null());
         if annealed || !entry.is_some_and(|entry| entry.relative_temperature) {
             return;
@@ -134,7 +145,9 @@ impl ExperimentConfig {
         // A loss that cannot be built is refused with its learner.
         let Ok(completed) = given.with_relative_temperature() else { return };
         let mut added = completed.params.keys().filter(|key| !given.params.contains_key(*key));
-        if !added.any(|key| self.grid.contains_key(&format!("loss.{key}"))) {
+        let searched = self.search.as_ref().map(SearchConfig::space);
+        let is_tried = |key: &str| [Some(&self.grid), searched].into_iter().flatten().any(|of| of.contains_key(key));
+        if !added.any(|key| is_tried(&format!("loss.{key}"))) {
             self.loss = Some(completed);
         }
     }
@@ -184,12 +197,9 @@ impl ExperimentConfig {
             if self.data.synthetic.is_some() {
                 return Err(Refusal::new(key, "\"file\"", "\"none\": generated queries have no files"));
             }
-            let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
-            let taking = || registry::LEARNERS.iter().filter(|entry| takes(entry));
-            if !taking().any(|entry| entry.name == kind) {
-                let names: Vec<String> = taking().map(|entry| format!("`{}`", entry.name)).collect();
-                let (verb, names) = (if names.len() == 1 { "does" } else { "do" }, names.join(" and "));
-                let expected = format!("\"none\": the learner `{kind}` takes no {of} weights; {names} {verb}");
+            if !self.learner_entry().is_some_and(takes) {
+                let (kind, others) = (self.learner_kind(), learners_that_do(takes));
+                let expected = format!("\"none\": the learner `{kind}` takes no {of} weights; {others}");
                 return Err(Refusal::new(key, "\"file\"", expected));
             }
         }
@@ -205,22 +215,27 @@ impl ExperimentConfig {
 
     /// Refuses to keep missing values for a learner that does not take them.
     fn check_missing(&self) -> Result<(), Refusal> {
-        let kind = self.learner.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let takes = registry::LEARNERS.iter().any(|entry| entry.name == kind && entry.takes_missing);
-        if self.data.read.missing != Missing::Keep || takes {
+        let takes = |entry: &LearnerEntry| entry.takes_missing;
+        if self.data.read.missing != Missing::Keep || self.learner_entry().is_some_and(takes) {
             return Ok(());
         }
-        let others: Vec<String> = registry::LEARNERS
-            .iter()
-            .filter(|entry| entry.takes_missing)
-            .map(|entry| format!("`{}`", entry.name))
-            .collect();
-        let verb = if others.len() == 1 { "does" } else { "do" };
-        let expected = format!(
-            "\"error\", \"zero\" or \"query-min\": the learner `{kind}` takes no missing values; {} {verb}",
-            others.join(" and ")
-        );
+        let (kind, others) = (self.learner_kind(), learners_that_do(takes));
+        let expected =
+            format!("\"error\", \"zero\" or \"query-min\": the learner `{kind}` takes no missing values; {others}");
         Err(Refusal::new("data.read.missing", "\"keep\"", expected))
+    }
+
+    /// Refuses to stream data for a learner that needs them in memory.
+    fn check_streaming(&self) -> Result<(), Refusal> {
+        self.data.check_streaming()?;
+        let Some(memory) = self.data.memory else { return Ok(()) };
+        let streams = |entry: &LearnerEntry| entry.streams;
+        if self.learner_entry().is_some_and(streams) {
+            return Ok(());
+        }
+        let (kind, others) = (self.learner_kind(), learners_that_do(streams));
+        let expected = format!("none: the learner `{kind}` does not stream data; {others}");
+        Err(Refusal::new("data.memory", memory, expected))
     }
 
     /// Refuses a start for a learner that takes none, before any file is read.
@@ -248,20 +263,22 @@ impl ExperimentConfig {
         }
     }
 
-    fn check_grid(&self, document: &Document) -> Result<(), ConfigError> {
-        let place = |refusal| document.place(&refusal);
-        grid::check_keys(&self.grid).map_err(place)?;
-        for point in grid::points(&self.grid).map_err(place)? {
-            let at_point = document.at_point(&point)?;
-            if at_point.is_at_point()
-                && let Err(refusal) = Self::read(&at_point)
-            {
-                let ConfigError { place, message } = at_point.place(&refusal);
-                let message = format!("grid, at {}: {message}", grid::label(&point));
-                return Err(ConfigError { place, message });
-            }
+    fn check_search(&self) -> Result<(), Refusal> {
+        let Some(search) = &self.search else { return Ok(()) };
+        if !self.grid.is_empty() {
+            return Err(Refusal::fault("search", "expected either [grid] or [search], found both"));
         }
-        Ok(())
+        search.check()
+    }
+
+    /// The entry of the learner, of one that is registered.
+    pub(super) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
+        registry::LEARNERS.iter().find(|entry| entry.name == self.learner_kind())
+    }
+
+    /// The name of the learner; empty where none is given.
+    pub(super) fn learner_kind(&self) -> &str {
+        self.learner.get("kind").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The learner, checked.
@@ -283,9 +300,7 @@ impl ExperimentConfig {
             }
         };
         let mut value = json!(self);
-        if let Some(entry) =
-            registry::LEARNERS.iter().find(|entry| self.learner.get("kind") == Some(&json!(entry.name)))
-        {
+        if let Some(entry) = self.learner_entry() {
             fill(&mut value["learner"], (entry.defaults)());
         }
         if let Some(entry) = self.loss.as_ref().and_then(|loss| crate::loss::registry::find(&loss.name).ok()) {

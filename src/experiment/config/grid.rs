@@ -11,7 +11,7 @@ pub type Point = Vec<(String, Value)>;
 /// Most combinations: each is a fit for every fold and seed.
 const MOST_POINTS: usize = 100_000;
 
-/// The sections whose keys a grid may have: those of the fit, which data, seeds and measures are not.
+/// The sections whose keys may be tried: those of the fit, which data, seeds and measures are not.
 const SECTIONS: [&str; 4] = ["normaliser", "scorer", "loss", "learner"];
 
 /// Refuses keys that are no parameters of the fit.
@@ -25,7 +25,7 @@ pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
         Some(key) => {
             let near = did_you_mean(&nearest(&section(key), SECTIONS));
             let fault = format!("expected a key that begins with one of {}{near}", SECTIONS.join(", "));
-            Err(Refusal::fault(key, fault).under("grid"))
+            Err(Refusal::fault(key, fault))
         }
     }
 }
@@ -86,10 +86,10 @@ mod tests {
             crate::json::json!({"normaliser": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
         assert_eq!(check_keys(good.as_object().unwrap()), Ok(()));
         let expected = "expected a key that begins with one of normaliser, scorer, loss, learner";
-        assert_eq!(error(crate::json::json!({"measure.select": ["map"]})), format!("grid.measure.select: {expected}"));
+        assert_eq!(error(crate::json::json!({"measure.select": ["map"]})), format!("measure.select: {expected}"));
         assert_eq!(
             error(crate::json::json!({"leaner.epochs": [1]})),
-            format!("grid.leaner.epochs: {expected}; did you mean `learner`?")
+            format!("leaner.epochs: {expected}; did you mean `learner`?")
         );
     }
 

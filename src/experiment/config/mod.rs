@@ -1,9 +1,12 @@
-//! The configuration of an experiment: the text of a `.toml` file with its overrides, what it says, and its grid.
+//! The configuration of an experiment: the text of a `.toml` file with its overrides, what it says, and what it tries: a
+//! grid, or the trials of a search.
 
+pub(super) mod candidates;
 mod document;
 mod experiment;
 pub(super) mod grid;
 mod resolved;
+pub(super) mod search;
 mod sections;
 
 pub use document::{ConfigError, Document};
@@ -12,4 +15,5 @@ pub(crate) use document::{from_toml, written_value};
 pub use experiment::ExperimentConfig;
 pub use resolved::resolved_toml;
 pub(super) use resolved::{is_resolved, resolves_to};
+pub use search::{RangeConfig, RangeScale, Rung, SearchConfig};
 pub use sections::{CrossValidationConfig, DataConfig, MeasureConfig, SyntheticConfig};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::SynthConfig;
-use crate::data::letor::ReadOptions;
+use crate::data::letor::{Missing, ReadOptions};
+use crate::data::{ByteSize, SynthConfig};
 use crate::measure::{Convention, Measure};
 use crate::refusal::Refusal;
 
@@ -33,6 +33,12 @@ pub struct DataConfig {
     pub synthetic: Option<SyntheticConfig>,
     /// How files are read.
     pub read: ReadOptions,
+    /// Bytes of each mapped file that stay in memory; features are streamed then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ByteSize>,
+    /// Bytes of features among which a streamed epoch shuffles; 256 MiB when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<ByteSize>,
 }
 
 impl Default for DataConfig {
@@ -45,6 +51,8 @@ impl Default for DataConfig {
             test: vec![],
             synthetic: None,
             read: ReadOptions::default(),
+            memory: None,
+            window: None,
         }
     }
 }
@@ -110,7 +118,44 @@ pub struct CrossValidationConfig {
     pub split: Option<usize>,
 }
 
+/// Bytes of features among which a streamed epoch shuffles, where a configuration does not say it.
+const WINDOW: ByteSize = ByteSize::mib(256);
+
 impl DataConfig {
+    /// How the features are streamed, if they are: bytes in memory, and bytes of a window.
+    pub(in crate::experiment) fn streaming(&self) -> Option<(ByteSize, ByteSize)> {
+        Some((self.memory?, self.window.unwrap_or(WINDOW)))
+    }
+
+    /// Refuses what cannot be streamed, as far as it is known before files are read.
+    pub(in crate::experiment) fn check_streaming(&self) -> Result<(), Refusal> {
+        let Some((memory, window)) = self.streaming() else {
+            return match self.window {
+                Some(window) => Err(Refusal::new("data.window", window, "`data.memory` beside it")),
+                None => Ok(()),
+            };
+        };
+        let refuse = |expected: String| Err(Refusal::new("data.memory", memory, expected));
+        if memory.bytes() / 2 < window.bytes() {
+            return refuse(format!("at least twice data.window, which is {window}"));
+        }
+        if self.synthetic.is_some() {
+            return refuse("none: generated queries are in memory".to_owned());
+        }
+        if matches!(self.read.missing, Missing::Zero | Missing::QueryMin) {
+            return refuse(
+                "none beside data.read.missing, which replaces values: replace them with `burn-rank convert`"
+                    .to_owned(),
+            );
+        }
+        for (key, files) in [("train", &self.train), ("validation", &self.validation), ("test", &self.test)] {
+            if files.len() > 1 {
+                return refuse(format!("one file in data.{key}, found {}", files.len()));
+            }
+        }
+        Ok(())
+    }
+
     /// Every path, with its key.
     pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         let folds = self.folds.iter_mut().map(|path| ("data.folds", path));

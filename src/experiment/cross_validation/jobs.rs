@@ -1,6 +1,7 @@
 //! The fits of a cross-validation: several at once, each kept in a folder of its own.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -10,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::options::{CrossValidationOptions, JobDone, JobProgress};
-use crate::experiment::config::grid::{self, Point};
-use crate::experiment::config::{CrossValidationConfig, ExperimentConfig};
+use crate::experiment::config::candidates::Candidate;
+use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung};
 use crate::experiment::error::{ExperimentError, OutputError};
+use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{FitOptions, fit};
 use crate::experiment::record::{DataReport, FitReport, Sets};
 use crate::experiment::run_folder::{JOBS, RANKER, RESULT};
@@ -23,15 +25,32 @@ use crate::memory;
 use crate::op::Execution;
 use crate::text::hexadecimal;
 
-/// Every fit of a cross-validation: folds x points of the grid x seeds, in this order.
+/// Every fit of a cross-validation: folds x candidates x seeds, in this order.
 pub(super) struct Jobs<'a> {
     pub(super) splits: &'a [Split],
     /// What each split holds.
     pub(super) data: &'a [Sets<DataReport>],
-    pub(super) points: &'a [Point],
-    /// The configuration at each point.
-    pub(super) configs: &'a [ExperimentConfig],
+    /// What each split chooses among: the points of the grid, or trials of its own. All have as many.
+    pub(super) candidates: &'a [&'a [Candidate]],
+    /// Those of successive halving; none where every fit goes on to its end.
+    pub(super) rungs: &'a [Rung],
     pub(super) seeds: &'a [u64],
+}
+
+/// Which fits are made at once, and how far.
+pub(super) struct Pass<'a> {
+    /// The jobs.
+    pub(super) numbers: &'a [usize],
+    /// The rounds after which a fit pauses; to its end where absent.
+    pub(super) rounds: Option<usize>,
+    /// Do not make again what has got so far.
+    pub(super) finished_count: bool,
+    /// Go on from the state in the folder of the job.
+    pub(super) resume: bool,
+    /// Fits that were done in earlier passes.
+    pub(super) before: usize,
+    /// Fits of all passes.
+    pub(super) all: usize,
 }
 
 /// One fit.
@@ -40,7 +59,7 @@ struct Job<'a> {
     data: &'a Sets<DataReport>,
     config: &'a ExperimentConfig,
     seed: u64,
-    /// Its fold, its point of the grid where there are several, and its seed.
+    /// Its fold, its candidate where there are several, and its seed.
     label: String,
 }
 
@@ -53,9 +72,17 @@ pub(super) struct JobResult {
     pub(super) fit: FitReport,
     /// `[measure][query]` on test queries; absent where the convention excludes the query.
     pub(super) test: Vec<Vec<Option<f64>>>,
+    /// The worst and the best test queries; absent in what older versions left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) extremes: Option<ExtremeQueries>,
 }
 
 impl JobResult {
+    /// Whether the fit has made so many rounds, or has come to its end.
+    fn has_reached(&self, rounds: Option<usize>) -> bool {
+        self.fit.stop != StopReason::Interrupted || rounds.is_some_and(|rounds| self.fit.history.len() >= rounds)
+    }
+
     /// The surrogate at the selected round.
     fn surrogate(&self) -> Option<f64> {
         let round = self.fit.history.get(self.fit.best_round.checked_sub(1)?)?;
@@ -81,28 +108,45 @@ impl Progress for FitWarnings<'_> {
 impl Jobs<'_> {
     /// Number of fits.
     pub(super) fn count(&self) -> usize {
-        self.splits.len() * self.points.len() * self.seeds.len()
+        self.splits.len() * self.choices() * self.seeds.len()
     }
 
-    /// The results of one fold at one point, by seed.
-    pub(super) fn of_point<'r>(&self, results: &'r [JobResult], split: usize, point: usize) -> &'r [JobResult] {
-        let first = (split * self.points.len() + point) * self.seeds.len();
-        &results[first..first + self.seeds.len()]
+    /// Number of candidates of each fold.
+    pub(super) fn choices(&self) -> usize {
+        self.candidates.first().map_or(0, |candidates| candidates.len())
     }
 
-    /// The selection measure of each point in one fold, averaged over seeds.
+    /// The jobs of one candidate in one fold, by seed.
+    pub(super) fn numbers(&self, split: usize, candidate: usize) -> Range<usize> {
+        let first = (split * self.choices() + candidate) * self.seeds.len();
+        first..first + self.seeds.len()
+    }
+
+    /// The results of one candidate in one fold, by seed.
+    pub(super) fn of_candidate<'r, T>(&self, results: &'r [T], split: usize, candidate: usize) -> &'r [T] {
+        &results[self.numbers(split, candidate)]
+    }
+
+    /// The selection measure of each candidate in one fold, averaged over seeds.
     pub(super) fn selections(&self, results: &[JobResult], split: usize) -> Vec<f64> {
-        let of_point = |point| mean(self.of_point(results, split, point).iter().map(|result| result.selection));
-        (0..self.points.len()).map(of_point).collect()
+        let of = |candidate| mean(self.of_candidate(results, split, candidate).iter().map(|result| result.selection));
+        (0..self.choices()).map(of).collect()
     }
 
-    /// The fits of the point that each fold selects: fold by fold, seed by seed.
-    pub(super) fn chosen(&self, results: &[JobResult]) -> Vec<usize> {
-        let of_split = |split: usize| {
-            let first = (split * self.points.len() + selected(&self.selections(results, split))) * self.seeds.len();
-            first..first + self.seeds.len()
+    /// The candidate that a fold selects: the best, or the best of those in the last rung. Ties go to the first.
+    pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
+        let selections = self.selections(results, split);
+        let stayed: Vec<usize> = match self.ladder(results, split).pop() {
+            Some((trials, _)) => trials,
+            None => (0..selections.len()).collect(),
         };
-        (0..self.splits.len()).flat_map(of_split).collect()
+        let better = |best: usize, other: usize| if selections[other] > selections[best] { other } else { best };
+        stayed.into_iter().reduce(better).unwrap_or(0)
+    }
+
+    /// The fits of the candidate that each fold selects: fold by fold, seed by seed.
+    pub(super) fn chosen(&self, results: &[JobResult]) -> Vec<usize> {
+        (0..self.splits.len()).flat_map(|split| self.numbers(split, self.selected(results, split))).collect()
     }
 
     /// The split and the seed of a fit.
@@ -118,42 +162,39 @@ impl Jobs<'_> {
 
     fn job(&self, number: usize) -> Job<'_> {
         let (rest, seed) = (number / self.seeds.len(), self.seeds[number % self.seeds.len()]);
-        let (split, point) = (rest / self.points.len(), rest % self.points.len());
-        let (split, data) = (&self.splits[split], &self.data[split]);
-        let at = match self.points {
+        let (split, candidate) = (rest / self.choices(), rest % self.choices());
+        let (candidates, split, data) = (self.candidates[split], &self.splits[split], &self.data[split]);
+        let at = match candidates {
             [_] => String::new(),
-            points => format!(", {}", grid::label(&points[point])),
+            candidates => format!(", {}", candidates[candidate].label),
         };
         let label = format!("fold {}{at}, seed {seed}", split.fold);
-        Job { split, data, config: &self.configs[point], seed, label }
+        Job { split, data, config: &candidates[candidate].config, seed, label }
     }
 
-    /// Runs every job, several at once; results in the order of the jobs.
-    pub(super) fn run(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
-        self.run_these(&(0..self.count()).collect::<Vec<_>>(), options.resume, options)
+    /// Runs every job to its end, several at once; results in the order of the jobs.
+    pub(super) fn run_all(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
+        let numbers: Vec<usize> = (0..self.count()).collect();
+        let (resume, all) = (options.resume, numbers.len());
+        self.run(&Pass { numbers: &numbers, rounds: None, finished_count: resume, resume, before: 0, all }, options)
     }
 
-    /// Runs these jobs; results in their order. Where finished jobs count, they are not run again.
-    pub(super) fn run_these(
-        &self,
-        numbers: &[usize],
-        finished_count: bool,
-        options: &CrossValidationOptions,
-    ) -> Result<Vec<JobResult>, ExperimentError> {
-        let all = numbers.len();
+    /// Runs the jobs of a pass, several at once; results in their order.
+    pub(super) fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
+        let count = pass.numbers.len();
         let at_once = options.jobs.unwrap_or_else(|| {
             let largest = self.splits.iter().map(Split::bytes).max().unwrap_or(0);
             jobs_that_fit(largest, memory::available(), options.threads)
         });
-        let queue: Mutex<VecDeque<usize>> = Mutex::new((0..all).collect());
+        let queue: Mutex<VecDeque<usize>> = Mutex::new((0..count).collect());
         let results: Mutex<Vec<Option<Result<JobResult, ExperimentError>>>> =
-            Mutex::new((0..all).map(|_| None).collect());
+            Mutex::new((0..count).map(|_| None).collect());
         let work = || {
             while !options.interrupt.requested() {
                 let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
-                let job = self.job(numbers[next]);
-                let result = job.run(finished_count, options);
-                if result.as_ref().is_ok_and(|result| result.fit.stop == StopReason::Interrupted) {
+                let job = self.job(pass.numbers[next]);
+                let result = job.run(pass, options);
+                if result.as_ref().is_ok_and(|result| !result.has_reached(pass.rounds)) {
                     break;
                 }
                 if result.is_err() {
@@ -165,14 +206,14 @@ impl Jobs<'_> {
                 let surrogate = result.as_ref().ok().and_then(JobResult::surrogate);
                 let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                 results[next] = Some(result);
-                let finished = results.iter().filter(|result| result.is_some()).count();
+                let finished = pass.before + results.iter().filter(|result| result.is_some()).count();
                 drop(results);
-                options.progress.done(&JobDone { finished, all, label: &job.label, selection, surrogate });
+                options.progress.done(&JobDone { finished, all: pass.all, label: &job.label, selection, surrogate });
             }
         };
         let execution = Execution::current();
         thread::scope(|scope| {
-            for _ in 1..at_once.clamp(1, all.max(1)) {
+            for _ in 1..at_once.clamp(1, count.max(1)) {
                 scope.spawn(|| execution.scope(work));
             }
             work();
@@ -181,18 +222,23 @@ impl Jobs<'_> {
         // A job without a result was dropped after an earlier one failed, or after a stop.
         let results: Vec<JobResult> = results.into_iter().flatten().collect::<Result<_, _>>()?;
         match results.len() {
-            finished if finished < all => Err(ExperimentError::Interrupted { finished, all }),
+            finished if finished < count => {
+                Err(ExperimentError::Interrupted { finished: pass.before + finished, all: pass.all })
+            }
             _ => Ok(results),
         }
     }
 }
 
 impl Job<'_> {
-    fn run(&self, finished_count: bool, options: &CrossValidationOptions) -> Result<JobResult, ExperimentError> {
+    fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<JobResult, ExperimentError> {
         let folder = options.output.map(|output| (output, format!("{JOBS}/{}", self.folder())));
         let path = folder.as_ref().map(|(output, name)| output.file(name));
         if let Some(path) = &path {
-            if finished_count && let Some(result) = finished(&path.join(RESULT)) {
+            if pass.finished_count
+                && let Some(result) = finished(&path.join(RESULT))
+                && result.has_reached(pass.rounds)
+            {
                 return Ok(result);
             }
             std::fs::create_dir_all(path).map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
@@ -205,22 +251,26 @@ impl Job<'_> {
                 start: None,
                 device: options.device,
                 directory: path.as_deref(),
-                resume: options.resume,
+                resume: pass.resume,
                 dashboard: false,
                 progress: &FitWarnings { label: &self.label, progress: options.progress },
-                interrupt: options.interrupt.clone(),
+                interrupt: match pass.rounds {
+                    Some(rounds) => options.interrupt.after(rounds),
+                    None => options.interrupt.clone(),
+                },
             },
         )?;
         let result = JobResult {
             selection: fitted.selection(),
             fit: FitReport::new(&fitted, self.seed),
             test: fitted.evaluations.get("test").map(|test| test.per_query.clone()).unwrap_or_default(),
+            extremes: fitted.evaluations.contains_key("test").then(|| fitted.extremes.clone()),
         };
         if let Some((output, name)) = &folder
-            && fitted.stop != StopReason::Interrupted
+            && result.has_reached(pass.rounds)
         {
             // Which of the fits a fold selects is known when all are done.
-            if options.keep.any() {
+            if options.keep.any() && fitted.stop != StopReason::Interrupted {
                 let bytes = fitted.ranker.to_bytes();
                 output.write(&format!("{name}/{RANKER}"), &bytes)?;
             }
@@ -236,6 +286,7 @@ impl Job<'_> {
             name: String::new(),
             description: String::new(),
             grid: Map::new(),
+            search: None,
             cv: CrossValidationConfig { split: self.config.cv.split, ..CrossValidationConfig::default() },
             ..self.config.clone()
         };
@@ -248,11 +299,6 @@ impl Job<'_> {
         }
         format!("fold{}-seed{}-{}", self.split.fold, self.seed, &hexadecimal(&hash.finalize())[..12])
     }
-}
-
-/// The point of the grid with the best selection measure; ties go to the first.
-pub(super) fn selected(selections: &[f64]) -> usize {
-    (1..selections.len()).fold(0, |best, point| if selections[point] > selections[best] { point } else { best })
 }
 
 /// The mean; NaN, which JSON writes as `null`, of nothing.

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::jobs::{JobResult, Jobs};
+use super::jobs::{JobResult, Jobs, Pass};
 use super::options::CrossValidationOptions;
 use crate::data::trec::write_run;
 use crate::data::{DataError, RankingDataset};
@@ -37,7 +37,9 @@ pub(super) fn keep(
         if lacking.is_empty() {
             break rankers;
         }
-        let made = jobs.run_these(&lacking, false, options)?;
+        let (resume, all) = (options.resume, lacking.len());
+        let pass = Pass { numbers: &lacking, rounds: None, finished_count: false, resume, before: 0, all };
+        let made = jobs.run(&pass, options)?;
         for (number, result) in lacking.into_iter().zip(made) {
             results[number] = result;
         }

@@ -1,6 +1,7 @@
-//! Cross-validation: folds x grid x seeds. Every fold selects its grid point on its own validation queries; test
-//! queries are only measured.
+//! Cross-validation: folds x grid x seeds, or folds x trials x seeds. Every fold selects its grid point or its trial on
+//! its own validation queries; test queries are only measured.
 
+mod halving;
 mod jobs;
 mod keeping;
 mod options;
@@ -8,10 +9,11 @@ mod summary;
 
 pub use options::{CrossValidationOptions, JobDone, JobProgress};
 
-use super::config::grid::{self, Point};
-use super::config::{ConfigError, Document, ExperimentConfig};
+use super::config::candidates::Candidate;
+use super::config::{Document, ExperimentConfig};
 use super::error::ExperimentError;
 use super::record::{CrossValidationReport, Sets};
+use super::splits::Split;
 use crate::refusal::Refusal;
 use jobs::Jobs;
 use keeping::keep;
@@ -27,25 +29,38 @@ pub fn cross_validate(
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
-    config.check_start_of_folds()?;
-    let points = grid::points(&config.grid).map_err(|refusal| document.place(&refusal))?;
-    let configs = points.iter().map(|point| at_point(document, point)).collect::<Result<Vec<_>, _>>()?;
+    config.check_folds()?;
+    let grid = match config.search {
+        None => config.grid_candidates(document)?,
+        Some(_) => Vec::new(),
+    };
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
     let splits = config.data.splits(&config.cv, config.seed)?;
-    if points.len() > 1 && splits.iter().any(|split| split.validation.is_none()) {
-        let found = format!("{} points", points.len());
-        return Err(Refusal::new("grid", found, "a validation set to select on").into());
-    }
+    let trials = match &config.search {
+        None => Vec::new(),
+        Some(search) => {
+            splits.iter().map(|split| config.trials(document, search, split.fold)).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let candidates: Vec<&[Candidate]> = match &config.search {
+        None => splits.iter().map(|_| grid.as_slice()).collect(),
+        Some(_) => trials.iter().map(Vec::as_slice).collect(),
+    };
+    check_validation(&splits, &candidates, config)?;
+    let rungs = candidates.first().and_then(|of| of.first()).map(|trial| trial.config.rungs()).unwrap_or_default();
     let data: Vec<_> = splits.iter().map(Sets::from_split).collect();
-    let jobs = Jobs { splits: &splits, data: &data, points: &points, configs: &configs, seeds: &seeds };
-    let mut results = jobs.run(options)?;
+    let jobs = Jobs { splits: &splits, data: &data, candidates: &candidates, rungs: &rungs, seeds: &seeds };
+    let mut results = if rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
     keep(config, &jobs, &mut results, options)?;
     summarize(config, &jobs, &results)
 }
 
-/// The configuration at a point of the grid.
-fn at_point(document: &Document, point: &Point) -> Result<ExperimentConfig, ConfigError> {
-    let document = document.at_point(point)?;
-    ExperimentConfig::from_document(&document)
-        .map_err(|error| document.refuse("grid", &format!("{}: {}", grid::label(point), error.message)))
+/// Refuses to choose among several candidates without queries to choose on.
+fn check_validation(splits: &[Split], candidates: &[&[Candidate]], config: &ExperimentConfig) -> Result<(), Refusal> {
+    let count = candidates.first().map_or(0, |candidates| candidates.len());
+    if count <= 1 || splits.iter().all(|split| split.validation.is_some()) {
+        return Ok(());
+    }
+    let (key, what) = if config.search.is_some() { ("search", "trials") } else { ("grid", "points") };
+    Err(Refusal::new(key, format!("{count} {what}"), "a validation set to select on"))
 }

@@ -19,9 +19,9 @@ pub trait JobProgress: Sync {
 pub struct JobDone<'a> {
     /// Jobs that have ended, this one included.
     pub finished: usize,
-    /// Jobs of the cross-validation.
+    /// Jobs of the cross-validation; of successive halving, one for each rung that a fit takes part in.
     pub all: usize,
-    /// Its fold, its point of the grid where there are several, and its seed.
+    /// Its fold, its point of the grid or its trial where there are several, and its seed.
     pub label: &'a str,
     /// The selection measure of the fit, on validation queries where there are some; none of a fit that failed.
     pub selection: Option<f64>,

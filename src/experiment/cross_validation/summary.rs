@@ -1,14 +1,16 @@
-//! From the results of all fits to the table: each fold selects its point of the grid, test measures are averaged.
+//! From the results of all fits to the table: each fold selects its point of the grid or its trial, test measures are
+//! averaged.
 
 use std::collections::BTreeMap;
 
 use crate::json::Value;
 
-use super::jobs::{JobResult, Jobs, mean, selected};
+use super::jobs::{JobResult, Jobs, mean};
 use crate::experiment::config::{ExperimentConfig, grid};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::record::{
-    CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, standard_error,
+    CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, SearchReport, Trial,
+    standard_error,
 };
 use crate::ranker::Versions;
 
@@ -18,16 +20,16 @@ pub(super) fn summarize(
     jobs: &Jobs,
     results: &[JobResult],
 ) -> Result<CrossValidationReport, ExperimentError> {
-    let &Jobs { splits, data, points, seeds, .. } = jobs;
+    let &Jobs { splits, data, candidates, seeds, .. } = jobs;
     let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
     let mut folds = Vec::new();
     let mut details = Vec::new();
     // `[measure][query]` over all folds, averaged over seeds.
     let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
     for (s, split) in splits.iter().enumerate() {
-        let of_point = |point: usize| jobs.of_point(results, s, point);
+        let of_candidate = |candidate: usize| jobs.of_candidate(results, s, candidate);
         let selections: Vec<f64> = jobs.selections(results, s);
-        let best = selected(&selections);
+        let best = jobs.selected(results, s);
         let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
         let mut per_query = PerQuery {
             set: "test".to_string(),
@@ -35,7 +37,7 @@ pub(super) fn summarize(
             values: BTreeMap::new(),
         };
         for (m, name) in names.iter().enumerate() {
-            let of_queries = over_seeds(of_point(best), m);
+            let of_queries = over_seeds(of_candidate(best), m);
             let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
             measures.insert(name.clone(), Value::from(mean(counted.iter().copied())));
             standard_errors.insert(name.clone(), Value::from(standard_error(&counted)));
@@ -44,17 +46,19 @@ pub(super) fn summarize(
         }
         folds.push(FoldResult {
             fold: split.fold,
-            selected: grid::label(&points[best]),
+            selected: grid::label(&candidates[s][best].point),
             validation: selections[best],
             measures,
             standard_errors,
-            stops: of_point(best).iter().map(|result| result.fit.stop).collect(),
+            stops: of_candidate(best).iter().map(|result| result.fit.stop).collect(),
+            trials: if config.search.is_some() { trials(jobs, results, s) } else { Vec::new() },
         });
         details.push(FoldDetails {
             data: data[s].clone(),
-            points: selections,
+            points: if config.search.is_some() { Vec::new() } else { selections },
             per_query,
-            fits: of_point(best).iter().map(|result| result.fit.clone()).collect(),
+            extremes: of_candidate(best).first().and_then(|result| result.extremes.clone()),
+            fits: of_candidate(best).iter().map(|result| result.fit.clone()).collect(),
         });
     }
     let tests = splits.iter().filter_map(|split| split.test.as_ref());
@@ -70,15 +74,43 @@ pub(super) fn summarize(
         folds,
         selected_on: if splits.iter().all(|split| split.validation.is_some()) { "validation" } else { "training" }
             .into(),
+        search: config.search.as_ref().map(|search| SearchReport {
+            kind: search.kind().to_string(),
+            trials: search.trials(),
+            rungs: jobs.rungs.to_vec(),
+        }),
     };
     Ok(CrossValidationReport {
         result,
         config: config.resolved(),
         selection: config.measure.select,
-        points: points.iter().map(grid::label).collect(),
+        points: match (&config.search, candidates.first()) {
+            (None, Some(points)) => points.iter().map(|point| grid::label(&point.point)).collect(),
+            _ => Vec::new(),
+        },
         details,
         versions: Versions::current(),
     })
+}
+
+/// The trials of a fold, in order.
+fn trials(jobs: &Jobs, results: &[JobResult], split: usize) -> Vec<Trial> {
+    let (ladder, selections) = (jobs.ladder(results, split), jobs.selections(results, split));
+    let trial = |number: usize| {
+        let value = |(trials, values): &(Vec<usize>, Vec<f64>)| {
+            let at = trials.iter().position(|&trial| trial == number)?;
+            Some(Some(values[at]).filter(|value| !value.is_nan()))
+        };
+        let made = jobs.of_candidate(results, split, number).iter().map(|result| result.fit.rounds);
+        Trial {
+            trial: number + 1,
+            values: jobs.candidates[split][number].point.iter().cloned().collect(),
+            validation: Some(selections[number]).filter(|value| !value.is_nan()),
+            rounds: made.max().unwrap_or(0),
+            rungs: ladder.iter().map_while(value).collect(),
+        }
+    };
+    (0..jobs.choices()).map(trial).collect()
 }
 
 /// Value of measure `m` for every query, averaged over seeds; none where the convention leaves the query out.
@@ -112,6 +144,7 @@ mod tests {
                 history: Vec::new(),
             },
             test: vec![vec![Some(a), None, Some(b)]],
+            extremes: None,
         };
         assert_eq!(over_seeds(&[result(1.0, 0.0), result(0.0, 0.5)], 0), [Some(0.5), None, Some(0.25)]);
     }

@@ -3,15 +3,45 @@
 use serde::{Deserialize, Serialize};
 
 use super::measures::Measures;
+use crate::experiment::config::Rung;
+use crate::json::Map;
 use crate::learner::StopReason;
 use crate::measure::Convention;
+
+/// How trials were drawn and fitted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchReport {
+    /// `random` or `successive_halving`.
+    pub kind: String,
+    /// Trials of each fold.
+    pub trials: usize,
+    /// The rungs of successive halving.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rungs: Vec<Rung>,
+}
+
+/// One trial of a search in one fold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Its number, from 1.
+    pub trial: usize,
+    /// The value drawn for each key.
+    pub values: Map,
+    /// The selection measure on validation queries at its best round, averaged over seeds.
+    pub validation: Option<f64>,
+    /// Rounds that it made; the most of all seeds.
+    pub rounds: usize,
+    /// Of successive halving, the selection measure at the end of every rung that the trial took part in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rungs: Vec<Option<f64>>,
+}
 
 /// The selected result of one fold, averaged over seeds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldResult {
     /// Number of the fold, from 1.
     pub fold: usize,
-    /// The grid point with the best validation measure.
+    /// The grid point or the trial with the best validation measure.
     pub selected: String,
     /// Its selection measure on validation queries; on training queries where there are none
     /// ([`selected_on`](CrossValidation::selected_on)).
@@ -23,6 +53,9 @@ pub struct FoldResult {
     /// Why each of its fits ended, one a seed; absent in older results.
     #[serde(default)]
     pub stops: Vec<StopReason>,
+    /// Every trial, of a search.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<Trial>,
 }
 
 /// The result of a cross-validation.
@@ -47,6 +80,20 @@ pub struct CrossValidation {
     /// The queries that select: `validation`, or `training` where the data have no validation queries.
     #[serde(default = "validation")]
     pub selected_on: String,
+    /// How trials were drawn and fitted, of a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchReport>,
+}
+
+impl FoldResult {
+    /// The trials, the one selected first: those that came further before those that were dropped, the better before the
+    /// worse, the first of equals.
+    pub fn ranked_trials(&self) -> Vec<&Trial> {
+        let merit = |trial: &Trial| trial.validation.unwrap_or(f64::NEG_INFINITY);
+        let mut trials: Vec<&Trial> = self.trials.iter().collect();
+        trials.sort_by(|a, b| b.rungs.len().cmp(&a.rungs.len()).then(merit(b).total_cmp(&merit(a))));
+        trials
+    }
 }
 
 fn validation() -> String {

@@ -7,7 +7,7 @@ mod partial_dependence;
 mod report;
 mod run;
 
-pub use cross_validation::{CrossValidation, FoldResult};
+pub use cross_validation::{CrossValidation, FoldResult, SearchReport, Trial};
 pub use measures::Measures;
 pub use partial_dependence::{MissingValue, PartialDependence};
 pub(super) use report::standard_error;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Normalizer, RankingDataset};
+use crate::data::RankingDataset;
 use crate::learner::Importance;
 use crate::ranker::{Model, Ranker};
 
@@ -42,10 +42,10 @@ pub struct MissingValue {
 
 impl PartialDependence {
     /// The features that gain most, the first one first; empty if the ranker is not a sum of trees, or its importance is
-    /// not known.
+    /// not known. The training queries are those of the fit, normalised.
     pub(super) fn of_ranker(ranker: &Ranker, importance: Option<&Importance>, train: &RankingDataset) -> Vec<Self> {
         let (Model::Trees(trees), Some(importance)) = (ranker.model(), importance) else { return Vec::new() };
-        let Some(sample) = sample(train, ranker.normalizer()) else { return Vec::new() };
+        let Some(sample) = sample(train) else { return Vec::new() };
         let width = sample.feature_count;
         let largest = largest(importance);
         let of_feature = |feature: usize| {
@@ -65,12 +65,11 @@ impl PartialDependence {
     }
 }
 
-/// Whole training queries, evenly spaced, with normalised features.
-fn sample(train: &RankingDataset, normalizer: &Normalizer) -> Option<RankingDataset> {
+/// Whole training queries, evenly spaced.
+fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     let wanted = (DOCUMENTS * train.queries()).div_ceil(train.documents().max(1)).clamp(1, train.queries().max(1));
     let spaced: Vec<usize> = (0..wanted).map(|place| place * train.queries() / wanted).collect();
-    let mut sample = train.select(&spaced);
-    normalizer.apply(&mut sample).ok()?;
+    let sample = train.select(&spaced);
     (sample.documents() > 0).then_some(sample)
 }
 
@@ -92,7 +91,7 @@ fn quantiles(ascending: &[f32]) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::NormalizerKind;
+    use crate::data::{Normalizer, NormalizerKind};
     use crate::measure::Convention;
     use crate::ranker::{Metadata, Node, TreeEnsemble, Versions};
 
@@ -137,7 +136,7 @@ mod tests {
         let found = PartialDependence::of_ranker(&ranker, Some(&importance), &train());
         assert_eq!(found.iter().map(|found| found.feature).collect::<Vec<_>>(), [2, 1]);
         // 34 of 100 queries, the first to the last.
-        let sample = sample(&train(), ranker.normalizer()).unwrap();
+        let sample = sample(&train()).unwrap();
         assert_eq!((sample.documents(), sample.features[0]), (1020, 0.0));
         let Model::Trees(trees) = ranker.model() else { panic!("trees") };
         let mean = |feature: usize, value: f32| {

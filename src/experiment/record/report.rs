@@ -10,6 +10,7 @@ use super::measures::Measures;
 use super::partial_dependence::PartialDependence;
 use crate::data::{RankingDataset, Statistics};
 use crate::experiment::config::ExperimentConfig;
+use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{Fit, linear_weights};
 use crate::experiment::splits::Split;
 use crate::json::Value;
@@ -54,6 +55,9 @@ pub struct TrainReport {
     pub partial_dependence: Vec<PartialDependence>,
     /// Every query of the test set; of the validation or else the training set where there is none.
     pub per_query: PerQuery,
+    /// The worst and the best of these queries with their documents; absent in older reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extremes: Option<ExtremeQueries>,
     /// Versions.
     pub versions: Versions,
 }
@@ -68,7 +72,7 @@ pub struct CrossValidationReport {
     pub config: Value,
     /// The measure that selects.
     pub selection: Measure,
-    /// Every point of the grid; `-` alone where there is no grid.
+    /// Every point of the grid; `-` alone where there is no grid, none where trials are drawn.
     pub points: Vec<String>,
     /// What the table does not say of each fold, in its order.
     pub details: Vec<FoldDetails>,
@@ -81,10 +85,13 @@ pub struct CrossValidationReport {
 pub struct FoldDetails {
     /// Each set of queries.
     pub data: Sets<DataReport>,
-    /// The selection measure of each point of the grid, averaged over seeds.
+    /// The selection measure of each point of the grid, averaged over seeds; none where trials are drawn.
     pub points: Vec<f64>,
     /// Every test query, averaged over seeds, at the selected point.
     pub per_query: PerQuery,
+    /// The worst and the best test queries of the first seed with their documents; absent in older reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extremes: Option<ExtremeQueries>,
     /// The fits of the selected point, one a seed.
     pub fits: Vec<FitReport>,
 }
@@ -160,7 +167,7 @@ pub struct PerQuery {
 }
 
 impl TrainReport {
-    /// The report of one fit. `data` describes the split as it was read; its features may have been normalised since.
+    /// The report of one fit. `data` describes the split as it was read; the features of `split` are normalised since.
     pub fn new(config: &ExperimentConfig, data: Sets<DataReport>, split: &Split, fit: &Fit) -> Self {
         let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::from_evaluation);
         Self {
@@ -178,6 +185,7 @@ impl TrainReport {
             fit: FitReport::new(fit, config.seed),
             partial_dependence: PartialDependence::of_ranker(&fit.ranker, fit.importance.as_ref(), &split.train),
             per_query: PerQuery::new(split, fit),
+            extremes: Some(fit.extremes.clone()),
             versions: Versions::current(),
         }
     }

@@ -51,7 +51,9 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,
+    streams: false,
     round_name: "round",
+    rounds_key: Some("rounds"),
     defaults: entry::defaults::<AdaRankConfig>,
     build: entry::build::<AdaRankConfig>,
 };

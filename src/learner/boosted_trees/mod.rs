@@ -60,7 +60,9 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_query_weights: false,
     takes_document_weights: true,
     takes_missing: true,
+    streams: false,
     round_name: "round",
+    rounds_key: Some("rounds"),
     defaults: entry::defaults::<BoostedTreesConfig>,
     build: entry::build::<BoostedTreesConfig>,
 };

@@ -7,11 +7,13 @@
 //! are drawn for each part.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use burn::tensor::Device;
 
 use super::config::GradientConfig;
 use crate::data::padding::groups;
+use crate::data::windows::{Window, Windows};
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatch, RankingDataset};
 
 /// A part of at least [`ENOUGH`] places is cut where lists are shorter than this share of its first list.
@@ -28,6 +30,17 @@ pub(super) struct Batches<'a> {
     per_epoch: usize,
     /// The parts of the only step, if one step takes all queries.
     whole: OnceCell<Vec<RankingBatch>>,
+    /// The windows of data that are streamed, unless one step takes all queries.
+    windows: Option<Windows>,
+    queries: usize,
+}
+
+/// The steps of an epoch.
+pub(super) struct Epoch {
+    /// The queries of each step.
+    pub(super) steps: Vec<Vec<usize>>,
+    /// For each window of data that are streamed, its first step and its documents.
+    windows: Vec<(usize, Vec<Range<usize>>)>,
 }
 
 impl<'a> Batches<'a> {
@@ -51,6 +64,12 @@ impl<'a> Batches<'a> {
             cells: config.batch_cells,
             per_epoch: data.queries().div_ceil(config.batch_queries),
             whole: OnceCell::new(),
+            windows: data
+                .features
+                .window()
+                .filter(|_| config_of_steps.shuffle)
+                .map(|bytes| Windows::new(data, bytes, seed)),
+            queries: config.batch_queries,
         })
     }
 
@@ -59,9 +78,27 @@ impl<'a> Batches<'a> {
         self.per_epoch
     }
 
-    /// The queries of each step of an epoch.
-    pub(super) fn epoch(&self, epoch: usize) -> Vec<Vec<usize>> {
-        self.batcher.epoch(epoch as u64)
+    /// The steps of an epoch.
+    pub(super) fn epoch(&self, epoch: usize) -> Epoch {
+        let Some(windows) = &self.windows else {
+            return Epoch { steps: self.batcher.epoch(epoch as u64), windows: Vec::new() };
+        };
+        let mut planned = Epoch { steps: Vec::new(), windows: Vec::new() };
+        for Window { steps, documents } in windows.epoch(epoch as u64, self.queries) {
+            planned.windows.push((planned.steps.len(), documents));
+            planned.steps.extend(steps);
+        }
+        planned
+    }
+
+    /// Reads the file ahead of a step: with the first step of a window begins the reading of the next window, on another
+    /// thread.
+    pub(super) fn read_ahead(&self, epoch: &Epoch, step: usize) {
+        let Ok(window) = epoch.windows.binary_search_by_key(&step, |(first, _)| *first) else { return };
+        let first = (window == 0).then_some(0);
+        for (_, documents) in first.into_iter().chain([window + 1]).filter_map(|window| epoch.windows.get(window)) {
+            self.data.features.read_ahead(documents.clone());
+        }
     }
 
     /// Queries and documents of the largest part of a step.
@@ -73,7 +110,8 @@ impl<'a> Batches<'a> {
 
     /// The parts of a step, on the device.
     pub(super) fn parts(&self, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
-        let whole = (self.per_epoch == 1).then(|| self.whole.get_or_init(|| self.assemble(queries).collect()).clone());
+        let stays = self.per_epoch == 1 && self.data.features.window().is_none();
+        let whole = stays.then(|| self.whole.get_or_init(|| self.assemble(queries).collect()).clone());
         let streamed = whole.is_none().then(|| self.assemble(queries));
         whole.into_iter().flatten().chain(streamed.into_iter().flatten())
     }
@@ -118,7 +156,7 @@ mod tests {
         let data = testing::two_documents();
         let config = GradientConfig::default();
         let batches = Batches::new(&data, &config, 1, &Device::flex()).unwrap();
-        assert_eq!((batches.per_epoch(), batches.epoch(1)), (1, vec![vec![0]]));
+        assert_eq!((batches.per_epoch(), batches.epoch(1).steps), (1, vec![vec![0]]));
         assert_eq!(batches.parts(&[0]).count(), 1);
         assert_eq!(batches.whole.get().unwrap().len(), 1);
     }

@@ -65,7 +65,9 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_query_weights: true,
     takes_document_weights: true,
     takes_missing: false,
+    streams: true,
     round_name: "epoch",
+    rounds_key: Some("epochs"),
     defaults: entry::defaults::<GradientConfig>,
     build: entry::build::<GradientConfig>,
 };

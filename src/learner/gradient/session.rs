@@ -103,7 +103,7 @@ impl<'a> Session<'a> {
             let all = format!("at least {}: L-BFGS takes all training queries at once", train.queries());
             return Err(parameter("batch_queries", config.batch_queries, all));
         }
-        let parts = batches.epoch(1).into_iter().map(|queries| batches.largest(&queries));
+        let parts = batches.epoch(1).steps.into_iter().map(|queries| batches.largest(&queries));
         if let Some((queries, documents)) = parts.max_by_key(|&(queries, documents)| queries * documents * documents) {
             built.check_memory(queries, documents, DType::F32, &device)?;
         }
@@ -140,11 +140,13 @@ impl<'a> Session<'a> {
             self.model = self.model.clone().with_loss(annealed);
             figures.push((parameter.clone(), value));
         }
-        let steps = self.batches.epoch(epoch);
+        let planned = self.batches.epoch(epoch);
+        let steps = &planned.steps;
         let dropout = seed_for(self.seed, "dropout", epoch as u64);
         let mut losses = Vec::with_capacity(steps.len());
         let mut learning_rate = 0.0;
         for (index, queries) in steps.iter().enumerate() {
+            self.batches.read_ahead(&planned, index);
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
             let step = TrainingStep { batches: &self.batches, queries, run: self.seed, epoch, index, dropout };
             let (model, loss) = self.optimizer.step(learning_rate, self.model.clone(), &step);
@@ -156,7 +158,7 @@ impl<'a> Session<'a> {
         }
         // Read back once per epoch, so that a device works on while the host prepares the next step.
         let losses =
-            Tensor::cat(losses, 0).try_into_data().map_err(|error| self.device_failed(epoch, &steps, &error))?;
+            Tensor::cat(losses, 0).try_into_data().map_err(|error| self.device_failed(epoch, steps, &error))?;
         let losses: Vec<f64> = losses.iter::<f64>().collect();
         if let Some(step) = losses.iter().position(|loss| !loss.is_finite()) {
             return Err(self.diverged(format!("epoch {epoch}, step {}: the loss is {}", step + 1, losses[step])));

@@ -28,8 +28,8 @@ use crate::ranker::Parts as ModelParts;
 use crate::scorer::{Scorer, ScorerConfig};
 use burn::module::Module;
 
-/// Training and validation data: lists of 2 to 40 documents, 6 features.
-fn data() -> (RankingDataset, RankingDataset) {
+/// Lists of 2 to 40 documents, 6 features.
+fn generated() -> RankingDataset {
     let config = SynthConfig {
         queries: 60,
         features: 6,
@@ -38,9 +38,19 @@ fn data() -> (RankingDataset, RankingDataset) {
         max_length: 40,
         ..SynthConfig::default()
     };
-    let mut all = config.generate().unwrap();
-    Normalizer::fit(&all, NormalizerKind::ZScore).apply(&mut all).unwrap();
+    config.generate().unwrap()
+}
+
+/// Queries to train on and to select on.
+fn parted(all: &RankingDataset) -> (RankingDataset, RankingDataset) {
     (all.select(&(0..40).collect::<Vec<_>>()), all.select(&(40..60).collect::<Vec<_>>()))
+}
+
+/// Training and validation data, normalised.
+fn data() -> (RankingDataset, RankingDataset) {
+    let mut all = generated();
+    Normalizer::fit(&all, NormalizerKind::ZScore).apply(&mut all).unwrap();
+    parted(&all)
 }
 
 fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn Progress) -> FitContext<'a> {
@@ -599,4 +609,59 @@ fn the_dashboard_shows_loss_and_measures_of_each_epoch() {
         assert_eq!(notes.iter().filter(|note| *note == expected).count() % 2, 0, "{expected}: {notes:?}");
         assert!(notes.iter().any(|note| note == expected), "{expected}: {notes:?}");
     }
+}
+
+/// The same data in an Arrow file, streamed in windows of `window` bytes with at most `memory` bytes resident.
+#[cfg(feature = "columnar")]
+fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (tempfile::TempDir, RankingDataset) {
+    use crate::data::{columnar::Format, letor::ReadOptions, read};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.arrow");
+    data.clone().write_columnar(Format::Arrow, &mut std::fs::File::create(&path).unwrap()).unwrap();
+    let mut streamed = read(&[path], &ReadOptions::default()).unwrap();
+    streamed.stream(memory.parse().unwrap(), window.parse().unwrap()).unwrap();
+    (folder, streamed)
+}
+
+#[cfg(feature = "columnar")]
+#[test]
+fn streamed_data_in_one_window_give_the_fit_of_data_in_memory() {
+    for kind in [NormalizerKind::None, NormalizerKind::QueryMinMax, NormalizerKind::ZScore, NormalizerKind::Quantile] {
+        let (mut train, mut validation) = parted(&generated());
+        let (_one, mut train_in_file) = streamed(&train, "1 MiB", "512 KiB");
+        let (_two, mut validation_in_file) = streamed(&validation, "1 MiB", "512 KiB");
+        let normalizer = Normalizer::fit(&train, kind);
+        assert_eq!(Normalizer::fit(&train_in_file, kind), normalizer);
+        for data in [&mut train, &mut validation, &mut train_in_file, &mut validation_in_file] {
+            normalizer.apply(data).unwrap();
+        }
+        let context = context(None, &NoProgress);
+        let memory = stateful().fit(&train, Some(&validation), &context).unwrap();
+        let file = stateful().fit(&train_in_file, Some(&validation_in_file), &context).unwrap();
+        assert_eq!(file.history, memory.history, "{kind:?}");
+        let scores = |fitted: &Fitted, data| fitted.model.predict(data, &context.device);
+        assert_eq!(scores(&file, &validation_in_file), scores(&memory, &validation), "{kind:?}");
+        if kind != NormalizerKind::None {
+            assert!(!train_in_file.features.is_copied() && !validation_in_file.features.is_copied(), "{kind:?}");
+        }
+    }
+}
+
+#[cfg(feature = "columnar")]
+#[test]
+fn streamed_fits_resume_and_know_no_memory() {
+    let (train, validation) = parted(&generated());
+    let with = |memory| {
+        let (folder, mut train) = streamed(&train, memory, "2 KiB");
+        Normalizer::fit(&train, NormalizerKind::ZScore).apply(&mut train).unwrap();
+        (folder, train)
+    };
+    let ((_one, small), (_two, large)) = (with("4 KiB"), with("1 GiB"));
+    testing::assert_reproducible(&stateful(), &small, &validation, 3);
+    let history = |data| stateful().fit(data, Some(&validation), &context(None, &NoProgress)).unwrap().history;
+    assert_eq!(history(&small), history(&large));
+    let mut in_memory = train.clone();
+    Normalizer::fit(&train, NormalizerKind::ZScore).apply(&mut in_memory).unwrap();
+    assert_ne!(history(&small), history(&in_memory));
 }

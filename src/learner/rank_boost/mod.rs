@@ -40,7 +40,9 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,
+    streams: false,
     round_name: "round",
+    rounds_key: Some("rounds"),
     defaults: entry::defaults::<RankBoostConfig>,
     build: entry::build::<RankBoostConfig>,
 };

@@ -41,7 +41,9 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,
+    streams: false,
     round_name: "round",
+    rounds_key: None,
     defaults: entry::defaults::<RankSvmConfig>,
     build: entry::build::<RankSvmConfig>,
 };

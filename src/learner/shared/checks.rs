@@ -49,6 +49,9 @@ pub(crate) fn trainable(
     context: &FitContext,
 ) -> Result<(), LearnerError> {
     let refuse = |reason: String| Err(LearnerError::Data { learner, reason });
+    for data in [Some(train), validation].into_iter().flatten() {
+        data.check_values().or_else(|error| refuse(error.to_string()))?;
+    }
     if let Some(validation) = validation.filter(|data| data.feature_count != train.feature_count) {
         return refuse(format!(
             "validation data have {} features, training data {}: read both with the same number of features",

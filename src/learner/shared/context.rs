@@ -21,17 +21,32 @@ pub struct Selection {
 
 /// A request to stop, shared with a signal handler.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt {
+    requested: Arc<AtomicBool>,
+    /// Rounds after which a fit stops without a request.
+    after: Option<usize>,
+}
 
 impl Interrupt {
     /// Asks the learner to stop after the current round.
     pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.requested.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether a stop was asked for.
     pub fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.requested.load(Ordering::Relaxed)
+    }
+
+    /// The same request, and a stop after so many rounds of the fit, as if it was asked for then: the fit can be resumed
+    /// and ends in the same bytes as one that was never stopped.
+    pub fn after(&self, rounds: usize) -> Self {
+        Self { requested: self.requested.clone(), after: Some(rounds) }
+    }
+
+    /// Returns whether a fit is to stop that has made so many rounds.
+    pub(crate) fn is_due(&self, rounds: usize) -> bool {
+        self.requested() || self.after.is_some_and(|after| rounds >= after)
     }
 }
 

@@ -261,7 +261,7 @@ impl<'a> Rounds<'a> {
             run.stopped
         } else if self.most.is_some_and(|most| made >= most) {
             Some(StopReason::Completed)
-        } else if self.context.interrupt.requested() {
+        } else if self.context.interrupt.is_due(made) {
             Some(StopReason::Interrupted)
         } else if self.patience.is_some_and(|patience| made - run.history.best_round >= patience) {
             Some(StopReason::EarlyStopped)

@@ -1,0 +1,163 @@
+//! Values at given places of the ascending order of a column, without sorting it: passes over the rows count how many
+//! values begin with which bits, and each pass learns eight or sixteen bits more of the values asked for.
+
+use rayon::prelude::*;
+
+use super::Features;
+
+/// Values that the first pass tells apart: those of the upper 16 bits.
+const FIRST: usize = 1 << 16;
+/// Values of the 8 bits that each further pass adds.
+const NEXT: usize = 1 << 8;
+/// Number of counts that are held at once; 128 MiB.
+const COUNTS: usize = 1 << 24;
+/// Number of rows that are read for one column after another while they are in the cache.
+const ROWS: usize = 512;
+/// Number of columns that a thread counts at a time.
+const COLUMNS: usize = 8;
+
+/// Returns for each feature the values at `ranks`, which ascend and count from 0, of its values in the order of
+/// [`f32::total_cmp`], missing ones aside. They are those of a sorted copy, to the bit.
+pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec<Vec<f32>> {
+    let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
+    let at_once = (COUNTS / FIRST.max(most * NEXT)).max(1);
+    let mut values = Vec::with_capacity(ranks.len());
+    for (group, ranks_of_group) in ranks.chunks(at_once).enumerate() {
+        let first = group * at_once;
+        let mut columns: Vec<Column> =
+            ranks_of_group.iter().enumerate().map(|(at, ranks)| Column::new(first + at, ranks)).collect();
+        for pass in 0..PASSES.len() {
+            columns.iter_mut().for_each(|column| column.begin(pass));
+            features.each_block(1, |rows| {
+                columns.par_chunks_mut(COLUMNS).for_each(|columns| {
+                    for rows in rows.chunks(ROWS * ranks.len()) {
+                        columns.iter_mut().for_each(|column| column.count(pass, rows, ranks.len()));
+                    }
+                });
+            });
+            columns.iter_mut().for_each(|column| column.end(pass));
+        }
+        values.extend(columns.into_iter().map(Column::values));
+    }
+    values
+}
+
+/// The bits that a pass knows of a value, and those that it adds: how far each are shifted.
+const PASSES: [(u32, usize); 3] = [(16, FIRST), (8, NEXT), (0, NEXT)];
+
+/// A value whose bits are known in part.
+struct Wanted {
+    /// The known bits.
+    prefix: u32,
+    /// Its place among the values with these bits.
+    rank: usize,
+}
+
+struct Column {
+    feature: usize,
+    /// In ascending order.
+    wanted: Vec<Wanted>,
+    /// The different prefixes, in ascending order.
+    prefixes: Vec<u32>,
+    /// `[prefixes x values of the next bits]`
+    counts: Vec<u64>,
+}
+
+impl Column {
+    fn new(feature: usize, ranks: &[usize]) -> Self {
+        let wanted = ranks.iter().map(|&rank| Wanted { prefix: 0, rank }).collect();
+        Self { feature, wanted, prefixes: Vec::new(), counts: Vec::new() }
+    }
+
+    fn begin(&mut self, pass: usize) {
+        self.prefixes = self.wanted.iter().map(|wanted| wanted.prefix).collect();
+        self.prefixes.dedup();
+        self.counts.clear();
+        self.counts.resize(self.prefixes.len() * PASSES[pass].1, 0);
+    }
+
+    fn count(&mut self, pass: usize, rows: &[f32], width: usize) {
+        let (shift, bins) = PASSES[pass];
+        let bits = bins.trailing_zeros();
+        if self.prefixes.is_empty() {
+            return;
+        }
+        for value in rows[self.feature..].iter().step_by(width).filter(|value| !value.is_nan()) {
+            let known = key(*value) >> shift;
+            // The first pass knows no bits.
+            let place = if pass == 0 { Ok(0) } else { self.prefixes.binary_search(&(known >> bits)) };
+            if let Ok(place) = place {
+                self.counts[place * bins + (known as usize & (bins - 1))] += 1;
+            }
+        }
+    }
+
+    fn end(&mut self, pass: usize) {
+        let bins = PASSES[pass].1;
+        let (mut place, mut bin, mut before) = (0, 0, 0);
+        for wanted in &mut self.wanted {
+            while self.prefixes[place] != wanted.prefix {
+                (place, bin, before) = (place + 1, 0, 0);
+            }
+            let counts = &self.counts[place * bins..(place + 1) * bins];
+            while bin + 1 < bins && before + counts[bin] as usize <= wanted.rank {
+                before += counts[bin] as usize;
+                bin += 1;
+            }
+            *wanted = Wanted { prefix: wanted.prefix * bins as u32 + bin as u32, rank: wanted.rank - before };
+        }
+    }
+
+    fn values(self) -> Vec<f32> {
+        self.wanted.iter().map(|wanted| value(wanted.prefix)).collect()
+    }
+}
+
+/// Bits that ascend with the value.
+fn key(value: f32) -> u32 {
+    let bits = value.to_bits();
+    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+}
+
+/// The value of bits.
+fn value(key: u32) -> f32 {
+    f32::from_bits(if key >> 31 == 1 { key & !(1 << 31) } else { !key })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn they_are_the_values_of_a_sorted_copy(
+            mut columns in prop::collection::vec(prop::collection::vec(any::<f32>(), 40), 1..4),
+            close: bool, repeated in 0usize..20, asked in prop::collection::btree_set(0usize..40, 0..30),
+        ) {
+            for column in &mut columns {
+                if close {
+                    column.iter_mut().for_each(|value| *value = f32::from_bits(0x3f80_0000 | (value.to_bits() & 0x3ff)));
+                }
+                let first = column[0];
+                column[..repeated].fill(first);
+            }
+            let width = columns.len();
+            let features: Features = (0..40 * width).map(|at| columns[at % width][at / width]).collect();
+            let mut ranks = Vec::new();
+            let mut expected = Vec::new();
+            for column in &mut columns {
+                column.retain(|value| !value.is_nan());
+                column.sort_by(f32::total_cmp);
+                let there: Vec<usize> = asked.iter().copied().filter(|rank| *rank < column.len()).collect();
+                expected.push(there.iter().map(|rank| column[*rank].to_bits()).collect::<Vec<u32>>());
+                ranks.push(there);
+            }
+            let found = order_statistics(&features, &ranks);
+            let bits: Vec<Vec<u32>> =
+                found.iter().map(|values| values.iter().map(|value| value.to_bits()).collect()).collect();
+            prop_assert_eq!(bits, expected);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Successive halving: the rungs, which trials climb them, and the fits of each.
+//!
+//! A trial stands in its rung by the best round it has made until then, on validation queries. That is read off its
+//! history, whatever further rounds it has made since, so that a cross-validation that was stopped and resumed drops the
+//! same trials.
+
+use super::jobs::{JobResult, Jobs, Pass, mean};
+use super::options::CrossValidationOptions;
+use crate::experiment::error::ExperimentError;
+
+impl Jobs<'_> {
+    /// The trials of a fold in each rung, with the selection measure of each at its end, averaged over seeds. No rung
+    /// without successive halving.
+    pub(super) fn ladder(&self, results: &[JobResult], split: usize) -> Vec<(Vec<usize>, Vec<f64>)> {
+        let mut trials: Vec<usize> = (0..self.choices()).collect();
+        let mut ladder: Vec<(Vec<usize>, Vec<f64>)> = Vec::with_capacity(self.rungs.len());
+        for rung in self.rungs {
+            if let Some((above, values)) = ladder.last() {
+                trials = best(above, values, rung.trials);
+            }
+            let value = |&trial: &usize| {
+                let of_seeds = self.of_candidate(results, split, trial);
+                mean(of_seeds.iter().map(|result| within(result, rung.rounds)))
+            };
+            let values: Vec<f64> = trials.iter().map(value).collect();
+            ladder.push((trials.clone(), values));
+        }
+        ladder
+    }
+
+    /// Runs the rungs one after the other; results in the order of the jobs, each as far as its trial has come.
+    ///
+    /// A trial goes on from the state in its folder. Without an output folder it is fitted again from its first round,
+    /// with the same result.
+    pub(super) fn run_rungs(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
+        let of_rung = |trials: usize| trials * self.splits.len() * self.seeds.len();
+        let all = self.rungs.iter().map(|rung| of_rung(rung.trials)).sum();
+        let mut results: Vec<JobResult> = Vec::new();
+        let mut before = 0;
+        for (at, rung) in self.rungs.iter().enumerate() {
+            let numbers: Vec<usize> = match at {
+                0 => (0..self.count()).collect(),
+                _ => (0..self.splits.len()).flat_map(|split| self.numbers_of_rung(&results, split, at)).collect(),
+            };
+            let last = at + 1 == self.rungs.len();
+            let pass = Pass {
+                numbers: &numbers,
+                rounds: (!last).then_some(rung.rounds),
+                // What an earlier rung of this run has left is its own.
+                finished_count: options.resume || at > 0,
+                resume: options.resume || at > 0,
+                before,
+                all,
+            };
+            let made = self.run(&pass, options)?;
+            before += made.len();
+            match at {
+                0 => results = made,
+                _ => numbers.iter().zip(made).for_each(|(&number, result)| results[number] = result),
+            }
+        }
+        Ok(results)
+    }
+
+    fn numbers_of_rung(&self, results: &[JobResult], split: usize, rung: usize) -> Vec<usize> {
+        let (trials, _) = self.ladder(results, split).swap_remove(rung);
+        trials.into_iter().flat_map(|trial| self.numbers(split, trial)).collect()
+    }
+}
+
+/// The `count` trials of the highest values, in the order of the trials. Ties go to the first.
+fn best(trials: &[usize], values: &[f64], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..trials.len()).collect();
+    let key = |at: usize| if values[at].is_nan() { f64::NEG_INFINITY } else { values[at] };
+    order.sort_by(|&one, &other| key(other).total_cmp(&key(one)));
+    let mut stay: Vec<usize> = order.into_iter().take(count).map(|at| trials[at]).collect();
+    stay.sort_unstable();
+    stay
+}
+
+/// The selection measure of the best of the first rounds, on validation queries; NaN where none was measured.
+fn within(result: &JobResult, rounds: usize) -> f64 {
+    let measured = result.fit.history.iter().take(rounds).filter_map(|round| round.validation);
+    measured.fold(f64::NAN, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::best;
+
+    #[test]
+    fn the_best_trials_stay_and_ties_go_to_the_first() {
+        assert_eq!(best(&[0, 1, 2, 3], &[0.5, f64::NAN, 0.5, 0.7], 2), [0, 3]);
+        assert_eq!(best(&[2, 5, 9], &[f64::NAN, 0.1, -1.0], 2), [5, 9]);
+        assert_eq!(best(&[4, 6], &[f64::NAN, f64::NAN], 1), [4]);
+    }
+}
