@@ -58,6 +58,8 @@ pub mod data;
 pub mod device;
 mod execution;
 pub mod guide;
+#[cfg(feature = "ranker")]
+mod interleaved;
 pub mod json;
 pub mod loss;
 pub mod measure;

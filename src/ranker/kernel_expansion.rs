@@ -4,6 +4,8 @@
 
 use rayon::prelude::*;
 
+use crate::interleaved;
+
 /// Reason that arrays do not make a kernel expansion.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -86,8 +88,8 @@ impl KernelExpansion {
 /// Computes `exp(-gamma ||row - x_l||^2)` for each landmark.
 pub(crate) fn kernels<'a>(row: &'a [f32], landmarks: &'a [f32], gamma: f64) -> impl Iterator<Item = f64> + 'a {
     landmarks.chunks_exact(row.len()).map(move |landmark| {
-        let square = |(&a, &b): (&f32, &f32)| (f64::from(a) - f64::from(b)).powi(2);
-        (-gamma * row.iter().zip(landmark).map(square).sum::<f64>()).exp()
+        let square = |feature: usize| (f64::from(row[feature]) - f64::from(landmark[feature])).powi(2);
+        (-gamma * interleaved::sum(row.len(), square)).exp()
     })
 }
 

@@ -8,7 +8,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
-use crate::loss::TrainingLoss;
+use crate::loss::{RankingLoss, TrainingLoss};
 use crate::ranker::TreeEnsemble;
 
 pub(super) const NAME: &str = "boosted_trees";
@@ -23,6 +23,19 @@ pub enum Growth {
     Leaf,
     /// The same among the leaves that are nearest to the root.
     Level,
+}
+
+/// What the value of a leaf is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Steps {
+    /// The Newton step of the loss: its slope over its second derivative. For losses that have second derivatives.
+    Newton,
+    /// The balance of the slopes of its documents, in spreads of the scores of their queries.
+    Balance,
+    /// The mean slope of its documents, times a number that is searched for each tree.
+    LineSearch,
 }
 
 /// Configuration of [`BoostedTrees`].
@@ -49,6 +62,10 @@ pub struct BoostedTreesConfig {
     pub l2: f64,
     /// Gain below which a leaf is not split, 0 or above.
     pub min_gain: f64,
+    /// What the value of a leaf is; none for Newton steps where the loss has second derivatives, and a line search
+    /// where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Steps>,
     /// Most bins of a feature, 2 to 256.
     pub bins: usize,
     /// Share of the queries that each tree is fitted to.
@@ -84,6 +101,7 @@ impl Default for BoostedTreesConfig {
             l1: 0.0,
             l2: 1.0,
             min_gain: 0.0,
+            steps: None,
             bins: 255,
             subsample: 1.0,
             colsample: 1.0,
@@ -128,6 +146,14 @@ impl BoostedTreesConfig {
     }
 }
 
+impl BoostedTreesConfig {
+    /// What the leaves of trees for a loss are.
+    pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
+        let by_loss = if loss.curvature().is_some() { Steps::Newton } else { Steps::LineSearch };
+        self.steps.unwrap_or(by_loss)
+    }
+}
+
 impl LearnerConfig for BoostedTreesConfig {
     type RankingLearner = BoostedTrees;
 
@@ -157,7 +183,11 @@ impl LearnerConfig for BoostedTreesConfig {
             }
         }
         let loss = parts.required_loss()?;
-        loss.build()?;
+        let curved = loss.build()?.curvature().is_some();
+        if self.steps == Some(Steps::Newton) && !curved {
+            let expected = format!("balance or line_search: {} has no second derivatives", loss.name());
+            return Err(checks::parameter("steps", "newton", expected));
+        }
         self.anneal.as_ref().map(|anneal| anneal.check(loss)).transpose()?;
         Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
     }

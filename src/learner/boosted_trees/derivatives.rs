@@ -1,5 +1,11 @@
 //! What a tree is fitted to.
 
+use crate::data::RankingDataset;
+
+/// How far a leaf moves whose documents all pull to one side, in spreads of scores: as far as the Newton step of a
+/// logistic loss between equal scores, in scores.
+const SPREADS: f64 = 2.0;
+
 /// First and second derivatives of the loss with respect to each score, to which a tree is fitted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Derivatives {
@@ -7,4 +13,33 @@ pub(super) struct Derivatives {
     pub gradient: Vec<f64>,
     /// Second derivative, above 0, or 1 throughout for least squares.
     pub curvature: Vec<f64>,
+}
+
+impl Derivatives {
+    /// Those that make the value of a leaf the balance of the slopes of its documents,
+    ///
+    /// `-sum_i g_i / (sum_i |g_i| / T_i)`, `T_i` = [`SPREADS`] times the spread of the scores of the query of `i`:
+    ///
+    /// the leaf moves by up to that where all its documents pull to one side, and not at all where they are in balance.
+    /// Documents weigh by their slopes, whose mean size is made 1, so that sums of them count documents.
+    pub(super) fn balanced(&self, data: &RankingDataset, scores: &[f64]) -> Self {
+        let total: f64 = self.gradient.iter().map(|slope| slope.abs()).sum();
+        let factor = if total > 0.0 { self.gradient.len() as f64 / total } else { 1.0 };
+        let mut curvature = Vec::with_capacity(self.gradient.len());
+        for query in 0..data.queries() {
+            let documents = data.range(query);
+            let reach = SPREADS * spread(&scores[documents.clone()]);
+            curvature.extend(self.gradient[documents].iter().map(|slope| factor * slope.abs() / reach));
+        }
+        Self { gradient: self.gradient.iter().map(|slope| factor * slope).collect(), curvature }
+    }
+}
+
+/// The standard deviation of the scores of a query, as of a loss whose temperature is counted in spreads
+/// (`loss::temperature_unit`): 1 where all are equal.
+fn spread(scores: &[f64]) -> f64 {
+    let n = scores.len() as f64;
+    let mean = scores.iter().sum::<f64>() / n;
+    let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
+    if squares > 0.0 { (squares / n).sqrt().max(1e-12) } else { 1.0 }
 }

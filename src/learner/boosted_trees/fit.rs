@@ -219,7 +219,7 @@ impl RankingLearner for BoostedTrees {
         }
         let setting = Setting {
             config: &self.config,
-            objective: Objective::new(surrogate.clone(), train, &context.device)?,
+            objective: Objective::new(surrogate.clone(), self.config.steps_for(&*surrogate), train, &context.device)?,
             train,
             blocks: Block::of_bins(&Bins::new(train, self.config.bins)),
             params: self.config.tree(train.feature_count)?,

@@ -1,8 +1,10 @@
 //! One sum of trees under way: its scores, the derivatives at them, and how a tree is added.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use super::config::{BoostedTreesConfig, NAME};
+use super::config::{BoostedTreesConfig, NAME, Steps};
 use super::derivatives::Derivatives;
 use super::histogram::Block;
 use super::objective::Objective;
@@ -155,19 +157,26 @@ impl<'a> Member<'a> {
         round: usize,
         trees: &mut Trees,
     ) -> Result<Option<Added>, LearnerError> {
-        let newton = setting.objective.has_curvature();
-        let flat = trees.trees.is_empty() && setting.start.is_none() && !newton && self.is_flat(setting);
+        let steps = setting.objective.steps();
+        let may_be_flat = trees.trees.is_empty() && setting.start.is_none() && steps != Steps::Newton;
+        let flat = may_be_flat && self.is_flat(setting);
         let start = flat.then(|| towards_gains(setting.train, setting.objective.loss())).transpose()?;
-        let fitted_to = start.as_ref().unwrap_or(&self.derivatives);
+        let fitted_to = match &start {
+            Some(start) => Cow::Borrowed(start),
+            None if steps == Steps::Balance => {
+                Cow::Owned(self.derivatives.balanced(setting.train, self.scores.on_train()))
+            }
+            None => Cow::Borrowed(&self.derivatives),
+        };
         let mut sample = Sample::new(setting.config, setting.train, self.seed, round);
         let documents = std::mem::take(&mut sample.documents);
         let features = |node: usize| sample.features(node);
-        let mut grown = grow(&mut setting.blocks, documents, &features, fitted_to, &setting.params);
+        let mut grown = grow(&mut setting.blocks, documents, &features, &fitted_to, &setting.params);
         if grown.leaves() == 1 {
             return Ok(None);
         }
         let mut step = 1.0;
-        if !newton {
+        if start.is_some() || steps == Steps::LineSearch {
             let mut values = vec![0.0; setting.train.documents()];
             leaf_values(&grown, &mut values, setting.train)?;
             let promised = if start.is_some() { 0.0 } else { self.descent(&setting.objective, &values) };

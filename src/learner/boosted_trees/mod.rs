@@ -43,7 +43,7 @@ mod sums;
 mod tests;
 mod tree;
 
-pub use config::{BoostedTrees, BoostedTreesConfig};
+pub use config::{BoostedTrees, BoostedTreesConfig, Steps};
 
 use config::NAME;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use burn::tensor::{DType, Device};
 use rayon::prelude::*;
 
-use super::config::NAME;
+use super::config::{NAME, Steps};
 use super::derivatives::Derivatives;
 use crate::data::{Keep, RankingDataset};
 use crate::learner::error::LearnerError;
@@ -22,30 +22,32 @@ pub(super) struct Objective<'a> {
     loss: Arc<dyn RankingLoss>,
     data: &'a RankingDataset,
     queries: f64,
-    /// For automatic differentiation; `None` if the loss has second derivatives.
+    /// For automatic differentiation; `None` for Newton steps.
     flat: Option<FlatLoss>,
+    steps: Steps,
 }
 
 impl<'a> Objective<'a> {
     pub(super) fn new(
         loss: Arc<dyn RankingLoss>,
+        steps: Steps,
         data: &'a RankingDataset,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        let flat = match loss.curvature() {
-            Some(_) => None,
-            None => Some(
+        let flat = match steps {
+            Steps::Newton => None,
+            Steps::Balance | Steps::LineSearch => Some(
                 FlatLoss::new(data, Keep::TwoLabels, DType::F32, device)
                     .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?,
             ),
         };
         let queries = (0..data.queries()).filter(|&query| data.has_two_labels(query)).count() as f64;
-        Ok(Self { loss, data, queries, flat })
+        Ok(Self { loss, data, queries, flat, steps })
     }
 
-    /// Returns whether the loss has second derivatives.
-    pub(super) fn has_curvature(&self) -> bool {
-        self.flat.is_none()
+    /// What the value of a leaf is.
+    pub(super) fn steps(&self) -> Steps {
+        self.steps
     }
 
     /// The loss of a list.
@@ -55,7 +57,7 @@ impl<'a> Objective<'a> {
 
     /// Goes on with the same loss at another value of a parameter.
     pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
-        if loss.curvature().is_some() != self.has_curvature() {
+        if self.steps == Steps::Newton && loss.curvature().is_none() {
             let reason = format!("{} has second derivatives at some values of its parameters only", loss.name());
             return Err(LearnerError::Solver { learner: NAME, reason });
         }
@@ -137,7 +139,8 @@ mod tests {
     fn assert_gradient(data: &RankingDataset) {
         for name in ["approx_ndcg", "rank_net"] {
             let loss = LossSpec::new(name).build().unwrap();
-            let objective = Objective::new(loss.into(), data, &Device::flex()).unwrap();
+            let steps = if loss.curvature().is_some() { Steps::Newton } else { Steps::LineSearch };
+            let objective = Objective::new(loss.into(), steps, data, &Device::flex()).unwrap();
             let (value, found) = objective.derivatives(&SCORES);
             assert!((value - objective.value(&SCORES)).abs() < 1e-6, "{name}");
             let mut scores = SCORES;

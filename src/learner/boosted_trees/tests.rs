@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::config::BoostedTreesConfig;
+use super::config::{BoostedTreesConfig, Steps};
 use super::fit::member_seed;
 use super::member::{ensemble, towards_gains};
 use crate::data::RankingDataset;
@@ -116,6 +116,39 @@ fn two_documents_take_the_newton_step() {
     let Model::Trees(trees) = fitted.model else { panic!("trees") };
     assert_eq!(trees.scores(&testing::two_documents().features), [-1.0, 1.0]);
     assert!((fitted.history[0].objective - (1.0 + (-2.0f64).exp()).ln()).abs() < 1e-12);
+}
+
+/// Where both documents pull to their sides with all they have, leaves are two spreads from 0, and the spread of equal
+/// scores is 1. The next spread is 1 too.
+#[test]
+fn two_documents_move_by_two_spreads() {
+    let config = BoostedTreesConfig { rounds: 2, learning_rate: 0.5, steps: Some(Steps::Balance), ..small() };
+    for loss in ["approx_ndcg", "soft_ap", "rank_net", "list_net"] {
+        let fitted = fit(&config, loss, &testing::two_documents());
+        let Model::Trees(trees) = fitted.model else { panic!("trees") };
+        let scores = trees.scores(&testing::two_documents().features);
+        assert!((scores[0] + 2.0).abs() < 1e-6 && (scores[1] - 2.0).abs() < 1e-6, "{loss}: {scores:?}");
+    }
+}
+
+#[test]
+fn every_kind_of_step_orders_an_exclusive_or() {
+    for (steps, losses) in [
+        (Steps::Balance, &["approx_ndcg", "soft_ap", "smooth_ndcg", "list_net", "lambda_ndcg"][..]),
+        (Steps::LineSearch, &["approx_ndcg", "list_net", "rank_net"][..]),
+        (Steps::Newton, &["lambda_ndcg", "rank_net"][..]),
+    ] {
+        for loss in losses {
+            let fitted = fit(&BoostedTreesConfig { steps: Some(steps), ..small() }, loss, &exclusive_or());
+            assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0), "{steps:?}, {loss}");
+        }
+    }
+    let config = BoostedTreesConfig { steps: Some(Steps::Newton), ..small() };
+    let refused = config.check(&Parts::default().with_loss(LossSpec::new("soft_ap"))).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "learner.steps = newton: expected balance or line_search: soft_ap has no second derivatives"
+    );
 }
 
 #[test]

@@ -3,26 +3,16 @@
 use rayon::prelude::*;
 
 use crate::data::RankingDataset;
+use crate::interleaved;
 use crate::op::Execution;
 
 /// Number of queries that one task adds up. It is fixed, so that sums have the same order whatever the number of
 /// threads.
 const QUERIES_PER_TASK: usize = 16;
 
-/// `a . b`, in eight interleaved sums that the compiler can keep in vector registers.
+/// `a . b`
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    lanes(a.len().min(b.len()), |i| a[i] * b[i])
-}
-
-fn lanes(length: usize, term: impl Fn(usize) -> f64) -> f64 {
-    let mut sums = [0.0; 8];
-    let whole = length - length % 8;
-    for start in (0..whole).step_by(8) {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            *sum += term(start + lane);
-        }
-    }
-    (whole..length).map(term).sum::<f64>() + sums.iter().sum::<f64>()
+    interleaved::sum(a.len().min(b.len()), |i| a[i] * b[i])
 }
 
 /// `target += factor * row`
