@@ -104,7 +104,7 @@ fn at_temperature(spec: &LossSpec, temperature: Temperature) -> Result<Option<(L
         return Ok((!matches!(temperature, Temperature::Spreads(_))).then(|| (spec.clone(), None)));
     };
     let loss = match temperature {
-        Temperature::Relative => spec.with_relative_temperature()?,
+        Temperature::Relative => spec.with_relative_temperature(1.0)?,
         Temperature::Papers => return Ok(Some((spec.clone(), None))),
         Temperature::Spreads(value) => spec.with(parameter, value).with("temperature_unit", "spread"),
     };

@@ -110,9 +110,10 @@ pub struct LearnerEntry {
     pub takes_loss: bool,
     /// Whether it fits `[scorer]`.
     pub takes_scorer: bool,
-    /// Whether a configuration that names no temperature has one in spreads of scores:
-    /// [`LossSpec::with_relative_temperature`](crate::loss::LossSpec::with_relative_temperature).
-    pub relative_temperature: bool,
+    /// How warm a temperature is that a configuration does not name, in spreads of scores; none for that of the papers:
+    /// [`LossSpec::with_relative_temperature`](crate::loss::LossSpec::with_relative_temperature). It may depend on the
+    /// parameters of the learner.
+    pub relative_temperature: fn(&Map) -> Option<f64>,
     /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
     pub takes_query_weights: bool,
     /// Whether it takes [weights of documents](crate::data::RankingDataset::document_weights), with a loss that does;

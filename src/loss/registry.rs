@@ -197,28 +197,29 @@ impl LossSpec {
         Ok(self.build()?.smoothing())
     }
 
-    /// The same loss with a temperature in spreads of scores that trains a scorer from scratch, if it has a temperature
-    /// and neither names that nor counts it in scores; else the same loss. Configuration files of the gradient learner
-    /// have this default.
+    /// The same loss with a temperature in spreads of scores, if it has a temperature and neither names that nor counts it
+    /// in scores; else the same loss. It is so many `times` as warm as one that trains a scorer from scratch.
+    /// Configuration files of the gradient learner have this default with 1, those of boosted trees with
+    /// [`LearnerEntry::relative_temperature`](crate::learner::LearnerEntry::relative_temperature).
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
     ///
-    /// let spec = LossSpec::new("soft_ndcg").with_relative_temperature()?;
+    /// let spec = LossSpec::new("soft_ndcg").with_relative_temperature(1.0)?;
     /// assert_eq!(spec.params["temperature_unit"], "spread".into());
     /// // A temperature that is named alone is in scores, as in the papers.
     /// let absolute = LossSpec::new("soft_ndcg").with("sigma", 0.5);
-    /// assert_eq!(absolute.with_relative_temperature()?, absolute);
+    /// assert_eq!(absolute.with_relative_temperature(1.0)?, absolute);
     /// # Ok::<(), burn_rank::loss::LossError>(())
     /// ```
     ///
     /// # Errors
     /// As [`build`].
-    pub fn with_relative_temperature(&self) -> Result<Self, LossError> {
+    pub fn with_relative_temperature(&self, times: f64) -> Result<Self, LossError> {
         let Some(Smoothing { parameter, .. }) = self.smoothing()? else { return Ok(self.clone()) };
         let spread = json!(TemperatureUnit::Spread);
         let in_scores = self.params.get(TEMPERATURE_UNIT).is_some_and(|unit| *unit != spread);
-        match in_spreads(&self.name, &self.params) {
+        match in_spreads(&self.name, &self.params, times) {
             Some(temperature) if !in_scores && !self.params.contains_key(parameter) => {
                 Ok(self.with(parameter, temperature).with(TEMPERATURE_UNIT, spread))
             }

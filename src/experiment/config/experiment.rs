@@ -138,12 +138,13 @@ impl ExperimentConfig {
     fn complete_temperature(&mut self) {
         let entry = self.learner_entry();
         let annealed = self.learner.get("anneal").is_some_and(|anneal| !anneal.is_null());
-        if annealed || !entry.is_some_and(|entry| entry.relative_temperature) {
+        if annealed {
             return;
         }
+        let Some(times) = entry.and_then(|entry| (entry.relative_temperature)(&self.learner)) else { return };
         let Some(given) = &self.loss else { return };
         // A loss that cannot be built is refused with its learner.
-        let Ok(completed) = given.with_relative_temperature() else { return };
+        let Ok(completed) = given.with_relative_temperature(times) else { return };
         let mut added = completed.params.keys().filter(|key| !given.params.contains_key(*key));
         let searched = self.search.as_ref().map(SearchConfig::space);
         let is_tried = |key: &str| [Some(&self.grid), searched].into_iter().flatten().any(|of| of.contains_key(key));
@@ -466,7 +467,7 @@ mod tests {
     #[test]
     fn a_temperature_that_nothing_names_is_in_spreads() {
         let loss = |text: &str, sets: &[&str]| json!(read(text, sets).unwrap().loss.unwrap());
-        let relative = LossSpec::new("soft_ndcg").with_relative_temperature().unwrap();
+        let relative = LossSpec::new("soft_ndcg").with_relative_temperature(1.0).unwrap();
         assert_eq!(loss("", &["loss.name=soft_ndcg"]), json!(relative));
         let spread = ["loss.name=soft_ndcg", "loss.temperature_unit=spread"];
         assert_eq!(loss("", &spread)["sigma"], relative.params["sigma"]);

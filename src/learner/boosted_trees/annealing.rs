@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn the_temperature_moves_over_the_rounds() {
         let data = testing::random(20, 8, 3, 5);
-        // By line search, and by Newton steps.
+        // By the balance, and by Newton steps.
         for (anneal, loss, name) in [
             (geometric(None, 1.0, 16.0), LossSpec::new("approx_ndcg"), "alpha"),
             (geometric(None, 1.0, 16.0), LossSpec::parse("ap:approximate_positions"), "alpha"),

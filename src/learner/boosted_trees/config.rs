@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::split::{Direction, TreeParams};
+use crate::json::{Map, json};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
@@ -38,6 +39,21 @@ pub enum Steps {
     LineSearch,
 }
 
+/// How many times as warm as for scorers a temperature is, in spreads of scores, that a configuration does not name.
+/// Found on validation queries (docs/TREES.md).
+const WARMTH: f64 = 5.0;
+
+/// `l2` of leaves that are a balance. Documents weigh by their slopes there, so that a few may decide a leaf of many.
+/// Found as [`WARMTH`].
+const BALANCE_L2: f64 = 20.0;
+
+/// [`LearnerEntry::relative_temperature`](crate::learner::LearnerEntry::relative_temperature). A line search does with
+/// the temperature of the papers.
+pub(super) fn relative_temperature(learner: &Map) -> Option<f64> {
+    let is_searched = learner.get("steps").is_some_and(|steps| *steps == json!(Steps::LineSearch));
+    (!is_searched).then_some(WARMTH)
+}
+
 /// Configuration of [`BoostedTrees`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -54,16 +70,18 @@ pub struct BoostedTreesConfig {
     pub growth: Growth,
     /// Fewest documents of a leaf.
     pub min_documents: usize,
-    /// Smallest curvature of a leaf, summed over its documents, 0 or above; for least squares the number of documents.
+    /// Smallest curvature of a leaf, as `l2` counts it, 0 or above.
     pub min_curvature: f64,
     /// By how much the gradient of a leaf, summed over its documents, is drawn towards 0, 0 or above.
     pub l1: f64,
-    /// Added to the curvature (Newton steps) or the number of documents (least squares) of a leaf, 0 or above.
-    pub l2: f64,
+    /// Added to the curvature of a leaf, 0 or above: that of the loss, of the balance ([`Steps::Balance`]), or the number
+    /// of documents (line search). None for 1, or 20 with a balance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l2: Option<f64>,
     /// Gain below which a leaf is not split, 0 or above.
     pub min_gain: f64,
-    /// What the value of a leaf is; none for Newton steps where the loss has second derivatives, and a line search
-    /// where it has none.
+    /// What the value of a leaf is; none for Newton steps where the loss has second derivatives, and the balance where
+    /// it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
     /// Most bins of a feature, 2 to 256.
@@ -99,7 +117,7 @@ impl Default for BoostedTreesConfig {
             min_documents: 20,
             min_curvature: 0.0,
             l1: 0.0,
-            l2: 1.0,
+            l2: None,
             min_gain: 0.0,
             steps: None,
             bins: 255,
@@ -117,7 +135,7 @@ impl Default for BoostedTreesConfig {
 
 impl BoostedTreesConfig {
     /// The limits of trees on so many features.
-    pub(super) fn tree(&self, features: usize) -> Result<TreeParams, LearnerError> {
+    pub(super) fn tree(&self, features: usize, steps: Steps) -> Result<TreeParams, LearnerError> {
         let mut directions = vec![Direction::Any; features];
         for (key, numbers, direction) in [
             ("increasing", &self.increasing, Direction::Increasing),
@@ -139,7 +157,7 @@ impl BoostedTreesConfig {
             min_documents: self.min_documents,
             min_curvature: self.min_curvature,
             l1: self.l1,
-            l2: self.l2,
+            l2: self.l2.unwrap_or(if steps == Steps::Balance { BALANCE_L2 } else { 1.0 }),
             min_gain: self.min_gain,
             directions,
         })
@@ -149,7 +167,7 @@ impl BoostedTreesConfig {
 impl BoostedTreesConfig {
     /// What the leaves of trees for a loss are.
     pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
-        let by_loss = if loss.curvature().is_some() { Steps::Newton } else { Steps::LineSearch };
+        let by_loss = if loss.curvature().is_some() { Steps::Newton } else { Steps::Balance };
         self.steps.unwrap_or(by_loss)
     }
 }
@@ -165,7 +183,7 @@ impl LearnerConfig for BoostedTreesConfig {
         checks::at_least("min_documents", self.min_documents, 1)?;
         checks::not_negative("min_curvature", self.min_curvature)?;
         checks::not_negative("l1", self.l1)?;
-        checks::not_negative("l2", self.l2)?;
+        self.l2.map(|l2| checks::not_negative("l2", l2)).transpose()?;
         checks::not_negative("min_gain", self.min_gain)?;
         if !(2..=MAX_BINS).contains(&self.bins) {
             return Err(checks::parameter("bins", self.bins, format_args!("2 to {MAX_BINS}")));

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::annealing::Annealing;
-use super::config::{BoostedTrees, NAME};
+use super::config::{BoostedTrees, NAME, Steps};
 use super::histogram::Block;
 use super::member::{Member, Setting, Trees, push};
 use super::objective::Objective;
 use crate::data::RankingDataset;
+use crate::json::json;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
@@ -217,12 +218,13 @@ impl RankingLearner for BoostedTrees {
             let found = format!("trees of {} features", start.feature_count());
             return Err(Refusal::new("start", found, format!("{}, those of the data", train.feature_count)).into());
         }
+        let steps = self.config.steps_for(&*surrogate);
         let setting = Setting {
             config: &self.config,
-            objective: Objective::new(surrogate.clone(), self.config.steps_for(&*surrogate), train, &context.device)?,
+            objective: Objective::new(surrogate.clone(), steps, train, &context.device)?,
             train,
             blocks: Block::of_bins(&Bins::new(train, self.config.bins)),
-            params: self.config.tree(train.feature_count)?,
+            params: self.config.tree(train.feature_count, steps)?,
             start: self.start.as_ref(),
         };
         let member = |number| Member::new(train, validation, member_seed(context.seed, number), self.start.as_ref());
@@ -231,9 +233,12 @@ impl RankingLearner for BoostedTrees {
         let annealing = annealing.map(|anneal| Annealing::new(anneal, &self.loss, self.config.rounds)).transpose()?;
         let mut boosting = Boosting { loss_name: self.loss.name(), setting, members, annealing };
         let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(&*surrogate)?;
-        match &self.start {
-            None => rounds.drive(&(&self.config, &self.loss), &mut boosting),
-            Some(start) => rounds.drive(&(&self.config, &self.loss, start), &mut boosting),
+        let mut parameters = vec![json!(self.config), json!(self.loss)];
+        parameters.extend(self.start.as_ref().map(|start| json!(start)));
+        // Version 0.1 searched the steps of these losses: a fit that it began is not gone on with.
+        if self.config.steps.is_none() && steps != Steps::Newton {
+            parameters.push(json!(steps));
         }
+        rounds.drive(&parameters, &mut boosting)
     }
 }

@@ -8,14 +8,20 @@
 //! f    <- f + learning_rate * step * tree
 //! ```
 //!
-//! For a loss with second derivatives (`lambda_ndcg`, with which this is LambdaMART, `rank_net` and others) the tree takes
-//! Newton steps and `step = 1`. For every other loss the tree is a least-squares fit of the negative gradient, and
-//! `step` is searched along it in powers of two, starting from the step of the previous round, so that the loss
-//! decreases, by no less than half of what its slope promises (see `member`).
+//! What the value of a leaf is follows from `steps`:
+//!
+//! - `newton`: slope over second derivative, for a loss that has them (`lambda_ndcg`, with which this is LambdaMART,
+//!   `rank_net` and others). `step = 1`.
+//! - `balance`, the default of every other loss: by how much the slopes of its documents pull to one side, times two
+//!   spreads of scores (see `derivatives`). `step = 1`. A smoothed measure is not convex, so that its second derivative is
+//!   no measure of how far to go. How far its documents may move is known, though: about as far as scores are spread out.
+//! - `line_search`: the tree is a least-squares fit of the negative gradient, and `step` is searched along it in powers
+//!   of two, starting from the step of the previous round, so that the loss decreases, by no less than half of what its
+//!   slope promises (see `member`).
 //!
 //! Some surrogates (SmoothNDCG and its relatives, whose indicators are a softmax) are flat where all scores are equal,
 //! which is where boosting starts. For these the first tree is a regression on the loss's gains (`2^y - 1` if it has
-//! none), just as smoothrank starts from ridge regression.
+//! none) with a step that is searched, just as smoothrank starts from ridge regression.
 //!
 //! What weights of documents do is a matter of the loss; in that regression they multiply the gains.
 //!
@@ -56,7 +62,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             optimization of smoothed information retrieval metrics, section 6",
     takes_loss: true,
     takes_scorer: false,
-    relative_temperature: false,
+    relative_temperature: config::relative_temperature,
     takes_query_weights: false,
     takes_document_weights: true,
     takes_missing: true,

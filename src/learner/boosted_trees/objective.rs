@@ -1,6 +1,6 @@
 //! The objective of the trees: a loss as a function of the scores alone, with its derivatives.
 //!
-//! Automatic differentiation gives the gradient of any loss; its trees are least-squares fits of the negative gradient.
+//! Automatic differentiation gives the gradient of any loss.
 //! A loss with second derivatives ([`RankingLoss::curvature`]) provides them as well, so that the leaves take Newton
 //! steps, as those of LambdaMART do.
 
