@@ -45,8 +45,8 @@ THRESHOLDS = [4, 16, 64, 255]
 PEERS = ["LightGBM", "XGBoost", "CatBoost"]
 OURS = {
     "LambdaMART": 'name = "lambda_ndcg"',
-    "direct NDCG": 'name = "approx_ndcg"',
-    "direct AP": 'name = "approx_ap"',
+    "direct NDCG": 'name = "soft_ndcg"',
+    "direct AP": 'name = "soft_ap"',
     "RankBoost": None,
 }
 METHODS = [*PEERS, *OURS]
@@ -360,7 +360,11 @@ def freeze(arguments):
         place.setdefault("fits", []).append(1)
         if before is None or row["validation"] > before["validation"]:
             place[str(row["fold"])] = {"point": row["point"], "validation": row["validation"]}
+    # Methods without a fit of this grid keep the points that they have.
     complete = {}
+    if os.path.exists(POINTS_FILE):
+        with open(POINTS_FILE) as file:
+            complete = json.load(file)
     for name, methods in best.items():
         for method, places in methods.items():
             if len(places.pop("fits")) == len(FOLDS) * len(grid(method)):

@@ -33,7 +33,8 @@ pub enum Growth {
 pub enum Steps {
     /// The Newton step of the loss: its slope over its second derivative. For losses that have second derivatives.
     Newton,
-    /// The balance of the slopes of its documents, in spreads of the scores of their queries.
+    /// The balance of the slopes of its documents, in spreads of the scores of their queries. For losses whose slopes add
+    /// up to 0 in each query: all but those of single documents.
     Balance,
     /// The mean slope of its documents, times a number that is searched for each tree.
     LineSearch,
@@ -80,8 +81,8 @@ pub struct BoostedTreesConfig {
     pub l2: Option<f64>,
     /// Gain below which a leaf is not split, 0 or above.
     pub min_gain: f64,
-    /// What the value of a leaf is; none for Newton steps where the loss has second derivatives, and the balance where
-    /// it has none.
+    /// What the value of a leaf is; none for Newton steps where the loss has second derivatives, the balance where it has
+    /// a temperature, and a line search for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
     /// Most bins of a feature, 2 to 256.
@@ -167,8 +168,11 @@ impl BoostedTreesConfig {
 impl BoostedTreesConfig {
     /// What the leaves of trees for a loss are.
     pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
-        let by_loss = if loss.curvature().is_some() { Steps::Newton } else { Steps::Balance };
-        self.steps.unwrap_or(by_loss)
+        self.steps.unwrap_or(match (loss.curvature(), loss.smoothing()) {
+            (Some(_), _) => Steps::Newton,
+            (None, Some(_)) => Steps::Balance,
+            (None, None) => Steps::LineSearch,
+        })
     }
 }
 

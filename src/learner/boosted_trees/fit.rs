@@ -236,7 +236,7 @@ impl RankingLearner for BoostedTrees {
         let mut parameters = vec![json!(self.config), json!(self.loss)];
         parameters.extend(self.start.as_ref().map(|start| json!(start)));
         // Version 0.1 searched the steps of these losses: a fit that it began is not gone on with.
-        if self.config.steps.is_none() && steps != Steps::Newton {
+        if self.config.steps.is_none() && steps == Steps::Balance {
             parameters.push(json!(steps));
         }
         rounds.drive(&parameters, &mut boosting)

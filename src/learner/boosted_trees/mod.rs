@@ -12,10 +12,10 @@
 //!
 //! - `newton`: slope over second derivative, for a loss that has them (`lambda_ndcg`, with which this is LambdaMART,
 //!   `rank_net` and others). `step = 1`.
-//! - `balance`, the default of every other loss: by how much the slopes of its documents pull to one side, times two
+//! - `balance`, the default of other losses with a temperature: by how much the slopes of its documents pull to one side, times two
 //!   spreads of scores (see `derivatives`). `step = 1`. A smoothed measure is not convex, so that its second derivative is
 //!   no measure of how far to go. How far its documents may move is known, though: about as far as scores are spread out.
-//! - `line_search`: the tree is a least-squares fit of the negative gradient, and `step` is searched along it in powers
+//! - `line_search`, the default of the rest: the tree is a least-squares fit of the negative gradient, and `step` is searched along it in powers
 //!   of two, starting from the step of the previous round, so that the loss decreases, by no less than half of what its
 //!   slope promises (see `member`).
 //!

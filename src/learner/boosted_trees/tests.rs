@@ -134,6 +134,20 @@ fn two_documents_move_by_two_spreads() {
 }
 
 #[test]
+fn the_loss_decides_about_steps_that_are_not_named() {
+    let steps = |loss: &str| small().steps_for(&*LossSpec::parse(loss).build().unwrap());
+    for (loss, expected) in [
+        ("lambda_ndcg", Steps::Newton),
+        ("soft_ndcg", Steps::Balance),
+        ("ap:rank_indicators", Steps::Balance),
+        ("list_net", Steps::LineSearch),
+        ("mse_gain", Steps::LineSearch),
+    ] {
+        assert_eq!(steps(loss), expected, "{loss}");
+    }
+}
+
+#[test]
 fn every_kind_of_step_orders_an_exclusive_or() {
     for (steps, losses) in [
         (Steps::Balance, &["approx_ndcg", "soft_ap", "smooth_ndcg", "list_net", "lambda_ndcg"][..]),
