@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The normalizations of lambda_ndcg on validation queries: what they are worth in boosted trees, without a look at test queries.
+"""What the parts of boosted trees are worth, on validation queries: without a look at test queries.
 
-    python3 benches/python/tree_defaults.py target/release/burn-rank DATA [DATA ..] [--seeds 1,2,3] [--json FILE]
+    python3 benches/python/tree_defaults.py target/release/burn-rank normalizations|truncation|steps DATA [DATA ..] [--seeds 1,2,3] [--json FILE]
 
 DATA is a folder of folds, or a file, which is cut into five folds by query. Every variant has the same grid (leaves), 300 trees at most, early
 stopping on NDCG@10 of the validation queries, 80 % of the queries and half of the features for each tree, and the defaults for the rest. The value
-of a fold is that of its best point of the grid, mean over the seeds, in the `standard` convention. The figure after a difference is its standard
-error over folds, paired.
+of a fold is that of its best point of the grid, mean over the seeds, in the `standard` convention. The difference is from the first variant;
+the figure after it is its standard error over folds, paired.
 """
 
 import argparse
@@ -17,30 +17,58 @@ import subprocess
 import tempfile
 
 LEAVES = [7, 31]
-VARIANTS = {
-    "neither (the default)": "",
-    "score_normalization": "score_normalization = true",
-    "query_normalization": "query_normalization = true",
-    "both": "score_normalization = true\nquery_normalization = true",
+LAMBDA = 'name = "lambda_ndcg"\n'
+PAPERS = 'temperature_unit = "score"\n'
+# Name: keys of the loss, keys of the learner.
+COMPARED = {
+    "normalizations": {
+        "neither (the default)": (LAMBDA, ""),
+        "score_normalization": (LAMBDA + "score_normalization = true", ""),
+        "query_normalization": (LAMBDA + "query_normalization = true", ""),
+        "both": (LAMBDA + "score_normalization = true\nquery_normalization = true", ""),
+    },
+    "truncation": {
+        "neither (the default)": (LAMBDA, ""),
+        "truncation = 10": (LAMBDA + "truncation = 10", ""),
+        "truncation = 30": (LAMBDA + "truncation = 30", ""),
+        "k = 10": (LAMBDA + "k = 10", ""),
+    },
+    "steps": {
+        "lambda_ndcg, newton (the default)": (LAMBDA, ""),
+        "lambda_ndcg, balance": (LAMBDA, 'steps = "balance"'),
+        "soft_ndcg, line_search, sigma = 1 (the papers')": ('name = "soft_ndcg"\n' + PAPERS, 'steps = "line_search"'),
+        "soft_ndcg, balance, sigma = 1 (the papers')": ('name = "soft_ndcg"\n' + PAPERS, ""),
+        "soft_ndcg, line_search, sigma = 0.5 spreads": ('name = "soft_ndcg"\nsigma = 0.5\ntemperature_unit = "spread"', 'steps = "line_search"'),
+        "soft_ndcg, balance, sigma = 0.25 spreads": ('name = "soft_ndcg"\nsigma = 0.25\ntemperature_unit = "spread"', ""),
+        "soft_ndcg, balance, sigma = 0.5 spreads (the default)": ('name = "soft_ndcg"', ""),
+        "soft_ndcg, balance, sigma = 0.5 spreads, l2 = 1": ('name = "soft_ndcg"', "l2 = 1.0"),
+        "approx_ndcg, line_search, alpha = 10 (the papers')": ('name = "approx_ndcg"\n' + PAPERS, 'steps = "line_search"'),
+        "approx_ndcg, balance (the default)": ('name = "approx_ndcg"', ""),
+        "approx_ap, line_search, alpha = 10 (the papers')": ('name = "approx_ap"\n' + PAPERS, 'steps = "line_search"'),
+        "soft_ap, balance (the default)": ('name = "soft_ap"', ""),
+        "softmax_cross_entropy, line_search": ('name = "softmax_cross_entropy"', 'steps = "line_search"'),
+        "softmax_cross_entropy, balance (the default)": ('name = "softmax_cross_entropy"', ""),
+    },
 }
 
 
 def validation(binary, data, variant, seeds):
     """The value of each fold."""
+    loss, learner = variant
     path = json.dumps(os.path.abspath(data))
     source, split = (f"folds = {path}", "") if os.path.isdir(data) else (f"train = [{path}]", "split = 5")
     text = f"""
 [data]
 {source}
 [loss]
-name = "lambda_ndcg"
-{variant}
+{loss}
 [learner]
 kind = "boosted_trees"
 rounds = 300
 patience = 30
 subsample = 0.8
 colsample = 0.5
+{learner}
 [measure]
 select = "ndcg@10"
 report = ["ndcg@10"]
@@ -63,17 +91,18 @@ seeds = {seeds}
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
+    parser.add_argument("compared", choices=COMPARED)
     parser.add_argument("data", nargs="+")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
     everything = {}
-    print("| data | variant | validation NDCG@10 | less that of neither |\n|---|---|---|---|")
+    print("| data | variant | validation NDCG@10 | less that of the first |\n|---|---|---|---|")
     for data in arguments.data:
         name = os.path.basename(os.path.abspath(data))
         first = None
-        for variant, keys in VARIANTS.items():
+        for variant, keys in COMPARED[arguments.compared].items():
             values = validation(arguments.binary, data, keys, seeds)
             first = first or values
             differences = [value - base for value, base in zip(values, first)]
