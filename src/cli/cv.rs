@@ -11,7 +11,7 @@ use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table};
 use crate::experiment::{
     Claim, CrossValidation, CrossValidationOptions, ExperimentError, FoldResult, KEPT, Keep, Measures, OutputFolder,
-    Report, RunKind, RunRecord, cross_validate, resolved_toml,
+    Part, PartDone, Report, RunKind, RunRecord, cross_validate, cross_validate_part, merge_parts, resolved_toml,
 };
 use crate::learner::StopReason;
 use crate::report::write_reports;
@@ -30,6 +30,13 @@ pub struct CvArgs {
     /// `runs` in TREC form; separated by commas
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
+    /// Makes every N-th fit, the I-th first, and no report: for jobs of a scheduler, which share the folder of --out. The
+    /// same command again goes on where it was stopped
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["overwrite", "merge"])]
+    part: Option<String>,
+    /// Puts together what the parts have left in the folder of --out
+    #[arg(long, conflicts_with = "overwrite")]
+    merge: bool,
     /// Fits at once [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -47,6 +54,10 @@ impl CvArgs {
         if self.out.is_none() && self.folder.claim() != Claim::New {
             return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
         }
+        if self.out.is_none() && (self.part.is_some() || self.merge) {
+            return Err(Failure::input("--part and --merge need the folder that the parts share: --out DIR"));
+        }
+        let part: Option<Part> = self.part.as_deref().map(str::parse).transpose()?;
         if self.quiet && self.out.is_none() && !self.json {
             return Err(Failure::input("--quiet needs a place for the result: --out DIR or --json"));
         }
@@ -57,14 +68,33 @@ impl CvArgs {
         let opened = self.run.open()?;
         // Before a folder is made.
         opened.config.check_folds().map_err(ExperimentError::from)?;
-        opened.execution.scope(|| self.cross_validate(&opened, keep, start, out))
+        if part.is_some() || self.merge {
+            opened.config.check_parts().map_err(ExperimentError::from)?;
+        }
+        opened.execution.scope(|| self.cross_validate(&opened, part, keep, start, out))
     }
 
-    fn cross_validate(&self, opened: &Opened, keep: Keep, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+    /// What the command may do with what is in its folder.
+    fn claim(&self, part: Option<Part>) -> Claim {
+        match part {
+            Some(part) => Claim::Part { of: part.of() },
+            None if self.merge => Claim::Merge,
+            None => self.folder.claim(),
+        }
+    }
+
+    fn cross_validate(
+        &self,
+        opened: &Opened,
+        part: Option<Part>,
+        keep: Keep,
+        start: Instant,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
         let open = |path: &PathBuf| {
             let resolved = resolved_toml(document, config)?;
-            Ok::<_, Failure>(OutputFolder::open(path, RunKind::CrossValidation, &resolved, self.folder.claim())?)
+            Ok::<_, Failure>(OutputFolder::open(path, RunKind::CrossValidation, &resolved, self.claim(part))?)
         };
         let folder = self.out.as_ref().map(open).transpose()?;
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
@@ -73,7 +103,7 @@ impl CvArgs {
         let options = CrossValidationOptions {
             device,
             output: folder.as_ref(),
-            resume: self.folder.resume,
+            resume: self.folder.resume || self.merge,
             keep,
             jobs: self.jobs.map(usize::from),
             threads,
@@ -81,7 +111,15 @@ impl CvArgs {
             interrupt: interrupt_on_signal()?,
         };
         let fitting = Instant::now();
-        let report = cross_validate(document, config, &options);
+        if let Some(part) = part {
+            let done = cross_validate_part(document, config, part, &options);
+            bar.end();
+            return self.print_part(part, done?, out);
+        }
+        let report = match &folder {
+            Some(folder) if self.merge => merge_parts(document, config, folder, &options),
+            _ => cross_validate(document, config, &options),
+        };
         bar.end();
         let report = report?;
         let fit_time = fitting.elapsed();
@@ -103,6 +141,20 @@ impl CvArgs {
                 let place = folder.file(KEPT);
                 writeln!(out, "kept {} files, {} bytes, in {}", kept.files.len(), kept.bytes, place.display())?;
             }
+        }
+        Ok(())
+    }
+
+    /// Prints what a part has made.
+    fn print_part(&self, part: Part, done: PartDone, out: &mut dyn Write) -> Result<(), Failure> {
+        let PartDone { fits, all } = done;
+        if self.json {
+            writeln!(out, "{}", crate::json::json!({"part": part.to_string(), "fits": fits, "all": all}))?;
+        } else if !self.quiet {
+            writeln!(
+                out,
+                "part {part}: {fits} of {all} fits are done; when all parts are, --merge puts them together"
+            )?;
         }
         Ok(())
     }

@@ -59,6 +59,18 @@ pub enum ExperimentError {
         /// Fits in all.
         all: usize,
     },
+    /// Parts of a cross-validation are to be merged that have not made all its fits.
+    #[error("{missing} of {all} fits are missing, first {first}; {advice}")]
+    Missing {
+        /// Fits that are not in the folder.
+        missing: usize,
+        /// Fits in all.
+        all: usize,
+        /// The first of the missing: its fold, grid point and seed.
+        first: String,
+        /// Which parts make them.
+        advice: String,
+    },
 }
 
 /// Why a command cannot use its folder.

@@ -26,7 +26,9 @@ pub use config::{
 };
 #[cfg(feature = "cli")]
 pub(crate) use config::{from_toml, written_value};
-pub use cross_validation::{CrossValidationOptions, JobDone, JobProgress, cross_validate};
+pub use cross_validation::{
+    CrossValidationOptions, JobDone, JobProgress, Part, PartDone, cross_validate, cross_validate_part, merge_parts,
+};
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};

@@ -16,6 +16,7 @@ use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{FitOptions, fit};
+use crate::experiment::output::OutputFolder;
 use crate::experiment::record::{DataReport, FitReport, Sets};
 use crate::experiment::run_folder::{JOBS, RANKER, RESULT};
 use crate::experiment::splits::Split;
@@ -170,6 +171,17 @@ impl Jobs<'_> {
         };
         let label = format!("fold {}{at}, seed {seed}", split.fold);
         Job { split, data, config: &candidates[candidate].config, seed, label }
+    }
+
+    /// What a fit is called: its fold, its candidate where there are several, and its seed.
+    pub(super) fn label(&self, number: usize) -> String {
+        self.job(number).label
+    }
+
+    /// The results in the folder of a run, in the order of the jobs; none of a fit that has not come to its end.
+    pub(super) fn made(&self, output: &OutputFolder) -> Vec<Option<JobResult>> {
+        let made = |number| finished(&output.file(&self.folder(number)).join(RESULT));
+        (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
     }
 
     /// Runs every job to its end, several at once; results in the order of the jobs.
