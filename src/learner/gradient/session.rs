@@ -91,6 +91,7 @@ impl<'a> Session<'a> {
         validation: Option<&'a RankingDataset>,
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
+        check_shards(config.shards.unwrap_or(1), train)?;
         let built = loss.build()?;
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
@@ -271,6 +272,21 @@ impl<'a> Session<'a> {
         };
         restored().map_err(unreadable)
     }
+}
+
+/// Refuses shards without a query, and shards of data that are streamed in an order of their own.
+fn check_shards(shards: usize, train: &RankingDataset) -> Result<(), LearnerError> {
+    if shards > train.queries() {
+        return Err(parameter(
+            "shards",
+            shards,
+            format!("at most {}, the number of training queries", train.queries()),
+        ));
+    }
+    if shards > 1 && train.features.window().is_some() {
+        return Err(parameter("shards", shards, "1 where data are streamed (data.memory)"));
+    }
+    Ok(())
 }
 
 fn unreadable(error: RecordError) -> LearnerError {
