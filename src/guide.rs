@@ -40,7 +40,7 @@ pub mod clicks {}
 #[doc = include_str!("../docs/guide/data.md")]
 pub mod data {}
 
-/// Fits of a scheduler.
+/// Fits of a scheduler, and one fit in several processes.
 #[doc = include_str!("../docs/guide/machines.md")]
 pub mod machines {}
 

@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::data::RankingDataset;
+use crate::distributed::OneProcess;
 use crate::learner::entry::RankingLearner;
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
@@ -63,6 +64,7 @@ pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
         dashboard: false,
         progress: &NoProgress,
         interrupt: Interrupt::default(),
+        processes: &OneProcess,
     }
 }
 

@@ -277,7 +277,7 @@ impl ExperimentConfig {
     }
 
     /// The name of the learner; empty where none is given.
-    pub(super) fn learner_kind(&self) -> &str {
+    pub(in crate::experiment) fn learner_kind(&self) -> &str {
         self.learner.get("kind").and_then(Value::as_str).unwrap_or_default()
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::distributed::OneProcess;
 use crate::json::Map;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -270,6 +271,7 @@ impl Job<'_> {
                     Some(rounds) => options.interrupt.after(rounds),
                     None => options.interrupt.clone(),
                 },
+                processes: &OneProcess,
             },
         )?;
         let result = JobResult {

@@ -30,6 +30,7 @@ mod batches;
 mod config;
 mod dashboard;
 mod descent;
+mod exchange;
 mod fit;
 mod log;
 mod model;

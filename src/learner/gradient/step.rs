@@ -6,13 +6,17 @@ use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Tensor;
 
 use super::batches::Batches;
+use super::exchange::{from_bytes, to_bytes};
 use super::model::{RankingModel, TrainingBatch};
 use super::noise::drawn;
+use crate::data::shards::Shards;
+use crate::distributed::Processes;
 use crate::seed::seed_for;
 
 /// The queries of a step, and what its random draws follow from.
 pub(super) struct TrainingStep<'a> {
     pub(super) batches: &'a Batches<'a>,
+    pub(super) processes: &'a dyn Processes,
     pub(super) queries: &'a [usize],
     /// Seed of the run.
     pub(super) run: u64,
@@ -32,7 +36,19 @@ impl TrainingStep<'_> {
     /// same result again.
     pub(super) fn gradients(&self, model: &RankingModel) -> Sum {
         let shards = self.batches.shards().count();
-        let sum = added(model, (0..shards).filter_map(|shard| self.of_shard(model, shard)));
+        // Those of this process.
+        let own = Shards::new(shards, self.processes.count()).range(self.processes.rank());
+        let sums = own.map(|shard| self.of_shard(model, shard));
+        let sum = match self.processes.count() {
+            1 => added(model, sums.flatten()),
+            _ => {
+                let own =
+                    sums.map(|sum| sum.map_or(Vec::new(), |(loss, grads)| to_bytes(model, loss, grads))).collect();
+                let all = self.processes.gather_all(own);
+                let there = all.iter().filter(|bytes| !bytes.is_empty());
+                added(model, there.map(|bytes| from_bytes(model, bytes)))
+            }
+        };
         sum.unwrap_or_else(|| (Tensor::zeros([1], &model.devices()[0].clone().inner()), GradientsParams::new()))
     }
 
