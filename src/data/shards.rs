@@ -5,6 +5,13 @@ use std::ops::Range;
 
 use rand::seq::SliceRandom;
 
+use crate::distributed::Processes;
+
+/// Those of some pieces of work that fall to this process: the pieces of the first process come first.
+pub(crate) fn own(pieces: usize, processes: &dyn Processes) -> Range<usize> {
+    Shards::new(pieces, processes.count()).range(processes.rank())
+}
+
 /// The parts that queries are cut into. Their sizes differ by one query at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shards {

@@ -49,6 +49,15 @@ pub trait Processes: Sync {
         self.from_first(vec![u8::from(own)]) == [1]
     }
 
+    /// Gives all processes the numbers of each of them, in the order of the processes.
+    fn gather_numbers(&self, own: Vec<f64>) -> Vec<f64> {
+        if self.count() == 1 {
+            return own;
+        }
+        let all = self.gather(own.into_iter().flat_map(f64::to_le_bytes).collect()).concat();
+        all.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
+    }
+
     /// Gives all processes the messages of each of them, in the order of the processes.
     fn gather_all(&self, own: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         if self.count() == 1 {
@@ -148,6 +157,7 @@ mod tests {
             let all = in_processes(count, |processes| {
                 let rank = processes.rank() as u8;
                 let messages = processes.gather_all((0..rank + 1).map(|length| vec![rank; length.into()]).collect());
+                assert_eq!(processes.gather_numbers(vec![0.5; rank.into()]), vec![0.5; count * (count - 1) / 2]);
                 (messages, processes.from_first(vec![rank, 7]), processes.agree(rank == 0), processes.agree(rank > 0))
             });
             let expected = (0..count as u8).flat_map(|rank| (0..rank + 1).map(move |length| vec![rank; length.into()]));

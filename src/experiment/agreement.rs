@@ -13,7 +13,7 @@ use crate::op::Execution;
 use crate::refusal::Refusal;
 use crate::text::hexadecimal;
 
-/// The parameter of learners whose work is cut into shards.
+/// The parameter of learners that cut their work into shards.
 const SHARDS: &str = "shards";
 
 impl ExperimentConfig {
@@ -26,11 +26,13 @@ impl ExperimentConfig {
             return Ok(());
         }
         let kind = self.learner_kind();
-        let with: Vec<&str> =
-            LEARNERS.iter().filter(|entry| entry.parameters().contains_key(SHARDS)).map(|entry| entry.name).collect();
-        if !with.contains(&kind) {
+        let Some(entry) = self.learner_entry().filter(|entry| entry.shares_work) else {
+            let with: Vec<&str> = LEARNERS.iter().filter(|entry| entry.shares_work).map(|entry| entry.name).collect();
             let expected = format!("a learner whose work {processes} processes can share: {}", with.join(", "));
             return Err(Refusal::new("learner.kind", format!("`{kind}`"), expected));
+        };
+        if !entry.parameters().contains_key(SHARDS) {
+            return Ok(());
         }
         let shards = self.learner.get(SHARDS).and_then(Value::as_u64).unwrap_or(1);
         if shards < processes as u64 {
@@ -115,8 +117,9 @@ mod tests {
         assert_eq!(refused("kind = \"gradient\", shards = 4", 5), Err(few));
         let one = "learner.shards = 1: expected at least 2, the number of processes".to_string();
         assert_eq!(refused(gradient, 2), Err(one));
-        let message = refused("kind = \"smooth_rank\"", 2).unwrap_err();
-        let expected = "learner.kind = `smooth_rank`: expected a learner whose work 2 processes can share: gradient";
+        assert_eq!(refused("kind = \"boosted_trees\"", 7), Ok(()));
+        let message = refused("kind = \"rank_svm\"", 2).unwrap_err();
+        let expected = "learner.kind = `rank_svm`: expected a learner whose work 2 processes can share: gradient, ";
         assert!(message.starts_with(expected), "{message}");
     }
 

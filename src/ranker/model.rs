@@ -10,7 +10,7 @@ use super::{KernelExpansion, TreeEnsemble};
 use crate::data::RankingDataset;
 use crate::data::padding::{Padding, groups};
 #[cfg(feature = "learners")]
-use crate::data::shards::Shards;
+use crate::data::shards::own;
 #[cfg(feature = "learners")]
 use crate::distributed::Processes;
 use crate::scorer::Scorer;
@@ -107,8 +107,10 @@ impl<'a> Prepared<'a> {
         let mut room = KEPT;
         let mut kept = Vec::new();
         let mut all = chunks(data, scorer);
-        let own = Shards::new(all.len(), processes.count()).range(processes.rank());
-        let own = if processes.count() == 1 { std::mem::take(&mut all) } else { all[own].to_vec() };
+        let own = match processes.count() {
+            1 => std::mem::take(&mut all),
+            _ => all[own(all.len(), processes)].to_vec(),
+        };
         let mut others = own.into_iter().peekable();
         while let Some(padding) = others.next_if(|padding| {
             let [rows, width] = padding.shape();
@@ -133,10 +135,10 @@ impl<'a> Prepared<'a> {
         let mut scores = scores(scorer, self.data, self.kept.iter().cloned().chain(others));
         if self.processes.count() > 1 {
             let own = self.kept.iter().map(|chunk| &chunk.padding).chain(&self.others);
-            let own = own.flat_map(Padding::documents).flat_map(|document| scores[document].to_le_bytes()).collect();
-            let all = self.processes.gather(own).concat();
-            for (document, bytes) in self.all.iter().flat_map(Padding::documents).zip(all.as_chunks().0) {
-                scores[document] = f32::from_le_bytes(*bytes);
+            let own = own.flat_map(Padding::documents).map(|document| scores[document].into()).collect();
+            let all = self.processes.gather_numbers(own);
+            for (document, score) in self.all.iter().flat_map(Padding::documents).zip(all) {
+                scores[document] = score as f32;
             }
         }
         scores

@@ -272,7 +272,7 @@ impl ExperimentConfig {
     }
 
     /// The entry of the learner, of one that is registered.
-    pub(super) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
+    pub(in crate::experiment) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
         registry::LEARNERS.iter().find(|entry| entry.name == self.learner_kind())
     }
 

@@ -333,6 +333,17 @@ fn importance_counts_the_splits_and_their_gains() {
 }
 
 #[test]
+fn processes_share_the_queries_the_features_and_the_batches() {
+    // Three blocks of features, and two batches of queries for automatic differentiation.
+    let (train, validation) = (testing::random(1400, 12, 20, 5), testing::random(10, 8, 20, 6));
+    let config = BoostedTreesConfig { rounds: 4, subsample: 0.5, colsample_by_node: 0.8, ..small() };
+    for loss in ["lambda_ndcg", "list_net", "smooth_dcg"] {
+        let learner = config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap();
+        testing::assert_same_in_processes(&learner, &train, &validation, 2);
+    }
+}
+
+#[test]
 fn fits_are_reproducible() {
     let data = exclusive_or();
     let config = BoostedTreesConfig { rounds: 8, subsample: 0.5, colsample: 0.5, ..small() };

@@ -9,7 +9,7 @@ use super::batches::Batches;
 use super::exchange::{from_bytes, to_bytes};
 use super::model::{RankingModel, TrainingBatch};
 use super::noise::drawn;
-use crate::data::shards::Shards;
+use crate::data::shards::own;
 use crate::distributed::Processes;
 use crate::seed::seed_for;
 
@@ -36,9 +36,7 @@ impl TrainingStep<'_> {
     /// same result again.
     pub(super) fn gradients(&self, model: &RankingModel) -> Sum {
         let shards = self.batches.shards().count();
-        // Those of this process.
-        let own = Shards::new(shards, self.processes.count()).range(self.processes.rank());
-        let sums = own.map(|shard| self.of_shard(model, shard));
+        let sums = own(shards, self.processes).map(|shard| self.of_shard(model, shard));
         let sum = match self.processes.count() {
             1 => added(model, sums.flatten()),
             _ => {

@@ -15,8 +15,6 @@ use super::dashboard::{Dashboard, Shown};
 use super::log;
 use super::session::Session;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
-use crate::distributed::testing::in_processes;
-use crate::distributed::{OneProcess, Processes};
 use crate::json::json;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{
@@ -520,22 +518,7 @@ fn any_number_of_processes_makes_the_fit_of_one_and_resumes_that_of_another() {
     let lbfgs = json!({"epochs": 4, "batch_queries": 40, "shards": 5, "optimizer": {"kind": "lbfgs"}});
     let lbfgs = learner(lbfgs, json!({"kind": "mlp", "hidden": [4], "activation": "tanh"}), "approx_ndcg");
     for learner in [in_shards(5), lbfgs] {
-        let fit = |processes: &dyn Processes, directory: Option<&Path>, rounds: Option<usize>| {
-            let interrupt = rounds.map_or(Interrupt::default(), |rounds| Interrupt::default().after(rounds));
-            let context =
-                FitContext { processes, interrupt, resume: directory.is_some(), ..context(directory, &NoProgress) };
-            let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
-            (ModelParts::from_model(&fitted.model), fitted.history, fitted.best_round)
-        };
-        let alone = fit(&OneProcess, None, None);
-        for (count, other) in [(1, 3), (2, 1), (3, 2)] {
-            let made = in_processes(count, |processes| fit(processes, None, None));
-            assert!(made.iter().all(|made| *made == alone), "{count} processes");
-            let folder = tempfile::tempdir().unwrap();
-            in_processes(count, |processes| fit(processes, Some(folder.path()), Some(2)));
-            let made = in_processes(other, |processes| fit(processes, Some(folder.path()), None));
-            assert!(made.iter().all(|made| *made == alone), "{count} processes, resumed in {other}");
-        }
+        testing::assert_same_in_processes(&learner, &train, &validation, 2);
     }
 }
 
