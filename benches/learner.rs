@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use burn_rank::data::{RankingDataset, SynthConfig};
+use burn_rank::distributed::OneProcess;
 use burn_rank::learner::{FitContext, Interrupt, NoProgress, Parts, RankingLearner, Selection, registry};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
@@ -22,6 +23,7 @@ fn fit(learner: &dyn RankingLearner, train: &RankingDataset) {
         dashboard: false,
         progress: &NoProgress,
         interrupt: Interrupt::default(),
+        processes: &OneProcess,
     };
     learner.fit(train, None, &context).expect("data with two labels");
 }

@@ -16,6 +16,7 @@ use burn::train::renderer::{
 };
 use burn::train::{ExecutionStrategy, Learner, SupervisedTraining};
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
+use burn_rank::distributed::OneProcess;
 use burn_rank::learner::gradient::{Gradient, GradientConfig, RankingBatcher, RankingModel};
 use burn_rank::learner::{FitContext, Interrupt, NoProgress, RankingLearner, Selection};
 use burn_rank::loss::LossSpec;
@@ -48,6 +49,7 @@ fn ours(scorer: &ScorerConfig, train: &RankingDataset, validation: &RankingDatas
         dashboard: false,
         progress: &NoProgress,
         interrupt: Interrupt::default(),
+        processes: &OneProcess,
     };
     black_box(learner.fit(train, Some(validation), &context).expect("it trains"));
 }

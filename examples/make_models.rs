@@ -7,6 +7,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
+use burn_rank::distributed::OneProcess;
 use burn_rank::experiment::{Document, ExperimentConfig, FitOptions, fit};
 use burn_rank::json::{Value, to_value};
 use burn_rank::learner::{Interrupt, NoProgress};
@@ -46,6 +47,7 @@ fn train(config: &ExperimentConfig) -> Result<Ranker, Box<dyn Error>> {
         dashboard: false,
         progress: &NoProgress,
         interrupt: Interrupt::default(),
+        processes: &OneProcess,
     };
     Ok(fit(config, &config.data.split()?, config.seed, &options)?.ranker)
 }

@@ -13,6 +13,7 @@ use burn::tensor::{Device, Tensor};
 use burn::train::InferenceStep;
 use burn::train::metric::{Adaptor, Metric, MetricMetadata};
 use burn_rank::data::{Normalizer, NormalizerKind, RankingBatch, SynthConfig};
+use burn_rank::distributed::OneProcess;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig, RankingModel, TrainingBatch};
 use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
@@ -112,6 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         dashboard: false,
         progress: &NoProgress,
         interrupt: Interrupt::default(),
+        processes: &OneProcess,
     };
     let measures = [exact, Measure::Ndcg(Some(10))];
     let print = |name: &str, scores: &[f32]| -> Result<(), Box<dyn Error>> {

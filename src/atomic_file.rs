@@ -1,6 +1,8 @@
 //! Atomic writing: whatever happens in between, a file is either the old one or the new one, and always whole.
 
+use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -61,10 +63,9 @@ impl Pending {
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
         let mut temporary = name.to_os_string();
-        temporary.push(format!(".{}{PARTIAL}", std::process::id()));
+        // Processes of several machines may write at once into one folder, where numbers of processes are not unique.
+        temporary.push(format!(".{}{PARTIAL}", RandomState::new().build_hasher().finish()));
         let temporary = path.with_file_name(temporary);
-        // A killed process with the same number may have left this file. If it is a link, only the link is removed.
-        let _ = fs::remove_file(&temporary);
         let file = BufWriter::new(File::options().write(true).create_new(true).open(&temporary)?);
         Ok(Self { path: path.to_path_buf(), temporary, file: Some(file) })
     }
@@ -114,8 +115,8 @@ impl Drop for Pending {
 /// Returns the final name of the file whose temporary name is `name`; `None` if `name` is not a temporary name.
 #[cfg(feature = "experiment")]
 pub(crate) fn unfinished(name: &str) -> Option<&str> {
-    let (file, process) = name.strip_suffix(PARTIAL)?.rsplit_once('.')?;
-    (!file.is_empty() && !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
+    let (file, number) = name.strip_suffix(PARTIAL)?.rsplit_once('.')?;
+    (!file.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
 }
 
 /// Makes the new name survive a loss of power, where the system supports it.
@@ -166,9 +167,6 @@ mod tests {
         let (path, link) = (folder.path().join("file"), folder.path().join("link"));
         write(&path, b"old").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        // The temporary name may be taken by a link too.
-        let temporary = folder.path().join(format!("link.{}.partial", std::process::id()));
-        std::os::unix::fs::symlink(&path, &temporary).unwrap();
         replace(&link, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read(&link).unwrap(), b"new");

@@ -40,6 +40,10 @@ pub mod clicks {}
 #[doc = include_str!("../docs/guide/data.md")]
 pub mod data {}
 
+/// Fits of a scheduler, and one fit in several processes.
+#[doc = include_str!("../docs/guide/machines.md")]
+pub mod machines {}
+
 /// A recommender over the whole catalogue.
 #[doc = include_str!("../docs/guide/recommender.md")]
 pub mod recommender {}

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
+use burn_rank::distributed::OneProcess;
 use burn_rank::experiment::{self, Claim, Document, ExperimentConfig, Fit, FitOptions, Split};
 use burn_rank::learner::{Interrupt, Progress, Round};
 use burn_rank::op::Execution;
@@ -161,7 +162,8 @@ pub fn train(
     let (config, device, execution) = open(&document)?;
     listen(py, tell, move |progress, interrupt| {
         execution.scope(|| {
-            let run = TrainRun::open(began, &document, config, &device, out, claim).map_err(errors::experiment)?;
+            let run = TrainRun::open(began, &document, config, &device, out, claim, &OneProcess)
+                .map_err(errors::experiment)?;
             let done = run.fit(false, progress, interrupt).map_err(errors::experiment)?;
             Ok((done.fit.ranker.into(), done.folder, errors::encode(&done.report)?))
         })
@@ -234,6 +236,7 @@ pub fn fit(
                 dashboard: false,
                 progress,
                 interrupt,
+                processes: &OneProcess,
             };
             let fit = experiment::fit(&config, &split, config.seed, &options).map_err(errors::experiment)?;
             let about = about(&fit)?;

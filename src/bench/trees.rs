@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{BenchError, median};
 use crate::data::SynthConfig;
+use crate::distributed::OneProcess;
 use crate::learner::boosted_trees::BoostedTreesConfig;
 use crate::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
 use crate::loss::LossSpec;
@@ -71,6 +72,7 @@ impl TreesBench {
             dashboard: false,
             progress: &NoProgress,
             interrupt: Interrupt::default(),
+            processes: &OneProcess,
         };
         let (mut fits, mut predictions, mut ndcg) = (Vec::new(), Vec::new(), f64::NAN);
         for _ in 0..self.repeats.max(1) {

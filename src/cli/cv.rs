@@ -6,18 +6,31 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::processes::together;
 use super::progress::{JobsBar, interrupt_on_signal};
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table};
+use crate::distributed::Processes;
 use crate::experiment::{
     Claim, CrossValidation, CrossValidationOptions, ExperimentError, FoldResult, KEPT, Keep, Measures, OutputFolder,
-    Report, RunKind, RunRecord, cross_validate, resolved_toml,
+    Part, PartDone, Report, RunKind, RunRecord, agree, cross_validate, cross_validate_part, merge_parts, resolved_toml,
 };
 use crate::learner::StopReason;
 use crate::report::write_reports;
 
+/// Which fits a process makes.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    /// All.
+    Whole,
+    /// Its own, and leaves them in the folder.
+    Part(Part),
+    /// None: it puts the parts together.
+    Merge,
+}
+
 /// Arguments of `cv`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct CvArgs {
     #[command(flatten)]
     run: RunArgs,
@@ -30,6 +43,13 @@ pub struct CvArgs {
     /// `runs` in TREC form; separated by commas
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
+    /// Makes every N-th fit, the I-th first, and no report: for jobs of a scheduler, which share the folder of --out. The
+    /// same command again goes on where it was stopped
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["overwrite", "merge"])]
+    part: Option<String>,
+    /// Puts together what the parts have left in the folder of --out
+    #[arg(long, conflicts_with = "overwrite")]
+    merge: bool,
     /// Fits at once [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -47,6 +67,10 @@ impl CvArgs {
         if self.out.is_none() && self.folder.claim() != Claim::New {
             return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
         }
+        if self.out.is_none() && (self.part.is_some() || self.merge) {
+            return Err(Failure::input("--part and --merge need the folder that the parts share: --out DIR"));
+        }
+        let part: Option<Part> = self.part.as_deref().map(str::parse).transpose()?;
         if self.quiet && self.out.is_none() && !self.json {
             return Err(Failure::input("--quiet needs a place for the result: --out DIR or --json"));
         }
@@ -54,26 +78,81 @@ impl CvArgs {
         if keep.any() && self.out.is_none() {
             return Err(Failure::input("--keep needs the folder of the run: --out DIR"));
         }
-        let opened = self.run.open()?;
-        // Before a folder is made.
-        opened.config.check_folds().map_err(ExperimentError::from)?;
-        opened.execution.scope(|| self.cross_validate(&opened, keep, start, out))
+        together(|processes| {
+            let opened = self.run.open()?;
+            // Before a folder is made.
+            opened.config.check_folds().map_err(ExperimentError::from)?;
+            let several = processes.count() > 1;
+            if part.is_some() || self.merge || several {
+                opened.config.check_parts().map_err(ExperimentError::from)?;
+            }
+            let work = match part {
+                _ if several => return opened.execution.scope(|| self.in_parts(&opened, processes, keep, start, out)),
+                Some(part) => Work::Part(part),
+                None if self.merge => Work::Merge,
+                None => Work::Whole,
+            };
+            opened.execution.scope(|| self.cross_validate(&opened, work, keep, start, out))
+        })
     }
 
-    fn cross_validate(&self, opened: &Opened, keep: Keep, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+    /// Makes a part in each process, and puts them together in the first.
+    fn in_parts(
+        &self,
+        opened: &Opened,
+        processes: &dyn Processes,
+        keep: Keep,
+        start: Instant,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let (rank, count) = (processes.rank(), processes.count());
+        if self.out.is_none() || self.part.is_some() || self.merge {
+            let what = "the folder that they share, and makes its parts itself: --out DIR, without --part and --merge";
+            return Err(Failure::input(format!("cv in {count} processes needs {what}")));
+        }
+        agree(processes, &opened.config, &[]).map_err(Failure::from)?;
+        if processes.leads() {
+            // What is in the way, and what --overwrite removes.
+            drop(self.open(opened, self.folder.claim())?);
+        }
+        processes.wait();
+        let part = Part::new(rank + 1, count).map_err(Failure::from)?;
+        let quiet = Self { quiet: true, json: false, ..self.clone() };
+        let of_part = if processes.leads() { &Self { json: false, ..self.clone() } } else { &quiet };
+        of_part.cross_validate(opened, Work::Part(part), keep, start, &mut std::io::sink())?;
+        processes.wait();
+        if processes.leads() { self.cross_validate(opened, Work::Merge, keep, start, out) } else { Ok(()) }
+    }
+
+    /// Opens the folder of the run, where there is one.
+    fn open(&self, opened: &Opened, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
+        let Some(path) = &self.out else { return Ok(None) };
+        let resolved = resolved_toml(&opened.document, &opened.config)?;
+        Ok(Some(OutputFolder::open(path, RunKind::CrossValidation, &resolved, claim)?))
+    }
+
+    fn cross_validate(
+        &self,
+        opened: &Opened,
+        work: Work,
+        keep: Keep,
+        start: Instant,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
-        let open = |path: &PathBuf| {
-            let resolved = resolved_toml(document, config)?;
-            Ok::<_, Failure>(OutputFolder::open(path, RunKind::CrossValidation, &resolved, self.folder.claim())?)
+        let claim = match work {
+            Work::Whole => self.folder.claim(),
+            Work::Part(part) => Claim::Part { of: part.of() },
+            Work::Merge => Claim::Merge,
         };
-        let folder = self.out.as_ref().map(open).transpose()?;
+        let folder = self.open(opened, claim)?;
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
         let bar = JobsBar::new(self.quiet, config.measure.select);
         let options = CrossValidationOptions {
             device,
             output: folder.as_ref(),
-            resume: self.folder.resume,
+            resume: self.folder.resume || matches!(work, Work::Merge),
             keep,
             jobs: self.jobs.map(usize::from),
             threads,
@@ -81,7 +160,15 @@ impl CvArgs {
             interrupt: interrupt_on_signal()?,
         };
         let fitting = Instant::now();
-        let report = cross_validate(document, config, &options);
+        if let Work::Part(part) = work {
+            let done = cross_validate_part(document, config, part, &options);
+            bar.end();
+            return self.print_part(part, done?, out);
+        }
+        let report = match (&folder, work) {
+            (Some(folder), Work::Merge) => merge_parts(document, config, folder, &options),
+            _ => cross_validate(document, config, &options),
+        };
         bar.end();
         let report = report?;
         let fit_time = fitting.elapsed();
@@ -103,6 +190,20 @@ impl CvArgs {
                 let place = folder.file(KEPT);
                 writeln!(out, "kept {} files, {} bytes, in {}", kept.files.len(), kept.bytes, place.display())?;
             }
+        }
+        Ok(())
+    }
+
+    /// Prints what a part has made.
+    fn print_part(&self, part: Part, done: PartDone, out: &mut dyn Write) -> Result<(), Failure> {
+        let PartDone { fits, all } = done;
+        if self.json {
+            writeln!(out, "{}", crate::json::json!({"part": part.to_string(), "fits": fits, "all": all}))?;
+        } else if !self.quiet {
+            writeln!(
+                out,
+                "part {part}: {fits} of {all} fits are done; when all parts are, --merge puts them together"
+            )?;
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ mod manual;
 mod models;
 mod panics;
 mod predict;
+mod processes;
 mod progress;
 mod report;
 mod run_args;

@@ -10,7 +10,7 @@ use crate::experiment::{Claim, Document, ExperimentConfig};
 use crate::op::Execution;
 
 /// The arguments of a command that runs a configuration.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct RunArgs {
     /// Configuration file
     config: PathBuf,
@@ -64,7 +64,7 @@ impl RunArgs {
 }
 
 /// What to do with a folder that holds a run.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct FolderArgs {
     /// Continue a run that was stopped
     #[arg(long)]

@@ -7,11 +7,13 @@ use std::time::Instant;
 use crate::json::json;
 use clap::Args;
 
+use super::processes::together;
 use super::progress::{Bar, interrupt_on_signal};
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table, work_on_this_thread};
+use crate::distributed::Processes;
 use crate::experiment::{Evaluations, Report};
-use crate::learner::StopReason;
+use crate::learner::{NoProgress, Progress, StopReason};
 use crate::report::{FinishedRun, TrainRun};
 
 /// Arguments of `train`.
@@ -44,13 +46,22 @@ impl TrainArgs {
         let start = Instant::now();
         work_on_this_thread();
         let option = self.start.as_ref().map(|path| ("start", path.display().to_string()));
-        let opened = self.run.open_with(option)?;
-        opened.execution.scope(|| self.train(opened, start, out))
+        together(|processes| {
+            let opened = self.run.open_with(option)?;
+            opened.execution.scope(|| self.train(opened, processes, start, out))
+        })
     }
 
-    fn train(&self, opened: Opened, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+    fn train(
+        &self,
+        opened: Opened,
+        processes: &dyn Processes,
+        start: Instant,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
-        let run = TrainRun::open(start, &document, config, &device, self.out.clone(), self.folder.claim())?;
+        let (path, claim) = (self.out.clone(), self.folder.claim());
+        let run = TrainRun::open(start, &document, config, &device, path, claim, processes)?;
         let name = run.config().name.clone();
         let dashboard = !self.no_tui
             && !self.quiet
@@ -59,9 +70,12 @@ impl TrainArgs {
             && std::io::stderr().is_terminal();
         let dashboard = dashboard && run.config().learner().is_ok_and(|learner| learner.draws_dashboard());
         let bar = Bar::new(dashboard || self.quiet, run.config().measure.select);
-        let FinishedRun { folder: path, fit, report } = run.fit(dashboard, &bar, interrupt_on_signal()?)?;
+        let progress: &dyn Progress = if processes.leads() { &bar } else { &NoProgress };
+        let FinishedRun { folder: path, fit, report } = run.fit(dashboard, progress, interrupt_on_signal()?)?;
 
-        if self.json {
+        if !processes.leads() {
+            // The first process speaks for all.
+        } else if self.json {
             let mut summary = json!({
                 "out": path, "best_round": fit.best_round, "rounds": fit.history.len(), "stop": fit.stop,
                 "measures": fit.evaluations, "seconds": start.elapsed().as_secs_f64(),

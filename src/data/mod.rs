@@ -26,6 +26,8 @@ pub(crate) mod padding;
 mod query_weights;
 mod reading;
 mod rows;
+#[cfg(feature = "learners")]
+pub(crate) mod shards;
 mod statistics;
 mod synth;
 pub mod trec;

@@ -38,6 +38,12 @@ impl Padding {
         [self.rows.len(), self.width]
     }
 
+    /// The documents of the rows, row by row.
+    #[cfg(feature = "learners")]
+    pub(crate) fn documents(&self) -> impl Iterator<Item = usize> {
+        self.rows.iter().cloned().flatten()
+    }
+
     /// Gathers values into rows, `[rows, width]`; padding is 0.
     ///
     /// # Shapes

@@ -59,6 +59,30 @@ pub enum ExperimentError {
         /// Fits in all.
         all: usize,
     },
+    /// One of the processes that are to make a fit together is about to make another.
+    #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
+    Process {
+        /// Its number, from 0.
+        process: usize,
+        /// In what it differs.
+        what: &'static str,
+        /// What it has.
+        found: String,
+        /// What the first one has.
+        expected: String,
+    },
+    /// Parts of a cross-validation are to be merged that have not made all its fits.
+    #[error("{missing} of {all} fits are missing, first {first}; {advice}")]
+    Missing {
+        /// Fits that are not in the folder.
+        missing: usize,
+        /// Fits in all.
+        all: usize,
+        /// The first of the missing: its fold, grid point and seed.
+        first: String,
+        /// Which parts make them.
+        advice: String,
+    },
 }
 
 /// Why a command cannot use its folder.

@@ -10,6 +10,7 @@ use super::error::ExperimentError;
 use super::extreme_queries::ExtremeQueries;
 use super::splits::Split;
 use crate::data::{Normalizer, RankingDataset};
+use crate::distributed::Processes;
 use crate::learner::{FitContext, Importance, Interrupt, LearnerError, Progress, Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Evaluation, evaluate};
@@ -35,6 +36,8 @@ pub struct FitOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Asks for an early stop.
     pub interrupt: Interrupt,
+    /// The processes that make the fit together, each with the same data.
+    pub processes: &'a dyn Processes,
 }
 
 /// A fitted experiment.
@@ -115,6 +118,7 @@ fn fit_normalized(
         dashboard: options.dashboard,
         progress: options.progress,
         interrupt: options.interrupt.clone(),
+        processes: options.processes,
     };
     let convention = config.measure.convention.clone();
     let measures = config.measures();

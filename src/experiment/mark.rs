@@ -28,6 +28,9 @@ pub(crate) struct Mark {
     about: String,
     made_by: String,
     format: u32,
+    /// Number of parts, while the parts of a cross-validation share the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parts: Option<usize>,
     /// SHA-256 of each recorded file; two where one was being replaced by the other.
     wrote: BTreeMap<String, Vec<String>>,
 }
@@ -38,6 +41,7 @@ impl Default for Mark {
             about: "burn-rank writes into this folder. It replaces and removes only the files that it wrote.".into(),
             made_by: format!("burn-rank {}", env!("CARGO_PKG_VERSION")),
             format: FORMAT,
+            parts: None,
             wrote: BTreeMap::new(),
         }
     }

@@ -4,6 +4,7 @@
 //! runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; [`Report`] is what both leave.
 //! `docs/CONFIG.md` lists the keys, `examples/make_models.rs` runs files from Rust.
 
+mod agreement;
 mod config;
 mod cross_validation;
 mod error;
@@ -19,6 +20,7 @@ mod run_folder;
 mod splits;
 mod start;
 
+pub(crate) use agreement::agree;
 pub use config::grid::{Point, label, points};
 pub use config::{
     ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, RangeConfig, RangeScale,
@@ -26,7 +28,9 @@ pub use config::{
 };
 #[cfg(feature = "cli")]
 pub(crate) use config::{from_toml, written_value};
-pub use cross_validation::{CrossValidationOptions, JobDone, JobProgress, cross_validate};
+pub use cross_validation::{
+    CrossValidationOptions, JobDone, JobProgress, Part, PartDone, cross_validate, cross_validate_part, merge_parts,
+};
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};

@@ -24,6 +24,14 @@ pub enum Claim {
     Resume,
     /// Take its place.
     Overwrite,
+    /// Work in it beside the other parts of the same cross-validation, of which there are `of`; continue what this part
+    /// left.
+    Part {
+        /// Number of parts.
+        of: usize,
+    },
+    /// Put together what the parts of this cross-validation left.
+    Merge,
 }
 
 /// What a command is about to do in its folder.
@@ -35,7 +43,7 @@ pub(crate) enum Purpose<'a> {
     Files(&'a [Entry]),
 }
 
-/// The folder of a command, locked against a second one until dropped.
+/// The folder of a command, locked against a second one until dropped; parts of a cross-validation share the lock.
 ///
 /// A command writes only into a folder that it made, found empty, or marked; in it, it replaces and removes only files
 /// that are as a command wrote them.
@@ -76,9 +84,9 @@ impl OutputFolder {
     pub(crate) fn look(path: &Path, purpose: &Purpose) -> Result<(), OutputError> {
         let path = here(path);
         if !exists(path)? {
-            return Ok(());
+            return purpose.may_make(path);
         }
-        let _lock = existing_lock(path)?;
+        let _lock = existing_lock(path, purpose.holding())?;
         purpose.judge(path).map(drop)
     }
 
@@ -86,28 +94,32 @@ impl OutputFolder {
     pub(crate) fn take(path: &Path, purpose: &Purpose) -> Result<Self, OutputError> {
         let path = here(path);
         let unwritable = |source| OutputError::Unwritable { path: path.to_path_buf(), source };
+        let holding = purpose.holding();
         let (contents, lock) = loop {
             if !exists(path)? {
+                purpose.may_make(path)?;
                 fs::create_dir_all(path).map_err(unwritable)?;
             }
-            if let Some(lock) = existing_lock(path)? {
+            if let Some(lock) = existing_lock(path, holding)? {
                 break (purpose.judge(path)?, lock);
             }
             // Nothing is made in a folder that is not ours, a lock neither.
             purpose.judge(path)?;
-            let lock = match File::options().write(true).create_new(true).open(path.join(LOCK)) {
+            let lock = match File::options().read(true).write(true).create_new(true).open(path.join(LOCK)) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made.map_err(unwritable)?,
             };
-            if !hold(path, &lock)? {
+            if !hold(path, &lock, holding)? {
                 continue;
             }
             // Another process may have been here between the look and the lock.
             match purpose.judge(path) {
                 Ok(contents) => break (contents, lock),
                 Err(error) => {
-                    // Still locked: whoever has opened it finds that it is gone.
-                    let _ = fs::remove_file(path.join(LOCK));
+                    // Still locked: whoever has opened it finds that it is gone. Other parts may hold a shared one.
+                    if holding == Holding::Alone {
+                        let _ = fs::remove_file(path.join(LOCK));
+                    }
                     return Err(error);
                 }
             }
@@ -120,10 +132,12 @@ impl OutputFolder {
         let mut mark = contents.mark.clone().unwrap_or_default();
         let recorded = entries.iter().filter(|entry| entry.recorded).map(|entry| &*entry.name);
         let recorded: Vec<&str> = recorded.filter(|name| contents.has(name)).collect();
-        if mark.adopt(path, recorded.into_iter()).map_err(unwritable)? || !marked {
+        let adopted = mark.adopt(path, recorded.into_iter()).map_err(unwritable)?;
+        if purpose.count_parts(&mut mark) || adopted || !marked {
             mark.write(path).map_err(unwritable)?;
         }
-        for half in &contents.unfinished {
+        // Those of other parts are not leftovers.
+        for half in contents.unfinished.iter().filter(|_| holding == Holding::Alone) {
             // A leftover does no harm.
             let _ = fs::remove_file(half);
         }
@@ -131,6 +145,7 @@ impl OutputFolder {
         if let Purpose::Run { configuration, claim, .. } = purpose {
             let cleared = match claim {
                 Claim::Overwrite => contents.clear(path),
+                Claim::Part { .. } => Ok(()),
                 // What another configuration kept is not of this run.
                 _ if !resolves_to(&path.join(CONFIG), configuration) => contents.clear_kept(path),
                 _ => Ok(()),
@@ -144,6 +159,11 @@ impl OutputFolder {
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Number of parts that have shared the folder; none where no part has been here since the last whole run.
+    pub(crate) fn parts(&self) -> Option<usize> {
+        self.mark.lock().unwrap_or_else(PoisonError::into_inner).parts
     }
 
     /// Path of a file in the folder.
@@ -213,7 +233,40 @@ impl OutputFolder {
     }
 }
 
+/// How a command holds the lock of its folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holding {
+    Alone,
+    /// Beside others that hold it so.
+    Shared,
+}
+
 impl Purpose<'_> {
+    fn holding(&self) -> Holding {
+        match self {
+            Purpose::Run { claim: Claim::Part { .. }, .. } => Holding::Shared,
+            _ => Holding::Alone,
+        }
+    }
+
+    /// Whether the folder may be made where it does not exist.
+    fn may_make(&self, path: &Path) -> Result<(), OutputError> {
+        match self {
+            Purpose::Run { claim: Claim::Merge, .. } => Err(no_parts(path)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Has the mark say how many parts share the folder; true where that is news.
+    fn count_parts(&self, mark: &mut Mark) -> bool {
+        let parts = match self {
+            Purpose::Run { claim: Claim::Part { of }, .. } => Some(*of),
+            Purpose::Run { claim: Claim::Merge, .. } | Purpose::Files(_) => mark.parts,
+            Purpose::Run { .. } => None,
+        };
+        std::mem::replace(&mut mark.parts, parts) != parts
+    }
+
     /// What is in the folder, if it may be used.
     fn judge(&self, path: &Path) -> Result<Contents, OutputError> {
         let further: &[Entry] = match self {
@@ -253,7 +306,13 @@ fn may_take(
     match claim {
         Claim::Overwrite => Ok(()),
         _ if other => occupied("holds a run of another command; choose another folder with --out"),
+        Claim::Merge if !own => Err(no_parts(path)),
         _ if !own => Ok(()),
+        Claim::Part { .. } | Claim::Merge if same => Ok(()),
+        Claim::Part { .. } => {
+            occupied("holds fits of another configuration (config.toml differs); choose another folder with --out")
+        }
+        Claim::Merge => occupied("--merge needs the configuration of the parts (config.toml differs)"),
         Claim::Resume if same || kind == RunKind::CrossValidation => Ok(()),
         Claim::Resume => {
             occupied("--resume needs the configuration that the run was started with (config.toml differs)")
@@ -266,6 +325,11 @@ fn may_take(
         }
         Claim::New => Ok(()),
     }
+}
+
+fn no_parts(path: &Path) -> OutputError {
+    let reason = "holds no part of a cross-validation to merge; cv --part I/N makes them".to_string();
+    OutputError::Occupied { path: path.to_path_buf(), reason }
 }
 
 /// A file that is hashed on its way.
@@ -307,7 +371,7 @@ fn exists(path: &Path) -> Result<bool, OutputError> {
 }
 
 /// Locks the lock file that is there; none where there is none, or something else of its name.
-fn existing_lock(path: &Path) -> Result<Option<File>, OutputError> {
+fn existing_lock(path: &Path, holding: Holding) -> Result<Option<File>, OutputError> {
     let unwritable = |source| OutputError::Unwritable { path: path.to_path_buf(), source };
     loop {
         match fs::symlink_metadata(path.join(LOCK)) {
@@ -315,19 +379,23 @@ fn existing_lock(path: &Path) -> Result<Option<File>, OutputError> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritable(error)),
             _ => return Ok(None),
         }
-        let lock = match File::options().write(true).open(path.join(LOCK)) {
+        let lock = match File::options().read(true).write(true).open(path.join(LOCK)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(unwritable)?,
         };
-        if hold(path, &lock)? {
+        if hold(path, &lock, holding)? {
             return Ok(Some(lock));
         }
     }
 }
 
 /// Locks an open lock file; false where it has been removed meanwhile.
-fn hold(path: &Path, lock: &File) -> Result<bool, OutputError> {
-    match lock.try_lock() {
+fn hold(path: &Path, lock: &File, holding: Holding) -> Result<bool, OutputError> {
+    let held = match holding {
+        Holding::Alone => lock.try_lock(),
+        Holding::Shared => lock.try_lock_shared(),
+    };
+    match held {
         Ok(()) => Ok(is_still_there(&path.join(LOCK), lock)),
         Err(TryLockError::WouldBlock) => Err(OutputError::Busy { path: path.to_path_buf() }),
         Err(TryLockError::Error(source)) => Err(OutputError::Unwritable { path: path.to_path_buf(), source }),
@@ -467,10 +535,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOCK);
         let lock = File::create(&path).unwrap();
-        assert!(hold(folder.path(), &lock).unwrap());
+        assert!(hold(folder.path(), &lock, Holding::Alone).unwrap());
         fs::remove_file(&path).unwrap();
-        assert!(!hold(folder.path(), &lock).unwrap());
+        assert!(!hold(folder.path(), &lock, Holding::Alone).unwrap());
         File::create(&path).unwrap();
-        assert!(!hold(folder.path(), &lock).unwrap(), "another lock took its place");
+        assert!(!hold(folder.path(), &lock, Holding::Alone).unwrap(), "another lock took its place");
     }
 }

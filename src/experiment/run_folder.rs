@@ -217,7 +217,7 @@ impl Contents {
         let (mut names, mut kept) = (Vec::new(), None);
         for there in fs::read_dir(folder)? {
             let there = there?;
-            let (name, kind) = (there.file_name(), there.file_type()?);
+            let (name, Some(kind)) = (there.file_name(), kind_of(&there)?) else { continue };
             let Some(name) = name.to_str() else {
                 found.foreign.push(name.to_string_lossy().into_owned());
                 continue;
@@ -297,7 +297,7 @@ impl Contents {
                     .to_str()
                     .and_then(unfinished)
                     .is_some_and(|whole| JOB_FILES.iter().any(|entry| entry.name == whole));
-                if of_job && half.file_type()?.is_file() {
+                if of_job && kind_of(&half)?.is_some_and(|kind| kind.is_file()) {
                     self.unfinished.push(half.path());
                 }
             }
@@ -446,6 +446,14 @@ impl Contents {
             gone(path, removed)?;
         }
         if self.kept.is_empty() { Ok(()) } else { emptied(&folder.join(KEPT)) }
+    }
+}
+
+/// What kind of file it is; none where another part of the run has renamed it meanwhile.
+fn kind_of(there: &fs::DirEntry) -> io::Result<Option<fs::FileType>> {
+    match there.file_type() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        kind => kind.map(Some),
     }
 }
 

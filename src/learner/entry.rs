@@ -123,6 +123,8 @@ pub struct LearnerEntry {
     pub takes_missing: bool,
     /// Whether it streams data that are larger than memory; the others need them in memory.
     pub streams: bool,
+    /// Whether [several processes](crate::distributed) share its work; the others are refused.
+    pub shares_work: bool,
     /// What a round of it is called: `epoch`, `round`.
     pub round_name: &'static str,
     /// The key of its number of rounds, where all rounds build one model, so that a fit may pause after some of them:

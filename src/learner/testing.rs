@@ -8,6 +8,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::data::RankingDataset;
+use crate::distributed::testing::in_processes;
+use crate::distributed::{OneProcess, Processes};
 use crate::learner::entry::RankingLearner;
 use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
@@ -63,6 +65,7 @@ pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
         dashboard: false,
         progress: &NoProgress,
         interrupt: Interrupt::default(),
+        processes: &OneProcess,
     }
 }
 
@@ -140,4 +143,31 @@ pub(crate) fn assert_reproducible(
     let (rest, model_resumed) = fit(2, &resumed);
     assert_eq!((&rest.history, &model_resumed), (&whole.history, &model), "resumed");
     assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
+}
+
+/// Asserts that any number of processes makes the fit of one, and goes on with one that others have stopped after some
+/// rounds.
+pub(crate) fn assert_same_in_processes(
+    learner: &dyn RankingLearner,
+    train: &RankingDataset,
+    validation: &RankingDataset,
+    rounds: usize,
+) {
+    let fit = |processes: &dyn Processes, directory: Option<&Path>, interrupt: Interrupt| {
+        let resume = directory.is_some();
+        let context = FitContext { processes, interrupt, resume, ..context(directory) };
+        let fitted = learner.fit(train, Some(validation), &context).unwrap();
+        (Parts::from_model(&fitted.model), fitted.history, fitted.best_round, fitted.stop)
+    };
+    let whole = Interrupt::default;
+    let alone = fit(&OneProcess, None, whole());
+    for (count, other) in [(1, 3), (2, 1), (3, 2)] {
+        let made = in_processes(count, |processes| fit(processes, None, whole()));
+        assert!(made.iter().all(|made| *made == alone), "{count} processes");
+        let folder = tempfile::tempdir().unwrap();
+        let stopped = in_processes(count, |processes| fit(processes, Some(folder.path()), whole().after(rounds)));
+        assert!(stopped.iter().all(|(_, history, ..)| history.len() == rounds));
+        let made = in_processes(other, |processes| fit(processes, Some(folder.path()), whole()));
+        assert!(made.iter().all(|made| *made == alone), "{count} processes, resumed in {other}");
+    }
 }

@@ -9,6 +9,10 @@ use burn::tensor::{Bool, Device, Tensor};
 use super::{KernelExpansion, TreeEnsemble};
 use crate::data::RankingDataset;
 use crate::data::padding::{Padding, groups};
+#[cfg(feature = "learners")]
+use crate::data::shards::own;
+#[cfg(feature = "learners")]
+use crate::distributed::Processes;
 use crate::scorer::Scorer;
 
 /// A fitted model, which turns normalised features into scores.
@@ -78,23 +82,36 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
-/// Data that are scored again and again. As many chunks as [`KEPT`] allows stay on the device; the others are put there
-/// anew each time, so that large data are not held twice.
+/// Data that are scored again and again, by each process a part of their chunks. As many of its chunks as [`KEPT`] allows
+/// stay on the device; the others are put there anew each time, so that large data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
     device: Device,
+    processes: &'a dyn Processes,
     kept: Vec<Chunk>,
     others: Vec<Padding>,
+    /// The chunks of all processes, in their order, where there are several.
+    all: Vec<Padding>,
 }
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
     /// Puts (normalised) data on a device, for scorers of the same kind as `scorer`.
-    pub(crate) fn new(data: &'a RankingDataset, scorer: &Scorer, device: &Device) -> Self {
+    pub(crate) fn new(
+        data: &'a RankingDataset,
+        scorer: &Scorer,
+        device: &Device,
+        processes: &'a dyn Processes,
+    ) -> Self {
         let mut room = KEPT;
         let mut kept = Vec::new();
-        let mut others = chunks(data, scorer).into_iter().peekable();
+        let mut all = chunks(data, scorer);
+        let own = match processes.count() {
+            1 => std::mem::take(&mut all),
+            _ => all[own(all.len(), processes)].to_vec(),
+        };
+        let mut others = own.into_iter().peekable();
         while let Some(padding) = others.next_if(|padding| {
             let [rows, width] = padding.shape();
             let values = rows * width * data.feature_count;
@@ -104,7 +121,7 @@ impl<'a> Prepared<'a> {
         }) {
             kept.push(Chunk::new(padding, data, device));
         }
-        Self { data, device: device.clone(), kept, others: others.collect() }
+        Self { data, device: device.clone(), processes, kept, others: others.collect(), all }
     }
 
     /// Returns the data.
@@ -115,7 +132,16 @@ impl<'a> Prepared<'a> {
     /// Returns one score per document, in the order of the data.
     pub(crate) fn scores(&self, scorer: &Scorer) -> Vec<f32> {
         let others = self.others.iter().map(|padding| Chunk::new(padding.clone(), self.data, &self.device));
-        scores(scorer, self.data, self.kept.iter().cloned().chain(others))
+        let mut scores = scores(scorer, self.data, self.kept.iter().cloned().chain(others));
+        if self.processes.count() > 1 {
+            let own = self.kept.iter().map(|chunk| &chunk.padding).chain(&self.others);
+            let own = own.flat_map(Padding::documents).map(|document| scores[document].into()).collect();
+            let all = self.processes.gather_numbers(own);
+            for (document, score) in self.all.iter().flat_map(Padding::documents).zip(all) {
+                scores[document] = score as f32;
+            }
+        }
+        scores
     }
 }
 
@@ -208,6 +234,20 @@ mod tests {
             let row = data.row(document);
             let expected = weights[0] * row[0] + weights[1] * row[1];
             assert!((score - expected).abs() < 1e-6, "document {document}");
+        }
+    }
+
+    #[cfg(feature = "learners")]
+    #[test]
+    fn processes_share_the_chunks() {
+        let data = data(&[1, CELLS, 3, 70, CELLS / 2, CELLS]);
+        let device = Device::flex();
+        let scorer = ScorerConfig::Linear(LinearScorerConfig::default()).init(2, 5, &device).unwrap();
+        let expected = Model::Scorer(scorer.clone()).predict(&data, &device);
+        for count in 1..4 {
+            let scores = |processes: &dyn Processes| Prepared::new(&data, &scorer, &device, processes).scores(&scorer);
+            let scores = crate::distributed::testing::in_processes(count, scores);
+            assert!(scores.iter().all(|scores| *scores == expected), "{count} processes");
         }
     }
 

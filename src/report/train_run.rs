@@ -6,23 +6,26 @@ use std::time::Instant;
 use burn::tensor::Device;
 
 use super::write_reports;
+use crate::distributed::Processes;
 use crate::experiment::{
     CARD, Claim, Document, ExperimentConfig, ExperimentError, Fit, FitOptions, OutputFolder, RANKER, Report, RunKind,
-    RunRecord, Sets, Split, TrainReport, fit_in_place, resolved_toml,
+    RunRecord, Sets, Split, TrainReport, agree, fit_in_place, resolved_toml,
 };
 use crate::learner::{Interrupt, Progress};
 use crate::ranker::Ranker;
 
 /// A run whose configuration is checked, whose data are read and whose folder is open.
-#[derive(Debug)]
-pub struct TrainRun {
+pub struct TrainRun<'p> {
     start: Instant,
     config: ExperimentConfig,
     device: Device,
     start_ranker: Option<Ranker>,
     split: Split,
-    folder: OutputFolder,
+    path: PathBuf,
+    /// Open in the first process alone.
+    folder: Option<OutputFolder>,
     resume: bool,
+    processes: &'p dyn Processes,
 }
 
 /// A run that has ended, with its files written.
@@ -36,13 +39,14 @@ pub struct FinishedRun {
     pub report: Report,
 }
 
-impl TrainRun {
+impl<'p> TrainRun<'p> {
     /// Reads the data and opens the folder: `out`, or `runs/NAME`. The time that is recorded of the run counts from
-    /// `start`.
+    /// `start`. Of several processes that make the run together, the first one has the folder.
     ///
     /// # Errors
     /// [`ExperimentError`] of the ranker to start from, the data or the folder. The folder is checked before the data are
     /// read, which may take long. It is made only afterwards, so that data that cannot be read leave nothing behind.
+    /// Several processes are refused that cannot share the work, or of which one is about to make another fit.
     pub fn open(
         start: Instant,
         document: &Document,
@@ -50,15 +54,23 @@ impl TrainRun {
         device: &Device,
         out: Option<PathBuf>,
         claim: Claim,
+        processes: &'p dyn Processes,
     ) -> Result<Self, ExperimentError> {
+        config.check_processes(processes.count())?;
         let path = out.unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
         let resolved = resolved_toml(document, &config)?;
         let start_ranker = config.start_ranker(device)?;
-        OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
+        let leads = processes.leads();
+        if leads {
+            OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
+        }
         let split = config.data.split()?;
-        let folder = OutputFolder::open(&path, RunKind::Train, &resolved, claim)?;
+        let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
+        agree(processes, &config, &sets)?;
+        let open = || OutputFolder::open(&path, RunKind::Train, &resolved, claim);
+        let folder = leads.then(open).transpose()?;
         let resume = matches!(claim, Claim::Resume);
-        Ok(Self { start, config, device: device.clone(), start_ranker, split, folder, resume })
+        Ok(Self { start, config, device: device.clone(), start_ranker, split, path, folder, resume, processes })
     }
 
     /// The configuration.
@@ -66,7 +78,7 @@ impl TrainRun {
         &self.config
     }
 
-    /// Fits the ranker and writes it, its card and its reports. A fit that is stopped is written too: its
+    /// Fits the ranker, and writes it, its card and its reports, in the first process. A fit that is stopped is written too: its
     /// [`stop`](Fit::stop) says so, and it can be resumed.
     ///
     /// # Errors
@@ -78,23 +90,26 @@ impl TrainRun {
         interrupt: Interrupt,
     ) -> Result<FinishedRun, ExperimentError> {
         let fitting = Instant::now();
-        let Self { start, config, device, start_ranker, mut split, folder, resume } = self;
+        let Self { start, config, device, start_ranker, mut split, path, folder, resume, processes } = self;
         let options = FitOptions {
             start: start_ranker.as_ref(),
             device: &device,
-            directory: Some(folder.path()),
+            directory: folder.as_ref().map(OutputFolder::path),
             resume,
             dashboard,
             progress,
             interrupt,
+            processes,
         };
         let data = Sets::from_split(&split);
         let fit = fit_in_place(&config, &mut split, config.seed, &options)?;
         let fit_time = fitting.elapsed();
-        folder.write(RANKER, &fit.ranker.to_bytes())?;
-        folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
         let report = Report::Train(TrainReport::new(&config, data, &split, &fit));
-        write_reports(&folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
-        Ok(FinishedRun { folder: folder.path().to_path_buf(), fit, report })
+        if let Some(folder) = &folder {
+            folder.write(RANKER, &fit.ranker.to_bytes())?;
+            folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
+            write_reports(folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+        }
+        Ok(FinishedRun { folder: path, fit, report })
     }
 }

@@ -7,6 +7,7 @@ use super::error::StudyError;
 use super::source::Source;
 use super::subject::{ScoredQuery, Subject};
 use crate::data::{Normalizer, RankingDataset, SynthConfig};
+use crate::distributed::OneProcess;
 use crate::experiment::{ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 use crate::json::{Map, Value, from_value, json};
 use crate::learner::{Interrupt, NoProgress};
@@ -90,6 +91,7 @@ impl Material {
             dashboard: false,
             progress: &NoProgress,
             interrupt: Interrupt::default(),
+            processes: &OneProcess,
         };
         Ok(fit(&config, &split, config.seed, &options)?)
     }

@@ -47,6 +47,11 @@ fn learner(kind: &str) -> &'static str {
     }
 }
 
+/// The gradient learner in shards, with what draws numbers.
+fn in_shards() -> String {
+    learner("gradient").replace("warmup = 3", "shards = 3\nwarmup = 3")
+}
+
 /// Starts the command and kills it after `share` of `whole`, or earlier if it would have ended by then.
 fn kill(bench: &Bench, args: &[&str], whole: Duration, share: f64) {
     let mut after = whole.mul_f64(share);
@@ -90,9 +95,10 @@ fn killed_and_resumed(command: &str, config: &str, results: &[&str], seed: u64) 
 
 #[test]
 fn one_and_two_threads_give_the_same_bytes() {
-    for entry in LEARNERS {
+    let learners = LEARNERS.iter().map(|entry| learner(entry.name).to_string()).chain([in_shards()]);
+    for learner in learners {
         let bench = Bench::default();
-        bench.write("run.toml", &format!("{DATA}\n{}", learner(entry.name)));
+        bench.write("run.toml", &format!("{DATA}\n{learner}"));
         for threads in ["1", "2"] {
             bench
                 .command(&["train", "run.toml", "--out", threads])
@@ -102,7 +108,7 @@ fn one_and_two_threads_give_the_same_bytes() {
         }
         for name in RESULTS {
             let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
-            assert_eq!(read("1"), read("2"), "{}: {name}", entry.name);
+            assert_eq!(read("1"), read("2"), "{name}\n{learner}");
         }
     }
 }

@@ -20,6 +20,7 @@ mod kept;
 mod manifest;
 mod manual;
 mod pages;
+mod parts;
 mod queries;
 mod readme;
 mod report;

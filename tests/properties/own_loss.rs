@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 use burn_rank::data::{RankingDataset, SynthConfig};
+use burn_rank::distributed::OneProcess;
 use burn_rank::json::Value;
 use burn_rank::learner::ada_rank::AdaRankConfig;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
@@ -164,6 +165,7 @@ fn fit_in(
         dashboard: false,
         progress: if interrupted { &two_rounds } else { &NoProgress },
         interrupt,
+        processes: &OneProcess,
     };
     learner.fit(&data(1), Some(&data(2)), &context)
 }

@@ -115,6 +115,7 @@ fn a_metric_logs_the_values_of_the_measure_that_it_equals() {
 #[test]
 fn learners_select_by_it() {
     use burn_rank::data::SynthConfig;
+    use burn_rank::distributed::OneProcess;
     use burn_rank::learner::ada_rank::AdaRankConfig;
     use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
 
@@ -130,6 +131,7 @@ fn learners_select_by_it() {
             dashboard: false,
             progress: &NoProgress,
             interrupt: Interrupt::default(),
+            processes: &OneProcess,
         };
         // It boosts what it selects by.
         let learner = AdaRankConfig { rounds: 3, ..AdaRankConfig::default() }.check(&Parts::default()).unwrap();

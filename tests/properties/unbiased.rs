@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use burn_rank::data::{ClickModel, Normalizer, NormalizerKind, RankingDataset, SynthConfig};
+use burn_rank::distributed::OneProcess;
 use burn_rank::learner::gradient::GradientConfig;
 use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
 use burn_rank::loss::LossSpec;
@@ -45,6 +46,7 @@ fn learned(train: &RankingDataset, [validation, test]: [&RankingDataset; 2], see
         dashboard: false,
         progress: &NoProgress,
         interrupt: Interrupt::default(),
+        processes: &OneProcess,
     };
     let fitted = learner.fit(train, Some(validation), &context).unwrap();
     let scores = fitted.model.predict(test, &Device::flex());

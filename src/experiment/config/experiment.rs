@@ -273,12 +273,12 @@ impl ExperimentConfig {
     }
 
     /// The entry of the learner, of one that is registered.
-    pub(super) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
+    pub(in crate::experiment) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
         registry::LEARNERS.iter().find(|entry| entry.name == self.learner_kind())
     }
 
     /// The name of the learner; empty where none is given.
-    pub(super) fn learner_kind(&self) -> &str {
+    pub(in crate::experiment) fn learner_kind(&self) -> &str {
         self.learner.get("kind").and_then(Value::as_str).unwrap_or_default()
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::distributed::OneProcess;
 use crate::json::Map;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -16,6 +17,7 @@ use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{FitOptions, fit};
+use crate::experiment::output::OutputFolder;
 use crate::experiment::record::{DataReport, FitReport, Sets};
 use crate::experiment::run_folder::{JOBS, RANKER, RESULT};
 use crate::experiment::splits::Split;
@@ -172,6 +174,17 @@ impl Jobs<'_> {
         Job { split, data, config: &candidates[candidate].config, seed, label }
     }
 
+    /// What a fit is called: its fold, its candidate where there are several, and its seed.
+    pub(super) fn label(&self, number: usize) -> String {
+        self.job(number).label
+    }
+
+    /// The results in the folder of a run, in the order of the jobs; none of a fit that has not come to its end.
+    pub(super) fn made(&self, output: &OutputFolder) -> Vec<Option<JobResult>> {
+        let made = |number| finished(&output.file(&self.folder(number)).join(RESULT));
+        (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
+    }
+
     /// Runs every job to its end, several at once; results in the order of the jobs.
     pub(super) fn run_all(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let numbers: Vec<usize> = (0..self.count()).collect();
@@ -258,6 +271,7 @@ impl Job<'_> {
                     Some(rounds) => options.interrupt.after(rounds),
                     None => options.interrupt.clone(),
                 },
+                processes: &OneProcess,
             },
         )?;
         let result = JobResult {

@@ -5,9 +5,13 @@ mod halving;
 mod jobs;
 mod keeping;
 mod options;
+mod part;
+mod parts;
 mod summary;
 
 pub use options::{CrossValidationOptions, JobDone, JobProgress};
+pub use part::Part;
+pub use parts::{PartDone, cross_validate_part, merge_parts};
 
 use super::config::candidates::Candidate;
 use super::config::{Document, ExperimentConfig};
@@ -29,6 +33,19 @@ pub fn cross_validate(
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
+    with_jobs(document, config, |jobs| {
+        let mut results = if jobs.rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
+        keep(config, jobs, &mut results, options)?;
+        summarize(config, jobs, &results)
+    })
+}
+
+/// Reads the data of a configuration, and does something with the fits that it asks for.
+fn with_jobs<T>(
+    document: &Document,
+    config: &ExperimentConfig,
+    then: impl FnOnce(&Jobs) -> Result<T, ExperimentError>,
+) -> Result<T, ExperimentError> {
     config.check_folds()?;
     let grid = match config.search {
         None => config.grid_candidates(document)?,
@@ -49,10 +66,7 @@ pub fn cross_validate(
     check_validation(&splits, &candidates, config)?;
     let rungs = candidates.first().and_then(|of| of.first()).map(|trial| trial.config.rungs()).unwrap_or_default();
     let data: Vec<_> = splits.iter().map(Sets::from_split).collect();
-    let jobs = Jobs { splits: &splits, data: &data, candidates: &candidates, rungs: &rungs, seeds: &seeds };
-    let mut results = if rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
-    keep(config, &jobs, &mut results, options)?;
-    summarize(config, &jobs, &results)
+    then(&Jobs { splits: &splits, data: &data, candidates: &candidates, rungs: &rungs, seeds: &seeds })
 }
 
 /// Refuses to choose among several candidates without queries to choose on.

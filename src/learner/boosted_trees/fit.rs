@@ -221,11 +221,12 @@ impl RankingLearner for BoostedTrees {
         let steps = self.config.steps_for(&*surrogate);
         let setting = Setting {
             config: &self.config,
-            objective: Objective::new(surrogate.clone(), steps, train, &context.device)?,
+            objective: Objective::new(surrogate.clone(), steps, train, &context.device, context.processes)?,
             train,
             blocks: Block::of_bins(&Bins::new(train, self.config.bins)),
             params: self.config.tree(train.feature_count, steps)?,
             start: self.start.as_ref(),
+            processes: context.processes,
         };
         let member = |number| Member::new(train, validation, member_seed(context.seed, number), self.start.as_ref());
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();

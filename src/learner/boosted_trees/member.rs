@@ -12,6 +12,7 @@ use super::sample::Sample;
 use super::split::TreeParams;
 use super::tree::{Grown, grow};
 use crate::data::RankingDataset;
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::gains::start_gains;
@@ -39,6 +40,7 @@ pub(super) struct Setting<'a> {
     pub params: TreeParams,
     /// The trees that the fit starts from, if it does.
     pub start: Option<&'a TreeEnsemble>,
+    pub processes: &'a dyn Processes,
 }
 
 /// The trees of a member, kept between rounds.
@@ -171,7 +173,7 @@ impl<'a> Member<'a> {
         let mut sample = Sample::new(setting.config, setting.train, self.seed, round);
         let documents = std::mem::take(&mut sample.documents);
         let features = |node: usize| sample.features(node);
-        let mut grown = grow(&mut setting.blocks, documents, &features, &fitted_to, &setting.params);
+        let mut grown = grow(&mut setting.blocks, documents, &features, &fitted_to, &setting.params, setting.processes);
         if grown.leaves() == 1 {
             return Ok(None);
         }

@@ -67,6 +67,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_document_weights: true,
     takes_missing: true,
     streams: false,
+    shares_work: true,
     round_name: "round",
     rounds_key: Some("rounds"),
     defaults: entry::defaults::<BoostedTreesConfig>,

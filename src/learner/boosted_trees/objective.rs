@@ -11,7 +11,9 @@ use rayon::prelude::*;
 
 use super::config::{NAME, Steps};
 use super::derivatives::Derivatives;
+use crate::data::shards::own;
 use crate::data::{Keep, RankingDataset};
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::{Curved, RankingLoss};
@@ -23,8 +25,9 @@ pub(super) struct Objective<'a> {
     data: &'a RankingDataset,
     queries: f64,
     /// For automatic differentiation; `None` for Newton steps.
-    flat: Option<FlatLoss>,
+    flat: Option<FlatLoss<'a>>,
     steps: Steps,
+    processes: &'a dyn Processes,
 }
 
 impl<'a> Objective<'a> {
@@ -33,16 +36,17 @@ impl<'a> Objective<'a> {
         steps: Steps,
         data: &'a RankingDataset,
         device: &Device,
+        processes: &'a dyn Processes,
     ) -> Result<Self, LearnerError> {
         let flat = match steps {
             Steps::Newton => None,
             Steps::Balance | Steps::LineSearch => Some(
-                FlatLoss::new(data, Keep::TwoLabels, DType::F32, device)
+                FlatLoss::new(data, Keep::TwoLabels, DType::F32, device, processes)
                     .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?,
             ),
         };
         let queries = (0..data.queries()).filter(|&query| data.has_two_labels(query)).count() as f64;
-        Ok(Self { loss, data, queries, flat, steps })
+        Ok(Self { loss, data, queries, flat, steps, processes })
     }
 
     /// What the value of a leaf is.
@@ -97,20 +101,24 @@ impl<'a> Objective<'a> {
             let weights = self.data.document_weights.get(documents.clone());
             curved.derivatives(self.data.query_labels(query), &scores[documents], weights)
         };
-        let found: Vec<_> = (0..self.data.queries()).into_par_iter().map(Execution::current().bind(of_query)).collect();
-        let (mut sum, mut all) = (0.0, Derivatives::default());
+        let own = own(self.data.queries(), self.processes);
+        let found: Vec<_> = own.into_par_iter().map(Execution::current().bind(of_query)).collect();
+        let (mut losses, mut all) = (Vec::with_capacity(found.len()), Derivatives::default());
         for mut query in found {
-            sum += query.loss;
+            losses.push(query.loss);
             all.gradient.append(&mut query.gradient);
             all.curvature.append(&mut query.curvature);
         }
-        (sum, all)
+        let [losses, gradient, curvature] =
+            [losses, all.gradient, all.curvature].map(|own| self.processes.gather_numbers(own));
+        (losses.into_iter().sum(), Derivatives { gradient, curvature })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distributed::OneProcess;
     use crate::learner::testing::dataset;
     use crate::loss::LossSpec;
 
@@ -140,7 +148,7 @@ mod tests {
         for name in ["approx_ndcg", "rank_net"] {
             let loss = LossSpec::new(name).build().unwrap();
             let steps = if loss.curvature().is_some() { Steps::Newton } else { Steps::LineSearch };
-            let objective = Objective::new(loss.into(), steps, data, &Device::flex()).unwrap();
+            let objective = Objective::new(loss.into(), steps, data, &Device::flex(), &OneProcess).unwrap();
             let (value, found) = objective.derivatives(&SCORES);
             assert!((value - objective.value(&SCORES)).abs() < 1e-6, "{name}");
             let mut scores = SCORES;

@@ -68,6 +68,33 @@ pub(super) struct Split {
     pub left: Sums,
 }
 
+impl Split {
+    /// As 64-bit words, for other processes.
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let Self { gain, feature, bin, missing_left, direction, left } = self;
+        let [gradient, curvature] = left.words();
+        let words =
+            [gain.to_bits(), feature as u64, bin as u64, missing_left.into(), direction as u64, gradient, curvature];
+        words.into_iter().flat_map(u64::to_le_bytes).collect()
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) made bytes of; none of nothing.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let words: Vec<u64> = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        let [gain, feature, bin, missing_left, direction, gradient, curvature] = words.try_into().ok()?;
+        let direction = [Direction::Any, Direction::Increasing, Direction::Decreasing][direction as usize];
+        let (gain, left) = (f64::from_bits(gain), Sums::of_words([gradient, curvature]));
+        Some(Self {
+            gain,
+            feature: feature as usize,
+            bin: bin as usize,
+            missing_left: missing_left == 1,
+            direction,
+            left,
+        })
+    }
+}
+
 /// The first of the best splits.
 pub(super) fn best(splits: impl IntoIterator<Item = Option<Split>>) -> Option<Split> {
     splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })

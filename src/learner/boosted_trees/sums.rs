@@ -12,6 +12,16 @@ use super::derivatives::Derivatives;
 pub(super) struct Sums([u64; 2]);
 
 impl Sums {
+    /// The two words.
+    pub(super) fn words(self) -> [u64; 2] {
+        self.0
+    }
+
+    /// The sums that have these words.
+    pub(super) fn of_words(words: [u64; 2]) -> Self {
+        Self(words)
+    }
+
     #[inline(always)]
     pub(super) fn plus(self, other: Self) -> Self {
         Self([self.0[0].wrapping_add(other.0[0]), self.0[1].wrapping_add(other.0[1])])

@@ -64,8 +64,7 @@ fn a_loss_that_is_flat_at_equal_scores_is_learned() {
 /// by 0.825 per unit where it begins.
 #[test]
 fn a_step_ends_where_the_loss_levels_off() {
-    let config =
-        BoostedTreesConfig { rounds: 1, learning_rate: 1.0, steps: Some(Steps::LineSearch), ..small() };
+    let config = BoostedTreesConfig { rounds: 1, learning_rate: 1.0, steps: Some(Steps::LineSearch), ..small() };
     let fitted = fit_spec(&config, &LossSpec::new("approx_ndcg").with("alpha", 10.0), &testing::two_documents());
     let scores = fitted.model.predict(&testing::two_documents(), &Device::flex());
     let apart = scores[1] - scores[0];
@@ -379,6 +378,17 @@ fn importance_counts_the_splits_and_their_gains() {
     let config = BoostedTreesConfig { rounds: 1, ..small() };
     let importance = fit(&config, "rank_net", &testing::two_documents()).importance.unwrap();
     assert_eq!((importance.gain, importance.splits), (vec![2.0, 0.0], vec![1, 0]));
+}
+
+#[test]
+fn processes_share_the_queries_the_features_and_the_batches() {
+    // Three blocks of features, and two batches of queries for automatic differentiation.
+    let (train, validation) = (testing::random(1400, 12, 20, 5), testing::random(10, 8, 20, 6));
+    let config = BoostedTreesConfig { rounds: 4, subsample: 0.5, colsample_by_node: 0.8, ..small() };
+    for loss in ["lambda_ndcg", "list_net", "smooth_dcg"] {
+        let learner = config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap();
+        testing::assert_same_in_processes(&learner, &train, &validation, 2);
+    }
 }
 
 #[test]

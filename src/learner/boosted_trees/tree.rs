@@ -15,6 +15,8 @@ use super::derivatives::Derivatives;
 use super::histogram::{Block, code, missing_code, threshold};
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{FixedPoint, Sums};
+use crate::data::shards::own;
+use crate::distributed::Processes;
 use crate::op::Execution;
 use crate::ranker::Node;
 
@@ -74,13 +76,14 @@ struct Leaf {
 }
 
 /// Grows a tree on a sample of documents (ascending). `features` says for each leaf, by its node, which features its
-/// split may take, one flag for each.
+/// split may take, one flag for each. Each process has the histograms of its blocks, and all have the best split of them.
 pub(super) fn grow(
     blocks: &mut [Block],
     documents: Vec<u32>,
     features: &dyn Fn(usize) -> Vec<bool>,
     derivatives: &Derivatives,
     params: &TreeParams,
+    processes: &dyn Processes,
 ) -> Grown {
     let worth = Worth { params, units: FixedPoint::new(derivatives, &documents) };
     let values: Vec<Sums> = (derivatives.gradient.iter().zip(&derivatives.curvature))
@@ -89,7 +92,8 @@ pub(super) fn grow(
     let sums = documents.iter().fold(Sums::default(), |sums, &d| sums.plus(values[d as usize]));
     let root =
         Leaf { node: 0, depth: 0, documents: 0..documents.len(), sums, bounds: Bounds::NONE, slot: 0, split: None };
-    let mut grower = Grower { blocks, features, worth, values, documents, spare: Vec::new(), own: Vec::new() };
+    let (spare, own) = (Vec::new(), Vec::new());
+    let mut grower = Grower { blocks, features, worth, values, documents, spare, own, processes };
     let mut nodes = vec![grower.node_of(&root)];
     let mut gains = Vec::new();
     let mut leaves = vec![grower.with_split(root)];
@@ -128,6 +132,15 @@ fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     best.map(|(place, _, split)| (place, split))
 }
 
+/// The first of the best splits that the processes have found, for each of some leaves.
+fn best_of_all<const N: usize>(found: [Option<Split>; N], processes: &dyn Processes) -> [Option<Split>; N] {
+    if processes.count() == 1 {
+        return found;
+    }
+    let all = processes.gather_all(found.iter().map(|split| split.map_or(Vec::new(), Split::to_bytes)).collect());
+    std::array::from_fn(|leaf| best(all.iter().skip(leaf).step_by(N).map(|bytes| Split::from_bytes(bytes))))
+}
+
 struct Grower<'a> {
     blocks: &'a mut [Block],
     features: &'a dyn Fn(usize) -> Vec<bool>,
@@ -140,6 +153,7 @@ struct Grower<'a> {
     spare: Vec<u32>,
     /// The derivatives of the documents whose histogram is made, in their order.
     own: Vec<Sums>,
+    processes: &'a dyn Processes,
 }
 
 impl Grower<'_> {
@@ -171,8 +185,9 @@ impl Grower<'_> {
             block.fill(slot, documents, own);
             scan.best_split(block, slot)
         };
-        let found: Vec<_> = self.blocks.par_iter_mut().map(Execution::current().bind(of_block)).collect();
-        root.split = best(found);
+        let mine = self::own(self.blocks.len(), self.processes);
+        let found: Vec<_> = self.blocks[mine].par_iter_mut().map(Execution::current().bind(of_block)).collect();
+        [root.split] = best_of_all([best(found)], self.processes);
         root
     }
 
@@ -208,9 +223,11 @@ impl Grower<'_> {
             block.subtract(slot, leaf.slot);
             [0, 1].map(|side| scans[side].and_then(|scan| scan.best_split(block, slots[side])))
         };
-        let found: Vec<_> = self.blocks.par_iter_mut().map(Execution::current().bind(of_block)).collect();
-        for (side, child) in children.iter_mut().enumerate() {
-            child.split = best(found.iter().map(|splits| splits[side]));
+        let mine = self::own(self.blocks.len(), self.processes);
+        let found: Vec<_> = self.blocks[mine].par_iter_mut().map(Execution::current().bind(of_block)).collect();
+        let found = [0, 1].map(|side| best(found.iter().map(|splits| splits[side])));
+        for (child, split) in children.iter_mut().zip(best_of_all(found, self.processes)) {
+            child.split = split;
         }
         children
     }
@@ -240,6 +257,7 @@ impl Grower<'_> {
 mod tests {
     use super::*;
     use crate::data::RankingDataset;
+    use crate::distributed::OneProcess;
     use crate::learner::boosted_trees::split::Direction;
     use crate::learner::solver::bins::Bins;
     use crate::learner::testing::dataset;
@@ -267,7 +285,7 @@ mod tests {
         };
         let features = |_| vec![true; data.feature_count];
         let documents = (0..targets.len() as u32).collect();
-        let grown = grow(&mut blocks, documents, &features, &derivatives, params);
+        let grown = grow(&mut blocks, documents, &features, &derivatives, params, &OneProcess);
         let mut trees = TreeEnsemble::new(data.feature_count);
         trees.push(&grown.nodes).unwrap();
         let scores = trees.scores(&data.features);

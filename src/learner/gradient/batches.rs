@@ -4,17 +4,22 @@
 //! The queries of a step depend on seed and epoch only. The lists of a step are sorted by length and cut where padding
 //! or memory requires it. Since the gradients of the parts are added, the cut changes results by rounding only, unless
 //! something sees a part as a whole: batch norm takes the statistics of each part, and dropout and the noise of a loss
-//! are drawn for each part.
+//! are drawn for each part. A step of data in shards takes its share of each shard, and every share is cut by itself.
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
 use burn::tensor::Device;
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
 use super::config::GradientConfig;
 use crate::data::padding::groups;
+use crate::data::shards::Shards;
 use crate::data::windows::{Window, Windows};
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatch, RankingDataset};
+use crate::seed::seed_for;
 
 /// A part of at least [`ENOUGH`] places is cut where lists are shorter than this share of its first list.
 const SHORTER: f64 = 0.7;
@@ -28,8 +33,10 @@ pub(super) struct Batches<'a> {
     batcher: BatchPlanner,
     cells: usize,
     per_epoch: usize,
-    /// The parts of the only step, if one step takes all queries.
-    whole: OnceCell<Vec<RankingBatch>>,
+    seed: u64,
+    shards: Shards,
+    /// The parts of the only step, shard by shard, if one step takes all queries.
+    whole: Vec<OnceCell<Vec<RankingBatch>>>,
     /// The windows of data that are streamed, unless one step takes all queries.
     windows: Option<Windows>,
     queries: usize,
@@ -57,13 +64,16 @@ impl<'a> Batches<'a> {
             shuffle: config.batch_queries < data.queries(),
             ..BatchPlannerConfig::default()
         };
+        let shards = Shards::new(data.queries(), config.shards.unwrap_or(1));
         Ok(Self {
             data,
             device: device.clone(),
             batcher: BatchPlanner::new(data, &config_of_steps, seed)?,
             cells: config.batch_cells,
             per_epoch: data.queries().div_ceil(config.batch_queries),
-            whole: OnceCell::new(),
+            seed,
+            whole: vec![OnceCell::new(); shards.count()],
+            shards,
             windows: data
                 .features
                 .window()
@@ -78,8 +88,17 @@ impl<'a> Batches<'a> {
         self.per_epoch
     }
 
+    /// The shards of the queries.
+    pub(super) fn shards(&self) -> &Shards {
+        &self.shards
+    }
+
     /// The steps of an epoch.
     pub(super) fn epoch(&self, epoch: usize) -> Epoch {
+        if self.shards.count() > 1 && self.per_epoch > 1 {
+            let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch as u64));
+            return Epoch { steps: self.shards.steps(self.queries, &mut random), windows: Vec::new() };
+        }
         let Some(windows) = &self.windows else {
             return Epoch { steps: self.batcher.epoch(epoch as u64), windows: Vec::new() };
         };
@@ -104,21 +123,23 @@ impl<'a> Batches<'a> {
     /// Queries and documents of the largest part of a step.
     pub(super) fn largest(&self, queries: &[usize]) -> (usize, usize) {
         let length = |query: usize| self.data.range(query).len();
-        let shapes = cut(queries, length, self.cells).into_iter().map(|part| (part.len(), length(part[0])));
+        let shares = (0..self.shards.count()).map(|shard| self.shards.share(shard, queries));
+        let parts = shares.flat_map(|share| cut(&share, length, self.cells));
+        let shapes = parts.map(|part| (part.len(), length(part[0])));
         shapes.max_by_key(|(queries, documents)| queries * documents).unwrap_or_default()
     }
 
-    /// The parts of a step, on the device.
-    pub(super) fn parts(&self, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
+    /// The parts of a shard's share of a step, on the device.
+    pub(super) fn parts(&self, shard: usize, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
         let stays = self.per_epoch == 1 && self.data.features.window().is_none();
-        let whole = stays.then(|| self.whole.get_or_init(|| self.assemble(queries).collect()).clone());
-        let streamed = whole.is_none().then(|| self.assemble(queries));
+        let whole = stays.then(|| self.whole[shard].get_or_init(|| self.assemble(shard, queries).collect()).clone());
+        let streamed = whole.is_none().then(|| self.assemble(shard, queries));
         whole.into_iter().flatten().chain(streamed.into_iter().flatten())
     }
 
-    fn assemble(&self, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
+    fn assemble(&self, shard: usize, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
         let (data, device) = (self.data, self.device.clone());
-        let parts = cut(queries, |query| data.range(query).len(), self.cells);
+        let parts = cut(&self.shards.share(shard, queries), |query| data.range(query).len(), self.cells);
         parts.into_iter().map(move |part| RankingBatch::assemble(data, &part, &device))
     }
 }
@@ -157,7 +178,7 @@ mod tests {
         let config = GradientConfig::default();
         let batches = Batches::new(&data, &config, 1, &Device::flex()).unwrap();
         assert_eq!((batches.per_epoch(), batches.epoch(1).steps), (1, vec![vec![0]]));
-        assert_eq!(batches.parts(&[0]).count(), 1);
-        assert_eq!(batches.whole.get().unwrap().len(), 1);
+        assert_eq!(batches.parts(0, &[0]).count(), 1);
+        assert_eq!(batches.whole[0].get().unwrap().len(), 1);
     }
 }

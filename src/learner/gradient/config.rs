@@ -29,6 +29,11 @@ pub struct GradientConfig {
     /// parts whose gradients are added, which changes results by rounding. With batch norm, dropout or a loss with
     /// noise it changes training, since each part has its own statistics and draws.
     pub batch_cells: usize,
+    /// Parts that the training queries are cut into by the order of the file, at most as many as there are queries; absent:
+    /// one. A step takes its share of each; gradients are computed part by part and added in the order of the parts,
+    /// which changes results by rounding, and which queries share a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards: Option<usize>,
     /// Learning rate; the peak of the schedule.
     pub learning_rate: f64,
     /// What turns gradients into steps.
@@ -58,6 +63,7 @@ impl Default for GradientConfig {
             epochs: 100,
             batch_queries: 32,
             batch_cells: 1 << 16,
+            shards: None,
             learning_rate: 0.01,
             optimizer: OptimizerConfig::default(),
             schedule: ScheduleConfig::default(),
@@ -113,6 +119,18 @@ impl GradientConfig {
     }
 }
 
+/// Refuses what takes statistics of a step as a whole.
+fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError> {
+    match scorer.changes_in_training() {
+        Some((key @ "norm", found)) if shards > 1 => {
+            let expected =
+                format!("another beside learner.shards = {shards}: batch norm has the statistics of one shard");
+            Err(Refusal::new(format!("scorer.{key}"), found, expected).into())
+        }
+        _ => Ok(()),
+    }
+}
+
 impl LearnerConfig for GradientConfig {
     type RankingLearner = Gradient;
 
@@ -121,6 +139,10 @@ impl LearnerConfig for GradientConfig {
         at_least("epochs", self.epochs, 1)?;
         at_least("batch_queries", self.batch_queries, 1)?;
         at_least("batch_cells", self.batch_cells, 1)?;
+        if let Some(shards) = self.shards {
+            at_least("shards", shards, 1)?;
+            check_shards(shards, &scorer)?;
+        }
         positive("learning_rate", self.learning_rate)?;
         if let Some(patience) = self.patience {
             at_least("patience", patience, 1)?;
@@ -219,7 +241,7 @@ mod tests {
     #[test]
     fn a_configuration_without_the_keys_is_written_as_before_there_were_any() {
         let text = serde_json::to_string(&GradientConfig::default()).unwrap();
-        assert!(!text.contains("warmup") && !text.contains("average"), "{text}");
+        assert!(["warmup", "average", "shards"].iter().all(|key| !text.contains(key)), "{text}");
     }
 
     #[test]
@@ -254,6 +276,13 @@ mod tests {
                 format!("loss.name: expected a loss without noise {beside}"),
             ),
             (
+                r#"{"shards": 2}"#.to_string(),
+                json!({"kind": "mlp", "norm": "batch"}),
+                LossSpec::new("list_net"),
+                "scorer.norm = \"batch\": expected another beside learner.shards = 2: batch norm has the statistics of one shard"
+                    .to_string(),
+            ),
+            (
                 lbfgs(r#", "anneal": {"kind": "linear", "from": 1.0, "to": 2.0}"#),
                 mlp.clone(),
                 LossSpec::new("approx_ndcg"),
@@ -279,6 +308,7 @@ mod tests {
     fn values_out_of_range_name_their_key() {
         for (text, message) in [
             (r#"{"epochs": 0}"#, "learner.epochs = 0: expected at least 1"),
+            (r#"{"shards": 0}"#, "learner.shards = 0: expected at least 1"),
             (r#"{"learning_rate": -1.0}"#, "learner.learning_rate = -1: expected a finite number above 0"),
             (r#"{"patience": 0}"#, "learner.patience = 0: expected at least 1"),
             (r#"{"average": 1.0}"#, "learner.average = 1: expected a number above 0 and below 1"),

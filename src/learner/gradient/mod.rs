@@ -30,6 +30,7 @@ mod batches;
 mod config;
 mod dashboard;
 mod descent;
+mod exchange;
 mod fit;
 mod log;
 mod model;
@@ -66,6 +67,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_document_weights: true,
     takes_missing: false,
     streams: true,
+    shares_work: true,
     round_name: "epoch",
     rounds_key: Some("epochs"),
     defaults: entry::defaults::<GradientConfig>,

@@ -18,6 +18,7 @@ use super::optimizer::OptimizerConfig;
 use super::step::TrainingStep;
 use crate::data::RankingDataset;
 use crate::device::root_cause;
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{learnable, parameter};
@@ -70,6 +71,7 @@ pub(super) struct Session<'a> {
     annealed: Option<String>,
     anneal: AnnealState,
     seed: u64,
+    processes: &'a dyn Processes,
     batches: Batches<'a>,
     train: Prepared<'a>,
     validation: Option<Prepared<'a>>,
@@ -91,6 +93,7 @@ impl<'a> Session<'a> {
         validation: Option<&'a RankingDataset>,
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
+        check_shards(config.shards.unwrap_or(1), train)?;
         let built = loss.build()?;
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
@@ -113,8 +116,9 @@ impl<'a> Session<'a> {
             annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
             anneal: AnnealState::default(),
             seed: context.seed,
-            train: Prepared::new(train, &best, &context.device),
-            validation: validation.map(|data| Prepared::new(data, &best, &context.device)),
+            processes: context.processes,
+            train: Prepared::new(train, &best, &context.device, context.processes),
+            validation: validation.map(|data| Prepared::new(data, &best, &context.device, context.processes)),
             optimizer: Descent::new(&config.optimizer, config.clip.as_ref(), &model),
             scheduler: config.schedule.build(config.warmup, config.epochs, batches.per_epoch())?,
             average: config.average.map(AveragedWeights::new),
@@ -148,7 +152,8 @@ impl<'a> Session<'a> {
         for (index, queries) in steps.iter().enumerate() {
             self.batches.read_ahead(&planned, index);
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
-            let step = TrainingStep { batches: &self.batches, queries, run: self.seed, epoch, index, dropout };
+            let (batches, processes) = (&self.batches, self.processes);
+            let step = TrainingStep { batches, processes, queries, run: self.seed, epoch, index, dropout };
             let (model, loss) = self.optimizer.step(learning_rate, self.model.clone(), &step);
             self.model = model;
             losses.push(loss);
@@ -271,6 +276,21 @@ impl<'a> Session<'a> {
         };
         restored().map_err(unreadable)
     }
+}
+
+/// Refuses shards without a query, and shards of data that are streamed in an order of their own.
+fn check_shards(shards: usize, train: &RankingDataset) -> Result<(), LearnerError> {
+    if shards > train.queries() {
+        return Err(parameter(
+            "shards",
+            shards,
+            format!("at most {}, the number of training queries", train.queries()),
+        ));
+    }
+    if shards > 1 && train.features.window().is_some() {
+        return Err(parameter("shards", shards, "1 where data are streamed (data.memory)"));
+    }
+    Ok(())
 }
 
 fn unreadable(error: RecordError) -> LearnerError {

@@ -1,17 +1,22 @@
-//! One step of training: the loss of its queries and the gradients of their mean, computed in parts.
+//! One step of training: the loss of its queries and the gradients of their mean, computed shard by shard, each in parts,
+//! and added in the order of shards and parts.
 
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Tensor;
 
 use super::batches::Batches;
+use super::exchange::{from_bytes, to_bytes};
 use super::model::{RankingModel, TrainingBatch};
 use super::noise::drawn;
+use crate::data::shards::own;
+use crate::distributed::Processes;
 use crate::seed::seed_for;
 
 /// The queries of a step, and what its random draws follow from.
 pub(super) struct TrainingStep<'a> {
     pub(super) batches: &'a Batches<'a>,
+    pub(super) processes: &'a dyn Processes,
     pub(super) queries: &'a [usize],
     /// Seed of the run.
     pub(super) run: u64,
@@ -23,35 +28,57 @@ pub(super) struct TrainingStep<'a> {
     pub(super) dropout: u64,
 }
 
+/// The sum of the losses of some queries, `[1]` without graph, and their share in the gradients of the mean of a step.
+type Sum = (Tensor<1>, GradientsParams);
+
 impl TrainingStep<'_> {
     /// Sum of the losses of the queries, `[1]` without graph, and the gradients of their mean. The same model gives the
     /// same result again.
-    pub(super) fn gradients(&self, model: &RankingModel) -> (Tensor<1>, GradientsParams) {
+    pub(super) fn gradients(&self, model: &RankingModel) -> Sum {
+        let shards = self.batches.shards().count();
+        let sums = own(shards, self.processes).map(|shard| self.of_shard(model, shard));
+        let sum = match self.processes.count() {
+            1 => added(model, sums.flatten()),
+            _ => {
+                let own =
+                    sums.map(|sum| sum.map_or(Vec::new(), |(loss, grads)| to_bytes(model, loss, grads))).collect();
+                let all = self.processes.gather_all(own);
+                let there = all.iter().filter(|bytes| !bytes.is_empty());
+                added(model, there.map(|bytes| from_bytes(model, bytes)))
+            }
+        };
+        sum.unwrap_or_else(|| (Tensor::zeros([1], &model.devices()[0].clone().inner()), GradientsParams::new()))
+    }
+
+    /// What a shard adds; none where the step has no query of it.
+    fn of_shard(&self, model: &RankingModel, shard: usize) -> Option<Sum> {
         let queries = self.queries.len();
-        let seed = seed_for(self.dropout, "step", self.index as u64);
+        let drawn_by =
+            |seed: u64| if self.batches.shards().count() == 1 { seed } else { seed_for(seed, "shard", shard as u64) };
+        let seed = drawn_by(seed_for(self.dropout, "step", self.index as u64));
         let noise = seed_for(self.run, "input", self.epoch as u64);
-        let mut parts = self.batches.parts(self.queries).enumerate().map(|(part, batch)| {
+        let parts = self.batches.parts(shard, self.queries).enumerate().map(|(part, batch)| {
             let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64), noise };
-            match drawn(model.loss(), self.run, self.epoch, self.index, part) {
+            match drawn(model.loss(), drawn_by(self.run), self.epoch, self.index, part) {
                 None => model.part(&item, queries),
                 Some(loss) => model.clone().with_loss(loss.into()).part(&item, queries),
             }
         });
-        let Some((mut loss, mut grads)) = parts.next() else {
-            let zero = Tensor::zeros([1], &model.devices()[0].clone().inner());
-            return (zero, GradientsParams::new());
-        };
-        if let Some((next_loss, next_grads)) = parts.next() {
-            let mut sum = GradientsAccumulator::new();
-            sum.accumulate(model, grads);
-            sum.accumulate(model, next_grads);
-            loss = loss + next_loss;
-            for (next_loss, next_grads) in parts {
-                sum.accumulate(model, next_grads);
-                loss = loss + next_loss;
-            }
-            grads = sum.grads();
-        }
-        (loss, grads)
+        added(model, parts)
     }
+}
+
+/// Adds in order; none where there is nothing.
+fn added(model: &RankingModel, mut sums: impl Iterator<Item = Sum>) -> Option<Sum> {
+    let (mut loss, grads) = sums.next()?;
+    let Some((next_loss, next_grads)) = sums.next() else { return Some((loss, grads)) };
+    let mut sum = GradientsAccumulator::new();
+    sum.accumulate(model, grads);
+    sum.accumulate(model, next_grads);
+    loss = loss + next_loss;
+    for (next_loss, next_grads) in sums {
+        sum.accumulate(model, next_grads);
+        loss = loss + next_loss;
+    }
+    Some((loss, sum.grads()))
 }

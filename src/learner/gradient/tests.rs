@@ -469,6 +469,66 @@ fn a_step_in_parts_equals_the_whole_step() {
     }
 }
 
+/// Everything that draws numbers or has a state, but batch norm, in steps of several parts.
+fn in_shards(shards: usize) -> Gradient {
+    Gradient::new(
+        crate::json::from_value(json!({
+            "epochs": 4, "batch_queries": 12, "batch_cells": 100, "shards": shards, "average": 0.9, "evaluate_train_every": 2,
+        }))
+        .unwrap(),
+        crate::json::from_value(json!({"kind": "mlp", "hidden": [8], "dropout": 0.2, "input": {"noise": 0.1}})).unwrap(),
+        LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 2),
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_step_of_all_queries_in_shards_is_the_whole_step_to_rounding() {
+    let (train, validation) = data();
+    let fit = |shards: usize| {
+        let config = json!({"epochs": 3, "batch_queries": 40, "shards": shards});
+        let learner = learner(config, json!({"kind": "mlp", "hidden": [6], "activation": "tanh"}), "approx_ndcg");
+        let fitted = learner.fit(&train, Some(&validation), &context(None, &NoProgress)).unwrap();
+        fitted.history.iter().map(|round| round.objective).collect::<Vec<_>>()
+    };
+    let whole = fit(1);
+    for shards in [2, 3, 7, 40] {
+        for (whole, sharded) in whole.iter().zip(&fit(shards)) {
+            assert!((whole - sharded).abs() < 1e-5, "{shards} shards: {whole} {sharded}");
+        }
+    }
+}
+
+#[test]
+fn fits_in_shards_are_reproducible_and_one_shard_is_none() {
+    let (train, validation) = data();
+    for rounds in 1..4 {
+        testing::assert_reproducible(&in_shards(3), &train, &validation, rounds);
+    }
+    let history = |learner: Gradient| learner.fit(&train, None, &context(None, &NoProgress)).unwrap().history;
+    let mut without = in_shards(1);
+    without.config.shards = None;
+    assert_eq!(history(in_shards(1)), history(without));
+    assert_ne!(history(in_shards(1)), history(in_shards(2)));
+}
+
+#[test]
+fn any_number_of_processes_makes_the_fit_of_one_and_resumes_that_of_another() {
+    let (train, validation) = data();
+    let lbfgs = json!({"epochs": 4, "batch_queries": 40, "shards": 5, "optimizer": {"kind": "lbfgs"}});
+    let lbfgs = learner(lbfgs, json!({"kind": "mlp", "hidden": [4], "activation": "tanh"}), "approx_ndcg");
+    for learner in [in_shards(5), lbfgs] {
+        testing::assert_same_in_processes(&learner, &train, &validation, 2);
+    }
+}
+
+#[test]
+fn more_shards_than_queries_are_refused() {
+    let (train, _) = data();
+    let message = in_shards(41).fit(&train, None, &context(None, &NoProgress)).unwrap_err().to_string();
+    assert_eq!(message, "learner.shards = 41: expected at most 40, the number of training queries");
+}
+
 #[test]
 fn patience_ends_the_fit_and_the_best_epoch_is_kept() {
     let (train, validation) = data();
@@ -658,6 +718,8 @@ fn streamed_fits_resume_and_know_no_memory() {
         (folder, train)
     };
     let ((_one, small), (_two, large)) = (with("4 KiB"), with("1 GiB"));
+    let message = in_shards(2).fit(&small, None, &context(None, &NoProgress)).unwrap_err().to_string();
+    assert_eq!(message, "learner.shards = 2: expected 1 where data are streamed (data.memory)");
     testing::assert_reproducible(&stateful(), &small, &validation, 3);
     let history = |data| stateful().fit(data, Some(&validation), &context(None, &NoProgress)).unwrap().history;
     assert_eq!(history(&small), history(&large));

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
+use crate::distributed::Processes;
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 
@@ -106,6 +107,16 @@ pub struct FitContext<'a> {
     pub progress: &'a dyn Progress,
     /// Asks for an early stop.
     pub interrupt: Interrupt,
+    /// The processes that make the fit together: [`OneProcess`](crate::distributed::OneProcess), or several, each with
+    /// the same data. The directory and the progress of the first count alone.
+    pub processes: &'a dyn Processes,
+}
+
+impl FitContext<'_> {
+    /// The folder that this process writes into.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.directory.filter(|_| self.processes.leads())
+    }
 }
 
 /// Reason why a fit ended.

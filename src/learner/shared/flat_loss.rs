@@ -1,49 +1,70 @@
 //! A loss as a function of one score per document: its sum over the queries of a dataset, with the derivative with
-//! respect to every score. Queries are padded once and scored many times.
+//! respect to every score. Queries are padded once and scored many times, by each process a part of their batches.
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 
 use crate::data::padding::Padding;
+use crate::data::shards::own;
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingDataset};
+use crate::distributed::Processes;
 use crate::loss::{Lists, RankingLoss};
 
 /// Maximum number of padded places of one batch.
 const CELLS: usize = 1 << 14;
 
 /// The queries of a dataset as a loss sees them.
-pub(crate) struct FlatLoss {
+pub(crate) struct FlatLoss<'p> {
+    /// Those of this process.
     batches: Vec<Batch>,
+    /// The places of the batches of all processes.
+    all: Vec<Padding>,
     dtype: DType,
     device: Device,
+    processes: &'p dyn Processes,
 }
 
-impl FlatLoss {
+impl<'p> FlatLoss<'p> {
     /// Pads the queries that are kept, in batches by length. The loss is computed in `dtype`.
-    pub(crate) fn new(data: &RankingDataset, keep: Keep, dtype: DType, device: &Device) -> Result<Self, DataError> {
+    pub(crate) fn new(
+        data: &RankingDataset,
+        keep: Keep,
+        dtype: DType,
+        device: &Device,
+        processes: &'p dyn Processes,
+    ) -> Result<Self, DataError> {
         let plan = BatchPlanner::new(data, &BatchPlannerConfig { keep, ..BatchPlannerConfig::in_order(CELLS) }, 0)?;
-        let batch = |queries: Vec<usize>| Batch::new(data, &queries, dtype, device);
-        let batches = plan.epoch(0).into_iter().map(batch).collect();
-        Ok(Self { batches, dtype, device: device.clone() })
+        let plan = plan.epoch(0);
+        let own = &plan[own(plan.len(), processes)];
+        let batches = own.iter().map(|queries| Batch::new(data, queries, dtype, device)).collect();
+        let all = plan.iter().map(|queries| Padding::from_queries(data, queries)).collect();
+        Ok(Self { batches, all, dtype, device: device.clone(), processes })
     }
 
     /// The sum of the losses at `scores`, one per document.
     pub(crate) fn value(&self, loss: &dyn RankingLoss, scores: &[f64]) -> f64 {
         let sum = |batch: &Batch| number(&batch.loss(loss, batch.scores(scores, self.dtype, &self.device)));
-        self.batches.iter().map(sum).sum()
+        self.processes.gather_numbers(self.batches.iter().map(sum).collect()).into_iter().sum()
     }
 
     /// The sum of the losses at `scores`, and its derivative with respect to each of them.
     pub(crate) fn value_and_gradient(&self, loss: &dyn RankingLoss, scores: &[f64]) -> (f64, Vec<f64>) {
         let device = self.device.clone().autodiff();
-        let mut total = 0.0;
         let mut gradient = vec![0.0; scores.len()];
+        let mut losses = Vec::with_capacity(self.batches.len());
         for batch in &self.batches {
             let leaf = batch.scores(scores, self.dtype, &device).require_grad();
             let output = batch.loss(loss, leaf.clone());
-            total += number(&output);
+            losses.push(number(&output));
             // A loss that does not depend on the scores leaves no gradient.
             let Some(found) = leaf.grad(&output.backward()) else { continue };
             batch.padding.scatter(found, &mut gradient);
+        }
+        let total = self.processes.gather_numbers(losses).into_iter().sum();
+        if self.processes.count() > 1 {
+            let own = self.batches.iter().flat_map(|batch| batch.padding.documents());
+            let slopes = self.processes.gather_numbers(own.map(|document| gradient[document]).collect());
+            let documents = self.all.iter().flat_map(Padding::documents);
+            documents.zip(slopes).for_each(|(document, slope)| gradient[document] = slope);
         }
         (total, gradient)
     }
@@ -91,6 +112,7 @@ fn number(loss: &Tensor<1>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distributed::OneProcess;
     use crate::learner::testing::dataset;
     use crate::loss::{LossSpec, explain};
 
@@ -108,7 +130,7 @@ mod tests {
         for name in ["approx_ndcg", "list_net"] {
             let loss = LossSpec::new(name).build().unwrap();
             for keep in [Keep::All, Keep::TwoLabels] {
-                let flat = FlatLoss::new(&data, keep, DType::F64, &Device::flex()).unwrap();
+                let flat = FlatLoss::new(&data, keep, DType::F64, &Device::flex(), &OneProcess).unwrap();
                 let (value, gradient) = flat.value_and_gradient(&*loss, &SCORES);
                 assert!((flat.value(&*loss, &SCORES) - value).abs() < 1e-12);
                 let mut sum = 0.0;

@@ -26,6 +26,7 @@ use super::judge::Judge;
 use super::surrogate_value::SurrogateValue;
 use crate::atomic_file;
 use crate::data::RankingDataset;
+use crate::distributed::Processes;
 use crate::json::{self, Map, Value};
 use crate::learner::error::LearnerError;
 use crate::loss::{LossEntry, OWN_LOSS, RankingLoss, registry};
@@ -261,7 +262,7 @@ impl<'a> Rounds<'a> {
             run.stopped
         } else if self.most.is_some_and(|most| made >= most) {
             Some(StopReason::Completed)
-        } else if self.context.interrupt.is_due(made) {
+        } else if self.context.processes.agree(self.context.interrupt.is_due(made)) {
             Some(StopReason::Interrupted)
         } else if self.patience.is_some_and(|patience| made - run.history.best_round >= patience) {
             Some(StopReason::EarlyStopped)
@@ -402,12 +403,10 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         params: &impl Serialize,
         learner: &impl Iterative<State = S>,
     ) -> Result<Self, LearnerError> {
-        let path = rounds.context.directory.map(|directory| directory.join(STATE_FILE));
+        let path = rounds.context.folder().map(|directory| directory.join(STATE_FILE));
         let fit = FitHash::new(rounds, params);
-        let saved = match &path {
-            Some(path) if rounds.context.resume && path.exists() => Some(read::<S>(path, &fit)?),
-            _ => None,
-        };
+        let saved =
+            if rounds.context.resume { read::<S>(path.as_deref(), &fit, rounds.context.processes)? } else { None };
         rounds.context.progress.begin(rounds.learner, rounds.most);
         let (history, stopped, state) = match saved {
             Some(Saved { history, best_round, stop, state, .. }) => {
@@ -458,8 +457,19 @@ fn state_error(path: &Path, reason: impl ToString) -> LearnerError {
     LearnerError::State { path: path.to_owned(), reason: reason.to_string() }
 }
 
-fn read<S: DeserializeOwned>(path: &Path, fit: &FitHash) -> Result<Saved<Vec<Round>, S>, LearnerError> {
-    let bytes = std::fs::read(path).map_err(|error| state_error(path, error))?;
+/// The state that the first process finds at its path; none where there is none.
+fn read<S: DeserializeOwned>(
+    path: Option<&Path>,
+    fit: &FitHash,
+    processes: &dyn Processes,
+) -> Result<Option<Saved<Vec<Round>, S>>, LearnerError> {
+    let there = path.filter(|path| path.exists());
+    let bytes = there.map(|path| std::fs::read(path).map_err(|error| state_error(path, error))).transpose()?;
+    let bytes = processes.from_first(bytes.unwrap_or_default());
+    if bytes.is_empty() && there.is_none() {
+        return Ok(None);
+    }
+    let path = path.unwrap_or(Path::new(STATE_FILE));
     #[derive(Deserialize)]
     struct Head {
         fit: String,
@@ -472,7 +482,7 @@ fn read<S: DeserializeOwned>(path: &Path, fit: &FitHash) -> Result<Saved<Vec<Rou
                       choose another directory, or do not resume";
         return Err(state_error(path, reason));
     }
-    serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| state_error(path, error))
 }
 
 #[cfg(test)]

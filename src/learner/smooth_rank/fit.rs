@@ -160,13 +160,13 @@ impl RankingLearner for SmoothRank {
             return anneal(&objective, &center);
         }
         let objective = match self.config.kernel_components {
-            None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, &context.device)?,
+            None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, context)?,
             Some(components) => {
                 let SmoothRankConfig { kernel_landmarks, kernel_gamma, .. } = self.config;
                 let map = KernelMap::new(train, kernel_landmarks, components, kernel_gamma, context.seed);
                 let mapped = |data| Cow::Owned(map.map(data));
                 let (train, validation) = (mapped(train), validation.map(mapped));
-                LinearObjective::new(train, validation, Some(map), &context.device)?
+                LinearObjective::new(train, validation, Some(map), context)?
             }
         };
         anneal(&objective, &self.ridge(&objective.train)?)

@@ -9,6 +9,7 @@ use super::kernel::KernelMap;
 use super::objective::Objective;
 use crate::data::{Keep, RankingDataset};
 use crate::learner::error::LearnerError;
+use crate::learner::shared::context::FitContext;
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::learner::shared::linear;
 use crate::learner::shared::rounds::Set;
@@ -22,7 +23,7 @@ pub(super) struct LinearObjective<'a> {
     pub(super) train: Cow<'a, RankingDataset>,
     validation: Option<Cow<'a, RankingDataset>>,
     kernel: Option<KernelMap>,
-    losses: FlatLoss,
+    losses: FlatLoss<'a>,
     device: Device,
 }
 
@@ -31,11 +32,11 @@ impl<'a> LinearObjective<'a> {
         train: Cow<'a, RankingDataset>,
         validation: Option<Cow<'a, RankingDataset>>,
         kernel: Option<KernelMap>,
-        device: &Device,
+        context: &FitContext<'a>,
     ) -> Result<Self, LearnerError> {
-        let losses = FlatLoss::new(&train, Keep::All, DType::F64, device)
+        let losses = FlatLoss::new(&train, Keep::All, DType::F64, &context.device, context.processes)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
-        Ok(Self { train, validation, kernel, losses, device: device.clone() })
+        Ok(Self { train, validation, kernel, losses, device: context.device.clone() })
     }
 }
 

@@ -3,7 +3,9 @@
 use super::config::{NAME, Optimizer};
 use super::descent::{self, Limits};
 use super::objective::Objective;
+use crate::data::shards::own;
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::flat_scorer::FlatScorer;
@@ -22,7 +24,9 @@ const REGRESSION_STEPS: usize = 5;
 /// A scorer of any kind.
 pub(super) struct NetworkObjective<'a> {
     network: FlatScorer,
+    /// Those of this process.
     batches: Vec<RankingBatch>,
+    processes: &'a dyn Processes,
     train: &'a RankingDataset,
     validation: Option<&'a RankingDataset>,
 }
@@ -32,16 +36,17 @@ impl<'a> NetworkObjective<'a> {
         scorer: &ScorerConfig,
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,
-        context: &FitContext,
+        context: &FitContext<'a>,
     ) -> Result<Self, LearnerError> {
         let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
         let network = FlatScorer::new(scorer, &context.device);
         let training = context.device.clone().autodiff();
         let plan = BatchPlanner::new(train, &BatchPlannerConfig::in_order(CELLS), 0)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
-        let batch = |queries: Vec<usize>| RankingBatch::assemble(train, &queries, &training);
-        let batches = plan.epoch(0).into_iter().map(batch).collect();
-        Ok(Self { network, batches, train, validation })
+        let (plan, processes) = (plan.epoch(0), context.processes);
+        let own = &plan[own(plan.len(), processes)];
+        let batches = own.iter().map(|queries| RankingBatch::assemble(train, queries, &training)).collect();
+        Ok(Self { network, batches, processes, train, validation })
     }
 
     /// Least squares on gains from the initial weights. It gives the start, as ridge regression does for a linear
@@ -63,13 +68,21 @@ impl<'a> NetworkObjective<'a> {
 impl Objective for NetworkObjective<'_> {
     fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
         let scorer = self.network.training_scorer(weights);
-        let mut value = 0.0;
-        let mut gradient = vec![0.0; weights.len()];
+        // The value of each batch, and its gradient.
+        let mut sums = Vec::new();
         for batch in &self.batches {
             let scores = scorer.forward(batch.features.clone(), batch.mask.clone());
             let output = loss.forward(scores, batch.labels.clone(), batch.mask.clone(), Reduction::Sum);
-            value += output.to_data().iter::<f64>().sum::<f64>();
-            FlatScorer::add_gradients(&scorer, &output.backward(), &mut gradient);
+            sums.push(output.to_data().iter::<f64>().sum::<f64>());
+            let start = sums.len();
+            sums.resize(start + weights.len(), 0.0);
+            FlatScorer::add_gradients(&scorer, &output.backward(), &mut sums[start..]);
+        }
+        let mut value = 0.0;
+        let mut gradient = vec![0.0; weights.len()];
+        for sum in self.processes.gather_numbers(sums).chunks_exact(1 + weights.len()) {
+            value += sum[0];
+            gradient.iter_mut().zip(&sum[1..]).for_each(|(gradient, slope)| *gradient += slope);
         }
         (value, gradient)
     }

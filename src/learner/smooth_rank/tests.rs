@@ -30,7 +30,7 @@ fn config() -> SmoothRankConfig {
 }
 
 fn objective(data: &RankingDataset) -> LinearObjective<'_> {
-    LinearObjective::new(Cow::Borrowed(data), None, None, &burn::tensor::Device::flex()).unwrap()
+    LinearObjective::new(Cow::Borrowed(data), None, None, &testing::context(None)).unwrap()
 }
 
 #[test]
@@ -249,6 +249,16 @@ fn a_last_sigma_that_runs_out_of_steps_is_reported_once() {
     );
     let (warnings, (_, steps)) = warned(500);
     assert!(warnings.is_empty() && steps < 500.0, "{warnings} {steps}");
+}
+
+#[test]
+fn processes_share_the_batches() {
+    let (train, validation) = (testing::random(1400, 12, 3, 2), testing::random(2, 10, 3, 3));
+    let config = SmoothRankConfig { steps: 2, ..config() };
+    for scorer in [ScorerConfig::default(), ScorerConfig::Mlp(crate::scorer::MlpScorerConfig::default())] {
+        let learner = config.check(&Parts::default().with_scorer(&scorer)).unwrap();
+        testing::assert_same_in_processes(&learner, &train, &validation, 2);
+    }
 }
 
 #[test]

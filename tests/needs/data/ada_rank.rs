@@ -3,6 +3,7 @@
 use burn::tensor::Device;
 use burn_rank::data::folds;
 use burn_rank::data::letor::{ReadOptions, read};
+use burn_rank::distributed::OneProcess;
 use burn_rank::learner::ada_rank::AdaRankConfig;
 use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
 use burn_rank::measure::{Convention, Measure};
@@ -26,6 +27,7 @@ fn test_map(config: &AdaRankConfig) -> Vec<f64> {
             dashboard: false,
             progress: &NoProgress,
             interrupt: Interrupt::default(),
+            processes: &OneProcess,
         };
         let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
         let scores = fitted.model.predict(&test, &context.device);

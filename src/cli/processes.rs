@@ -1,0 +1,32 @@
+//! Commands that several processes run together: `mpiexec -n N burn-rank train`, with the feature `mpi`.
+
+use super::Failure;
+use crate::distributed::{OneProcess, Processes};
+
+/// Runs a command in the processes that were started together. An error of one ends all of them, with its exit code.
+pub fn together(run: impl FnOnce(&dyn Processes) -> Result<(), Failure>) -> Result<(), Failure> {
+    #[cfg(feature = "mpi")]
+    if let Some(world) = crate::distributed::World::join()
+        && world.count() > 1
+    {
+        return run(&world).or_else(|failure| end(&world, failure));
+    }
+    run(&OneProcess)
+}
+
+/// Reports the error and ends all processes.
+#[cfg(feature = "mpi")]
+fn end(world: &crate::distributed::World, failure: Failure) -> Result<(), Failure> {
+    let (rank, count) = (world.rank(), world.count());
+    let (error, code) = match failure.context(format!("process {rank} of {count}, from 0")) {
+        Failure::Input(error) => (error, 2),
+        Failure::Work(error) => (error, 1),
+        Failure::ClosedPipe => return Err(Failure::ClosedPipe),
+    };
+    // What the first process finds too is said once.
+    if !world.leads() {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+    super::report(&error, code);
+    crate::distributed::World::abort(code)
+}

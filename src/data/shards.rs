@@ -1,0 +1,107 @@
+//! Shards: parts of consecutive queries, by the order of the file, that are worked on one after the other or by different
+//! processes.
+
+use std::ops::Range;
+
+use rand::seq::SliceRandom;
+
+use crate::distributed::Processes;
+
+/// Those of some pieces of work that fall to this process: the pieces of the first process come first.
+pub(crate) fn own(pieces: usize, processes: &dyn Processes) -> Range<usize> {
+    Shards::new(pieces, processes.count()).range(processes.rank())
+}
+
+/// The parts that queries are cut into. Their sizes differ by one query at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shards {
+    queries: usize,
+    count: usize,
+}
+
+impl Shards {
+    /// Cuts `queries` queries into `count` parts, at least one.
+    pub(crate) fn new(queries: usize, count: usize) -> Self {
+        Self { queries, count: count.max(1) }
+    }
+
+    /// Number of parts.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The queries of a part.
+    pub(crate) fn range(&self, shard: usize) -> Range<usize> {
+        let bound = |shard: usize| shard * self.queries / self.count;
+        bound(shard)..bound(shard + 1)
+    }
+
+    /// Those of some queries that belong to a part, in their order.
+    pub(crate) fn share(&self, shard: usize, queries: &[usize]) -> Vec<usize> {
+        let own = self.range(shard);
+        queries.iter().copied().filter(|query| own.contains(query)).collect()
+    }
+
+    /// All queries in random steps of `queries` queries, the last one drawn with fewer: each step takes of every part its
+    /// share, to a query or two.
+    pub(crate) fn steps(&self, queries: usize, random: &mut impl rand::Rng) -> Vec<Vec<usize>> {
+        let mut placed: Vec<(f64, usize)> = Vec::with_capacity(self.queries);
+        for shard in 0..self.count {
+            let mut order: Vec<usize> = self.range(shard).collect();
+            order.shuffle(random);
+            let length = order.len() as f64;
+            placed.extend(order.into_iter().enumerate().map(|(at, query)| ((at as f64 + 0.5) / length, query)));
+        }
+        // Stable: parts of one size take turns in their order.
+        placed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let mut steps: Vec<Vec<usize>> =
+            placed.chunks(queries.max(1)).map(|step| step.iter().map(|&(_, query)| query).collect()).collect();
+        steps.shuffle(random);
+        steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn parts_follow_the_order_of_the_file() {
+        let shards = Shards::new(10, 3);
+        assert_eq!((0..3).map(|shard| shards.range(shard)).collect::<Vec<_>>(), [0..3, 3..6, 6..10]);
+        assert_eq!(shards.share(1, &[9, 4, 0, 3, 6]), [4, 3]);
+        assert_eq!(Shards::new(10, 1).range(0), 0..10);
+        assert!(Shards::new(2, 5).range(0).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn every_step_takes_its_share_of_every_part(queries in 1usize..200, count in 1usize..9, size in 1usize..40, seed: u64) {
+            let shards = Shards::new(queries, count);
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let steps = shards.steps(size, &mut random);
+            prop_assert_eq!(steps.len(), queries.div_ceil(size));
+            prop_assert!(steps.iter().filter(|step| step.len() < size).count() <= 1);
+            let mut all = steps.concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..queries).collect::<Vec<_>>());
+            for step in &steps {
+                for shard in 0..count {
+                    let fair = step.len() as f64 * shards.range(shard).len() as f64 / queries as f64;
+                    prop_assert!((shards.share(shard, step).len() as f64 - fair).abs() <= 2.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn draws_differ() {
+        let steps = |seed| Shards::new(40, 4).steps(8, &mut ChaCha8Rng::seed_from_u64(seed));
+        assert_eq!(steps(1), steps(1));
+        assert_ne!(steps(1), steps(2));
+    }
+}

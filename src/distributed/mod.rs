@@ -1,0 +1,170 @@
+//! The processes that work on one fit, on one machine or on several: MPI, with the feature `mpi`.
+//!
+//! Every process runs the whole command. Data are cut into [shards](crate::learner::gradient::GradientConfig::shards);
+//! a process works on some of them, what the shards give is gathered, and every process adds it in the order of the
+//! shards. So all make the same steps, and results have the same bytes whatever the number of processes. The first
+//! process alone writes files, shows progress, and decides what depends on the moment.
+
+#[cfg(feature = "mpi")]
+mod world;
+
+#[cfg(feature = "mpi")]
+#[cfg_attr(docsrs, doc(cfg(feature = "mpi")))]
+pub use world::World;
+
+/// The processes that work on one fit.
+///
+/// They exchange bytes at the same points of their work. An error of one process must end all, since the others would
+/// wait for it.
+pub trait Processes: Sync {
+    /// Number of this process, from 0.
+    fn rank(&self) -> usize;
+
+    /// Number of processes.
+    fn count(&self) -> usize;
+
+    /// Gives all processes what each of them has, in the order of the processes.
+    fn gather(&self, own: Vec<u8>) -> Vec<Vec<u8>>;
+
+    /// Whether this is the first process, which writes and shows progress.
+    fn leads(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// Goes on when all processes have come so far.
+    fn wait(&self) {
+        self.gather(Vec::new());
+    }
+
+    /// What the first process has.
+    fn from_first(&self, own: Vec<u8>) -> Vec<u8> {
+        if self.count() == 1 {
+            return own;
+        }
+        self.gather(if self.leads() { own } else { Vec::new() }).swap_remove(0)
+    }
+
+    /// What the first process decides.
+    fn agree(&self, own: bool) -> bool {
+        self.from_first(vec![u8::from(own)]) == [1]
+    }
+
+    /// Gives all processes the numbers of each of them, in the order of the processes.
+    fn gather_numbers(&self, own: Vec<f64>) -> Vec<f64> {
+        if self.count() == 1 {
+            return own;
+        }
+        let all = self.gather(own.into_iter().flat_map(f64::to_le_bytes).collect()).concat();
+        all.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
+    }
+
+    /// Gives all processes the messages of each of them, in the order of the processes.
+    fn gather_all(&self, own: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        if self.count() == 1 {
+            return own;
+        }
+        let mut framed = Vec::with_capacity(own.iter().map(|message| 8 + message.len()).sum());
+        for message in &own {
+            framed.extend((message.len() as u64).to_le_bytes());
+            framed.extend(message);
+        }
+        let mut messages = Vec::new();
+        for bytes in self.gather(framed) {
+            let mut rest = &bytes[..];
+            while let Some((length, after)) = rest.split_first_chunk() {
+                let (message, after) = after.split_at(u64::from_le_bytes(*length) as usize);
+                messages.push(message.to_vec());
+                rest = after;
+            }
+        }
+        messages
+    }
+}
+
+/// A process that works alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OneProcess;
+
+impl Processes for OneProcess {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn gather(&self, own: Vec<u8>) -> Vec<Vec<u8>> {
+        vec![own]
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Processes that are threads.
+
+    use std::sync::{Barrier, Mutex};
+
+    use super::Processes;
+
+    struct Member<'a> {
+        rank: usize,
+        messages: &'a Mutex<Vec<Vec<u8>>>,
+        barrier: &'a Barrier,
+        count: usize,
+    }
+
+    impl Processes for Member<'_> {
+        fn rank(&self) -> usize {
+            self.rank
+        }
+
+        fn count(&self) -> usize {
+            self.count
+        }
+
+        fn gather(&self, own: Vec<u8>) -> Vec<Vec<u8>> {
+            self.messages.lock().unwrap()[self.rank] = own;
+            self.barrier.wait();
+            let all = self.messages.lock().unwrap().clone();
+            // Nobody writes again before everybody has read.
+            self.barrier.wait();
+            all
+        }
+    }
+
+    /// Runs `work` in `count` processes, and returns what it comes to in each.
+    pub(crate) fn in_processes<T: Send>(count: usize, work: impl Fn(&dyn Processes) -> T + Sync) -> Vec<T> {
+        let (messages, barrier) = (Mutex::new(vec![Vec::new(); count]), Barrier::new(count));
+        std::thread::scope(|threads| {
+            let start = |rank| {
+                let (member, work) = (Member { rank, messages: &messages, barrier: &barrier, count }, &work);
+                threads.spawn(move || work(&member))
+            };
+            let started: Vec<_> = (0..count).map(start).collect();
+            started.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::in_processes;
+
+    #[test]
+    fn messages_arrive_in_the_order_of_the_processes() {
+        for count in 1..4 {
+            let all = in_processes(count, |processes| {
+                let rank = processes.rank() as u8;
+                let messages = processes.gather_all((0..rank + 1).map(|length| vec![rank; length.into()]).collect());
+                assert_eq!(processes.gather_numbers(vec![0.5; rank.into()]), vec![0.5; count * (count - 1) / 2]);
+                (messages, processes.from_first(vec![rank, 7]), processes.agree(rank == 0), processes.agree(rank > 0))
+            });
+            let expected = (0..count as u8).flat_map(|rank| (0..rank + 1).map(move |length| vec![rank; length.into()]));
+            let expected: Vec<Vec<u8>> = expected.collect();
+            for (messages, first, yes, no) in all {
+                assert_eq!((messages, first, yes, no), (expected.clone(), vec![0, 7], true, false));
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Several processes that are to make one fit: whether they can share the work, and whether they are about to make the
+//! same fit.
+
+use sha2::{Digest, Sha256};
+
+use super::config::ExperimentConfig;
+use super::error::ExperimentError;
+use crate::data::RankingDataset;
+use crate::distributed::Processes;
+use crate::json::Value;
+use crate::learner::registry::LEARNERS;
+use crate::op::Execution;
+use crate::refusal::Refusal;
+use crate::text::hexadecimal;
+
+/// The parameter of learners that cut their work into shards.
+const SHARDS: &str = "shards";
+
+impl ExperimentConfig {
+    /// Refuses a fit that so many processes cannot share, before any data are read.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the key `learner.kind` or `learner.shards`.
+    pub(crate) fn check_processes(&self, processes: usize) -> Result<(), Refusal> {
+        if processes == 1 {
+            return Ok(());
+        }
+        let kind = self.learner_kind();
+        let Some(entry) = self.learner_entry().filter(|entry| entry.shares_work) else {
+            let with: Vec<&str> = LEARNERS.iter().filter(|entry| entry.shares_work).map(|entry| entry.name).collect();
+            let expected = format!("a learner whose work {processes} processes can share: {}", with.join(", "));
+            return Err(Refusal::new("learner.kind", format!("`{kind}`"), expected));
+        };
+        if !entry.parameters().contains_key(SHARDS) {
+            return Ok(());
+        }
+        let shards = self.learner.get(SHARDS).and_then(Value::as_u64).unwrap_or(1);
+        if shards < processes as u64 {
+            return Err(Refusal::new(
+                "learner.shards",
+                shards,
+                format!("at least {processes}, the number of processes"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses processes of which one has another version, configuration, instructions or data than the first.
+///
+/// # Errors
+/// [`ExperimentError::Process`], the same in every process.
+pub(crate) fn agree(
+    processes: &dyn Processes,
+    config: &ExperimentConfig,
+    sets: &[Option<&RankingDataset>],
+) -> Result<(), ExperimentError> {
+    if processes.count() == 1 {
+        return Ok(());
+    }
+    let mut data = Sha256::new();
+    for set in sets {
+        data.update(set.map(RankingDataset::data_hash).unwrap_or_default());
+        data.update([0]);
+    }
+    let has = [
+        ("version", env!("CARGO_PKG_VERSION").to_string()),
+        ("configuration", short(Sha256::new_with_prefix(config.resolved().to_string()))),
+        ("set of instructions", Execution::current().instructions().name().to_string()),
+        ("data hash", short(data)),
+    ];
+    compare(processes, &has)
+}
+
+/// Refuses processes of which one has something else than the first.
+fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<(), ExperimentError> {
+    let all = processes.gather_all(has.iter().map(|(_, value)| value.clone().into_bytes()).collect());
+    for (process, values) in all.chunks(has.len()).enumerate() {
+        for ((what, _), (value, first)) in has.iter().zip(values.iter().zip(&all)) {
+            if value != first {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (found, expected) = (text(value), text(first));
+                return Err(ExperimentError::Process { process, what, found, expected });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The beginning of a hash: enough to tell two apart.
+fn short(hash: Sha256) -> String {
+    hexadecimal(&hash.finalize())[..16].to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::distributed::testing::in_processes;
+    use crate::experiment::Document;
+
+    fn config(learner: &str) -> ExperimentConfig {
+        let text = format!("loss = {{ name = \"approx_ndcg\" }}\nlearner = {{ {learner} }}\n[data.synthetic]\n");
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        ExperimentConfig::from_document(&document).unwrap()
+    }
+
+    #[test]
+    fn what_processes_cannot_share_is_refused_by_its_key() {
+        let refused =
+            |learner, processes| config(learner).check_processes(processes).map_err(|refusal| refusal.to_string());
+        let gradient = "kind = \"gradient\"";
+        assert_eq!(refused(gradient, 1), Ok(()));
+        assert_eq!(refused("kind = \"gradient\", shards = 4", 4), Ok(()));
+        let few = "learner.shards = 4: expected at least 5, the number of processes".to_string();
+        assert_eq!(refused("kind = \"gradient\", shards = 4", 5), Err(few));
+        let one = "learner.shards = 1: expected at least 2, the number of processes".to_string();
+        assert_eq!(refused(gradient, 2), Err(one));
+        assert_eq!(refused("kind = \"boosted_trees\"", 7), Ok(()));
+        let message = refused("kind = \"rank_svm\"", 2).unwrap_err();
+        let expected = "learner.kind = `rank_svm`: expected a learner whose work 2 processes can share: gradient, ";
+        assert!(message.starts_with(expected), "{message}");
+    }
+
+    #[test]
+    fn another_version_configuration_or_data_than_those_of_the_first_process_are_refused() {
+        let compared = |odd: Option<usize>| {
+            in_processes(3, move |processes| {
+                let data = if Some(processes.rank()) == odd { "b" } else { "a" };
+                let has = [("version", "1".to_string()), ("data hash", data.to_string())];
+                compare(processes, &has).map_err(|error| error.to_string())
+            })
+        };
+        assert_eq!(compared(None), vec![Ok(()); 3]);
+        let message = "process 2 has another data hash than process 0: found b, expected a".to_string();
+        assert_eq!(compared(Some(2)), vec![Err(message); 3]);
+        let message = "process 1 has another data hash than process 0: found a, expected b".to_string();
+        assert_eq!(compared(Some(0)), vec![Err(message); 3]);
+    }
+}

@@ -1,0 +1,171 @@
+//! `cv --part` and `cv --merge`: fits of independent processes in one folder, put together.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::{Bench, SMALL, files};
+
+/// Three folds, two points of a grid and two seeds: twelve fits that take an instant.
+const GRID: &str = r#"
+data = { train = ["data.txt"] }
+learner = { kind = "regression" }
+cv = { split = 3, seeds = [1, 2] }
+measure = { report = ["map"] }
+grid = { "learner.lambda" = [[0.01], [100.0]] }
+"#;
+
+fn bench() -> Bench {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "18", "--features", "5", "--out", "data.txt"]);
+    bench.write("grid.toml", GRID);
+    bench
+}
+
+fn parts(of: usize) -> Vec<String> {
+    (1..=of).map(|number| format!("{number}/{of}")).collect()
+}
+
+/// The reports and what was kept, of a run without parts and of one that was merged.
+fn assert_same(bench: &Bench, whole: &str, merged: &str) {
+    assert_eq!(files(&bench.path(whole)), files(&bench.path(merged)));
+    let of = |run: &str, name: &str| fs::read(bench.path(run).join(name)).unwrap();
+    assert_eq!(of(whole, "report.json"), of(merged, "report.json"));
+    assert_eq!(of(whole, "config.toml"), of(merged, "config.toml"));
+    let kept = |run: &str| bench.path(run).join("kept");
+    let names = if kept(whole).exists() { files(&kept(whole)) } else { Vec::new() };
+    for name in names {
+        assert_eq!(of(whole, &format!("kept/{name}")), of(merged, &format!("kept/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn parts_put_together_end_in_the_bytes_of_a_run_without_parts() {
+    let bench = bench();
+    let table = bench.output(&["cv", "grid.toml", "--out", "whole", "--keep", "rankers,scores,runs"]);
+    for (at, part) in parts(5).iter().enumerate() {
+        let said = bench.output(&["cv", "grid.toml", "--out", "merged", "--part", part, "--keep", "rankers"]);
+        let fits = [3, 3, 2, 2, 2][at];
+        assert_eq!(
+            said,
+            format!("part {part}: {fits} of 12 fits are done; when all parts are, --merge puts them together\n")
+        );
+        assert_eq!(files(&bench.path("merged")), ["config.toml", "jobs"]);
+    }
+    let merge = ["cv", "grid.toml", "--out", "merged", "--merge", "--keep", "rankers,scores,runs"];
+    assert_eq!(bench.output(&merge), table.replace("whole/kept", "merged/kept"));
+    assert_same(&bench, "whole", "merged");
+    // Again, and without parts, it is still that run.
+    bench.output(&merge);
+    bench.output(&["cv", "grid.toml", "--out", "merged", "--keep", "rankers,scores,runs"]);
+    assert_same(&bench, "whole", "merged");
+
+    // What the parts did not keep is made again where it is selected.
+    let json = bench.output(&["cv", "grid.toml", "--out", "one", "--part", "1/1", "--json"]);
+    assert_eq!(json, "{\"part\":\"1/1\",\"fits\":12,\"all\":12}\n");
+    bench.output(&["cv", "grid.toml", "--out", "one", "--merge", "--keep", "rankers,scores,runs"]);
+    assert_same(&bench, "whole", "one");
+    // More parts than fits: some have nothing to do.
+    let said = bench.output(&["cv", "grid.toml", "--out", "one", "--part", "15/15"]);
+    assert!(said.starts_with("part 15/15: 0 of 12 fits are done"), "{said}");
+}
+
+#[test]
+fn parts_share_a_folder_at_once() {
+    let bench = bench();
+    bench.output(&["cv", "grid.toml", "--out", "whole"]);
+    for round in 0..5 {
+        let folder = format!("shared{round}");
+        let part = |part: String| {
+            Command::new(assert_cmd::cargo::cargo_bin("burn-rank"))
+                .args(["cv", "grid.toml", "--jobs", "1", "--out", &folder, "--part", &part])
+                .current_dir(bench.path(""))
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let started: Vec<_> = parts(4).into_iter().map(part).collect();
+        for process in started {
+            let ended = process.wait_with_output().unwrap();
+            assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        }
+        bench.output(&["cv", "grid.toml", "--out", &folder, "--merge"]);
+        assert_eq!(
+            fs::read(bench.path("whole/report.json")).unwrap(),
+            fs::read(bench.path(&folder).join("report.json")).unwrap()
+        );
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_and_made_by_the_same_command_again() {
+    let bench = bench();
+    bench.output(&["cv", "grid.toml", "--out", "whole"]);
+    let merge = ["cv", "grid.toml", "--out", "a", "--merge"];
+    let none = "error: a: holds no part of a cross-validation to merge; cv --part I/N makes them\n";
+    assert_eq!(bench.refused(&merge), none);
+    assert!(!bench.path("a").exists());
+    for part in ["1/4", "3/4"] {
+        bench.output(&["cv", "grid.toml", "--out", "a", "--part", part]);
+    }
+    let said = bench.refused(&merge);
+    assert_eq!(
+        said,
+        "error: 6 of 12 fits are missing, first fold 1, learner.lambda=[0.01], seed 2; run parts 2/4, 4/4 again\n"
+    );
+    assert_eq!(files(&bench.path("a")), ["config.toml", "jobs"]);
+    bench.output(&["cv", "grid.toml", "--out", "a", "--part", "2/4"]);
+    assert!(bench.refused(&merge).ends_with("run part 4/4 again\n"));
+    bench.output(&["cv", "grid.toml", "--out", "a", "--part", "4/4"]);
+    // A fit that was killed while it wrote, and one that lost its result.
+    let jobs = files(&bench.path("a/jobs"));
+    fs::write(bench.path("a/jobs").join(&jobs[0]).join("result.json"), "{\n  \"selection\": ").unwrap();
+    fs::remove_file(bench.path("a/jobs").join(&jobs[1]).join("result.json")).unwrap();
+    assert!(bench.refused(&merge).starts_with("error: 2 of 12 fits are missing"));
+    for part in parts(4) {
+        bench.output(&["cv", "grid.toml", "--out", "a", "--part", &part]);
+    }
+    bench.output(&merge);
+    assert_same(&bench, "whole", "a");
+}
+
+#[test]
+fn parts_that_cannot_be_are_refused() {
+    let bench = bench();
+    for part in ["0/3", "4/3", "x", "1/", "3"] {
+        let said = bench.refused(&["cv", "grid.toml", "--out", "a", "--part", part]);
+        assert_eq!(said, format!("error: part = `{part}`: expected I/N, with I from 1 to N, as in 3/16\n"));
+    }
+    let folder = "error: --part and --merge need the folder that the parts share: --out DIR\n";
+    assert_eq!(bench.refused(&["cv", "grid.toml", "--part", "1/2"]), folder);
+    assert_eq!(bench.refused(&["cv", "grid.toml", "--merge"]), folder);
+    for other in ["--merge", "--overwrite"] {
+        let said = bench.refused(&["cv", "grid.toml", "--out", "a", "--part", "1/2", other]);
+        assert!(said.contains("cannot be used with"), "{said}");
+    }
+    let halving = "[cv]\nsplit = 3\n[search]\nkind = \"successive_halving\"\ntrials = 4\nbudget = 4\nreduction = 2\n\
+                   [search.space]\n\"learner.learning_rate\" = [0.1, 0.2]\n";
+    bench.write("halving.toml", &format!("{SMALL}{halving}"));
+    for what in [&["--part", "1/2"][..], &["--merge"]] {
+        let said = bench.refused(&[&["cv", "halving.toml", "--out", "a"], what].concat());
+        assert!(said.contains("search.kind = `successive_halving`: expected `random` where fits are"), "{said}");
+    }
+    assert!(!bench.path("a").exists());
+
+    // Fits of another configuration stay as they are.
+    bench.output(&["cv", "grid.toml", "--out", "a", "--part", "1/2"]);
+    let before = fs::read(bench.path("a/config.toml")).unwrap();
+    for what in [&["--part", "2/2"][..], &["--merge"]] {
+        let said = bench.refused(&[&["cv", "grid.toml", "--out", "a", "--set", "seed=9"], what].concat());
+        assert!(said.contains("config.toml differs"), "{said}");
+    }
+    assert_eq!(fs::read(bench.path("a/config.toml")).unwrap(), before);
+    // A run without parts goes on with what they made.
+    let said = bench.refused(&["cv", "grid.toml", "--out", "a"]);
+    assert!(said.contains("--resume continues it"), "{said}");
+    bench.output(&["cv", "grid.toml", "--out", "a", "--resume"]);
+    let mark: Value = serde_json::from_slice(&fs::read(bench.path("a/.burn-rank")).unwrap()).unwrap();
+    assert_eq!(mark.get("parts"), None);
+}
