@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::average::AveragedWeights;
 use super::batches::Batches;
 use super::config::{GradientConfig, NAME};
-use super::descent::Descent;
+use super::descent::{Descended, Descent};
 use super::model::RankingModel;
 use super::optimizer::OptimizerConfig;
+use super::precision::LossScale;
 use super::step::TrainingStep;
 use crate::data::RankingDataset;
 use crate::device::root_cause;
@@ -39,6 +40,8 @@ pub(super) struct SavedSession {
     anneal: AnnealState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     average: Option<SavedAverage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scale: Option<LossScale>,
 }
 
 /// An average of the weights, as a scorer that has them.
@@ -59,7 +62,7 @@ pub(super) struct Outcome {
     pub(super) steps: usize,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Figures of the epoch: learning rate and annealed parameter.
+    /// Figures of the epoch: learning rate, annealed parameter, and the factor of the loss in f16.
     pub(super) figures: Vec<(String, f64)>,
 }
 
@@ -78,6 +81,8 @@ pub(super) struct Session<'a> {
     scheduler: ModuleLrScheduler,
     /// The average of the weights, where one is wanted.
     average: Option<AveragedWeights>,
+    /// The factor of the loss, where one is needed.
+    scale: Option<LossScale>,
     /// The scorer of the best epoch, ready for use; before the first epoch, the initial scorer.
     best: Scorer,
 }
@@ -91,6 +96,7 @@ impl<'a> Session<'a> {
         validation: Option<&'a RankingDataset>,
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
+        config.precision.check_on(&context.device)?;
         let built = loss.build()?;
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
@@ -108,7 +114,7 @@ impl<'a> Session<'a> {
             built.check_memory(queries, documents, DType::F32, &device)?;
         }
         let best = scorer.valid();
-        let model = RankingModel::new(scorer, built);
+        let model = RankingModel::new(scorer, built).with_layers_in(config.precision.layers());
         Ok(Self {
             annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
             anneal: AnnealState::default(),
@@ -118,6 +124,7 @@ impl<'a> Session<'a> {
             optimizer: Descent::new(&config.optimizer, config.clip.as_ref(), &model),
             scheduler: config.schedule.build(config.warmup, config.epochs, batches.per_epoch())?,
             average: config.average.map(AveragedWeights::new),
+            scale: LossScale::start(config.precision),
             model,
             config,
             loss,
@@ -149,10 +156,15 @@ impl<'a> Session<'a> {
             self.batches.read_ahead(&planned, index);
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
             let step = TrainingStep { batches: &self.batches, queries, run: self.seed, epoch, index, dropout };
-            let (model, loss) = self.optimizer.step(learning_rate, self.model.clone(), &step);
+            let Descended { model, loss, moved } =
+                self.optimizer.step(learning_rate, self.model.clone(), &step, self.scale.as_mut());
+            if self.scale.is_some_and(|scale| scale.is_exhausted()) {
+                let step = index + 1;
+                return Err(self.diverged(format!("epoch {epoch}, step {step}: the gradients are not finite in f16")));
+            }
             self.model = model;
             losses.push(loss);
-            if let Some(average) = &mut self.average {
+            if let Some(average) = self.average.as_mut().filter(|_| moved) {
                 average.observe(&self.model.scorer.valid());
             }
         }
@@ -164,6 +176,7 @@ impl<'a> Session<'a> {
             return Err(self.diverged(format!("epoch {epoch}, step {}: the loss is {}", step + 1, losses[step])));
         }
         figures.insert(0, ("learning_rate".to_string(), learning_rate));
+        figures.extend(self.scale.map(|scale| ("loss_scale".to_string(), scale.factor())));
         let queries: usize = steps.iter().map(Vec::len).sum();
         let sum: f64 = losses.iter().sum();
         Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
@@ -208,8 +221,9 @@ impl<'a> Session<'a> {
 
     fn diverged(&self, what: String) -> LearnerError {
         let clip = if self.config.clip.is_some() { "lower learner.clip" } else { "set learner.clip = { norm = 1.0 }" };
+        let wider = if self.config.precision.is_full() { "" } else { "set learner.precision = \"f32\", " };
         let reason = format!(
-            "{what}; lower learner.learning_rate ({:?}), {clip}, normalise the features, or make the loss `{}` smoother",
+            "{what}; {wider}lower learner.learning_rate ({:?}), {clip}, normalise the features, or make the loss `{}` smoother",
             self.config.learning_rate,
             self.loss.name()
         );
@@ -247,6 +261,7 @@ impl<'a> Session<'a> {
                 optimizer: hexadecimal(&self.optimizer.to_bytes()?),
                 scheduler: hexadecimal(&self.scheduler.to_record().into_bytes()?),
                 anneal: self.anneal,
+                scale: self.scale,
             })
         };
         saved().map_err(unreadable)
@@ -267,6 +282,7 @@ impl<'a> Session<'a> {
             let scheduler = LrSchedulerRecord::from_bytes(bytes(&saved.scheduler)?)?;
             self.scheduler = self.scheduler.clone().load_record(scheduler);
             self.anneal = saved.anneal;
+            self.scale = saved.scale;
             Ok(())
         };
         restored().map_err(unreadable)

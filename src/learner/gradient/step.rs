@@ -24,17 +24,17 @@ pub(super) struct TrainingStep<'a> {
 }
 
 impl TrainingStep<'_> {
-    /// Sum of the losses of the queries, `[1]` without graph, and the gradients of their mean. The same model gives the
-    /// same result again.
-    pub(super) fn gradients(&self, model: &RankingModel) -> (Tensor<1>, GradientsParams) {
+    /// Sum of the losses of the queries, `[1]` without graph, and `scale` times the gradients of their mean. The same model
+    /// gives the same result again.
+    pub(super) fn gradients(&self, model: &RankingModel, scale: f64) -> (Tensor<1>, GradientsParams) {
         let queries = self.queries.len();
         let seed = seed_for(self.dropout, "step", self.index as u64);
         let noise = seed_for(self.run, "input", self.epoch as u64);
         let mut parts = self.batches.parts(self.queries).enumerate().map(|(part, batch)| {
             let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64), noise };
             match drawn(model.loss(), self.run, self.epoch, self.index, part) {
-                None => model.part(&item, queries),
-                Some(loss) => model.clone().with_loss(loss.into()).part(&item, queries),
+                None => model.part(&item, queries, scale),
+                Some(loss) => model.clone().with_loss(loss.into()).part(&item, queries, scale),
             }
         });
         let Some((mut loss, mut grads)) = parts.next() else {
