@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::InputConfig;
 use super::dense::{Output, dense};
 use super::init::{self, Dropout, refusal};
+use super::norm::layer_norm;
 use crate::refusal::Refusal;
 
 /// Configuration of an [`AttentionScorer`].
@@ -159,7 +160,7 @@ impl AttentionScorer {
         for block in &self.blocks {
             x = block.forward(x, &padded, &self.config, dropout);
         }
-        dense(&self.output, self.norm.forward(x), Output::Sum)
+        dense(&self.output, layer_norm(&self.norm, x), Output::Sum)
     }
 
     /// Returns the configuration that the scorer was built from.
@@ -180,9 +181,9 @@ impl Block {
         config: &AttentionScorerConfig,
         dropout: &mut Dropout,
     ) -> Tensor<3> {
-        let attended = self.attend(self.attention_norm.forward(x.clone()), padded, config, dropout);
+        let attended = self.attend(layer_norm(&self.attention_norm, x.clone()), padded, config, dropout);
         let x = x + dropout.apply(attended, config.dropout);
-        let hidden = dense(&self.expand, self.feed_forward_norm.forward(x.clone()), Output::Rectified);
+        let hidden = dense(&self.expand, layer_norm(&self.feed_forward_norm, x.clone()), Output::Rectified);
         let fed = dense(&self.contract, dropout.apply(hidden, config.dropout), Output::Sum);
         x + dropout.apply(fed, config.dropout)
     }
@@ -201,11 +202,13 @@ impl Block {
             dense(layer, x.clone(), Output::Sum).reshape([batch, documents, heads, size]).swap_dims(1, 2)
         };
         let (query, key, value) = (split(&self.query), split(&self.key), split(&self.value));
-        let logits = query.matmul(key.swap_dims(2, 3)) / (size as f64).sqrt();
+        let dtype = x.dtype();
+        // Sums over the documents of a list need more than 16 bits.
+        let logits = query.matmul(key.swap_dims(2, 3)).cast(self.query.weight.dtype()) / (size as f64).sqrt();
         let padded = padded.clone().reshape([batch, 1, 1, documents]).expand([batch, heads, documents, documents]);
         // Finite, so that a list without documents gives no NaN; low enough for a weight of exactly 0.
         let weights = activation::softmax(logits.mask_fill(padded, f32::MIN / 2.0), 3);
-        let mixed = dropout.apply(weights, config.dropout).matmul(value);
+        let mixed = dropout.apply(weights.cast(dtype), config.dropout).matmul(value);
         dense(&self.merge, mixed.swap_dims(1, 2).reshape([batch, documents, width]), Output::Sum)
     }
 }

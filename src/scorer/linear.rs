@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::init;
+use super::{dense, init};
 
 /// Configuration of a [`LinearScorer`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ impl LinearScorer {
     pub fn forward(&self, features: Tensor<3>) -> Tensor<2> {
         let [batch, documents, count] = features.dims();
         // One product over all documents: a batch of narrow products is several times slower.
-        self.linear.forward(features.reshape([batch * documents, count])).reshape([batch, documents])
+        dense::plain(&self.linear, features.reshape([batch * documents, count])).reshape([batch, documents])
     }
 
     /// Returns the configuration that the scorer was built from.

@@ -7,6 +7,9 @@
 //! | `attention` | self-attention over the list: each document in the context of the others | `attention.rs` |
 //! | `latent_cross` | a perceptron whose last neurons are scaled by self-attention | `latent_cross.rs` |
 //!
+//! Features of 16 bits are scored in their type, to which the parameters of layers are cast. Norms and the weights of
+//! self-attention are computed in the type of the parameters.
+//!
 //! All but the linear one may take the logarithm of their input, and add noise to it in training (`input.rs`).
 //!
 //! Every scorer is permutation-equivariant over the documents of a list, and a padded document never changes the score
@@ -38,7 +41,7 @@ pub(crate) use norm::{EPSILON, Norm};
 pub use norm::{MaskedBatchNorm, NormKind};
 
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Tensor};
+use burn::tensor::{Bool, Device, FloatDType, Tensor};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -185,7 +188,7 @@ impl Scorer {
     /// - `mask`: `[batch, documents]`, true for a document
     /// - output: `[batch, documents]`; padded places hold a finite value without meaning
     pub fn forward(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
-        self.score(clean(features, &mask), mask, &mut Dropout::off(), None)
+        self.score(clean(features, &mask), mask, &mut Dropout::off(), None, None)
     }
 
     /// Scores a batch in training: with dropout and noise drawn from `seed` and the statistics of this batch.
@@ -196,18 +199,18 @@ impl Scorer {
     /// As [`forward`](Self::forward).
     pub fn forward_training(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
         let noise = noise_seeds(seed, 0..features.dims()[0]);
-        self.score(clean(features, &mask), mask, &mut Dropout::on(seed), Some(&noise))
+        self.score(clean(features, &mask), mask, &mut Dropout::on(seed), Some(&noise), None)
     }
 
     /// As [`forward`](Self::forward), for a batch whose padded features are 0, as in a
     /// [`RankingBatch`](crate::data::RankingBatch); this saves a pass over the features.
     #[cfg(feature = "ranker")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
-        self.score(features, mask, &mut Dropout::off(), None)
+        self.score(features, mask, &mut Dropout::off(), None, None)
     }
 
     /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0, with a seed of the noise
-    /// of each query.
+    /// of each query, and the type of the layers and of the scores; none for that of the features.
     #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(
         &self,
@@ -215,8 +218,9 @@ impl Scorer {
         mask: Tensor<2, Bool>,
         seed: u64,
         noise: &[u64],
+        layers: Option<FloatDType>,
     ) -> Tensor<2> {
-        self.score(features, mask, &mut Dropout::on(seed), Some(noise))
+        self.score(features, mask, &mut Dropout::on(seed), Some(noise), layers)
     }
 
     fn score(
@@ -225,12 +229,24 @@ impl Scorer {
         mask: Tensor<2, Bool>,
         dropout: &mut Dropout,
         noise: Option<&[u64]>,
+        layers: Option<FloatDType>,
     ) -> Tensor<2> {
+        let input = match self {
+            Scorer::Linear(_) => InputConfig::default(),
+            Scorer::Mlp(scorer) => scorer.config().input,
+            Scorer::Attention(scorer) => scorer.config().input,
+            Scorer::LatentCross(scorer) => scorer.config().input,
+        };
+        let features = input.apply(features, noise);
+        let features = match layers {
+            Some(dtype) => features.cast(dtype),
+            None => features,
+        };
         match self {
             Scorer::Linear(scorer) => scorer.forward(features),
-            Scorer::Mlp(scorer) => scorer.forward(scorer.config().input.apply(features, noise), mask, dropout),
-            Scorer::Attention(scorer) => scorer.forward(scorer.config().input.apply(features, noise), mask, dropout),
-            Scorer::LatentCross(scorer) => scorer.forward(scorer.config().input.apply(features, noise), mask, dropout),
+            Scorer::Mlp(scorer) => scorer.forward(features, mask, dropout),
+            Scorer::Attention(scorer) => scorer.forward(features, mask, dropout),
+            Scorer::LatentCross(scorer) => scorer.forward(features, mask, dropout),
         }
     }
 

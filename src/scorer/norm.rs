@@ -1,4 +1,5 @@
-//! Normalisation inside a scorer: layer norm, and batch norm over the documents that exist.
+//! Normalisation inside a scorer: layer norm, and batch norm over the documents that exist. Sums over many numbers need
+//! more than 16 bits, so that both are computed in the type of their parameters, and the result has that of the input.
 
 use burn::module::{Module, Param, RunningState};
 use burn::nn::{LayerNorm, LayerNormConfig};
@@ -52,6 +53,8 @@ impl MaskedBatchNorm {
     /// - `x`, output: `[documents, neurons]`
     /// - `mask`: `[documents]`, true for a document; `x` must be finite at padded places
     pub fn forward(&self, x: Tensor<2>, mask: Tensor<1, Bool>, training: bool) -> Tensor<2> {
+        let dtype = x.dtype();
+        let x = x.cast(self.gamma.val().dtype());
         let (mean, variance) = if training {
             let weight = mask.float().cast(x.dtype()).unsqueeze_dim::<2>(1);
             let count = weight.clone().sum();
@@ -65,7 +68,7 @@ impl MaskedBatchNorm {
             (self.mean.value_sync().unsqueeze(), self.variance.value_sync().unsqueeze())
         };
         let normalized = (x - mean) / (variance + EPSILON).sqrt();
-        normalized * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()
+        (normalized * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()).cast(dtype)
     }
 
     /// Returns factor and offset (`gamma`, `beta`), running mean and running variance, one value per neuron.
@@ -82,6 +85,12 @@ impl MaskedBatchNorm {
         self.mean.update(blend(self.mean.value_sync(), mean.squeeze_dim(0)));
         self.variance.update(blend(self.variance.value_sync(), variance.squeeze_dim(0) * unbias));
     }
+}
+
+/// Layer norm in the type of its parameters; the result has the shape and the type of `x`.
+pub(super) fn layer_norm<const D: usize>(norm: &LayerNorm, x: Tensor<D>) -> Tensor<D> {
+    let dtype = x.dtype();
+    norm.forward(x.cast(norm.gamma.val().dtype())).cast(dtype)
 }
 
 /// The normalisation after a layer.
@@ -102,7 +111,7 @@ impl Norm {
 
     pub(super) fn forward(&self, x: Tensor<2>, mask: &Tensor<1, Bool>, training: bool) -> Tensor<2> {
         match self {
-            Norm::Layer(norm) => norm.forward(x),
+            Norm::Layer(norm) => layer_norm(norm, x),
             Norm::Batch(norm) => norm.forward(x, mask.clone(), training),
         }
     }

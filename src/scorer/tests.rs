@@ -85,6 +85,51 @@ fn padding_never_leaks_into_scores_statistics_or_gradients() {
     }
 }
 
+/// The gradient of every parameter, in the order of a visit.
+struct Collected<'a>(&'a burn::optim::GradientsParams, Vec<f32>);
+
+impl burn::module::ModuleVisitor for Collected<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &burn::module::Param<Tensor<D>>) {
+        if let Some(gradient) = self.0.get::<D>(param.id) {
+            assert_eq!(gradient.dtype(), param.val().dtype());
+            self.1.extend(gradient.into_data().iter::<f32>());
+        }
+    }
+}
+
+#[test]
+fn layers_in_16_bits_give_scores_and_gradients_within_rounding() {
+    let device = Device::flex().autodiff();
+    let activations = [Activation::LeakyRelu, Activation::Silu, Activation::Tanh, Activation::Sigmoid];
+    let perceptrons =
+        activations.map(|activation| ScorerConfig::Mlp(MlpScorerConfig { activation, ..MlpScorerConfig::default() }));
+    for config in every_config().into_iter().chain(perceptrons) {
+        let run = |layers: Option<FloatDType>| {
+            let scorer = config.init(3, 7, &device).unwrap();
+            let (features, mask) = batch(0.0, &device);
+            let noise = noise_seeds(11, 0..3);
+            let scores = scorer.score(features, mask.clone(), &mut Dropout::on(11), Some(&noise), layers);
+            assert_eq!(scores.dtype(), layers.unwrap_or(FloatDType::F32).into());
+            let scores = scores.cast(FloatDType::F32).mask_fill(mask.bool_not(), 0.0);
+            let grads = burn::optim::GradientsParams::from_grads(scores.clone().square().sum().backward(), &scorer);
+            let mut collected = Collected(&grads, vec![]);
+            scorer.visit(&mut collected);
+            (documents_only(scores), collected.1)
+        };
+        let distance = |found: &[f32], expected: &[f32]| {
+            assert_eq!(found.len(), expected.len());
+            let norm = |values: &mut dyn Iterator<Item = f32>| values.map(|v| v * v).sum::<f32>().sqrt();
+            norm(&mut found.iter().zip(expected).map(|(a, b)| a - b)) / norm(&mut expected.iter().copied())
+        };
+        let (scores, gradient) = run(None);
+        for (layers, unit) in [(FloatDType::F16, 2f32.powi(-11)), (FloatDType::BF16, 2f32.powi(-8))] {
+            let (half_scores, half_gradient) = run(Some(layers));
+            let found = [distance(&half_scores, &scores), distance(&half_gradient, &gradient)];
+            assert!(found.iter().all(|&found| found > 0.0 && found < 16.0 * unit), "{config:?} {layers:?}: {found:?}");
+        }
+    }
+}
+
 #[test]
 fn scores_follow_a_permutation_of_the_documents() {
     let device = Device::flex();

@@ -15,7 +15,7 @@ use burn_rank::experiment::{
 };
 use burn_rank::json::from_value;
 use burn_rank::learner::ada_rank::{Directions, Emphasis};
-use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, ScheduleConfig};
+use burn_rank::learner::gradient::{AnnealConfig, ClipConfig, OptimizerConfig, Precision, ScheduleConfig};
 use burn_rank::learner::permu_rank::{PairAggregation, Pairs, TypeTwoBound};
 use burn_rank::learner::rank_svm::{PairWeighting, RankSvmLoss};
 use burn_rank::learner::registry::LEARNERS;
@@ -398,6 +398,7 @@ fn every_value_is_named() {
         ("### Values of the parameters", values::<TypeOneBound>()),
         ("### `ada_rank`", values::<Directions>()),
         ("### `ada_rank`", values::<Emphasis>()),
+        ("### `gradient`", values::<Precision>()),
         ("### `permu_rank`", values::<Pairs>()),
         ("### `permu_rank`", values::<TypeTwoBound>()),
         ("### `permu_rank`", values::<PairAggregation>()),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::optimizer::{ClipConfig, OptimizerConfig};
+use super::precision::Precision;
 use super::schedule::ScheduleConfig;
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
@@ -47,6 +48,10 @@ pub struct GradientConfig {
     /// are what is measured, selected and saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average: Option<f64>,
+    /// Type in which the layers of the scorer compute in training. Weights, optimiser, loss, and the scorer in use are of
+    /// 32 bits.
+    #[serde(skip_serializing_if = "Precision::is_full")]
+    pub precision: Precision,
     /// Bound on the gradient of each parameter tensor.
     pub clip: Option<ClipConfig>,
     /// How a parameter of the loss moves over the epochs.
@@ -69,6 +74,7 @@ impl Default for GradientConfig {
             schedule: ScheduleConfig::default(),
             warmup: None,
             average: None,
+            precision: Precision::F32,
             clip: None,
             anneal: None,
             patience: None,
@@ -111,6 +117,9 @@ impl GradientConfig {
         if self.anneal.is_some() {
             let instead = "learner.kind = \"smooth_rank\" anneals with L-BFGS";
             return Err(Refusal::described("learner.anneal", "a table", format!("none {beside}; {instead}")).into());
+        }
+        if !self.precision.is_full() {
+            return Err(parameter("precision", format!("{:?}", self.precision.name()), format!("\"f32\" {beside}")));
         }
         if self.clip.is_some() {
             return Err(Refusal::described("learner.clip", "a table", format!("none {beside}")).into());
@@ -215,7 +224,7 @@ mod tests {
             "epochs": 7, "learning_rate": 2.0, "patience": 3,
             "optimizer": {"kind": "sgd", "momentum": 0.9, "nesterov": true},
             "schedule": {"kind": "cosine", "floor": 0.1},
-            "clip": {"norm": 1.0},
+            "clip": {"norm": 1.0}, "precision": "bf16",
             "anneal": {"kind": "geometric", "from": 1.0, "to": 100.0}
         }"#;
         let config = read(full).unwrap();
@@ -241,7 +250,8 @@ mod tests {
     #[test]
     fn a_configuration_without_the_keys_is_written_as_before_there_were_any() {
         let text = serde_json::to_string(&GradientConfig::default()).unwrap();
-        assert!(["warmup", "average", "shards"].iter().all(|key| !text.contains(key)), "{text}");
+        let keys = ["warmup", "average", "shards", "precision"];
+        assert!(keys.iter().all(|key| !text.contains(key)), "{text}");
     }
 
     #[test]
@@ -289,6 +299,12 @@ mod tests {
                 format!(
                     "learner.anneal: found a table, expected none {beside}; learner.kind = \"smooth_rank\" anneals with L-BFGS"
                 ),
+            ),
+            (
+                lbfgs(r#", "precision": "f16""#),
+                mlp.clone(),
+                LossSpec::new("list_net"),
+                format!("learner.precision = \"f16\": expected \"f32\" {beside}"),
             ),
             (
                 lbfgs(r#", "clip": {"norm": 1.0}"#),

@@ -12,10 +12,21 @@ use burn::tensor::{Bytes, Tensor};
 
 use super::model::RankingModel;
 use super::optimizer::{ClipConfig, OptimizerConfig};
+use super::precision::LossScale;
 use super::step::TrainingStep;
 
 /// Most evaluations of the loss in one line search of L-BFGS.
 const TRIALS: usize = 20;
+
+/// A step of an optimiser.
+pub(super) struct Descended {
+    /// The model after the step.
+    pub(super) model: RankingModel,
+    /// Sum of the losses of the step's queries before it, `[1]`.
+    pub(super) loss: Tensor<1>,
+    /// Whether the model has moved: gradients that are not finite move nothing.
+    pub(super) moved: bool,
+}
 
 /// An optimiser with its state.
 #[derive(Clone)]
@@ -107,23 +118,36 @@ impl Descent {
         })
     }
 
-    /// Takes a step of a length from a model; returns the model after it, and the sum of the losses of the step's queries
-    /// before it, `[1]`.
-    pub(super) fn step(&mut self, rate: f64, model: RankingModel, step: &TrainingStep) -> (RankingModel, Tensor<1>) {
+    /// Takes a step of a length from a model, with the loss scaled if there is a scale.
+    pub(super) fn step(
+        &mut self,
+        rate: f64,
+        model: RankingModel,
+        step: &TrainingStep,
+        scale: Option<&mut LossScale>,
+    ) -> Descended {
         match self {
             Self::Gradients(optimizer) => {
-                let (loss, grads) = step.gradients(&model);
-                (optimizer.step(rate, model, grads), loss)
+                let (loss, grads) = step.gradients(&model, scale.as_ref().map_or(1.0, |scale| scale.factor()));
+                let grads = match scale {
+                    Some(scale) => scale.unscale(grads, &model),
+                    None => Some(grads),
+                };
+                match grads {
+                    Some(grads) => Descended { model: optimizer.step(rate, model, grads), loss, moved: true },
+                    None => Descended { model, loss, moved: false },
+                }
             }
             Self::Whole(lbfgs) => {
                 let mut first = None;
                 let (model, _) = lbfgs.step(rate, model, |model: RankingModel| {
-                    let (loss, grads) = step.gradients(&model);
+                    let (loss, grads) = step.gradients(&model, 1.0);
                     let mean = loss.clone().into_scalar::<f64>() / step.queries.len() as f64;
                     first.get_or_insert(loss);
                     (mean, grads)
                 });
-                (model, first.expect("L-BFGS begins with the loss of the model that it is given"))
+                let loss = first.expect("L-BFGS begins with the loss of the model that it is given");
+                Descended { model, loss, moved: true }
             }
         }
     }

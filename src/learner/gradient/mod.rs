@@ -7,6 +7,10 @@
 //! With [`GradientConfig::average`] the average of the weights over the steps is what is measured, selected and saved; the
 //! steps themselves never see it.
 //!
+//! With [`GradientConfig::precision`] of 16 bits the layers of the scorer compute in that type, forward and backward, and
+//! everything else in 32 bits (`precision.rs`). In f16 the loss is scaled: a step whose gradients are not finite is not taken,
+//! but for the schedule, and each step reads one number back from the device.
+//!
 //! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its
 //! own step. A query with nothing to learn has loss 0 and counts in the mean. Where queries have weights, each loss is
 //! multiplied by the weight of its query over the mean weight of all, in the objective and in the gradient of a step; a
@@ -36,6 +40,7 @@ mod log;
 mod model;
 mod noise;
 mod optimizer;
+mod precision;
 mod schedule;
 mod session;
 mod step;
@@ -47,6 +52,7 @@ pub use config::{Gradient, GradientConfig};
 pub(crate) use log::{LOG_FILE, is_log};
 pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};
+pub use precision::Precision;
 pub use schedule::ScheduleConfig;
 
 pub use super::shared::anneal::AnnealConfig;

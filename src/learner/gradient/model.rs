@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn::data::dataloader::batcher::Batcher;
 use burn::module::Module;
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, FloatDType, Tensor};
 use burn::train::{InferenceStep, TrainOutput, TrainStep};
 
 use crate::data::{RankingBatch, RankingDataset};
@@ -21,12 +21,20 @@ pub struct RankingModel {
     pub scorer: Scorer,
     #[module(skip)]
     loss: Arc<dyn RankingLoss>,
+    /// Type in which the layers of the scorer compute in training; none for that of the features.
+    #[module(skip)]
+    layers: Option<FloatDType>,
 }
 
 impl RankingModel {
     /// A scorer to be trained with a loss.
     pub fn new(scorer: Scorer, loss: Arc<dyn RankingLoss>) -> Self {
-        Self { scorer, loss }
+        Self { scorer, loss, layers: None }
+    }
+
+    /// The same model, whose layers compute in this type in training.
+    pub(super) fn with_layers_in(self, layers: Option<FloatDType>) -> Self {
+        Self { layers, ..self }
     }
 
     /// The same scorer with another loss, as annealing needs it.
@@ -42,7 +50,7 @@ impl RankingModel {
     fn losses(&self, item: &TrainingBatch) -> (Tensor<1>, Tensor<2>) {
         let RankingBatch { features, labels, mask, document_weights, .. } = item.batch.clone();
         let noise = noise_seeds(item.noise, item.batch.queries.iter().copied());
-        let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed, &noise);
+        let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed, &noise, self.layers);
         let mut lists = Lists::new(scores.clone(), labels, mask);
         if let Some(weights) = document_weights {
             lists = lists.with_document_weights(weights);
@@ -50,11 +58,11 @@ impl RankingModel {
         (self.loss.forward_lists(&lists), scores)
     }
 
-    /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and the
-    /// gradients of the part's share in the mean of the step.
-    pub(super) fn part(&self, item: &TrainingBatch, queries: usize) -> (Tensor<1>, GradientsParams) {
+    /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and `scale`
+    /// times the gradients of the part's share in the mean of the step.
+    pub(super) fn part(&self, item: &TrainingBatch, queries: usize, scale: f64) -> (Tensor<1>, GradientsParams) {
         let sum = weighted(self.losses(item).0, &item.batch).sum();
-        let grads = GradientsParams::from_grads((sum.clone() / queries as f64).backward(), self);
+        let grads = GradientsParams::from_grads((sum.clone() / queries as f64 * scale).backward(), self);
         (sum.without_autodiff(), grads)
     }
 }

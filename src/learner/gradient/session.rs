@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::average::AveragedWeights;
 use super::batches::Batches;
 use super::config::{GradientConfig, NAME};
-use super::descent::Descent;
+use super::descent::{Descended, Descent};
 use super::model::RankingModel;
 use super::optimizer::OptimizerConfig;
+use super::precision::LossScale;
 use super::step::TrainingStep;
 use crate::data::RankingDataset;
 use crate::device::root_cause;
@@ -40,6 +41,8 @@ pub(super) struct SavedSession {
     anneal: AnnealState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     average: Option<SavedAverage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scale: Option<LossScale>,
 }
 
 /// An average of the weights, as a scorer that has them.
@@ -60,7 +63,7 @@ pub(super) struct Outcome {
     pub(super) steps: usize,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Figures of the epoch: learning rate and annealed parameter.
+    /// Figures of the epoch: learning rate, annealed parameter, and the factor of the loss in f16.
     pub(super) figures: Vec<(String, f64)>,
 }
 
@@ -80,6 +83,8 @@ pub(super) struct Session<'a> {
     scheduler: ModuleLrScheduler,
     /// The average of the weights, where one is wanted.
     average: Option<AveragedWeights>,
+    /// The factor of the loss, where one is needed.
+    scale: Option<LossScale>,
     /// The scorer of the best epoch, ready for use; before the first epoch, the initial scorer.
     best: Scorer,
 }
@@ -94,6 +99,7 @@ impl<'a> Session<'a> {
         context: &'a FitContext,
     ) -> Result<Self, LearnerError> {
         check_shards(config.shards.unwrap_or(1), train)?;
+        config.precision.check_on(&context.device)?;
         let built = loss.build()?;
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
@@ -111,7 +117,7 @@ impl<'a> Session<'a> {
             built.check_memory(queries, documents, DType::F32, &device)?;
         }
         let best = scorer.valid();
-        let model = RankingModel::new(scorer, built);
+        let model = RankingModel::new(scorer, built).with_layers_in(config.precision.layers());
         Ok(Self {
             annealed: config.anneal.as_ref().map(|anneal| anneal.parameter(loss)).transpose()?,
             anneal: AnnealState::default(),
@@ -122,6 +128,7 @@ impl<'a> Session<'a> {
             optimizer: Descent::new(&config.optimizer, config.clip.as_ref(), &model),
             scheduler: config.schedule.build(config.warmup, config.epochs, batches.per_epoch())?,
             average: config.average.map(AveragedWeights::new),
+            scale: LossScale::start(config.precision),
             model,
             config,
             loss,
@@ -154,10 +161,15 @@ impl<'a> Session<'a> {
             learning_rate = self.config.learning_rate * self.scheduler.step().base();
             let (batches, processes) = (&self.batches, self.processes);
             let step = TrainingStep { batches, processes, queries, run: self.seed, epoch, index, dropout };
-            let (model, loss) = self.optimizer.step(learning_rate, self.model.clone(), &step);
+            let Descended { model, loss, moved } =
+                self.optimizer.step(learning_rate, self.model.clone(), &step, self.scale.as_mut());
+            if self.scale.is_some_and(|scale| scale.is_exhausted()) {
+                let step = index + 1;
+                return Err(self.diverged(format!("epoch {epoch}, step {step}: the gradients are not finite in f16")));
+            }
             self.model = model;
             losses.push(loss);
-            if let Some(average) = &mut self.average {
+            if let Some(average) = self.average.as_mut().filter(|_| moved) {
                 average.observe(&self.model.scorer.valid());
             }
         }
@@ -169,6 +181,7 @@ impl<'a> Session<'a> {
             return Err(self.diverged(format!("epoch {epoch}, step {}: the loss is {}", step + 1, losses[step])));
         }
         figures.insert(0, ("learning_rate".to_string(), learning_rate));
+        figures.extend(self.scale.map(|scale| ("loss_scale".to_string(), scale.factor())));
         let queries: usize = steps.iter().map(Vec::len).sum();
         let sum: f64 = losses.iter().sum();
         Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
@@ -213,8 +226,9 @@ impl<'a> Session<'a> {
 
     fn diverged(&self, what: String) -> LearnerError {
         let clip = if self.config.clip.is_some() { "lower learner.clip" } else { "set learner.clip = { norm = 1.0 }" };
+        let wider = if self.config.precision.is_full() { "" } else { "set learner.precision = \"f32\", " };
         let reason = format!(
-            "{what}; lower learner.learning_rate ({:?}), {clip}, normalise the features, or make the loss `{}` smoother",
+            "{what}; {wider}lower learner.learning_rate ({:?}), {clip}, normalise the features, or make the loss `{}` smoother",
             self.config.learning_rate,
             self.loss.name()
         );
@@ -252,6 +266,7 @@ impl<'a> Session<'a> {
                 optimizer: hexadecimal(&self.optimizer.to_bytes()?),
                 scheduler: hexadecimal(&self.scheduler.to_record().into_bytes()?),
                 anneal: self.anneal,
+                scale: self.scale,
             })
         };
         saved().map_err(unreadable)
@@ -272,6 +287,7 @@ impl<'a> Session<'a> {
             let scheduler = LrSchedulerRecord::from_bytes(bytes(&saved.scheduler)?)?;
             self.scheduler = self.scheduler.clone().load_record(scheduler);
             self.anneal = saved.anneal;
+            self.scale = saved.scale;
             Ok(())
         };
         restored().map_err(unreadable)

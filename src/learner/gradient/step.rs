@@ -32,11 +32,11 @@ pub(super) struct TrainingStep<'a> {
 type Sum = (Tensor<1>, GradientsParams);
 
 impl TrainingStep<'_> {
-    /// Sum of the losses of the queries, `[1]` without graph, and the gradients of their mean. The same model gives the
-    /// same result again.
-    pub(super) fn gradients(&self, model: &RankingModel) -> Sum {
+    /// Sum of the losses of the queries, `[1]` without graph, and `scale` times the gradients of their mean. The same model
+    /// gives the same result again.
+    pub(super) fn gradients(&self, model: &RankingModel, scale: f64) -> Sum {
         let shards = self.batches.shards().count();
-        let sums = own(shards, self.processes).map(|shard| self.of_shard(model, shard));
+        let sums = own(shards, self.processes).map(|shard| self.of_shard(model, shard, scale));
         let sum = match self.processes.count() {
             1 => added(model, sums.flatten()),
             _ => {
@@ -51,7 +51,7 @@ impl TrainingStep<'_> {
     }
 
     /// What a shard adds; none where the step has no query of it.
-    fn of_shard(&self, model: &RankingModel, shard: usize) -> Option<Sum> {
+    fn of_shard(&self, model: &RankingModel, shard: usize, scale: f64) -> Option<Sum> {
         let queries = self.queries.len();
         let drawn_by =
             |seed: u64| if self.batches.shards().count() == 1 { seed } else { seed_for(seed, "shard", shard as u64) };
@@ -60,8 +60,8 @@ impl TrainingStep<'_> {
         let parts = self.batches.parts(shard, self.queries).enumerate().map(|(part, batch)| {
             let item = TrainingBatch { batch, seed: seed_for(seed, "part", part as u64), noise };
             match drawn(model.loss(), drawn_by(self.run), self.epoch, self.index, part) {
-                None => model.part(&item, queries),
-                Some(loss) => model.clone().with_loss(loss.into()).part(&item, queries),
+                None => model.part(&item, queries, scale),
+                Some(loss) => model.clone().with_loss(loss.into()).part(&item, queries, scale),
             }
         });
         added(model, parts)

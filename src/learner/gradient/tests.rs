@@ -28,6 +28,8 @@ use crate::ranker::Parts as ModelParts;
 use crate::scorer::{Scorer, ScorerConfig};
 use burn::module::Module;
 
+mod precision;
+
 /// Lists of 2 to 40 documents, 6 features.
 fn generated() -> RankingDataset {
     let config = SynthConfig {

@@ -13,7 +13,7 @@ mod product;
 mod tests;
 
 use burn::nn::Linear;
-use burn::tensor::{Tensor, activation};
+use burn::tensor::{DType, Tensor, activation, module};
 
 /// What follows the sum of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,21 +36,32 @@ pub(super) fn dense<const D: usize>(layer: &Linear, x: Tensor<D>, output: Output
     if let Some(out) = fused(layer, &x, output) {
         return out;
     }
-    let sum = layer.forward(x);
+    let sum = plain(layer, x);
     match output {
         Output::Sum => sum,
         Output::Rectified => activation::relu(sum),
     }
 }
 
+/// burn's own layer, `x W + b`. For an `x` of 16 bits the parameters are cast to its type.
+///
+/// # Shapes
+/// As those of [`dense`]
+pub(super) fn plain<const D: usize>(layer: &Linear, x: Tensor<D>) -> Tensor<D> {
+    let dtype = x.dtype();
+    if !matches!(dtype, DType::F16 | DType::BF16) {
+        return layer.forward(x);
+    }
+    let bias = layer.bias.as_ref().map(|bias| bias.val().cast(dtype));
+    module::linear(x, layer.weight.val().cast(dtype), bias)
+}
+
 /// The fused layer; `None` where it has none: on another backend, in another type than `f32` and `f64`, without bias, and
 /// where the thread asks for tensor definitions.
 #[cfg(feature = "flex")]
 fn fused<const D: usize>(layer: &Linear, x: &Tensor<D>, output: Output) -> Option<Tensor<D>> {
-    use backend::{Dense, runs_on};
-    use burn::tensor::DType;
-
     use crate::execution::{Execution, PrimitivePath};
+    use backend::{Dense, runs_on};
 
     let bias = layer.bias.as_ref()?;
     let [inputs, neurons] = layer.weight.dims();
