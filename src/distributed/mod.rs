@@ -39,7 +39,7 @@ pub trait Processes: Sync {
     }
 
     /// What the first process has.
-    fn from_first(&self, own: Vec<u8>) -> Vec<u8> {
+    fn broadcast(&self, own: Vec<u8>) -> Vec<u8> {
         if self.count() == 1 {
             return own;
         }
@@ -48,7 +48,7 @@ pub trait Processes: Sync {
 
     /// What the first process decides.
     fn agree(&self, own: bool) -> bool {
-        self.from_first(vec![u8::from(own)]) == [1]
+        self.broadcast(vec![u8::from(own)]) == [1]
     }
 
     /// Gives all processes the numbers of each of them, in the order of the processes.
@@ -112,7 +112,7 @@ mod tests {
                 let rank = processes.rank() as u8;
                 let messages = processes.gather_all((0..rank + 1).map(|length| vec![rank; length.into()]).collect());
                 assert_eq!(processes.gather_numbers(vec![0.5; rank.into()]), vec![0.5; count * (count - 1) / 2]);
-                (messages, processes.from_first(vec![rank, 7]), processes.agree(rank == 0), processes.agree(rank > 0))
+                (messages, processes.broadcast(vec![rank, 7]), processes.agree(rank == 0), processes.agree(rank > 0))
             });
             let expected = (0..count as u8).flat_map(|rank| (0..rank + 1).map(move |length| vec![rank; length.into()]));
             let expected: Vec<Vec<u8>> = expected.collect();
