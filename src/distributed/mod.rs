@@ -5,6 +5,8 @@
 //! shards. So all make the same steps, and results have the same bytes whatever the number of processes. The first
 //! process alone writes files, shows progress, and decides what depends on the moment.
 
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(feature = "mpi")]
 mod world;
 
@@ -37,7 +39,7 @@ pub trait Processes: Sync {
     }
 
     /// What the first process has.
-    fn from_first(&self, own: Vec<u8>) -> Vec<u8> {
+    fn broadcast(&self, own: Vec<u8>) -> Vec<u8> {
         if self.count() == 1 {
             return own;
         }
@@ -46,7 +48,7 @@ pub trait Processes: Sync {
 
     /// What the first process decides.
     fn agree(&self, own: bool) -> bool {
-        self.from_first(vec![u8::from(own)]) == [1]
+        self.broadcast(vec![u8::from(own)]) == [1]
     }
 
     /// Gives all processes the numbers of each of them, in the order of the processes.
@@ -100,54 +102,6 @@ impl Processes for OneProcess {
 }
 
 #[cfg(test)]
-pub(crate) mod testing {
-    //! Processes that are threads.
-
-    use std::sync::{Barrier, Mutex};
-
-    use super::Processes;
-
-    struct Member<'a> {
-        rank: usize,
-        messages: &'a Mutex<Vec<Vec<u8>>>,
-        barrier: &'a Barrier,
-        count: usize,
-    }
-
-    impl Processes for Member<'_> {
-        fn rank(&self) -> usize {
-            self.rank
-        }
-
-        fn count(&self) -> usize {
-            self.count
-        }
-
-        fn gather(&self, own: Vec<u8>) -> Vec<Vec<u8>> {
-            self.messages.lock().unwrap()[self.rank] = own;
-            self.barrier.wait();
-            let all = self.messages.lock().unwrap().clone();
-            // Nobody writes again before everybody has read.
-            self.barrier.wait();
-            all
-        }
-    }
-
-    /// Runs `work` in `count` processes, and returns what it comes to in each.
-    pub(crate) fn in_processes<T: Send>(count: usize, work: impl Fn(&dyn Processes) -> T + Sync) -> Vec<T> {
-        let (messages, barrier) = (Mutex::new(vec![Vec::new(); count]), Barrier::new(count));
-        std::thread::scope(|threads| {
-            let start = |rank| {
-                let (member, work) = (Member { rank, messages: &messages, barrier: &barrier, count }, &work);
-                threads.spawn(move || work(&member))
-            };
-            let started: Vec<_> = (0..count).map(start).collect();
-            started.into_iter().map(|thread| thread.join().unwrap()).collect()
-        })
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::testing::in_processes;
 
@@ -158,7 +112,7 @@ mod tests {
                 let rank = processes.rank() as u8;
                 let messages = processes.gather_all((0..rank + 1).map(|length| vec![rank; length.into()]).collect());
                 assert_eq!(processes.gather_numbers(vec![0.5; rank.into()]), vec![0.5; count * (count - 1) / 2]);
-                (messages, processes.from_first(vec![rank, 7]), processes.agree(rank == 0), processes.agree(rank > 0))
+                (messages, processes.broadcast(vec![rank, 7]), processes.agree(rank == 0), processes.agree(rank > 0))
             });
             let expected = (0..count as u8).flat_map(|rank| (0..rank + 1).map(move |length| vec![rank; length.into()]));
             let expected: Vec<Vec<u8>> = expected.collect();

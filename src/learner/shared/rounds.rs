@@ -465,7 +465,7 @@ fn read<S: DeserializeOwned>(
 ) -> Result<Option<Saved<Vec<Round>, S>>, LearnerError> {
     let there = path.filter(|path| path.exists());
     let bytes = there.map(|path| std::fs::read(path).map_err(|error| state_error(path, error))).transpose()?;
-    let bytes = processes.from_first(bytes.unwrap_or_default());
+    let bytes = processes.broadcast(bytes.unwrap_or_default());
     if bytes.is_empty() && there.is_none() {
         return Ok(None);
     }
