@@ -6,6 +6,13 @@ use crate::data::RankingDataset;
 /// logistic loss between equal scores, in scores.
 const SPREADS: f64 = 2.0;
 
+/// What every document weighs at least, where the mean is 1: no leaf has no weight.
+const LEAST: f64 = 1e-4;
+
+/// The largest spread that counts. Where nothing pulls back, scores grow by a share of their spread in each round, and
+/// would leave the range of numbers.
+const LARGEST_SPREAD: f64 = 1e3;
+
 /// First and second derivatives of the loss with respect to each score, to which a tree is fitted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Derivatives {
@@ -29,17 +36,17 @@ impl Derivatives {
         for query in 0..data.queries() {
             let documents = data.range(query);
             let reach = SPREADS * spread(&scores[documents.clone()]);
-            curvature.extend(self.gradient[documents].iter().map(|slope| factor * slope.abs() / reach));
+            curvature.extend(self.gradient[documents].iter().map(|slope| (factor * slope.abs() + LEAST) / reach));
         }
         Self { gradient: self.gradient.iter().map(|slope| factor * slope).collect(), curvature }
     }
 }
 
 /// The standard deviation of the scores of a query, as of a loss whose temperature is counted in spreads
-/// (`loss::temperature_unit`): 1 where all are equal.
+/// (`loss::temperature_unit`), up to [`LARGEST_SPREAD`]: 1 where all are equal.
 fn spread(scores: &[f64]) -> f64 {
     let n = scores.len() as f64;
     let mean = scores.iter().sum::<f64>() / n;
     let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
-    if squares > 0.0 { (squares / n).sqrt().max(1e-12) } else { 1.0 }
+    if squares > 0.0 { (squares / n).sqrt().clamp(1e-12, LARGEST_SPREAD) } else { 1.0 }
 }

@@ -128,8 +128,18 @@ fn two_documents_move_by_two_spreads() {
         let fitted = fit(&config, loss, &testing::two_documents());
         let Model::Trees(trees) = fitted.model else { panic!("trees") };
         let scores = trees.scores(&testing::two_documents().features);
-        assert!((scores[0] + 1.0).abs() < 1e-6 && (scores[1] - 1.0).abs() < 1e-6, "{loss}: {scores:?}");
+        assert!((scores[0] + 1.0).abs() < 1e-3 && (scores[1] - 1.0).abs() < 1e-3, "{loss}: {scores:?}");
     }
+}
+
+/// Two documents that nothing pulls back, by a loss that never levels off for good.
+#[test]
+fn scores_that_grow_stay_finite() {
+    let config = BoostedTreesConfig { rounds: 2000, learning_rate: 1.0, patience: Some(2000), ..small() };
+    let spec = LossSpec::new("soft_ndcg").with("sigma", 0.5).with("temperature_unit", "spread");
+    let fitted = fit_spec(&config, &spec, &testing::two_documents());
+    assert_eq!(fitted.history.len(), 2000);
+    assert!(fitted.history.iter().all(|round| round.objective.is_finite()));
 }
 
 #[test]
