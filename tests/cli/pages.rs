@@ -98,7 +98,7 @@ fn every_example_is_listed_with_its_command() {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .map(|path| if path.is_dir() { path.join("main.rs") } else { path })
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs") && path.is_file())
         .map(|path| path.strip_prefix(root().join("examples")).unwrap().to_str().unwrap().to_string())
         .collect();
     let listed: BTreeSet<String> =
