@@ -199,8 +199,8 @@ impl LossSpec {
 
     /// The same loss with a temperature in spreads of scores, if it has a temperature and neither names that nor counts it
     /// in scores; else the same loss. It is so many `times` as warm as one that trains a scorer from scratch.
-    /// Configuration files of the gradient learner have this default with 1, those of boosted trees with
-    /// [`LearnerEntry::relative_temperature`](crate::learner::LearnerEntry::relative_temperature).
+    /// Configuration files of the gradient learner have this default with 1, those of boosted trees with the
+    /// `relative_temperature` of their `LearnerEntry`.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;

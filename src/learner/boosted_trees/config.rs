@@ -48,7 +48,7 @@ const WARMTH: f64 = 5.0;
 /// Found as [`WARMTH`].
 const BALANCE_L2: f64 = 20.0;
 
-/// [`LearnerEntry::relative_temperature`](crate::learner::LearnerEntry::relative_temperature). A line search does with
+/// `relative_temperature` of the learner's entry. A line search does with
 /// the temperature of the papers.
 pub(super) fn relative_temperature(learner: &Map) -> Option<f64> {
     let is_searched = learner.get("steps").is_some_and(|steps| *steps == json!(Steps::LineSearch));
