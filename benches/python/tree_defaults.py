@@ -46,8 +46,6 @@ COMPARED = {
         "approx_ndcg, balance (the default)": ('name = "approx_ndcg"', ""),
         "approx_ap, line_search, alpha = 10 (the papers')": ('name = "approx_ap"\n' + PAPERS, 'steps = "line_search"'),
         "soft_ap, balance (the default)": ('name = "soft_ap"', ""),
-        "softmax_cross_entropy, line_search": ('name = "softmax_cross_entropy"', 'steps = "line_search"'),
-        "softmax_cross_entropy, balance (the default)": ('name = "softmax_cross_entropy"', ""),
     },
 }
 
