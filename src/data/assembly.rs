@@ -187,7 +187,7 @@ impl Assembly<'_> {
         }
         self.dataset.features = file.into();
         if self.missing && self.options.missing == Missing::Zero {
-            self.dataset.features.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+            zero_missing(&mut self.dataset.features);
         }
         Ok(())
     }
@@ -219,4 +219,10 @@ fn fill_missing(dataset: &mut RankingDataset) {
             }
         }
     }
+}
+
+/// Replaces missing values by 0.
+#[cfg(feature = "columnar")]
+pub(super) fn zero_missing(values: &mut [f32]) {
+    values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
 }

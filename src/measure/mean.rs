@@ -13,6 +13,13 @@ pub(crate) fn mean_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
+/// The standard deviation, over the number of values: 0 of nothing.
+#[cfg(feature = "learners")]
+pub(crate) fn deviation_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let mean = mean_of(values.clone()).unwrap_or_default();
+    mean_of(values.map(|value| (value - mean).powi(2))).unwrap_or_default().sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -22,5 +29,13 @@ mod tests {
         assert_eq!(mean(&[Some(1.0), None, Some(0.5)]), Some(0.75));
         assert_eq!(mean(&[None, None]), None);
         assert_eq!(mean_of([]), None);
+    }
+
+    #[cfg(feature = "learners")]
+    #[test]
+    fn deviations_are_over_all_values() {
+        assert_eq!(deviation_of([1.0, 3.0, 1.0, 3.0].into_iter()), 1.0);
+        assert_eq!(deviation_of([2.5, 2.5].into_iter()), 0.0);
+        assert_eq!(deviation_of(std::iter::empty()), 0.0);
     }
 }

@@ -4,22 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Bench, files};
+use super::{Bench, files, grid};
 
-/// Two folds of one file, two points of a grid, fitted in an instant.
-const GRID: &str = r#"
-data = { train = ["data.txt"] }
-learner = { kind = "regression" }
-cv = { split = 3 }
-measure = { report = ["map"] }
-grid = { "learner.lambda" = [[0.01], [100.0]] }
-"#;
-
+/// Three folds of one file, two points of a grid.
 fn bench() -> Bench {
-    let bench = Bench::default();
-    bench.output(&["synth", "--queries", "18", "--features", "5", "--out", "data.txt"]);
-    bench.write("grid.toml", GRID);
-    bench
+    grid("{ split = 3 }")
 }
 
 fn json(text: &str) -> Value {

@@ -33,3 +33,20 @@ mod trees;
 mod weights;
 
 pub use common::bench::{Bench, SMALL, files};
+
+/// Generated queries in `data.txt`, and `grid.toml`, a cross-validation of two points that are fitted in an instant.
+fn grid(cv: &str) -> Bench {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "18", "--features", "5", "--out", "data.txt"]);
+    let config = format!(
+        r#"
+data = {{ train = ["data.txt"] }}
+learner = {{ kind = "regression" }}
+cv = {cv}
+measure = {{ report = ["map"] }}
+grid = {{ "learner.lambda" = [[0.01], [100.0]] }}
+"#
+    );
+    bench.write("grid.toml", &config);
+    bench
+}

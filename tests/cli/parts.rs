@@ -5,22 +5,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{Bench, SMALL, files};
+use super::{Bench, SMALL, files, grid};
 
 /// Three folds, two points of a grid and two seeds: twelve fits that take an instant.
-const GRID: &str = r#"
-data = { train = ["data.txt"] }
-learner = { kind = "regression" }
-cv = { split = 3, seeds = [1, 2] }
-measure = { report = ["map"] }
-grid = { "learner.lambda" = [[0.01], [100.0]] }
-"#;
-
 fn bench() -> Bench {
-    let bench = Bench::default();
-    bench.output(&["synth", "--queries", "18", "--features", "5", "--out", "data.txt"]);
-    bench.write("grid.toml", GRID);
-    bench
+    grid("{ split = 3, seeds = [1, 2] }")
 }
 
 fn parts(of: usize) -> Vec<String> {

@@ -15,7 +15,7 @@ use super::stored::Stored;
 use super::unfit;
 use super::values::{Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
 use crate::data::DataError;
-use crate::data::assembly::{Again, Assembly};
+use crate::data::assembly::{Again, Assembly, zero_missing};
 use crate::data::in_file::InFile;
 use crate::data::letor::{MISSING_HINT, Missing};
 
@@ -125,7 +125,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         let is_missing = file.first_missing().is_some();
         let mut values = file.into_vec();
         if is_missing && self.assembly.options.missing == Missing::Zero {
-            values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+            zero_missing(&mut values);
         } else {
             self.assembly.missing |= is_missing;
         }
@@ -239,7 +239,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         if values.par_chunks(ROWS).any(|part| part.iter().any(|value| !value.is_finite())) {
             self.check_values(batch, &values, width)?;
             if self.assembly.options.missing == Missing::Zero {
-                values.to_mut().iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+                zero_missing(values.to_mut());
             } else {
                 self.assembly.missing = true;
             }

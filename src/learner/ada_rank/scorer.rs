@@ -24,6 +24,7 @@ use crate::learner::shared::context::FitContext;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::{checks, linear};
 use crate::loss::RankingLoss;
+use crate::measure::deviation_of;
 use crate::ranker::{Model, Parts};
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
@@ -138,7 +139,7 @@ impl WeakRankers for ScorerRankers<'_> {
         let scorer = self.train(&self.query_weights(distribution, round)?, round)?;
         let model = Model::Scorer(scorer);
         let scores = model.predict(self.train, &self.device);
-        let deviation = standard_deviation(&scores);
+        let deviation = deviation_of(scores.iter().copied().map(f64::from));
         if !deviation.is_finite() {
             let reason = format!("the scorer of round {round} diverged: lower learner.learning_rate");
             return Err(LearnerError::Solver { learner: NAME, reason });
@@ -174,10 +175,4 @@ fn linear_sum(members: &[(f64, Scorer)], features: usize, device: &Device) -> Op
         bias += alpha * f64::from(added_bias);
     }
     Some(linear::model(&weights, bias, device))
-}
-
-fn standard_deviation(scores: &[f32]) -> f64 {
-    let count = scores.len() as f64;
-    let mean = scores.iter().map(|&score| f64::from(score)).sum::<f64>() / count;
-    (scores.iter().map(|&score| (f64::from(score) - mean).powi(2)).sum::<f64>() / count).sqrt()
 }

@@ -48,8 +48,7 @@ const WARMTH: f64 = 5.0;
 /// Found as [`WARMTH`].
 const BALANCE_L2: f64 = 20.0;
 
-/// `relative_temperature` of the learner's entry. A line search does with
-/// the temperature of the papers.
+/// `relative_temperature` of the learner's entry. A line search does with the temperature of the papers.
 pub(super) fn relative_temperature(learner: &Map) -> Option<f64> {
     let is_searched = learner.get("steps").is_some_and(|steps| *steps == json!(Steps::LineSearch));
     (!is_searched).then_some(WARMTH)
@@ -135,6 +134,15 @@ impl Default for BoostedTreesConfig {
 }
 
 impl BoostedTreesConfig {
+    /// What the leaves of trees for a loss are.
+    pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
+        self.steps.unwrap_or(match (loss.curvature(), loss.smoothing()) {
+            (Some(_), _) => Steps::Newton,
+            (None, Some(_)) => Steps::Balance,
+            (None, None) => Steps::LineSearch,
+        })
+    }
+
     /// The limits of trees on so many features.
     pub(super) fn tree(&self, features: usize, steps: Steps) -> Result<TreeParams, LearnerError> {
         let mut directions = vec![Direction::Any; features];
@@ -161,17 +169,6 @@ impl BoostedTreesConfig {
             l2: self.l2.unwrap_or(if steps == Steps::Balance { BALANCE_L2 } else { 1.0 }),
             min_gain: self.min_gain,
             directions,
-        })
-    }
-}
-
-impl BoostedTreesConfig {
-    /// What the leaves of trees for a loss are.
-    pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
-        self.steps.unwrap_or(match (loss.curvature(), loss.smoothing()) {
-            (Some(_), _) => Steps::Newton,
-            (None, Some(_)) => Steps::Balance,
-            (None, None) => Steps::LineSearch,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What a tree is fitted to.
 
 use crate::data::RankingDataset;
+use crate::measure::deviation_of;
 
 /// How far a leaf moves whose documents all pull to one side, in spreads of scores: as far as the Newton step of a
 /// logistic loss between equal scores, in scores.
@@ -25,7 +26,7 @@ pub(super) struct Derivatives {
 impl Derivatives {
     /// Those that make the value of a leaf the balance of the slopes of its documents,
     ///
-    /// `-sum_i g_i / (sum_i |g_i| / T_i)`, `T_i` = [`SPREADS`] times the spread of the scores of the query of `i`:
+    /// `-sum_i g_i / (sum_i (|g_i| + LEAST) / T_i)`, `T_i` = [`SPREADS`] times the spread of the scores of the query of `i`:
     ///
     /// the leaf moves by up to that where all its documents pull to one side, and not at all where they are in balance.
     /// Documents weigh by their slopes, whose mean size is made 1, so that sums of them count documents.
@@ -45,8 +46,6 @@ impl Derivatives {
 /// The standard deviation of the scores of a query, as of a loss whose temperature is counted in spreads
 /// (`loss::temperature_unit`), up to [`LARGEST_SPREAD`]: 1 where all are equal.
 fn spread(scores: &[f64]) -> f64 {
-    let n = scores.len() as f64;
-    let mean = scores.iter().sum::<f64>() / n;
-    let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
-    if squares > 0.0 { (squares / n).sqrt().clamp(1e-12, LARGEST_SPREAD) } else { 1.0 }
+    let deviation = deviation_of(scores.iter().copied());
+    if deviation > 0.0 { deviation.clamp(1e-12, LARGEST_SPREAD) } else { 1.0 }
 }

@@ -16,7 +16,7 @@ const CELLS: usize = 1 << 14;
 pub(crate) struct FlatLoss<'p> {
     /// Those of this process.
     batches: Vec<Batch>,
-    /// The places of the batches of all processes.
+    /// The places of the batches of all processes, where there are several.
     all: Vec<Padding>,
     dtype: DType,
     device: Device,
@@ -36,7 +36,8 @@ impl<'p> FlatLoss<'p> {
         let plan = plan.epoch(0);
         let own = &plan[own(plan.len(), processes)];
         let batches = own.iter().map(|queries| Batch::new(data, queries, dtype, device)).collect();
-        let all = plan.iter().map(|queries| Padding::from_queries(data, queries)).collect();
+        let exchanged = if processes.count() > 1 { &plan[..] } else { &[] };
+        let all = exchanged.iter().map(|queries| Padding::from_queries(data, queries)).collect();
         Ok(Self { batches, all, dtype, device: device.clone(), processes })
     }
 
