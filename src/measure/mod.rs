@@ -87,10 +87,10 @@ pub use discount::Discount;
 pub use error::MeasureError;
 pub use evaluate::{Evaluation, Evaluator, QueryValues, Rankings, evaluate};
 pub use gain::Gain;
-#[cfg(any(feature = "significance", feature = "train"))]
 #[cfg(feature = "learners")]
 pub(crate) use mean::deviation_of;
 pub use mean::mean;
+#[cfg(any(feature = "significance", feature = "train"))]
 pub(crate) use mean::mean_of;
 pub use name::MeasureFamily;
 pub use own::{ListMeasure, OwnMeasure, RankedDocuments};
