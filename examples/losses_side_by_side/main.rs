@@ -7,13 +7,14 @@
 //! `DATA` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ..., or one of the generated sets `small` (the
 //! default), `generated` and `unseen`: see [`data`]. Each model is that of the epoch with the best validation value of
 //! the measure in the column. Figures are for the test queries in the `letor` convention: the mean over the queries of
-//! all folds ± its standard error.
+//! all folds, each the mean over the seeds, ± its standard error.
 //!
 //! - `--losses A,B,..`: names of losses, or cells as `ap:rank_indicators`; all named losses without it, and all cells of
 //!   measure and relaxation too with `--cells`
 //! - `--temperatures A,B,..`: values of each loss's temperature, in spreads of scores; without it, the temperature of a
 //!   configuration file that names none, and `papers` for that of the papers
 //! - `--scorer linear|mlp|both`, `--epochs N`
+//! - `--seeds A,B,..`: of the first weights and of the order of queries; 1 by default
 //! - `--out FILE`: appends one JSON object for each training, and skips what the file has already; without `DATA` it prints
 //!   the tables of the file
 //! - `--targets`: prints, instead of the tables, what the defaults are to reach and where they miss it
@@ -31,6 +32,7 @@ use burn_rank::loss::{Cell, LossSpec, Smoothing, registry};
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 
 use record::{Key, Records};
+use train::Run;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -50,6 +52,7 @@ struct Options {
     losses: Vec<LossSpec>,
     temperatures: Vec<Temperature>,
     scorers: Vec<String>,
+    seeds: Vec<u64>,
     epochs: u64,
     out: Option<PathBuf>,
     print: Print,
@@ -74,16 +77,22 @@ fn main() -> Result<(), Failure> {
                 "linear" => (ScorerConfig::default(), 0.01),
                 _ => (ScorerConfig::Mlp(MlpScorerConfig::default()), 0.001),
             };
-            for spec in &options.losses {
-                for &temperature in &options.temperatures {
-                    let Some((loss, temperature)) = at_temperature(spec, temperature)? else { continue };
-                    let loss = loss.build()?;
-                    for (fold, parts) in folds.iter().enumerate() {
-                        let key = Key::new(set, scorer, spec, temperature, options.epochs, fold);
-                        if !records.has(&key) {
-                            let fits = train::train(loss.as_ref(), &config, learning_rate, options.epochs, parts)?;
-                            records.add(key, fits)?;
-                        }
+            for (spec, &temperature) in pairs(&options.losses, &options.temperatures) {
+                let Some((loss, temperature)) = at_temperature(spec, temperature)? else { continue };
+                let loss = loss.build()?;
+                for ((fold, parts), &seed) in pairs(folds.iter().enumerate(), &options.seeds) {
+                    let key = Key {
+                        set: set.to_owned(),
+                        scorer: scorer.clone(),
+                        loss: spec.to_string(),
+                        temperature,
+                        epochs: options.epochs,
+                        seed,
+                        fold: fold + 1,
+                    };
+                    if !records.has(&key) {
+                        let run = Run { scorer: &config, learning_rate, epochs: options.epochs, seed };
+                        records.add(key, train::train(loss.as_ref(), &run, parts)?)?;
                     }
                 }
             }
@@ -96,6 +105,11 @@ fn main() -> Result<(), Failure> {
     };
     print!("{text}");
     Ok(())
+}
+
+/// Each of the first with each of the second.
+fn pairs<'a, A: Copy, B>(first: impl IntoIterator<Item = A>, second: &'a [B]) -> impl Iterator<Item = (A, &'a B)> {
+    first.into_iter().flat_map(move |a| second.iter().map(move |b| (a, b)))
 }
 
 /// The loss at this temperature, and its value in spreads if it has one; none where a loss has no temperature to set.
@@ -119,6 +133,7 @@ impl Options {
             losses: Vec::new(),
             temperatures: vec![Temperature::Relative],
             scorers: ["linear", "mlp"].map(String::from).to_vec(),
+            seeds: vec![1],
             epochs: 10,
             out: None,
             print: Print::Figures,
@@ -140,6 +155,7 @@ impl Options {
                     scorer @ ("linear" | "mlp") => options.scorers = vec![scorer.to_owned()],
                     other => return Err(format!("--scorer {other}: expected linear, mlp or both").into()),
                 },
+                "--seeds" => options.seeds = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
                 "--epochs" => options.epochs = value()?.parse()?,
                 "--out" => options.out = Some(value()?.into()),
                 "--cells" => cells = true,

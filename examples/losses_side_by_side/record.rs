@@ -5,7 +5,6 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-use burn_rank::loss::LossSpec;
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
@@ -19,15 +18,9 @@ pub struct Key {
     /// In spreads of scores; none for the default of the loss.
     pub temperature: Option<f64>,
     pub epochs: u64,
+    pub seed: u64,
     /// From 1.
     pub fold: usize,
-}
-
-impl Key {
-    pub fn new(set: &str, scorer: &str, loss: &LossSpec, temperature: Option<f64>, epochs: u64, fold: usize) -> Self {
-        let (set, scorer, loss) = (set.to_owned(), scorer.to_owned(), loss.to_string());
-        Self { set, scorer, loss, temperature, epochs, fold: fold + 1 }
-    }
 }
 
 /// The best epoch by one measure.

@@ -13,7 +13,7 @@ pub const BASELINE: &str = "list_net";
 
 const MEASURES: [&str; 2] = ["ndcg@10", "map"];
 
-/// The trainings of one loss at one temperature on all folds of one set.
+/// The trainings of one loss at one temperature on all folds of one set, by fold and seed.
 pub type Trained<'a> = Vec<&'a Record>;
 
 /// By loss and set: the trainings at each temperature.
@@ -168,7 +168,7 @@ pub fn by_loss<'a>(records: &[&'a Record]) -> Losses<'a> {
         }
     }
     for all in losses.values_mut().flat_map(BTreeMap::values_mut) {
-        all.iter_mut().for_each(|trained| trained.sort_by_key(|record| record.key.fold));
+        all.iter_mut().for_each(|trained| trained.sort_by_key(|record| (record.key.fold, record.key.seed)));
         all.sort_by(|a, b| {
             a[0].key.temperature.partial_cmp(&b[0].key.temperature).unwrap_or(std::cmp::Ordering::Equal)
         });
@@ -176,15 +176,22 @@ pub fn by_loss<'a>(records: &[&'a Record]) -> Losses<'a> {
     losses
 }
 
-/// Mean over the folds of the validation value at the best epoch.
+/// Mean over folds and seeds of the validation value at the best epoch.
 pub fn validation(trained: &Trained, measure: &str) -> f64 {
     let fits = trained.iter().flat_map(|record| &record.fits).filter(|fit| fit.measure == measure);
     fits.map(|fit| fit.validation).sum::<f64>() / trained.len() as f64
 }
 
+/// For each test query that counts, the mean over the seeds.
 pub fn test_values(trained: &Trained, measure: &str) -> Vec<f64> {
-    let fits = trained.iter().flat_map(|record| &record.fits).filter(|fit| fit.measure == measure);
-    fits.flat_map(|fit| fit.test.iter().flatten().copied()).collect()
+    let of_fold = |seeds: &[&Record]| {
+        let fits = seeds.iter().flat_map(|record| &record.fits).filter(|fit| fit.measure == measure);
+        let values: Vec<Vec<f64>> = fits.map(|fit| fit.test.iter().flatten().copied().collect()).collect();
+        let queries = values.first().map_or(0, Vec::len);
+        let mean = |query: usize| values.iter().map(|values| values[query]).sum::<f64>() / values.len() as f64;
+        (0..queries).map(mean).collect::<Vec<f64>>()
+    };
+    trained.chunk_by(|a, b| a.key.fold == b.key.fold).flat_map(of_fold).collect()
 }
 
 fn mean_and_error(values: &[f64]) -> (f64, f64) {

@@ -25,29 +25,29 @@ pub const MEASURES: [Measure; 9] = [
     Measure::KendallTau,
 ];
 
-const SEED: u64 = 1;
+/// What is the same for all losses.
+pub struct Run<'a> {
+    pub scorer: &'a ScorerConfig,
+    pub learning_rate: f64,
+    pub epochs: u64,
+    pub seed: u64,
+}
 
 /// Minimises the loss with Adam. For each measure: the best epoch on validation data, and its test values.
-pub fn train(
-    loss: &dyn RankingLoss,
-    config: &ScorerConfig,
-    learning_rate: f64,
-    epochs: u64,
-    [train, validation, test]: &Parts,
-) -> Result<Vec<Fit>, Failure> {
+pub fn train(loss: &dyn RankingLoss, run: &Run, [train, validation, test]: &Parts) -> Result<Vec<Fit>, Failure> {
     let device = Device::flex().autodiff();
-    let mut scorer = config.init(train.feature_count, SEED, &device)?;
+    let mut scorer = run.scorer.init(train.feature_count, run.seed, &device)?;
     let mut optimizer = AdamConfig::new().init();
     let batcher =
-        BatchPlanner::new(train, &BatchPlannerConfig { queries: Some(16), ..BatchPlannerConfig::default() }, SEED)?;
+        BatchPlanner::new(train, &BatchPlannerConfig { queries: Some(16), ..BatchPlannerConfig::default() }, run.seed)?;
     let mut best: Vec<(f64, Scorer)> = vec![(f64::NEG_INFINITY, scorer.valid()); MEASURES.len()];
-    for epoch in 0..epochs {
+    for epoch in 0..run.epochs {
         for queries in batcher.epoch(epoch) {
             let RankingBatch { features, labels, mask, .. } = RankingBatch::assemble(train, &queries, &device);
             let scores = scorer.forward(features, mask.clone());
             let gradients = loss.forward(scores, labels, mask, Reduction::Mean).backward();
             let gradients = GradientsParams::from_grads(gradients, &scorer);
-            scorer = optimizer.step(learning_rate, scorer, gradients);
+            scorer = optimizer.step(run.learning_rate, scorer, gradients);
         }
         let candidate = scorer.valid();
         for (best, (_, mean)) in best.iter_mut().zip(measure(&candidate, validation)?.means) {
