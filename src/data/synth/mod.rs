@@ -103,23 +103,23 @@ impl SynthConfig {
     pub fn generate(&self) -> Result<RankingDataset, DataError> {
         self.check()?;
         let world = World::new(self.seed, self.features, self.noise);
-        let queries: Vec<(Vec<f32>, Vec<f32>)> = (0..self.queries)
-            .into_par_iter()
-            .map(|q| {
-                let query = self.query(&world, q);
-                let labels = query.labels.iter().map(|&label| f32::from(label)).collect();
-                (query.millionths.iter().map(|&value| from_millionths(value)).collect(), labels)
-            })
-            .collect();
-        let documents: usize = queries.iter().map(|(_, labels)| labels.len()).sum();
-        let mut features = Vec::with_capacity(documents * self.features);
-        let mut labels = Vec::with_capacity(documents);
-        let mut sizes = Vec::with_capacity(self.queries);
-        for (query_features, query_labels) in queries {
-            features.extend(query_features);
-            sizes.push(query_labels.len());
-            labels.extend(query_labels);
-        }
+        let lengths = (0..self.queries).into_par_iter().map(|q| self.length(&mut self.random(q)));
+        let sizes: Vec<usize> = lengths.collect();
+        let documents: usize = sizes.iter().sum();
+        let mut features = vec![0.0; documents * self.features];
+        let mut labels = vec![0.0; documents];
+        // Every query is written to its place, so that nothing is held twice.
+        let (mut rows, mut rest) = (&mut features[..], &mut labels[..]);
+        let of_query = |&size: &usize| {
+            let rows = rows.split_off_mut(..size * self.features).unwrap_or_default();
+            (rows, rest.split_off_mut(..size).unwrap_or_default())
+        };
+        let places: Vec<(&mut [f32], &mut [f32])> = sizes.iter().map(of_query).collect();
+        places.into_par_iter().enumerate().for_each(|(q, (features, labels))| {
+            let query = self.query(&world, q);
+            features.iter_mut().zip(query.millionths).for_each(|(value, found)| *value = from_millionths(found));
+            labels.iter_mut().zip(query.labels).for_each(|(label, found)| *label = f32::from(found));
+        });
         RankingDataset::from_groups(features, self.features, labels, &sizes)
     }
 
@@ -161,10 +161,20 @@ impl SynthConfig {
         Ok(bytes)
     }
 
+    /// The random numbers of a query.
+    fn random(&self, q: usize) -> ChaCha8Rng {
+        ChaCha8Rng::seed_from_u64(seed_for(self.seed, "synth query", q as u64))
+    }
+
+    /// The number of documents of a query, from its first random numbers.
+    fn length(&self, random: &mut ChaCha8Rng) -> usize {
+        let length = self.median_length * (self.length_deviation * bell(random)).exp();
+        (length.round() as usize).clamp(1, self.max_length)
+    }
+
     fn query(&self, world: &World, q: usize) -> Query {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "synth query", q as u64));
-        let length = self.median_length * (self.length_deviation * bell(&mut random)).exp();
-        let length = (length.round() as usize).clamp(1, self.max_length);
+        let mut random = self.random(q);
+        let length = self.length(&mut random);
         let view = world.query(&mut random);
         let mut labels = Vec::with_capacity(length);
         let mut millionths = Vec::with_capacity(length * self.features);
