@@ -37,12 +37,18 @@ pub enum Gain {
     Table(Vec<f64>),
 }
 
+/// `2^y` for `y >= 0`. For whole labels it is written down rather than computed, since measures ask once per document.
+fn power_of_two(y: f64) -> f64 {
+    let is_normal = y < 1024.0 && y.fract() == 0.0;
+    if is_normal { f64::from_bits((y as u64 + 1023) << 52) } else { y.exp2() }
+}
+
 impl Gain {
     /// Returns the gain of label `y >= 0`. A label beyond a table has the gain NaN: check labels first.
     pub fn of(&self, y: f64) -> f64 {
         match self {
-            Gain::Exp2 => y.exp2() - 1.0,
-            Gain::Exp2Raw => y.exp2(),
+            Gain::Exp2 => power_of_two(y) - 1.0,
+            Gain::Exp2Raw => power_of_two(y),
             Gain::Linear => y,
             Gain::Table(table) => table.get(y as usize).copied().unwrap_or(f64::NAN),
         }
@@ -86,6 +92,15 @@ mod tests {
         assert_eq!(gains(Gain::Exp2Raw), [1.0, 2.0, 4.0, 8.0]);
         assert_eq!(gains(Gain::Linear), [0.0, 1.0, 2.0, 3.0]);
         assert_eq!(gains(Gain::Table(vec![0.0, 2.0, 5.0, 5.5])), [0.0, 2.0, 5.0, 5.5]);
+    }
+
+    #[test]
+    fn powers_of_two_are_exact() {
+        for y in [0.0, 5.0, 52.0, 53.0, 960.0, 1023.0] {
+            assert_eq!(power_of_two(y), 2f64.powf(y));
+        }
+        assert_eq!((power_of_two(0.5), power_of_two(1024.0)), (std::f64::consts::SQRT_2, f64::INFINITY));
+        assert!(power_of_two(f64::NAN).is_nan());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::config::{BoostedTrees, NAME, Steps};
 use super::histogram::Block;
 use super::member::{Member, Setting, Trees, push};
 use super::objective::Objective;
+use super::tree::Buffers;
 use crate::data::RankingDataset;
 use crate::json::json;
 use crate::learner::entry::RankingLearner;
@@ -17,7 +18,6 @@ use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{FitContext, Fitted, Importance, StopReason};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::learner::solver::bins::Bins;
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
@@ -223,7 +223,8 @@ impl RankingLearner for BoostedTrees {
             config: &self.config,
             objective: Objective::new(surrogate.clone(), steps, train, &context.device, context.processes)?,
             train,
-            blocks: Block::of_bins(&Bins::new(train, self.config.bins)),
+            blocks: Block::of_data(train, self.config.bins, context.processes),
+            buffers: Buffers::default(),
             params: self.config.tree(train.feature_count, steps)?,
             start: self.start.as_ref(),
             processes: context.processes,

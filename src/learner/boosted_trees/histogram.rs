@@ -1,22 +1,31 @@
 //! Histograms of derivatives: for each feature and bin, the sums over the documents of a leaf.
 //!
-//! Features are taken in blocks of [`LANES`]. The codes of a document in a block lie side by side, so that one read
-//! serves them all, and the histogram of a block stays in the first-level cache. Blocks are worked on in parallel, and
-//! sums are whole numbers, so threads change nothing.
+//! Features are taken in groups of [`LANES`], whose codes make one word per document, and whose histogram stays in the
+//! first-level cache. A block is a few groups: the words of a document lie side by side, so that one cache line serves
+//! them all where a leaf has few documents. Blocks are worked on in parallel, and sums are whole numbers, so that neither
+//! threads nor the size of a block change anything.
 
 use rayon::prelude::*;
 
 use super::sums::Sums;
-use crate::learner::solver::bins::{Bins, MAX_BINS};
+use crate::data::RankingDataset;
+use crate::distributed::Processes;
+use crate::learner::solver::bins::{MAX_BINS, bins_of};
 use crate::op::Execution;
 
-/// Features of a block.
+/// Features of a group, one byte of a word each.
 pub(super) const LANES: usize = 8;
 
-/// Documents whose codes are read at once.
-const AHEAD: usize = 64;
+/// Groups of a block, at most.
+const MOST_GROUPS: usize = 6;
 
-/// The sums of one block: those of feature `lane` in bin `b` are at `lane * MAX_BINS + b`.
+/// Blocks for each thread, at least, so that no thread waits long for another.
+const BLOCKS_PER_THREAD: usize = 3;
+
+/// Documents whose codes are read at once.
+const AHEAD: usize = 256;
+
+/// The sums of one group: those of feature `lane` in bin `b` are at `lane * MAX_BINS + b`.
 type Cells = [Sums; LANES * MAX_BINS];
 
 /// A block of features: the codes of every document, and the histograms of the leaves that may still be split.
@@ -27,55 +36,73 @@ pub(super) struct Block {
     thresholds: Vec<Vec<f32>>,
     /// Whether each of its features has a bin of missing values, after the others.
     missing: Vec<bool>,
-    /// Codes of each document, 0 in lanes beyond the last feature.
-    codes: Vec<[u8; LANES]>,
-    /// Histograms by slot; a tree reuses those of the tree before.
-    slots: Vec<Box<Cells>>,
+    /// Number of words of a document.
+    groups: usize,
+    /// Codes of each document, group by group; 0 in lanes beyond the last feature.
+    codes: Vec<u64>,
+    /// Histograms of the groups by slot; a tree reuses those of the tree before.
+    slots: Vec<Vec<Cells>>,
+}
+
+/// The number of groups of a block, from that of all. It does not depend on threads where processes share the blocks.
+fn groups_of_a_block(groups: usize, processes: &dyn Processes) -> usize {
+    let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
+    if processes.count() > 1 { 1 } else { groups.div_ceil(blocks).min(MOST_GROUPS) }
 }
 
 impl Block {
-    /// Cuts binned features into blocks.
-    pub(super) fn of_bins(bins: &Bins) -> Vec<Self> {
-        let firsts: Vec<usize> = (0..bins.features()).step_by(LANES).collect();
-        let block = |first: usize| {
-            let features = first..(first + LANES).min(bins.features());
-            let mut codes = vec![[0; LANES]; bins.documents()];
-            for (lane, feature) in features.clone().enumerate() {
-                codes.iter_mut().zip(bins.codes(feature)).for_each(|(row, &code)| row[lane] = code);
-            }
-            let thresholds = features.clone().map(|feature| bins.thresholds(feature).to_vec()).collect();
-            let missing = features.map(|feature| bins.has_missing(feature)).collect();
-            Self { first, thresholds, missing, codes, slots: Vec::new() }
-        };
+    /// Cuts the features of a dataset into at most `bins` bins, block by block.
+    pub(super) fn of_data(data: &RankingDataset, bins: usize, processes: &dyn Processes) -> Vec<Self> {
+        let features = LANES * groups_of_a_block(data.feature_count.div_ceil(LANES), processes);
+        let firsts: Vec<usize> = (0..data.feature_count).step_by(features).collect();
+        let block = |first: usize| Self::new(data, first, features.min(data.feature_count - first), bins);
         firsts.into_par_iter().map(Execution::current().bind(block)).collect()
+    }
+
+    fn new(data: &RankingDataset, first: usize, features: usize, bins: usize) -> Self {
+        let groups = features.div_ceil(LANES);
+        let codes = vec![0; groups * data.documents()];
+        let mut block = Self { first, thresholds: Vec::new(), missing: Vec::new(), groups, codes, slots: Vec::new() };
+        for group in 0..groups {
+            let own = first + group * LANES..first + features.min((group + 1) * LANES);
+            for (lane, binned) in bins_of(data, own, bins).enumerate() {
+                let words = block.codes[group..].iter_mut().step_by(groups);
+                words.zip(binned.codes).for_each(|(word, code)| *word |= u64::from(code) << (8 * lane));
+                block.thresholds.push(binned.thresholds);
+                block.missing.push(binned.has_missing);
+            }
+        }
+        block
     }
 
     /// The features of the block with their sums in a slot.
     pub(super) fn features(&self, slot: usize) -> impl Iterator<Item = FeatureSums<'_>> {
-        let cells = &self.slots[slot];
-        self.thresholds.iter().zip(&self.missing).enumerate().map(move |(lane, (thresholds, &has_missing))| {
-            let cells = &cells[lane * MAX_BINS..][..MAX_BINS];
+        let groups = &self.slots[slot];
+        self.thresholds.iter().zip(&self.missing).enumerate().map(move |(feature, (thresholds, &has_missing))| {
+            let cells = &groups[feature / LANES][feature % LANES * MAX_BINS..][..MAX_BINS];
             let thresholds = thresholds.len();
             let missing = if has_missing { cells[thresholds + 1] } else { Sums::default() };
-            FeatureSums { feature: self.first + lane, bins: &cells[..thresholds], missing }
+            FeatureSums { feature: self.first + feature, bins: &cells[..thresholds], missing }
         })
     }
 
     /// Makes the histogram of some documents, `values` one per document.
     pub(super) fn fill(&mut self, slot: usize, documents: &[u32], values: &[Sums]) {
         while self.slots.len() <= slot {
-            self.slots.push(zeros());
+            self.slots.push(vec![[Sums::default(); LANES * MAX_BINS]; self.groups]);
         }
-        let cells = &mut *self.slots[slot];
-        cells.fill(Sums::default());
-        // Rows are read ahead of the sums, so that waiting for one does not hold up the next.
-        let mut rows = [[0; LANES]; AHEAD];
+        self.slots[slot].iter_mut().for_each(|cells| cells.fill(Sums::default()));
+        // Words are read ahead of the sums, so that waiting for one does not hold up the next.
+        let mut words = [0; AHEAD];
         for (documents, values) in documents.chunks(AHEAD).zip(values.chunks(AHEAD)) {
-            rows.iter_mut().zip(documents).for_each(|(row, &document)| *row = self.codes[document as usize]);
-            for (row, &value) in rows.iter().zip(values) {
-                for (lane, &code) in row.iter().enumerate() {
-                    let cell = &mut cells[lane * MAX_BINS + usize::from(code)];
-                    *cell = cell.plus(value);
+            for (group, cells) in self.slots[slot].iter_mut().enumerate() {
+                let codes = documents.iter().map(|&document| self.codes[document as usize * self.groups + group]);
+                words.iter_mut().zip(codes).for_each(|(word, codes)| *word = codes);
+                for (&word, &value) in words.iter().zip(values) {
+                    for lane in 0..LANES {
+                        let cell = &mut cells[lane * MAX_BINS + (word >> (8 * lane)) as usize % MAX_BINS];
+                        *cell = cell.plus(value);
+                    }
                 }
             }
         }
@@ -84,7 +111,15 @@ impl Block {
     /// Takes the histogram of a slot away from that of another.
     pub(super) fn subtract(&mut self, slot: usize, from: usize) {
         let Ok([taken, left]) = self.slots.get_disjoint_mut([slot, from]) else { return };
-        left.iter_mut().zip(taken.iter()).for_each(|(left, &taken)| *left = left.minus(taken));
+        let cells = left.as_flattened_mut().iter_mut().zip(taken.as_flattened());
+        cells.for_each(|(left, &taken)| *left = left.minus(taken));
+    }
+
+    /// The bin of a document in a feature of the block.
+    fn code(&self, feature: usize, document: u32) -> u8 {
+        let feature = feature - self.first;
+        let word = self.codes[document as usize * self.groups + feature / LANES];
+        (word >> (8 * (feature % LANES))) as u8
     }
 }
 
@@ -97,23 +132,26 @@ pub(super) struct FeatureSums<'a> {
     pub missing: Sums,
 }
 
-fn zeros() -> Box<Cells> {
-    let cells = vec![Sums::default(); LANES * MAX_BINS].into_boxed_slice();
-    cells.try_into().unwrap_or_else(|_| unreachable!("the length is that of the array"))
+/// The block of a feature. All but the last have as many groups.
+fn block_of(blocks: &[Block], feature: usize) -> &Block {
+    &blocks[feature / (LANES * blocks[0].groups)]
 }
 
-/// The bin of a document in a feature.
-pub(super) fn code(blocks: &[Block], feature: usize, document: u32) -> u8 {
-    blocks[feature / LANES].codes[document as usize][feature % LANES]
+/// The bin of each document in a feature.
+pub(super) fn codes(blocks: &[Block], feature: usize) -> impl Fn(u32) -> u8 {
+    let block = block_of(blocks, feature);
+    move |document| block.code(feature, document)
 }
 
 /// The bin of missing values of a feature, if it has one.
 pub(super) fn missing_code(blocks: &[Block], feature: usize) -> Option<u8> {
-    let (block, lane) = (&blocks[feature / LANES], feature % LANES);
-    block.missing[lane].then(|| (block.thresholds[lane].len() + 1) as u8)
+    let block = block_of(blocks, feature);
+    let feature = feature - block.first;
+    block.missing[feature].then(|| (block.thresholds[feature].len() + 1) as u8)
 }
 
 /// The threshold above a bin of a feature; above the last bin of values, the largest number.
 pub(super) fn threshold(blocks: &[Block], feature: usize, bin: usize) -> f32 {
-    blocks[feature / LANES].thresholds[feature % LANES].get(bin).copied().unwrap_or(f32::MAX)
+    let block = block_of(blocks, feature);
+    block.thresholds[feature - block.first].get(bin).copied().unwrap_or(f32::MAX)
 }

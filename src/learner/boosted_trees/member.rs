@@ -10,7 +10,7 @@ use super::histogram::Block;
 use super::objective::Objective;
 use super::sample::Sample;
 use super::split::TreeParams;
-use super::tree::{Grown, grow};
+use super::tree::{Buffers, Grown, grow};
 use crate::data::RankingDataset;
 use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
@@ -37,6 +37,7 @@ pub(super) struct Setting<'a> {
     pub objective: Objective<'a>,
     pub train: &'a RankingDataset,
     pub blocks: Vec<Block>,
+    pub buffers: Buffers,
     pub params: TreeParams,
     /// The trees that the fit starts from, if it does.
     pub start: Option<&'a TreeEnsemble>,
@@ -173,7 +174,8 @@ impl<'a> Member<'a> {
         let mut sample = Sample::new(setting.config, setting.train, self.seed, round);
         let documents = std::mem::take(&mut sample.documents);
         let features = |node: usize| sample.features(node);
-        let mut grown = grow(&mut setting.blocks, documents, &features, &fitted_to, &setting.params, setting.processes);
+        let Setting { blocks, buffers, params, processes, .. } = setting;
+        let mut grown = grow(blocks, buffers, documents, &features, &fitted_to, params, *processes);
         if grown.leaves() == 1 {
             return Ok(None);
         }

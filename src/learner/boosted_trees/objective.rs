@@ -103,7 +103,9 @@ impl<'a> Objective<'a> {
         };
         let own = own(self.data.queries(), self.processes);
         let found: Vec<_> = own.into_par_iter().map(Execution::current().bind(of_query)).collect();
-        let (mut losses, mut all) = (Vec::with_capacity(found.len()), Derivatives::default());
+        let documents = found.iter().map(|query| query.gradient.len()).sum();
+        let [gradient, curvature] = [0; 2].map(|_| Vec::with_capacity(documents));
+        let (mut losses, mut all) = (Vec::with_capacity(found.len()), Derivatives { gradient, curvature });
         for mut query in found {
             losses.push(query.loss);
             all.gradient.append(&mut query.gradient);

@@ -12,7 +12,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::derivatives::Derivatives;
-use super::histogram::{Block, code, missing_code, threshold};
+use super::histogram::{Block, codes, missing_code, threshold};
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{FixedPoint, Sums};
 use crate::data::shards::own;
@@ -62,6 +62,20 @@ impl Grown {
     }
 }
 
+/// Documents that one thread takes at a time.
+const CHUNK: usize = 1 << 14;
+
+/// What one tree leaves to the next: memory alone.
+#[derive(Default)]
+pub(super) struct Buffers {
+    /// The derivatives of every document.
+    values: Vec<Sums>,
+    /// The derivatives of the documents whose histogram is made, in their order.
+    own: Vec<Sums>,
+    /// The documents of a leaf while it is parted.
+    parted: Vec<u32>,
+}
+
 /// A leaf.
 struct Leaf {
     node: usize,
@@ -79,6 +93,7 @@ struct Leaf {
 /// split may take, one flag for each. Each process has the histograms of its blocks, and all have the best split of them.
 pub(super) fn grow(
     blocks: &mut [Block],
+    buffers: &mut Buffers,
     documents: Vec<u32>,
     features: &dyn Fn(usize) -> Vec<bool>,
     derivatives: &Derivatives,
@@ -86,14 +101,14 @@ pub(super) fn grow(
     processes: &dyn Processes,
 ) -> Grown {
     let worth = Worth { params, units: FixedPoint::new(derivatives, &documents) };
-    let values: Vec<Sums> = (derivatives.gradient.iter().zip(&derivatives.curvature))
+    (derivatives.gradient.par_iter().zip(&derivatives.curvature).with_min_len(CHUNK))
         .map(|(&gradient, &curvature)| worth.units.of(gradient, curvature))
-        .collect();
-    let sums = documents.iter().fold(Sums::default(), |sums, &d| sums.plus(values[d as usize]));
+        .collect_into_vec(&mut buffers.values);
+    let values = &buffers.values;
+    let sums = documents.par_iter().with_min_len(CHUNK).map(|&d| values[d as usize]).reduce(Sums::default, Sums::plus);
     let root =
         Leaf { node: 0, depth: 0, documents: 0..documents.len(), sums, bounds: Bounds::NONE, slot: 0, split: None };
-    let (spare, own) = (Vec::new(), Vec::new());
-    let mut grower = Grower { blocks, features, worth, values, documents, spare, own, processes };
+    let mut grower = Grower { blocks, buffers, features, worth, documents, processes };
     let mut nodes = vec![grower.node_of(&root)];
     let mut gains = Vec::new();
     let mut leaves = vec![grower.with_split(root)];
@@ -143,16 +158,11 @@ fn best_of_all<const N: usize>(found: [Option<Split>; N], processes: &dyn Proces
 
 struct Grower<'a> {
     blocks: &'a mut [Block],
+    buffers: &'a mut Buffers,
     features: &'a dyn Fn(usize) -> Vec<bool>,
     worth: Worth<'a>,
-    /// The derivatives of every document.
-    values: Vec<Sums>,
     /// The documents of the sample, leaf by leaf.
     documents: Vec<u32>,
-    /// The right child's documents while a leaf is parted.
-    spare: Vec<u32>,
-    /// The derivatives of the documents whose histogram is made, in their order.
-    own: Vec<Sums>,
     processes: &'a dyn Processes,
 }
 
@@ -168,8 +178,9 @@ impl Grower<'_> {
     }
 
     fn gather(&mut self, documents: Range<usize>) {
-        self.own.clear();
-        self.own.extend(self.documents[documents].iter().map(|&d| self.values[d as usize]));
+        let Buffers { values, own, .. } = &mut *self.buffers;
+        let documents = self.documents[documents].par_iter().with_min_len(CHUNK);
+        documents.map(|&d| values[d as usize]).collect_into_vec(own);
     }
 
     /// The root with its best split.
@@ -180,7 +191,7 @@ impl Grower<'_> {
         self.gather(root.documents.clone());
         let flags = (self.features)(root.node);
         let scan = Scan { worth: self.worth, features: &flags, sums: root.sums, bounds: root.bounds };
-        let (documents, own, slot) = (&self.documents, &self.own, root.slot);
+        let (documents, own, slot) = (&self.documents, &self.buffers.own, root.slot);
         let of_block = |block: &mut Block| {
             block.fill(slot, documents, own);
             scan.best_split(block, slot)
@@ -217,7 +228,7 @@ impl Grower<'_> {
             flags[side].as_ref().map(|features| Scan { worth: self.worth, features, sums, bounds })
         };
         let scans = [scan(0), scan(1)];
-        let (documents, own) = (&self.documents[smaller], &self.own);
+        let (documents, own) = (&self.documents[smaller], &self.buffers.own);
         let of_block = |block: &mut Block| {
             block.fill(slot, documents, own);
             block.subtract(slot, leaf.slot);
@@ -235,21 +246,38 @@ impl Grower<'_> {
     /// Brings the documents of the left child before those of the right, each in their order; returns where the right
     /// ones begin.
     fn part(&mut self, range: Range<usize>, split: Split) -> usize {
-        self.spare.clear();
-        let mut middle = range.start;
         let missing = missing_code(self.blocks, split.feature).filter(|_| split.missing_left);
-        for place in range {
-            let document = self.documents[place];
-            let code = code(self.blocks, split.feature, document);
-            if usize::from(code) <= split.bin || missing == Some(code) {
-                self.documents[middle] = document;
-                middle += 1;
-            } else {
-                self.spare.push(document);
-            }
+        let code = codes(self.blocks, split.feature);
+        let is_left = |document: u32| {
+            let code = code(document);
+            usize::from(code) <= split.bin || missing == Some(code)
+        };
+        let documents = &mut self.documents[range.clone()];
+        self.buffers.parted.resize(documents.len(), 0);
+        let parted = self.buffers.parted.par_chunks_mut(CHUNK);
+        // Of each chunk, the left documents come first and the right ones after them.
+        let lefts: Vec<usize> = (documents.par_chunks(CHUNK).zip(parted))
+            .map(|(documents, parted)| {
+                let (mut left, mut right) = (0, parted.len());
+                for &document in documents {
+                    // Without a branch, which could not be foretold.
+                    let is_left = is_left(document);
+                    parted[if is_left { left } else { right - 1 }] = document;
+                    left += usize::from(is_left);
+                    right -= usize::from(!is_left);
+                }
+                parted[right..].reverse();
+                left
+            })
+            .collect();
+        let middle = lefts.iter().sum();
+        let (mut left, mut right) = documents.split_at_mut(middle);
+        for (parted, &count) in self.buffers.parted.chunks(CHUNK).zip(&lefts) {
+            let (of_left, of_right) = parted.split_at(count);
+            left.split_off_mut(..count).unwrap_or_default().copy_from_slice(of_left);
+            right.split_off_mut(..of_right.len()).unwrap_or_default().copy_from_slice(of_right);
         }
-        self.documents[middle..middle + self.spare.len()].copy_from_slice(&self.spare);
-        middle
+        range.start + middle
     }
 }
 
@@ -259,7 +287,6 @@ mod tests {
     use crate::data::RankingDataset;
     use crate::distributed::OneProcess;
     use crate::learner::boosted_trees::split::Direction;
-    use crate::learner::solver::bins::Bins;
     use crate::learner::testing::dataset;
     use crate::ranker::TreeEnsemble;
 
@@ -278,14 +305,14 @@ mod tests {
     }
 
     fn fit(data: &RankingDataset, targets: &[f64], params: &TreeParams) -> (Vec<Node>, Vec<f64>) {
-        let mut blocks = Block::of_bins(&Bins::new(data, 255));
+        let mut blocks = Block::of_data(data, 255, &OneProcess);
         let derivatives = Derivatives {
             gradient: targets.iter().map(|target| -target).collect(),
             curvature: vec![1.0; targets.len()],
         };
         let features = |_| vec![true; data.feature_count];
         let documents = (0..targets.len() as u32).collect();
-        let grown = grow(&mut blocks, documents, &features, &derivatives, params, &OneProcess);
+        let grown = grow(&mut blocks, &mut Buffers::default(), documents, &features, &derivatives, params, &OneProcess);
         let mut trees = TreeEnsemble::new(data.feature_count);
         trees.push(&grown.nodes).unwrap();
         let scores = trees.scores(&data.features);

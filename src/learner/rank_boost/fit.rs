@@ -13,7 +13,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
 use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::learner::solver::bins::Bins;
+use crate::learner::solver::bins::{Binned, bins_of_all};
 use crate::op::Execution;
 use crate::ranker::{Model, Node, TreeEnsemble};
 
@@ -53,11 +53,10 @@ fn is_larger(edge: f64, other: f64) -> bool {
 }
 
 /// The weak ranker with the largest absolute edge: feature, threshold, edge.
-pub(super) fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize, f32, f64)> {
-    let best_of = |feature: usize| {
-        let thresholds = bins.thresholds(feature);
+pub(super) fn best_weak_ranker(bins: &[Binned], potentials: &[f64]) -> Option<(usize, f32, f64)> {
+    let best_of = |(feature, Binned { codes, thresholds, .. }): (usize, &Binned)| {
         let mut sums = vec![0.0; thresholds.len() + 1];
-        for (&code, potential) in bins.codes(feature).iter().zip(potentials) {
+        for (&code, potential) in codes.iter().zip(potentials) {
             sums[code as usize] += potential;
         }
         // All potentials add up to 0, so the edge above a threshold is minus the sum below it.
@@ -71,14 +70,14 @@ pub(super) fn best_weak_ranker(bins: &Bins, potentials: &[f64]) -> Option<(usize
         }
         best
     };
-    let candidates: Vec<_> = (0..bins.features()).into_par_iter().map(Execution::current().bind(best_of)).collect();
+    let candidates: Vec<_> = bins.par_iter().enumerate().map(Execution::current().bind(best_of)).collect();
     candidates.into_iter().flatten().reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
 /// The sum of stumps as it is built up.
 struct Boosting<'a> {
     train: &'a RankingDataset,
-    bins: Bins,
+    bins: Vec<Binned>,
     levels: Levels,
     scores: Additive<'a>,
     potentials: Vec<f64>,
@@ -172,7 +171,7 @@ impl RankingLearner for RankBoost {
         context: &FitContext,
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
-        let bins = Bins::new(train, self.config.thresholds + 1);
+        let bins = bins_of_all(train, self.config.thresholds + 1);
         let (levels, scores) = (Levels::new(train), Additive::new(train, validation));
         let mut boosting = Boosting { train, bins, levels, scores, potentials: Vec::new() };
         rounds.most(self.config.rounds).patience(self.config.patience).drive(&self.config, &mut boosting)

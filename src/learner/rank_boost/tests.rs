@@ -7,7 +7,7 @@ use super::fit::{LARGEST_EDGE, best_weak_ranker};
 use super::potentials::Levels;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::StopReason;
-use crate::learner::solver::bins::Bins;
+use crate::learner::solver::bins::bins_of_all;
 use crate::learner::testing::{self, dataset};
 use crate::ranker::Model;
 
@@ -30,7 +30,7 @@ fn potentials_are_those_of_the_pairs() {
 fn the_first_round_is_worked_by_hand() {
     // Pairs: (a, c), (b, c), relevant a and b. x > 0.5 holds for a alone: edge 1/2; y > 0.5 for c alone: edge -1.
     let data = dataset(2, &[&[(1.0, &[1.0, 0.0]), (1.0, &[0.0, 0.0]), (0.0, &[0.0, 1.0])]]);
-    let bins = Bins::new(&data, 256);
+    let bins = bins_of_all(&data, 256);
     let levels = Levels::new(&data);
     let (mean, potentials) = levels.potentials(&[0.0; 3]);
     assert_eq!((mean, &potentials[..]), (1.0, &[0.5, 0.5, -1.0][..]));

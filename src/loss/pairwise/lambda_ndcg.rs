@@ -199,14 +199,14 @@ impl LambdaNdcg {
         let discount = |rank: usize| if rank <= last { Discount::Log2.at(rank) } else { 0.0 };
         let mut gain: Vec<f64> = labels.iter().map(|&label| self.gain.of(f64::from(label))).collect();
         let mut best = gain.clone();
-        best.sort_by(|a, b| b.total_cmp(a));
+        best.sort_unstable_by(|a, b| b.total_cmp(a));
         let cutoff = self.ideal_cutoff().unwrap_or(usize::MAX);
         let ideal: f64 = best.iter().take(cutoff).zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
         gain.iter_mut().for_each(|gain| *gain = if ideal > 0.0 { *gain / ideal } else { 0.0 });
-        let mut order: Vec<usize> = (0..labels.len()).collect();
-        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let mut order: Vec<(f64, usize)> = scores.iter().copied().zip(0..).collect();
+        order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let mut places = Places { gain, discount: vec![0.0; labels.len()], rank: vec![0.0; labels.len()] };
-        for (document, rank) in order.into_iter().zip(1..) {
+        for ((_, document), rank) in order.into_iter().zip(1..) {
             places.discount[document] = discount(rank);
             places.rank[document] = rank as f64;
         }
