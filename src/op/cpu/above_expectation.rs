@@ -119,6 +119,48 @@ struct Trial<'a, T> {
     density: &'a mut [T],
 }
 
+/// Trials of pairs that are kept for the second time that they are wanted, at most; those of longer lists are made again.
+const KEPT: usize = 1 << 14;
+
+/// The trials of all documents of a list, `[documents, 3, rows]`, or nothing.
+struct Kept<T>(Vec<T>);
+
+impl<T: Real> Kept<T> {
+    fn new(rows: usize, documents: usize) -> Self {
+        Self(if rows * documents <= KEPT { vec![T::ZERO; 3 * rows * documents] } else { Vec::new() })
+    }
+
+    /// The parts of the trial of a document, if it is kept.
+    #[inline(always)]
+    fn of(&mut self, document: usize, rows: usize) -> Option<[&mut [T]; 3]> {
+        let kept = self.0.get_mut(3 * rows * document..)?.get_mut(..3 * rows)?;
+        let (ahead, rest) = kept.split_at_mut(rows);
+        let (behind, density) = rest.split_at_mut(rows);
+        Some([ahead, behind, density])
+    }
+
+    #[inline(always)]
+    fn store(&mut self, document: usize, trial: &Trial<T>) {
+        if let Some([ahead, behind, density]) = self.of(document, trial.ahead.len()) {
+            ahead.copy_from_slice(trial.ahead);
+            behind.copy_from_slice(trial.behind);
+            density.copy_from_slice(trial.density);
+        }
+    }
+
+    /// Returns whether the trial was kept.
+    #[inline(always)]
+    fn restore(&mut self, document: usize, trial: &mut Trial<T>) -> bool {
+        let kept = self.of(document, trial.ahead.len());
+        if let Some([ahead, behind, density]) = &kept {
+            trial.ahead.copy_from_slice(ahead);
+            trial.behind.copy_from_slice(behind);
+            trial.density.copy_from_slice(density);
+        }
+        kept.is_some()
+    }
+}
+
 impl<T: Real> Tile<'_, T> {
     /// The chances that `j` beats each row and that it does not, and the density of the difference; no row meets itself.
     #[inline(always)]
@@ -139,6 +181,7 @@ impl<T: Real> Tile<'_, T> {
         self,
         comparison: &Weighted<T>,
         trial: &mut Trial<T>,
+        kept: &mut Kept<T>,
         products: &mut [T],
         sums: &mut [T],
     ) {
@@ -152,13 +195,13 @@ impl<T: Real> Tile<'_, T> {
                 products.iter_mut().for_each(|product| *product = flushed(*product));
             }
             self.meet::<FMA>(j, comparison, trial);
+            kept.store(j, trial);
             let passes = self.parameters.passes(b);
-            let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
-            for ((products, sums), term) in by_term.zip(&self.parameters.terms) {
+            for (products, term) in products.chunks_exact_mut(length).zip(&self.parameters.terms) {
                 let (base, gap) = (term.base * passes, term.gap + term.base * (T::ONE - passes));
                 let chances = trial.ahead.iter().zip(trial.behind.iter());
                 if gap <= T::HALF {
-                    for (product, (&ahead, _)) in products.iter_mut().zip(chances.clone()) {
+                    for (product, (&ahead, _)) in products.iter_mut().zip(chances) {
                         *product = (*product * ahead).fma::<FMA>(-gap, *product);
                     }
                 } else {
@@ -166,12 +209,71 @@ impl<T: Real> Tile<'_, T> {
                         *product = *product * ahead.fma::<FMA>(base, behind).larger(T::SMALLEST_FACTOR);
                     }
                 }
-                if self.parameters.above == Above::Sum && b != T::ZERO {
-                    let share = b * base;
-                    for (sum, (&ahead, &behind)) in sums.iter_mut().zip(chances) {
-                        *sum = *sum + ahead * share / ahead.fma::<FMA>(base, behind);
-                    }
+            }
+            if self.parameters.above == Above::Sum && b != T::ZERO {
+                self.add_above::<FMA>(b, trial, sums);
+            }
+        }
+    }
+
+    /// Adds the share of a document above in the sums of every term, two terms to a division.
+    #[inline(always)]
+    fn add_above<const FMA: bool>(self, b: T, trial: &Trial<T>, sums: &mut [T]) {
+        let length = self.rows.len();
+        let chances = || trial.ahead.iter().zip(trial.behind.iter());
+        let mut sums = sums.chunks_exact_mut(2 * length);
+        let mut terms = self.parameters.terms.chunks_exact(2);
+        for (sums, terms) in sums.by_ref().zip(terms.by_ref()) {
+            let (bases, (first, second)) = ([terms[0].base, terms[1].base], sums.split_at_mut(length));
+            for ((first, second), (&ahead, &behind)) in first.iter_mut().zip(second).zip(chances()) {
+                let factors = bases.map(|base| ahead.fma::<FMA>(base, behind));
+                let share = b * ahead / (factors[0] * factors[1]);
+                *first = (share * bases[0]).fma::<FMA>(factors[1], *first);
+                *second = (share * bases[1]).fma::<FMA>(factors[0], *second);
+            }
+        }
+        let (odd, sums) = (terms.remainder(), sums.into_remainder());
+        for Term { base, .. } in odd {
+            for (sum, (&ahead, &behind)) in sums.iter_mut().zip(chances()) {
+                *sum = *sum + b * ahead * *base / ahead.fma::<FMA>(*base, behind);
+            }
+        }
+    }
+
+    /// Adds what every term of a sum sends to the comparison with a document, two terms to a division.
+    #[inline(always)]
+    fn add_flows<const FMA: bool>(self, b: T, trial: &Trial<T>, products: &[T], sums: &[T], flow: &mut [T]) {
+        let length = self.rows.len();
+        let pairs = products.chunks_exact(2 * length).zip(sums.chunks_exact(2 * length));
+        for ((products, sums), terms) in pairs.zip(self.parameters.terms.chunks_exact(2)) {
+            let bases = [terms[0].base, terms[1].base];
+            let shares = bases.map(|base| b * base);
+            let (products, sums) = (products.split_at(length), sums.split_at(length));
+            let rows = flow.iter_mut().zip(trial.ahead.iter().zip(trial.behind.iter()));
+            let rows = rows.zip(products.0.iter().zip(products.1)).zip(sums.0.iter().zip(sums.1));
+            if b == T::ZERO {
+                for (((flow, (&ahead, &behind)), _), (&first, &second)) in rows {
+                    let factors = bases.map(|base| ahead.fma::<FMA>(base, behind));
+                    *flow = *flow + first.fma::<FMA>(factors[1], second * factors[0]) / (factors[0] * factors[1]);
                 }
+            } else {
+                for (((flow, (&ahead, &behind)), products), sums) in rows {
+                    let factors = bases.map(|base| ahead.fma::<FMA>(base, behind));
+                    let inverse = T::ONE / (factors[0] * factors[1]);
+                    let inverses = [factors[1] * inverse, factors[0] * inverse];
+                    let first = (*products.0 * shares[0]).fma::<FMA>(inverses[0], *sums.0) * inverses[0];
+                    let second = (*products.1 * shares[1]).fma::<FMA>(inverses[1], *sums.1) * inverses[1];
+                    *flow = *flow + (first + second);
+                }
+            }
+        }
+        let odd = self.parameters.terms.chunks_exact(2).remainder();
+        let [products, sums] = [products, sums].map(|values| &values[values.len() - odd.len() * length..]);
+        for Term { base, .. } in odd {
+            let rows = flow.iter_mut().zip(trial.ahead.iter().zip(trial.behind.iter()));
+            for ((flow, (&ahead, &behind)), (&product, &sum)) in rows.zip(products.iter().zip(sums)) {
+                let inverse = T::ONE / ahead.fma::<FMA>(*base, behind);
+                *flow = *flow + (product * b * *base).fma::<FMA>(inverse, sum) * inverse;
             }
         }
     }
@@ -188,13 +290,13 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     fn run<const FMA: bool>(self) {
         let (tile, length) = (self.tile, self.out.len());
         let mut scratch = [[T::ZERO; TILE]; 3];
-        let [ahead, behind, density] = &mut scratch;
-        let mut trial =
-            Trial { ahead: &mut ahead[..length], behind: &mut behind[..length], density: &mut density[..length] };
+        let [ahead, behind, density] = scratch.each_mut().map(|row| &mut row[..length]);
+        let mut trial = Trial { ahead, behind, density };
+        let mut kept = Kept(Vec::new());
         let size = tile.parameters.terms.len() * length;
         let (mut products, mut sums) = (vec![T::ZERO; size], vec![T::ZERO; size]);
         for comparison in &tile.parameters.mixture {
-            tile.products::<FMA>(comparison, &mut trial, &mut products, &mut sums);
+            tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
             let by_term = products.chunks_exact(length).zip(sums.chunks_exact(length));
             for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
                 let factor = comparison.weight * term.coefficient;
@@ -253,14 +355,13 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     fn run<const FMA: bool>(self) {
         let (tile, length) = (self.tile, self.to_rows.len());
         let mut scratch = [[T::ZERO; TILE]; 5];
-        let [ahead, behind, density, flow, partial] = &mut scratch;
-        let (flow, partial) = (&mut flow[..length], &mut partial[..length]);
-        let mut trial =
-            Trial { ahead: &mut ahead[..length], behind: &mut behind[..length], density: &mut density[..length] };
+        let [ahead, behind, density, flow, partial] = scratch.each_mut().map(|row| &mut row[..length]);
+        let mut trial = Trial { ahead, behind, density };
+        let mut kept = Kept::new(length, tile.list.x.len());
         let size = tile.parameters.terms.len() * length;
         let (mut products, mut sums) = (vec![T::ZERO; size], vec![T::ZERO; size]);
         for comparison in &tile.parameters.mixture {
-            tile.products::<FMA>(comparison, &mut trial, &mut products, &mut sums);
+            tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
             // From here on `products` are the derivatives by the product, and `sums` those by a factor of it.
             let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
             for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
@@ -272,34 +373,23 @@ impl<T: Real> Kernel for Gradient<'_, T> {
             }
             let slope = comparison.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
             for (j, &b) in tile.list.b.iter().enumerate() {
-                tile.meet::<FMA>(j, comparison, &mut trial);
+                if !kept.restore(j, &mut trial) {
+                    tile.meet::<FMA>(j, comparison, &mut trial);
+                }
                 flow.fill(T::ZERO);
-                let passes = tile.parameters.passes(b);
-                let by_term = products.chunks_exact(length).zip(sums.chunks_exact(length));
-                for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
-                    let base = term.base * passes;
-                    let (gap, share) = (term.gap + term.base * (T::ONE - passes), b * base);
-                    let rows = flow.iter_mut().zip(trial.ahead.iter()).zip(trial.behind.iter());
-                    let rows = rows.zip(products.iter().zip(sums));
-                    match tile.parameters.above {
-                        Above::Product => {
-                            for (((flow, &ahead), &behind), (&product, _)) in rows {
+                match tile.parameters.above {
+                    Above::Product => {
+                        let passes = tile.parameters.passes(b);
+                        for (products, term) in products.chunks_exact(length).zip(&tile.parameters.terms) {
+                            let (base, gap) = (term.base * passes, term.gap + term.base * (T::ONE - passes));
+                            let rows = flow.iter_mut().zip(trial.ahead.iter()).zip(trial.behind.iter()).zip(products);
+                            for (((flow, &ahead), &behind), &product) in rows {
                                 let factor = ahead.fma::<FMA>(base, behind).larger(T::SMALLEST_FACTOR);
                                 *flow = *flow - product * gap / factor;
                             }
                         }
-                        Above::Sum if b == T::ZERO => {
-                            for (((flow, &ahead), &behind), (_, &sum)) in rows {
-                                *flow = *flow + sum / ahead.fma::<FMA>(base, behind);
-                            }
-                        }
-                        Above::Sum => {
-                            for (((flow, &ahead), &behind), (&product, &sum)) in rows {
-                                let factor = ahead.fma::<FMA>(base, behind);
-                                *flow = *flow + (sum + product * share / factor) / factor;
-                            }
-                        }
                     }
+                    Above::Sum => tile.add_flows::<FMA>(b, &trial, &products, &sums, flow),
                 }
                 for ((flow, partial), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(trial.density.iter()) {
                     *flow = *flow * density * slope;
