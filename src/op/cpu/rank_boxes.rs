@@ -14,7 +14,7 @@ use crate::execution::Target;
 
 /// Whether boxes cost less than the pairs of `rows` documents with all others. In very long lists both grow as the list.
 pub fn pays<T: Real>(target: Target, x: &[T], rows: usize) -> bool {
-    const PAIRS: usize = 2048 * 2048;
+    const PAIRS: usize = 3584 * 3584;
     const ROWS: usize = 256;
     is_fast::<T>(target, x.len(), rows >= ROWS && rows * x.len() >= PAIRS)
 }
@@ -264,7 +264,7 @@ mod tests {
     use super::super::rank_expectation::{rank_expectation, rank_expectation_gradient};
     use super::*;
 
-    const N: usize = 3100;
+    const N: usize = 3600;
 
     /// Bases from those that only the first rank feels to those that the last one does.
     fn terms() -> Vec<ExponentialTerm> {
