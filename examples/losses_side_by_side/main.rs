@@ -108,7 +108,7 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Each of the first with each of the second.
-fn pairs<'a, A: Copy, B>(first: impl IntoIterator<Item = A>, second: &'a [B]) -> impl Iterator<Item = (A, &'a B)> {
+fn pairs<A: Copy, B>(first: impl IntoIterator<Item = A>, second: &[B]) -> impl Iterator<Item = (A, &B)> {
     first.into_iter().flat_map(move |a| second.iter().map(move |b| (a, b)))
 }
 
