@@ -203,6 +203,8 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "data/padding.rs",
         "data/statistics.rs",
         "data/synth/mod.rs",
+        "learner/boosted_trees/buffers.rs",
+        "learner/boosted_trees/sums.rs",
         "learner/shared/linear.rs",
         "learner/smooth_rank/kernel.rs",
         "loss/gumbel.rs",

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::annealing::Annealing;
+use super::buffers::Buffers;
 use super::config::{BoostedTrees, NAME, Steps};
 use super::histogram::Block;
 use super::member::{Member, Setting, Trees, push};
 use super::objective::Objective;
-use super::tree::Buffers;
 use crate::data::RankingDataset;
 use crate::json::json;
 use crate::learner::entry::RankingLearner;

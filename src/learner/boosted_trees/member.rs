@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::buffers::Buffers;
 use super::config::{BoostedTreesConfig, NAME, Steps};
 use super::derivatives::Derivatives;
 use super::histogram::Block;
 use super::objective::Objective;
 use super::sample::Sample;
 use super::split::TreeParams;
-use super::tree::{Buffers, Grown, grow};
+use super::tree::{Grown, grow};
 use crate::data::RankingDataset;
 use crate::distributed::Processes;
 use crate::learner::error::LearnerError;

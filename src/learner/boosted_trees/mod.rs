@@ -36,6 +36,7 @@
 //! round for `patience` rounds.
 
 mod annealing;
+mod buffers;
 mod config;
 mod derivatives;
 mod fit;

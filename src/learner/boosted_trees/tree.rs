@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::buffers::Buffers;
 use super::derivatives::Derivatives;
 use super::histogram::{Block, codes, missing_code, threshold};
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
@@ -62,20 +63,6 @@ impl Grown {
     }
 }
 
-/// Documents that one thread takes at a time.
-const CHUNK: usize = 1 << 14;
-
-/// What one tree leaves to the next: memory alone.
-#[derive(Default)]
-pub(super) struct Buffers {
-    /// The derivatives of every document.
-    values: Vec<Sums>,
-    /// The derivatives of the documents whose histogram is made, in their order.
-    own: Vec<Sums>,
-    /// The documents of a leaf while it is parted.
-    parted: Vec<u32>,
-}
-
 /// A leaf.
 struct Leaf {
     node: usize,
@@ -101,11 +88,8 @@ pub(super) fn grow(
     processes: &dyn Processes,
 ) -> Grown {
     let worth = Worth { params, units: FixedPoint::new(derivatives, &documents) };
-    (derivatives.gradient.par_iter().zip(&derivatives.curvature).with_min_len(CHUNK))
-        .map(|(&gradient, &curvature)| worth.units.of(gradient, curvature))
-        .collect_into_vec(&mut buffers.values);
-    let values = &buffers.values;
-    let sums = documents.par_iter().with_min_len(CHUNK).map(|&d| values[d as usize]).reduce(Sums::default, Sums::plus);
+    buffers.set(derivatives, &worth.units);
+    let sums = buffers.sum(&documents);
     let root =
         Leaf { node: 0, depth: 0, documents: 0..documents.len(), sums, bounds: Bounds::NONE, slot: 0, split: None };
     let mut grower = Grower { blocks, buffers, features, worth, documents, processes };
@@ -177,21 +161,15 @@ impl Grower<'_> {
         leaf.depth < params.max_depth && leaf.documents.len() >= 2 * params.min_documents
     }
 
-    fn gather(&mut self, documents: Range<usize>) {
-        let Buffers { values, own, .. } = &mut *self.buffers;
-        let documents = self.documents[documents].par_iter().with_min_len(CHUNK);
-        documents.map(|&d| values[d as usize]).collect_into_vec(own);
-    }
-
     /// The root with its best split.
     fn with_split(&mut self, mut root: Leaf) -> Leaf {
         if !self.may_split(&root) {
             return root;
         }
-        self.gather(root.documents.clone());
+        self.buffers.gather(&self.documents[root.documents.clone()]);
         let flags = (self.features)(root.node);
         let scan = Scan { worth: self.worth, features: &flags, sums: root.sums, bounds: root.bounds };
-        let (documents, own, slot) = (&self.documents, &self.buffers.own, root.slot);
+        let (documents, own, slot) = (&self.documents, self.buffers.gathered(), root.slot);
         let of_block = |block: &mut Block| {
             block.fill(slot, documents, own);
             scan.best_split(block, slot)
@@ -222,13 +200,13 @@ impl Grower<'_> {
             return children;
         }
         let smaller = children[usize::from(!left_is_smaller)].documents.clone();
-        self.gather(smaller.clone());
+        self.buffers.gather(&self.documents[smaller.clone()]);
         let scan = |side: usize| {
             let (sums, bounds) = (children[side].sums, children[side].bounds);
             flags[side].as_ref().map(|features| Scan { worth: self.worth, features, sums, bounds })
         };
         let scans = [scan(0), scan(1)];
-        let (documents, own) = (&self.documents[smaller], &self.buffers.own);
+        let (documents, own) = (&self.documents[smaller], self.buffers.gathered());
         let of_block = |block: &mut Block| {
             block.fill(slot, documents, own);
             block.subtract(slot, leaf.slot);
@@ -252,32 +230,8 @@ impl Grower<'_> {
             let code = code(document);
             usize::from(code) <= split.bin || missing == Some(code)
         };
-        let documents = &mut self.documents[range.clone()];
-        self.buffers.parted.resize(documents.len(), 0);
-        let parted = self.buffers.parted.par_chunks_mut(CHUNK);
-        // Of each chunk, the left documents come first and the right ones after them.
-        let lefts: Vec<usize> = (documents.par_chunks(CHUNK).zip(parted))
-            .map(|(documents, parted)| {
-                let (mut left, mut right) = (0, parted.len());
-                for &document in documents {
-                    // Without a branch, which could not be foretold.
-                    let is_left = is_left(document);
-                    parted[if is_left { left } else { right - 1 }] = document;
-                    left += usize::from(is_left);
-                    right -= usize::from(!is_left);
-                }
-                parted[right..].reverse();
-                left
-            })
-            .collect();
-        let middle = lefts.iter().sum();
-        let (mut left, mut right) = documents.split_at_mut(middle);
-        for (parted, &count) in self.buffers.parted.chunks(CHUNK).zip(&lefts) {
-            let (of_left, of_right) = parted.split_at(count);
-            left.split_off_mut(..count).unwrap_or_default().copy_from_slice(of_left);
-            right.split_off_mut(..of_right.len()).unwrap_or_default().copy_from_slice(of_right);
-        }
-        range.start + middle
+        let start = range.start;
+        start + self.buffers.part(&mut self.documents[range], is_left)
     }
 }
 

@@ -1,0 +1,108 @@
+//! The largest arrays of a tree under way, which the next tree uses again.
+
+use rayon::prelude::*;
+
+use super::derivatives::Derivatives;
+use super::sums::{FixedPoint, Sums};
+
+/// Documents that one thread takes at a time.
+const CHUNK: usize = 1 << 14;
+
+/// What one tree leaves to the next: memory alone.
+#[derive(Default)]
+pub(super) struct Buffers {
+    /// The derivatives of every document.
+    values: Vec<Sums>,
+    /// The derivatives of some documents, in their order.
+    gathered: Vec<Sums>,
+    /// The documents of a leaf while it is parted.
+    parted: Vec<u32>,
+}
+
+impl Buffers {
+    /// Takes the derivatives of every document, in whole units.
+    pub(super) fn set(&mut self, derivatives: &Derivatives, units: &FixedPoint) {
+        let all = derivatives.gradient.par_iter().zip(&derivatives.curvature).with_min_len(CHUNK);
+        all.map(|(&gradient, &curvature)| units.of(gradient, curvature)).collect_into_vec(&mut self.values);
+    }
+
+    /// The sums over some documents.
+    pub(super) fn sum(&self, documents: &[u32]) -> Sums {
+        let values = documents.par_iter().with_min_len(CHUNK).map(|&d| self.values[d as usize]);
+        values.reduce(Sums::default, Sums::plus)
+    }
+
+    /// Puts the derivatives of some documents side by side.
+    pub(super) fn gather(&mut self, documents: &[u32]) {
+        let values = documents.par_iter().with_min_len(CHUNK).map(|&d| self.values[d as usize]);
+        values.collect_into_vec(&mut self.gathered);
+    }
+
+    /// What was gathered last.
+    pub(super) fn gathered(&self) -> &[Sums] {
+        &self.gathered
+    }
+
+    /// Brings the documents for which `is_left` holds before the others, each in their order; returns their number.
+    pub(super) fn part(&mut self, documents: &mut [u32], is_left: impl Fn(u32) -> bool + Sync) -> usize {
+        self.parted.resize(documents.len(), 0);
+        // Of each chunk, the left documents come first and the right ones after them.
+        let chunks = documents.par_chunks(CHUNK).zip(self.parted.par_chunks_mut(CHUNK));
+        let part = |(documents, parted): (&[u32], &mut [u32])| {
+            let (mut left, mut right) = (0, parted.len());
+            for &document in documents {
+                // Without a branch, which could not be foretold.
+                let is_left = is_left(document);
+                parted[if is_left { left } else { right - 1 }] = document;
+                left += usize::from(is_left);
+                right -= usize::from(!is_left);
+            }
+            parted[right..].reverse();
+            left
+        };
+        let counts: Vec<usize> = chunks.map(part).collect();
+        let middle = counts.iter().sum();
+        let (mut left, mut right) = documents.split_at_mut(middle);
+        for (parted, count) in self.parted.chunks(CHUNK).zip(counts) {
+            let (of_left, of_right) = parted.split_at(count);
+            left.split_off_mut(..of_left.len()).unwrap_or_default().copy_from_slice(of_left);
+            right.split_off_mut(..of_right.len()).unwrap_or_default().copy_from_slice(of_right);
+        }
+        middle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_keep_their_order() {
+        let all: Vec<u32> = (0..3 * CHUNK as u32 + 17).map(|d| 5 * d + 1).collect();
+        let mut buffers = Buffers::default();
+        for length in [all.len(), CHUNK, 1, 0] {
+            for is_left in [|d| d % 3 == 0, |_| true, |_| false] {
+                let mut documents = all[..length].to_vec();
+                let middle = buffers.part(&mut documents, is_left);
+                let (left, right): (Vec<u32>, Vec<u32>) = all[..length].iter().partition(|d| is_left(**d));
+                assert_eq!((&documents[..middle], &documents[middle..]), (&left[..], &right[..]));
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_documents() {
+        let gradient: Vec<f64> = (0..CHUNK + 5).map(|d| (d % 7) as f64 - 2.5).collect();
+        let derivatives = Derivatives { curvature: vec![1.0; gradient.len()], gradient };
+        let documents: Vec<u32> = (0..derivatives.gradient.len() as u32).filter(|d| d % 2 == 1).collect();
+        let units = FixedPoint::new(&derivatives, &documents);
+        let mut buffers = Buffers::default();
+        buffers.set(&derivatives, &units);
+        buffers.gather(&documents);
+        let sums = buffers.sum(&documents);
+        assert_eq!(buffers.gathered().iter().fold(Sums::default(), |sums, &value| sums.plus(value)), sums);
+        assert_eq!((units.documents(sums), units.curvature(sums)), (documents.len(), documents.len() as f64));
+        let exact: f64 = documents.iter().map(|&d| derivatives.gradient[d as usize]).sum();
+        assert!((units.gradient(sums) - exact).abs() < 1e-9);
+    }
+}
