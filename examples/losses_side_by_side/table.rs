@@ -93,8 +93,10 @@ impl Row {
             (Self::Tuned, Some(value)) => format!(" at {value}"),
             _ => String::new(),
         };
-        match baseline.and_then(|baseline| difference(trained, baseline, measure)) {
-            Some((difference, error)) => format!("{mean:.4} ({difference:+.4} ± {error:.4}){temperature}"),
+        match baseline.map(|baseline| difference(trained, baseline, measure)) {
+            Some(Some((difference, error))) => format!("{mean:.4} ({difference:+.4} ± {error:.4}){temperature}"),
+            // The mean of some folds compares with nothing.
+            Some(None) => String::new(),
             None => format!("{mean:.4}{temperature}"),
         }
     }
