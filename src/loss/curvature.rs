@@ -32,6 +32,14 @@ impl Derivatives {
     }
 }
 
+/// The documents by falling score, equal scores by position.
+pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
+    // Sorting looks up no score.
+    let mut order: Vec<(f64, usize)> = scores.iter().copied().zip(0..).collect();
+    order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    order.into_iter().map(|(_, document)| document).collect()
+}
+
 /// `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, the weights `w` of pairs and `u` of documents taken as
 /// constants, and the sum of the magnitudes of its pairs' slopes. With `within`, of the pairs with a document among so many
 /// of the highest scores.

@@ -23,7 +23,7 @@ use burn::tensor::{Bool, DType, Tensor};
 use super::lambda_ndcg::{SCORE_OFFSET, query_factor, query_factors};
 use super::swap_change::{Ranked, SwapMeasure, Swaps, changes};
 use crate::loss::check::pair_bytes;
-use crate::loss::curvature::{Curved, Derivatives};
+use crate::loss::curvature::{Curved, Derivatives, by_score};
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
 use crate::loss::lists::{Lists, order_of_ranks, sum_documents};
@@ -179,8 +179,7 @@ impl RankingLoss for LambdaMeasure {
 impl Curved for LambdaMeasure {
     fn derivatives(&self, labels: &[f32], scores: &[f64], _: Option<&[f32]>) -> Derivatives {
         let n = labels.len();
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let order = by_score(scores);
         let by_rank: Vec<f64> = order.iter().map(|&document| f64::from(labels[document])).collect();
         let swaps = Swaps::new(self.measure, &by_rank, &self.stops, self.cutoff());
         let apart = scores.windows(2).any(|pair| pair[0] != pair[1]);

@@ -203,10 +203,8 @@ impl LambdaNdcg {
         let cutoff = self.ideal_cutoff().unwrap_or(usize::MAX);
         let ideal: f64 = best.iter().take(cutoff).zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();
         gain.iter_mut().for_each(|gain| *gain = if ideal > 0.0 { *gain / ideal } else { 0.0 });
-        let mut order: Vec<(f64, usize)> = scores.iter().copied().zip(0..).collect();
-        order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let mut places = Places { gain, discount: vec![0.0; labels.len()], rank: vec![0.0; labels.len()] };
-        for ((_, document), rank) in order.into_iter().zip(1..) {
+        for (document, rank) in curvature::by_score(scores).into_iter().zip(1..) {
             places.discount[document] = discount(rank);
             places.rank[document] = rank as f64;
         }
