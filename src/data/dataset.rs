@@ -319,16 +319,20 @@ impl RankingDataset {
     /// Returns the SHA-256 of everything that the dataset holds, in hexadecimal. It does not depend on file names,
     /// compression, line ends or the way numbers were written.
     pub fn data_hash(&self) -> String {
+        self.hash_with(|hash| self.features.hash_into(hash))
+    }
+
+    /// Returns what tells the dataset from others: its [hash](Self::data_hash), or, for features that are normalised
+    /// where they are used, a hash of the values in the file and of the normaliser. The second needs no pass over a file
+    /// that was hashed before.
+    #[cfg(feature = "learners")]
+    pub(crate) fn fingerprint(&self) -> String {
+        self.hash_with(|hash| self.features.fingerprint_into(hash))
+    }
+
+    /// Returns the hash of everything, where `features` adds that of the features.
+    fn hash_with(&self, features: impl FnOnce(&mut Sha256)) -> String {
         let mut hash = Sha256::new();
-        let bytes = |values: &[f32], hash: &mut Sha256| {
-            let mut buffer = [0u8; 4096];
-            for chunk in values.chunks(buffer.len() / 4) {
-                for (slot, value) in buffer.chunks_exact_mut(4).zip(chunk) {
-                    slot.copy_from_slice(&value.to_le_bytes());
-                }
-                hash.update(&buffer[..4 * chunk.len()]);
-            }
-        };
         let text = |text: &str, hash: &mut Sha256| {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text.as_bytes());
@@ -340,19 +344,30 @@ impl RankingDataset {
             hash.update((self.range(q).len() as u64).to_le_bytes());
             text(&self.query_ids[q], &mut hash);
         }
-        bytes(&self.labels, &mut hash);
-        self.features.each_block(1, |values| bytes(values, &mut hash));
+        hash_floats(&self.labels, &mut hash);
+        features(&mut hash);
         for id in &self.document_ids {
             text(id, &mut hash);
         }
         // Data without weights keep the hash that they had before there were any.
-        bytes(&self.query_weights, &mut hash);
+        hash_floats(&self.query_weights, &mut hash);
         if !self.document_weights.is_empty() {
             // Told apart from weights of as many queries.
             text("document_weights", &mut hash);
-            bytes(&self.document_weights, &mut hash);
+            hash_floats(&self.document_weights, &mut hash);
         }
         hexadecimal(&hash.finalize())
+    }
+}
+
+/// Goes on with values, as little-endian bytes.
+pub(super) fn hash_floats(values: &[f32], hash: &mut Sha256) {
+    let mut buffer = [0u8; 4096];
+    for chunk in values.chunks(buffer.len() / 4) {
+        for (slot, value) in buffer.chunks_exact_mut(4).zip(chunk) {
+            slot.copy_from_slice(&value.to_le_bytes());
+        }
+        hash.update(&buffer[..4 * chunk.len()]);
     }
 }
 

@@ -5,7 +5,9 @@ use std::ops::{Deref, DerefMut, Range};
 
 #[cfg(feature = "columnar")]
 use arrow_buffer::ScalarBuffer;
+use sha2::Sha256;
 
+use super::dataset::hash_floats;
 use super::in_file::InFile;
 use super::{DataError, Normalizer};
 
@@ -88,11 +90,11 @@ impl Features {
         }
     }
 
-    /// Has another thread ask the system for rows that are used soon, where they are in a file.
+    /// Has another thread read rows that are used soon, where they are in a file.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
         if let Some(file) = self.file.clone() {
-            // The thread computes nothing, and only asks: nobody has to wait for it.
+            // The thread computes nothing: nobody has to wait for it.
             std::thread::spawn(move || rows.into_iter().for_each(|rows| file.expect(rows)));
         }
     }
@@ -102,6 +104,23 @@ impl Features {
         match &self.file {
             Some(file) => file.each_block(unit, of_block),
             None => of_block(&self.own),
+        }
+    }
+
+    /// Goes on with a hash of all values.
+    pub(super) fn hash_into(&self, hash: &mut Sha256) {
+        match &self.file {
+            Some(file) => file.hash_into(hash),
+            None => hash_floats(&self.own, hash),
+        }
+    }
+
+    /// Goes on with a hash of all values, or of what they are made of ([`InFile::fingerprint_into`]).
+    #[cfg(feature = "learners")]
+    pub(super) fn fingerprint_into(&self, hash: &mut Sha256) {
+        match &self.file {
+            Some(file) => file.fingerprint_into(hash),
+            None => hash_floats(&self.own, hash),
         }
     }
 

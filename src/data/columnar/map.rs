@@ -3,31 +3,34 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use memmap2::Mmap;
 
-use super::resident::{BLOCK, Resident};
+use super::blocks::{BLOCK, Blocks};
 use crate::data::{DataError, Input};
 
-/// A mapped file, of which no more than a number of bytes is kept in memory where one is asked for.
+/// A mapped file. Where only so many of its bytes may be kept in memory, they are read in place of the mapping: around
+/// a page that is not in memory the system would read and keep what nobody asked for, and under a limit of memory a
+/// mapping that is given back page by page is twenty times as slow as reading.
 pub(super) struct FileMap {
     map: Mmap,
-    resident: Mutex<Resident>,
+    file: File,
+    blocks: Blocks,
 }
 
 impl FileMap {
-    fn open(path: &Path) -> Result<Self, DataError> {
+    pub(super) fn open(path: &Path) -> Result<Self, DataError> {
         let file = File::open(path).map_err(DataError::io(path))?;
         // SAFETY: the mapping is read-only. Whoever changes the file in place while it is mapped changes
         // floats under our hands or ends the process; the documentation of the formats says so. Every length and offset
         // in the file is compared with the mapping's length, which does not change.
         let map = unsafe { Mmap::map(&file) }.map_err(DataError::io(path))?;
-        Ok(Self { map, resident: Mutex::default() })
+        Ok(Self { map, file, blocks: Blocks::default() })
     }
 
     /// Returns the bytes that values take in the file, if they lie in it.
@@ -37,47 +40,83 @@ impl FileMap {
         (end <= self.map.len()).then_some(start..end)
     }
 
-    /// Keeps at most so many of the bytes that are [used](Self::used). The system reads no more than what is
-    /// [expected](Self::expect): around each page that is not in memory it would else read megabytes, which may not fit.
+    /// Keeps at most so many bytes from now on. A file that fits stays mapped.
     pub fn keep(&self, bytes: usize) {
-        #[cfg(unix)]
-        // A hint, as all advice.
-        let _ = self.map.advise(memmap2::Advice::Random);
-        self.resident.lock().unwrap_or_else(PoisonError::into_inner).keep(bytes);
-    }
-
-    /// Notes that bytes were used, and gives back those that were used longest ago.
-    pub fn used(&self, bytes: Range<usize>) {
-        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
-        for block in bytes.start / BLOCK..bytes.end.div_ceil(BLOCK) {
-            if let Some(gone) = resident.use_block(block) {
-                self.give_back(gone * BLOCK..((gone + 1) * BLOCK).min(self.map.len()));
-            }
+        if bytes < self.map.len() {
+            self.blocks.keep(bytes);
         }
     }
 
-    /// Asks the system to read bytes that are used soon; where nothing limits what it keeps, it reads ahead by itself.
+    /// Returns whether bytes are read in place of the mapping.
+    pub fn is_read(&self) -> bool {
+        self.blocks.is_limited()
+    }
+
+    /// Copies bytes out of blocks that are kept for the next time.
+    pub fn copy(&self, bytes: Range<usize>, mut out: &mut [u8]) {
+        for block in blocks_of(&bytes) {
+            let whole = self.whole(block);
+            let wanted = whole.start.max(bytes.start)..whole.end.min(bytes.end);
+            let (piece, rest) = std::mem::take(&mut out).split_at_mut(wanted.len());
+            let held = self.blocks.get(block, || self.block(block));
+            piece.copy_from_slice(&held[wanted.start - whole.start..wanted.end - whole.start]);
+            out = rest;
+        }
+    }
+
+    /// Reads blocks that are used soon.
     pub fn expect(&self, bytes: Range<usize>) {
-        if !self.resident.lock().unwrap_or_else(PoisonError::into_inner).is_limited() {
-            return;
+        if self.is_read() {
+            blocks_of(&bytes).for_each(|block| drop(self.blocks.get(block, || self.block(block))));
         }
-        #[cfg(unix)]
-        // A hint: without it they are read when they are used.
-        let _ = self.map.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
-        #[cfg(not(unix))]
-        let _ = bytes;
     }
 
-    /// Takes bytes out of the memory of the process.
-    fn give_back(&self, bytes: Range<usize>) {
-        #[cfg(unix)]
-        // SAFETY: the mapping is read-only and of a file, so that the same bytes are read again when they are used.
-        let _ =
-            unsafe { self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, bytes.start, bytes.len()) };
-        #[cfg(not(unix))]
-        let _ = bytes;
+    /// Reads bytes that are used once.
+    pub fn read(&self, bytes: Range<usize>, out: &mut [u8]) {
+        // The mapping is the last resort, for the system then says what is wrong with the disk.
+        if read_at(&self.file, bytes.start, out).is_err() {
+            out.copy_from_slice(&self.map[bytes.clone()]);
+        }
+        // Else the system would keep them too.
+        forget(&self.file, bytes);
+    }
+
+    fn block(&self, block: usize) -> Vec<u8> {
+        let whole = self.whole(block);
+        let mut bytes = vec![0; whole.len()];
+        self.read(whole, &mut bytes);
+        bytes
+    }
+
+    fn whole(&self, block: usize) -> Range<usize> {
+        block * BLOCK..((block + 1) * BLOCK).min(self.map.len())
     }
 }
+
+fn blocks_of(bytes: &Range<usize>) -> Range<usize> {
+    bytes.start / BLOCK..bytes.end.div_ceil(BLOCK)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, start: usize, out: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, out, start as u64)
+}
+
+#[cfg(not(unix))]
+fn read_at(_: &File, _: usize, _: &mut [u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Takes bytes out of the system's cache.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn forget(file: &File, bytes: Range<usize>) {
+    let length = std::num::NonZeroU64::new(bytes.len() as u64);
+    // A hint, as all advice.
+    let _ = rustix::fs::fadvise(file, bytes.start as u64, length, rustix::fs::Advice::DontNeed);
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn forget(_: &File, _: Range<usize>) {}
 
 /// The owner of the bytes of a mapped file.
 struct Owner(Arc<FileMap>);
@@ -106,4 +145,44 @@ pub(super) fn bytes_of(input: Input, most: u64) -> Result<(Bytes, Option<Arc<Fil
         });
     }
     Ok((Bytes::from(bytes), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_read_are_those_of_the_mapping() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bytes");
+        let bytes: Vec<u8> = (0..3 * BLOCK + 77).map(|at| (at * 31 % 251) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let map = FileMap::open(&path).unwrap();
+        map.keep(bytes.len());
+        assert!(!map.is_read(), "a file that fits stays mapped");
+        map.keep(BLOCK);
+        assert!(map.is_read());
+        map.expect(0..bytes.len());
+        for range in [0..1, 5..BLOCK, BLOCK - 1..BLOCK + 1, 17..bytes.len(), 3 * BLOCK..bytes.len(), 9..9] {
+            let mut out = vec![0; range.len()];
+            map.copy(range.clone(), &mut out);
+            assert_eq!(out, bytes[range.clone()], "{range:?}");
+            out.fill(0);
+            map.read(range.clone(), &mut out);
+            assert_eq!(out, bytes[range.clone()], "{range:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_taken_from_the_mapping() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bytes");
+        std::fs::write(&path, [7; 100]).unwrap();
+        let mut map = FileMap::open(&path).unwrap();
+        // Opened for writing alone.
+        map.file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+        let mut out = [0; 60];
+        map.read(30..90, &mut out);
+        assert_eq!(out, [7; 60]);
+    }
 }

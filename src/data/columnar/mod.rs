@@ -28,9 +28,9 @@
 
 mod append;
 mod arrow;
+mod blocks;
 mod map;
 mod parquet;
-mod resident;
 mod schema;
 mod stored;
 mod values;

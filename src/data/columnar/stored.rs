@@ -40,14 +40,12 @@ impl Stored {
         self.parts.push(Part { values, place });
     }
 
-    /// Hands the bytes of values to the map.
-    fn with_bytes(&self, part: usize, values: Range<usize>, of_bytes: impl FnOnce(&FileMap, Range<usize>)) {
-        if let (Some(map), Some(place)) = (&self.map, &self.parts[part].place)
-            && !values.is_empty()
-        {
-            let byte = |value: usize| place.start + value * size_of::<f32>();
-            of_bytes(map, byte(values.start)..byte(values.end));
-        }
+    /// Returns the bytes of values, if they are to be read in place of the mapping.
+    fn bytes_to_read(&self, part: usize, values: &Range<usize>) -> Option<(&FileMap, Range<usize>)> {
+        let map = self.map.as_deref().filter(|map| map.is_read())?;
+        let start = self.parts[part].place.as_ref()?.start;
+        let byte = |value: usize| start + value * size_of::<f32>();
+        Some((map, byte(values.start)..byte(values.end)))
     }
 }
 
@@ -73,12 +71,28 @@ impl Source for Stored {
         }
     }
 
-    fn used(&self, part: usize, values: Range<usize>) {
-        self.with_bytes(part, values, FileMap::used);
+    fn is_read(&self) -> bool {
+        self.map.as_ref().is_some_and(|map| map.is_read())
+    }
+
+    fn copy(&self, part: usize, values: Range<usize>, out: &mut [f32]) {
+        match self.bytes_to_read(part, &values) {
+            Some((map, bytes)) => map.copy(bytes, bytemuck::cast_slice_mut(out)),
+            None => out.copy_from_slice(&self.part(part)[values]),
+        }
+    }
+
+    fn read(&self, part: usize, values: Range<usize>, out: &mut [f32]) {
+        match self.bytes_to_read(part, &values) {
+            Some((map, bytes)) => map.read(bytes, bytemuck::cast_slice_mut(out)),
+            None => out.copy_from_slice(&self.part(part)[values]),
+        }
     }
 
     fn expect(&self, part: usize, values: Range<usize>) {
-        self.with_bytes(part, values, FileMap::expect);
+        if let Some((map, bytes)) = self.bytes_to_read(part, &values) {
+            map.expect(bytes);
+        }
     }
 
     fn refuses_missing(&self) -> bool {

@@ -5,10 +5,13 @@
 mod survey;
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
 use rayon::prelude::*;
+use sha2::digest::Output;
+use sha2::{Digest, Sha256};
 
+use super::dataset::hash_floats;
 use super::{DataError, Normalizer, NormalizerKind};
 pub(super) use survey::Survey;
 
@@ -30,13 +33,19 @@ pub(super) trait Source: Send + Sync {
     #[cfg(feature = "columnar")]
     fn buffer(&self) -> Option<arrow_buffer::ScalarBuffer<f32>>;
 
-    /// Keeps at most so many bytes of what was used in memory.
+    /// Keeps at most so many bytes in memory from now on. Values are then read where they are wanted.
     fn keep(&self, bytes: usize);
 
-    /// Notes that values of a slice were used.
-    fn used(&self, part: usize, values: Range<usize>);
+    /// Whether values are read where they are wanted: a slice of them would bring them all into memory.
+    fn is_read(&self) -> bool;
 
-    /// Asks for values of a slice that are used soon.
+    /// Copies values of a slice, and keeps what is around them for the next time.
+    fn copy(&self, part: usize, values: Range<usize>, out: &mut [f32]);
+
+    /// Copies values of a slice that are used once.
+    fn read(&self, part: usize, values: Range<usize>, out: &mut [f32]);
+
+    /// Reads values of a slice that are used soon, so that they need not be read then.
     fn expect(&self, part: usize, values: Range<usize>);
 
     /// Whether a missing value is an error.
@@ -63,6 +72,13 @@ struct Rows {
     /// The first row of each part, and the number of all rows.
     starts: Vec<usize>,
     survey: OnceLock<Survey>,
+    hashed: Mutex<Option<Hashed>>,
+}
+
+/// A hash that went on with all values: its state before, finalised, and after.
+struct Hashed {
+    before: Output<Sha256>,
+    after: Sha256,
 }
 
 /// A normaliser that is applied to rows as they are copied.
@@ -80,7 +96,7 @@ impl InFile {
         for part in 0..source.parts() {
             starts.push(starts[part] + source.part(part).len() / width);
         }
-        let file = Arc::new(Rows { source, width, starts, survey: OnceLock::new() });
+        let file = Arc::new(Rows { source, width, starts, survey: OnceLock::new(), hashed: Mutex::default() });
         Self { file, normalized: None, window: None, all: Arc::default() }
     }
 
@@ -161,18 +177,16 @@ impl InFile {
     /// Copies rows on the calling thread.
     pub fn copy_few(&self, rows: Range<usize>, out: &mut [f32]) {
         match &self.normalized {
-            None => self.file.copy(rows, out),
-            Some(normalized) if normalized.normalizer.kind() == NormalizerKind::QueryMinMax => {
-                normalized.copy_queries(&self.file, rows, out);
-            }
+            Some(normalized) if normalized.is_by_query() => normalized.copy_queries(&self.file, rows, out),
             Some(normalized) => {
                 self.file.copy(rows, out);
                 normalized.normalizer.apply_rows(out);
             }
+            None => self.file.copy(rows, out),
         }
     }
 
-    /// Asks the system for rows that are used soon.
+    /// Reads rows that are used soon.
     pub fn expect(&self, rows: Range<usize>) {
         self.file.each_piece(rows, |part, values| self.file.source.expect(part, values));
     }
@@ -182,22 +196,73 @@ impl InFile {
     pub fn each_block(&self, unit: usize, mut of_block: impl FnMut(&[f32])) {
         let (rows, width) = (self.file.rows(), self.file.width);
         let step = (PASS / width / unit).max(1) * unit;
+        let blocks = (0..rows).step_by(step).map(|start| start..rows.min(start + step));
+        let by_query = self.normalized.as_ref().is_some_and(|normalized| normalized.is_by_query());
+        if self.file.source.is_read() && !by_query {
+            return self.read_each(blocks, of_block);
+        }
         let mut buffer = Vec::new();
-        self.expect(0..rows.min(step));
-        for start in (0..rows).step_by(step) {
-            let end = rows.min(start + step);
-            self.expect(end..rows.min(end + step));
-            match self.file.slice(start..end).filter(|_| self.normalized.is_none()) {
-                Some(block) => {
-                    of_block(block);
-                    self.file.used(start..end);
-                }
+        for rows in blocks {
+            match self.file.slice(rows.clone()).filter(|_| self.normalized.is_none()) {
+                Some(block) => of_block(block),
                 None => {
-                    buffer.resize((end - start) * width, 0.0);
-                    self.copy(start..end, &mut buffer);
+                    buffer.resize(rows.len() * width, 0.0);
+                    self.copy(rows, &mut buffer);
                     of_block(&buffer);
                 }
             }
+        }
+    }
+
+    /// Calls `of_block` with blocks of rows, while a thread reads the next block.
+    fn read_each(&self, blocks: impl Iterator<Item = Range<usize>> + Send, mut of_block: impl FnMut(&[f32])) {
+        let width = self.file.width;
+        let (filled, full) = mpsc::sync_channel::<Vec<f32>>(1);
+        let (emptied, empty) = mpsc::channel::<Vec<f32>>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for rows in blocks {
+                    let mut buffer = empty.try_recv().unwrap_or_default();
+                    buffer.resize(rows.len() * width, 0.0);
+                    self.file.read(rows, &mut buffer);
+                    if filled.send(buffer).is_err() {
+                        break;
+                    }
+                }
+            });
+            for mut buffer in full {
+                if let Some(normalized) = &self.normalized {
+                    buffer.par_chunks_mut(ROWS * width).for_each(|rows| normalized.normalizer.apply_rows(rows));
+                }
+                of_block(&buffer);
+                // The reader may have ended.
+                let _ = emptied.send(buffer);
+            }
+        });
+    }
+
+    /// Goes on with a hash of all values. What was found for values as they are in the file is kept, for the next who
+    /// comes with the same hash.
+    pub fn hash_into(&self, hash: &mut Sha256) {
+        if self.normalized.is_some() {
+            return self.each_block(1, |values| hash_floats(values, hash));
+        }
+        let before = hash.clone().finalize();
+        let mut hashed = self.file.hashed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = hashed.as_ref().filter(|known| known.before == before) {
+            *hash = known.after.clone();
+            return;
+        }
+        self.each_block(1, |values| hash_floats(values, hash));
+        *hashed = Some(Hashed { before, after: hash.clone() });
+    }
+
+    /// Goes on with a hash of the values in the file, and of the normaliser.
+    #[cfg(feature = "learners")]
+    pub fn fingerprint_into(&self, hash: &mut Sha256) {
+        Self { normalized: None, ..self.clone() }.hash_into(hash);
+        if let Some(normalized) = &self.normalized {
+            hash.update(serde_json::to_vec(&normalized.normalizer).unwrap_or_default());
         }
     }
 
@@ -235,7 +300,7 @@ impl InFile {
     /// Returns the smallest and largest value of each feature, missing ones aside; (0, 0) where there are none.
     pub fn ranges(&self) -> Vec<(f32, f32)> {
         let Some(normalized) = &self.normalized else { return self.survey().ranges() };
-        if normalized.normalizer.kind() == NormalizerKind::QueryMinMax {
+        if normalized.is_by_query() {
             let mut survey = Survey::new(self.file.width);
             self.each_block(1, |rows| survey.add(rows));
             return survey.ranges();
@@ -266,12 +331,26 @@ impl Rows {
         }
     }
 
-    fn copy(&self, rows: Range<usize>, mut out: &mut [f32]) {
+    /// Copies rows, and keeps what is around them for the next time.
+    fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
+        self.each_piece_of(rows, out, |part, values, piece| self.source.copy(part, values, piece));
+    }
+
+    /// Copies rows that are used once.
+    fn read(&self, rows: Range<usize>, out: &mut [f32]) {
+        self.each_piece_of(rows, out, |part, values, piece| self.source.read(part, values, piece));
+    }
+
+    /// Calls `of_piece` with each piece of rows and its part of `out`.
+    fn each_piece_of(
+        &self,
+        rows: Range<usize>,
+        mut out: &mut [f32],
+        of_piece: impl Fn(usize, Range<usize>, &mut [f32]),
+    ) {
         self.each_piece(rows, |part, values| {
             let (piece, rest) = std::mem::take(&mut out).split_at_mut(values.len());
-            self.source.expect(part, values.clone());
-            piece.copy_from_slice(&self.source.part(part)[values.clone()]);
-            self.source.used(part, values);
+            of_piece(part, values, piece);
             out = rest;
         });
     }
@@ -285,13 +364,14 @@ impl Rows {
             _ => None,
         }
     }
-
-    fn used(&self, rows: Range<usize>) {
-        self.each_piece(rows, |part, values| self.source.used(part, values));
-    }
 }
 
 impl Normalized {
+    /// Whether the values of a query depend on all of its rows.
+    fn is_by_query(&self) -> bool {
+        self.normalizer.kind() == NormalizerKind::QueryMinMax
+    }
+
     /// Copies rows that are normalised by query: a query of which only some rows are asked for is normalised as a whole.
     fn copy_queries(&self, file: &Rows, rows: Range<usize>, out: &mut [f32]) {
         let width = file.width;

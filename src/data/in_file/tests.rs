@@ -1,5 +1,7 @@
 //! Tests of features in a file that holds them in any number of slices.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use proptest::prelude::*;
 
 use super::*;
@@ -9,6 +11,7 @@ use crate::data::{Features, RankingDataset, SynthConfig};
 /// Slices of memory in place of a file.
 struct Slices {
     parts: Vec<Vec<f32>>,
+    is_read: AtomicBool,
     refuses_missing: bool,
 }
 
@@ -26,10 +29,20 @@ impl Source for Slices {
         None
     }
 
-    fn keep(&self, _: usize) {}
+    fn keep(&self, _: usize) {
+        self.is_read.store(true, Ordering::Relaxed);
+    }
 
-    fn used(&self, part: usize, values: Range<usize>) {
-        assert!(values.end <= self.parts[part].len());
+    fn is_read(&self) -> bool {
+        self.is_read.load(Ordering::Relaxed)
+    }
+
+    fn copy(&self, part: usize, values: Range<usize>, out: &mut [f32]) {
+        out.copy_from_slice(&self.parts[part][values]);
+    }
+
+    fn read(&self, part: usize, values: Range<usize>, out: &mut [f32]) {
+        self.copy(part, values, out);
     }
 
     fn expect(&self, part: usize, values: Range<usize>) {
@@ -57,7 +70,7 @@ pub(in crate::data) fn in_slices(data: &RankingDataset, cuts: &[usize], refuses_
     let values: Vec<f32> = data.features.clone().into();
     let part = |ends: &[usize]| values[ends[0] * data.feature_count..ends[1] * data.feature_count].to_vec();
     let parts = ends.windows(2).map(part).collect();
-    let file = InFile::new(Box::new(Slices { parts, refuses_missing }), data.feature_count);
+    let file = InFile::new(Box::new(Slices { parts, is_read: AtomicBool::new(false), refuses_missing }), data.feature_count);
     RankingDataset { features: file.into(), ..data.clone() }
 }
 
@@ -82,6 +95,7 @@ proptest! {
         let mut data = data();
         let values = data.features.len();
         missing.iter().for_each(|at| data.features[at * 7 % values] = f32::NAN);
+        let mut fingerprints = Vec::new();
         for kind in KINDS {
             let mut file = in_slices(&data, &cuts, false);
             prop_assert!(file.features.stream(1 << 20, 1 << 10));
@@ -91,6 +105,8 @@ proptest! {
             normalizer.apply(&mut memory).unwrap();
             normalizer.apply(&mut file).unwrap();
             prop_assert_eq!(file.data_hash(), memory.data_hash());
+            prop_assert_eq!(file.data_hash(), memory.data_hash());
+            fingerprints.push(file.fingerprint());
             prop_assert_eq!(file.feature_ranges(), memory.feature_ranges());
             prop_assert_eq!(file.statistics(), memory.statistics());
             prop_assert_eq!(file.first_missing(), memory.first_missing());
@@ -107,6 +123,9 @@ proptest! {
             prop_assert_eq!(bits(&file.features), bits(&memory.features));
             prop_assert_eq!(bits(&Vec::from(file.features)), bits(&memory.features));
         }
+        fingerprints.sort();
+        fingerprints.dedup();
+        prop_assert_eq!(fingerprints.len(), KINDS.len());
     }
 }
 

@@ -114,10 +114,9 @@ impl<'a> Batches<'a> {
     /// thread.
     pub(super) fn read_ahead(&self, epoch: &Epoch, step: usize) {
         let Ok(window) = epoch.windows.binary_search_by_key(&step, |(first, _)| *first) else { return };
-        let first = (window == 0).then_some(0);
-        for (_, documents) in first.into_iter().chain([window + 1]).filter_map(|window| epoch.windows.get(window)) {
-            self.data.features.read_ahead(documents.clone());
-        }
+        // The window itself comes first: it is to stay longer than the one before it.
+        let documents = epoch.windows.iter().skip(window).take(2).flat_map(|(_, documents)| documents.iter().cloned());
+        self.data.features.read_ahead(documents.collect());
     }
 
     /// Queries and documents of the largest part of a step.

@@ -317,7 +317,7 @@ impl FitHash {
     fn new(rounds: &Rounds, params: &impl Serialize) -> Self {
         let context = rounds.context;
         let sets = [Some(rounds.train), rounds.validation];
-        let data: Vec<String> = sets.into_iter().flatten().map(RankingDataset::data_hash).collect();
+        let data: Vec<String> = sets.into_iter().flatten().map(RankingDataset::fingerprint).collect();
         let with = |params: &[u8]| {
             let mut hash = Sha256::new();
             hash.update(rounds.learner);

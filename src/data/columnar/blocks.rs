@@ -1,0 +1,100 @@
+//! Blocks of a file that are held in memory, the ones used last.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use lru::LruCache;
+
+/// Size of a block in bytes.
+pub(super) const BLOCK: usize = 512 << 10;
+
+/// At most so many blocks of a file.
+pub(super) struct Blocks {
+    is_limited: AtomicBool,
+    held: Mutex<LruCache<usize, Bytes>>,
+}
+
+/// Filled by the first thread that wants them, while others wait.
+type Bytes = Arc<OnceLock<Vec<u8>>>;
+
+/// The bytes of a block, which stay until they are dropped.
+pub(super) struct BlockBytes(Bytes);
+
+impl std::ops::Deref for BlockBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.get().map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self { is_limited: AtomicBool::new(false), held: Mutex::new(LruCache::unbounded()) }
+    }
+}
+
+impl Blocks {
+    /// Holds at most so many bytes from now on, and at least one block.
+    pub fn keep(&self, bytes: usize) {
+        let most = NonZeroUsize::new(bytes / BLOCK).unwrap_or(NonZeroUsize::MIN);
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).resize(most);
+        self.is_limited.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether there is a largest number of blocks.
+    pub fn is_limited(&self) -> bool {
+        self.is_limited.load(Ordering::Relaxed)
+    }
+
+    /// Returns the bytes of a block, which `read` returns where they are not held. The block that was used longest ago
+    /// goes for it.
+    pub fn get(&self, block: usize, read: impl FnOnce() -> Vec<u8>) -> BlockBytes {
+        let bytes = self.held.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(block, Bytes::default).clone();
+        bytes.get_or_init(read);
+        BlockBytes(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[test]
+    fn the_block_used_longest_ago_is_read_again() {
+        let blocks = Blocks::default();
+        assert!(!blocks.is_limited());
+        blocks.keep(2 * BLOCK);
+        assert!(blocks.is_limited());
+        let mut read = Vec::new();
+        for block in [1, 2, 1, 3, 2, 2, 1] {
+            let bytes = blocks.get(block, || {
+                read.push(block);
+                vec![block as u8; 4]
+            });
+            assert_eq!(bytes[..], [block as u8; 4]);
+        }
+        assert_eq!(read, [1, 2, 3, 2, 1]);
+    }
+
+    #[test]
+    fn a_block_is_read_once_for_all_threads() {
+        let (blocks, reads) = (Blocks::default(), AtomicUsize::new(0));
+        blocks.keep(BLOCK);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let bytes = blocks.get(5, || {
+                        reads.fetch_add(1, Ordering::Relaxed);
+                        vec![9; 3]
+                    });
+                    assert_eq!(bytes[..], [9; 3]);
+                });
+            }
+        });
+        assert_eq!(reads.into_inner(), 1);
+    }
+}
