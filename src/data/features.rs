@@ -59,6 +59,12 @@ impl Features {
         self.file.as_mut().map(|file| file.stream(memory, window)).is_some()
     }
 
+    /// Returns at most how many bytes of a file are to be in memory, for values that are streamed.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn memory(&self) -> Option<usize> {
+        self.file.as_ref()?.memory()
+    }
+
     /// Returns the bytes of the window in which training shuffles queries, for values that are streamed.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn window(&self) -> Option<usize> {
@@ -100,7 +106,7 @@ impl Features {
     }
 
     /// Calls `of_block` with all values, in order: blocks of a multiple of `unit` rows each, but for the last one.
-    pub(super) fn each_block(&self, unit: usize, mut of_block: impl FnMut(&[f32])) {
+    pub(crate) fn each_block(&self, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_block(unit, of_block),
             None => of_block(&self.own),

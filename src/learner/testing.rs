@@ -54,6 +54,24 @@ pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u6
     data
 }
 
+/// The same data in an Arrow file, streamed in windows of `window` bytes with at most `memory` bytes resident.
+#[cfg(feature = "columnar")]
+pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (tempfile::TempDir, RankingDataset) {
+    use crate::data::{
+        columnar::Format,
+        letor::{Missing, ReadOptions},
+        read,
+    };
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.arrow");
+    data.clone().write_columnar(Format::Arrow, &mut std::fs::File::create(&path).unwrap()).unwrap();
+    let options = ReadOptions { missing: Missing::Keep, ..ReadOptions::default() };
+    let mut streamed = read(&[path], &options).unwrap();
+    streamed.stream(memory.parse().unwrap(), window.parse().unwrap()).unwrap();
+    (folder, streamed)
+}
+
 /// A context that selects by MAP in the `letor` convention.
 pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
     FitContext {

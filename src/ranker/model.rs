@@ -56,7 +56,7 @@ impl Model {
         assert_eq!(data.feature_count, self.features(), "feature counts of the data and of the model");
         match self {
             Model::Scorer(scorer) => scorer_scores(scorer, data, device),
-            Model::Trees(trees) => trees.scores(&data.features).into_iter().map(|score| score as f32).collect(),
+            Model::Trees(trees) => trees.scores_of(data).into_iter().map(|score| score as f32).collect(),
             Model::Ensemble(members) => {
                 let mut sums = vec![0.0; data.documents()];
                 for (weight, scorer) in members {

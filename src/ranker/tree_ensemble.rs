@@ -6,6 +6,8 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::data::RankingDataset;
+
 /// Mark of a leaf in [`TreeArrays::feature`].
 pub const LEAF: u32 = u32::MAX;
 
@@ -283,6 +285,13 @@ impl TreeEnsemble {
                 }
             },
         );
+        scores
+    }
+
+    /// Returns the [scores](Self::scores) of the documents of a dataset. Features in a file are read block by block.
+    pub(crate) fn scores_of(&self, data: &RankingDataset) -> Vec<f64> {
+        let mut scores = Vec::with_capacity(data.documents());
+        data.features.each_block(1, |rows| scores.extend(self.scores(rows)));
         scores
     }
 

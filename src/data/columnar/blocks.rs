@@ -51,7 +51,8 @@ impl Blocks {
     /// Returns the bytes of a block, which `read` returns where they are not held. The block that was used longest ago
     /// goes for it.
     pub fn get(&self, block: usize, read: impl FnOnce() -> Vec<u8>) -> BlockBytes {
-        let bytes = self.held.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(block, Bytes::default).clone();
+        let bytes =
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(block, Bytes::default).clone();
         bytes.get_or_init(read);
         BlockBytes(bytes)
     }

@@ -60,10 +60,19 @@ pub(super) trait Source: Send + Sync {
 pub(super) struct InFile {
     file: Arc<Rows>,
     normalized: Option<Arc<Normalized>>,
-    /// Bytes of the window in which training shuffles queries, for features that are to be streamed.
-    window: Option<usize>,
+    /// How features are streamed, if they are.
+    streaming: Option<Streaming>,
     /// All values, once someone takes them as a slice.
     all: Arc<OnceLock<Vec<f32>>>,
+}
+
+/// How features are streamed.
+#[derive(Clone, Copy)]
+struct Streaming {
+    /// Bytes of the file that are to be in memory, at most.
+    memory: usize,
+    /// Bytes of the window in which training shuffles queries.
+    window: usize,
 }
 
 struct Rows {
@@ -97,7 +106,7 @@ impl InFile {
             starts.push(starts[part] + source.part(part).len() / width);
         }
         let file = Arc::new(Rows { source, width, starts, survey: OnceLock::new(), hashed: Mutex::default() });
-        Self { file, normalized: None, window: None, all: Arc::default() }
+        Self { file, normalized: None, streaming: None, all: Arc::default() }
     }
 
     /// Returns the number of values.
@@ -140,7 +149,7 @@ impl InFile {
     /// Streams the values from now on: training shuffles within windows of so many bytes, and at most `memory` bytes
     /// of the file stay in memory.
     pub fn stream(&mut self, memory: usize, window: usize) {
-        self.window = Some(window);
+        self.streaming = Some(Streaming { memory, window });
         self.file.source.keep(memory);
     }
 
@@ -152,12 +161,17 @@ impl InFile {
 
     /// Returns the bytes of the window in which training shuffles queries, of features that are streamed.
     pub fn window(&self) -> Option<usize> {
-        self.window
+        self.streaming.map(|streaming| streaming.window)
+    }
+
+    /// Returns at most how many bytes of the file are to be in memory, of features that are streamed.
+    pub fn memory(&self) -> Option<usize> {
+        self.streaming.map(|streaming| streaming.memory)
     }
 
     /// Normalises the values where they are copied from now on, if they are streamed and not normalised yet.
     pub fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
-        if self.window.is_none() || self.normalized.is_some() {
+        if self.streaming.is_none() || self.normalized.is_some() {
             return false;
         }
         self.normalized = Some(Arc::new(Normalized { normalizer: normalizer.clone(), offsets: offsets.to_vec() }));

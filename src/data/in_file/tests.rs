@@ -70,7 +70,8 @@ pub(in crate::data) fn in_slices(data: &RankingDataset, cuts: &[usize], refuses_
     let values: Vec<f32> = data.features.clone().into();
     let part = |ends: &[usize]| values[ends[0] * data.feature_count..ends[1] * data.feature_count].to_vec();
     let parts = ends.windows(2).map(part).collect();
-    let file = InFile::new(Box::new(Slices { parts, is_read: AtomicBool::new(false), refuses_missing }), data.feature_count);
+    let file =
+        InFile::new(Box::new(Slices { parts, is_read: AtomicBool::new(false), refuses_missing }), data.feature_count);
     RankingDataset { features: file.into(), ..data.clone() }
 }
 

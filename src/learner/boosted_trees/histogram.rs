@@ -5,12 +5,14 @@
 //! them all where a leaf has few documents. Blocks are worked on in parallel, and sums are whole numbers, so that neither
 //! threads nor the size of a block change anything.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::sums::Sums;
 use crate::data::RankingDataset;
 use crate::distributed::Processes;
-use crate::learner::solver::bins::{MAX_BINS, bins_of};
+use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_a_pass, bins_of};
 use crate::op::Execution;
 
 /// Features of a group, one byte of a word each.
@@ -30,8 +32,8 @@ type Cells = [Sums; LANES * MAX_BINS];
 
 /// A block of features: the codes of every document, and the histograms of the leaves that may still be split.
 pub(super) struct Block {
-    /// First feature of the block.
-    first: usize,
+    /// The features of the block.
+    features: Range<usize>,
     /// Thresholds of each of its features.
     thresholds: Vec<Vec<f32>>,
     /// Whether each of its features has a bin of missing values, after the others.
@@ -51,28 +53,46 @@ fn groups_of_a_block(groups: usize, processes: &dyn Processes) -> usize {
 }
 
 impl Block {
-    /// Cuts the features of a dataset into at most `bins` bins, block by block.
+    /// Cuts the features of a dataset into at most `bins` bins, block by block. Features that are streamed are cut as many
+    /// at a time as their memory holds columns of, at least a group: each time takes a pass over the file.
     pub(super) fn of_data(data: &RankingDataset, bins: usize, processes: &dyn Processes) -> Vec<Self> {
-        let features = LANES * groups_of_a_block(data.feature_count.div_ceil(LANES), processes);
-        let firsts: Vec<usize> = (0..data.feature_count).step_by(features).collect();
-        let block = |first: usize| Self::new(data, first, features.min(data.feature_count - first), bins);
-        firsts.into_par_iter().map(Execution::current().bind(block)).collect()
+        let width = data.feature_count;
+        let features = LANES * groups_of_a_block(width.div_ceil(LANES), processes);
+        let block = |first: usize| Self::new(data.documents(), first..width.min(first + features));
+        let mut blocks: Vec<Self> = (0..width).step_by(features).map(block).collect();
+        let Some(memory) = data.features.memory() else {
+            let fill = |block: &mut Self| {
+                for group in block.features.clone().step_by(LANES) {
+                    let own = group..block.features.end.min(group + LANES);
+                    bins_of(data, own, bins).for_each(|binned| block.push(binned));
+                }
+            };
+            blocks.par_iter_mut().for_each(Execution::current().bind(fill));
+            return blocks;
+        };
+        let columns = memory / (size_of::<f32>() * data.documents().max(1));
+        let together = (columns / LANES * LANES).max(LANES);
+        for first in (0..width).step_by(together) {
+            let binned = bins_in_a_pass(data, first..width.min(first + together), bins);
+            binned.into_iter().zip(first..).for_each(|(binned, feature)| blocks[feature / features].push(binned));
+        }
+        blocks
     }
 
-    fn new(data: &RankingDataset, first: usize, features: usize, bins: usize) -> Self {
-        let groups = features.div_ceil(LANES);
-        let codes = vec![0; groups * data.documents()];
-        let mut block = Self { first, thresholds: Vec::new(), missing: Vec::new(), groups, codes, slots: Vec::new() };
-        for group in 0..groups {
-            let own = first + group * LANES..first + features.min((group + 1) * LANES);
-            for (lane, binned) in bins_of(data, own, bins).enumerate() {
-                let words = block.codes[group..].iter_mut().step_by(groups);
-                words.zip(binned.codes).for_each(|(word, code)| *word |= u64::from(code) << (8 * lane));
-                block.thresholds.push(binned.thresholds);
-                block.missing.push(binned.has_missing);
-            }
-        }
-        block
+    /// A block of no features yet.
+    fn new(documents: usize, features: Range<usize>) -> Self {
+        let groups = features.len().div_ceil(LANES);
+        let codes = vec![0; groups * documents];
+        Self { features, thresholds: Vec::new(), missing: Vec::new(), groups, codes, slots: Vec::new() }
+    }
+
+    /// Takes the bins of the next feature.
+    fn push(&mut self, binned: Binned) {
+        let (group, lane) = (self.thresholds.len() / LANES, self.thresholds.len() % LANES);
+        let words = self.codes[group..].iter_mut().step_by(self.groups);
+        words.zip(binned.codes).for_each(|(word, code)| *word |= u64::from(code) << (8 * lane));
+        self.thresholds.push(binned.thresholds);
+        self.missing.push(binned.has_missing);
     }
 
     /// The features of the block with their sums in a slot.
@@ -82,7 +102,7 @@ impl Block {
             let cells = &groups[feature / LANES][feature % LANES * MAX_BINS..][..MAX_BINS];
             let thresholds = thresholds.len();
             let missing = if has_missing { cells[thresholds + 1] } else { Sums::default() };
-            FeatureSums { feature: self.first + feature, bins: &cells[..thresholds], missing }
+            FeatureSums { feature: self.features.start + feature, bins: &cells[..thresholds], missing }
         })
     }
 
@@ -117,7 +137,7 @@ impl Block {
 
     /// The bin of a document in a feature of the block.
     fn code(&self, feature: usize, document: u32) -> u8 {
-        let feature = feature - self.first;
+        let feature = feature - self.features.start;
         let word = self.codes[document as usize * self.groups + feature / LANES];
         (word >> (8 * (feature % LANES))) as u8
     }
@@ -146,12 +166,12 @@ pub(super) fn codes(blocks: &[Block], feature: usize) -> impl Fn(u32) -> u8 {
 /// The bin of missing values of a feature, if it has one.
 pub(super) fn missing_code(blocks: &[Block], feature: usize) -> Option<u8> {
     let block = block_of(blocks, feature);
-    let feature = feature - block.first;
+    let feature = feature - block.features.start;
     block.missing[feature].then(|| (block.thresholds[feature].len() + 1) as u8)
 }
 
 /// The threshold above a bin of a feature; above the last bin of values, the largest number.
 pub(super) fn threshold(blocks: &[Block], feature: usize, bin: usize) -> f32 {
     let block = block_of(blocks, feature);
-    block.thresholds[feature - block.first].get(bin).copied().unwrap_or(f32::MAX)
+    block.thresholds[feature - block.features.start].get(bin).copied().unwrap_or(f32::MAX)
 }

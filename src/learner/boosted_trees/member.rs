@@ -80,7 +80,7 @@ pub(super) struct Member<'a> {
 
 /// Adds a tree to the scores of all documents.
 fn add(tree: &[Node], scores: &mut [f64], data: &RankingDataset) -> Result<(), LearnerError> {
-    let added = ensemble([tree], data.feature_count)?.scores(&data.features);
+    let added = ensemble([tree], data.feature_count)?.scores_of(data);
     scores.iter_mut().zip(added).for_each(|(score, value)| *score += value);
     Ok(())
 }
@@ -135,7 +135,7 @@ impl<'a> Member<'a> {
     ) -> Self {
         let mut scores = Additive::new(train, validation);
         if let Some(start) = start {
-            scores.set(|data| start.scores(&data.features));
+            scores.set(|data| start.scores_of(data));
         }
         Self { seed, scores, loss: 0.0, derivatives: Derivatives::default() }
     }

@@ -67,7 +67,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_query_weights: false,
     takes_document_weights: true,
     takes_missing: true,
-    streams: false,
+    streams: true,
     shares_work: true,
     round_name: "round",
     rounds_key: Some("rounds"),

@@ -438,3 +438,30 @@ fn parameters_out_of_range_are_named() {
     assert_eq!(message(r#"{"bins": 300}"#, "rank_net"), "learner.bins = 300: expected 2 to 256");
     assert!(message("{}", "rank_nt").contains("did you mean `rank_net`?"));
 }
+
+#[cfg(feature = "columnar")]
+#[test]
+fn streamed_data_give_the_trees_of_data_in_memory() {
+    use crate::data::{Normalizer, NormalizerKind};
+
+    let mut data = [testing::random(12, 9, 21, 3), testing::random(6, 7, 21, 4)];
+    data[0].features[5] = f32::NAN;
+    let configs = [small(), BoostedTreesConfig { subsample: 0.7, colsample: 0.6, seeds: Some(2), ..small() }];
+    for (kind, config) in [NormalizerKind::None, NormalizerKind::QueryMinMax].into_iter().zip(configs) {
+        // A column of the training data has 432 bytes: a pass takes 8 of 21 features.
+        let files = data.each_ref().map(|data| testing::streamed(data, "4 KiB", "1 KiB"));
+        let mut streamed = files.each_ref().map(|(_, data)| data.clone());
+        let mut in_memory = data.clone();
+        let normalizer = Normalizer::fit(&in_memory[0], kind);
+        in_memory.iter_mut().chain(&mut streamed).for_each(|data| normalizer.apply(data).unwrap());
+        let learner = config.check(&Parts::default().with_loss(&LossSpec::new("lambda_ndcg"))).unwrap();
+        let [memory, file] = [&in_memory, &streamed]
+            .map(|[train, vali]| learner.fit(train, Some(vali), &testing::context(None)).unwrap());
+        assert_eq!(file.history, memory.history);
+        assert_eq!(
+            file.model.predict(&streamed[1], &Device::flex()),
+            memory.model.predict(&in_memory[1], &Device::flex())
+        );
+        assert!(streamed.iter().all(|data| !data.features.is_copied()));
+    }
+}

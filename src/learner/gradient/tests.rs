@@ -21,7 +21,7 @@ use crate::learner::shared::context::{
     FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason,
 };
 use crate::learner::shared::judge::Judge;
-use crate::learner::testing::{self, StopAfter};
+use crate::learner::testing::{self, StopAfter, streamed};
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure, mean};
 use crate::ranker::Parts as ModelParts;
@@ -673,26 +673,13 @@ fn the_dashboard_shows_loss_and_measures_of_each_epoch() {
     }
 }
 
-/// The same data in an Arrow file, streamed in windows of `window` bytes with at most `memory` bytes resident.
-#[cfg(feature = "columnar")]
-fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (tempfile::TempDir, RankingDataset) {
-    use crate::data::{columnar::Format, letor::ReadOptions, read};
-
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("data.arrow");
-    data.clone().write_columnar(Format::Arrow, &mut std::fs::File::create(&path).unwrap()).unwrap();
-    let mut streamed = read(&[path], &ReadOptions::default()).unwrap();
-    streamed.stream(memory.parse().unwrap(), window.parse().unwrap()).unwrap();
-    (folder, streamed)
-}
-
 #[cfg(feature = "columnar")]
 #[test]
 fn streamed_data_in_one_window_give_the_fit_of_data_in_memory() {
     for kind in [NormalizerKind::None, NormalizerKind::QueryMinMax, NormalizerKind::ZScore, NormalizerKind::Quantile] {
         let (mut train, mut validation) = parted(&generated());
-        let (_one, mut train_in_file) = streamed(&train, "1 MiB", "512 KiB");
-        let (_two, mut validation_in_file) = streamed(&validation, "1 MiB", "512 KiB");
+        let (_one, mut train_in_file) = streamed(&train, "1 KiB", "512 KiB");
+        let (_two, mut validation_in_file) = streamed(&validation, "1 KiB", "512 KiB");
         let normalizer = Normalizer::fit(&train, kind);
         assert_eq!(Normalizer::fit(&train_in_file, kind), normalizer);
         for data in [&mut train, &mut validation, &mut train_in_file, &mut validation_in_file] {

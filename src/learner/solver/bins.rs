@@ -49,6 +49,21 @@ pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize
     columns.into_iter().map(move |values| Binned::new(&values, bins))
 }
 
+/// Cuts features as [`bins_of`] does, by one pass over the rows of a file. Holds all values of these features at once.
+pub(crate) fn bins_in_a_pass(data: &RankingDataset, features: Range<usize>, bins: usize) -> Vec<Binned> {
+    let width = data.feature_count;
+    let mut columns: Vec<Vec<f32>> = features.clone().map(|_| Vec::with_capacity(data.documents())).collect();
+    data.features.each_block(1, |rows| {
+        columns.par_chunks_mut(TOGETHER).enumerate().for_each(|(chunk, columns)| {
+            let first = features.start + chunk * TOGETHER;
+            for row in rows.chunks_exact(width) {
+                columns.iter_mut().zip(&row[first..]).for_each(|(column, &value)| column.push(value));
+            }
+        });
+    });
+    columns.into_par_iter().map(|values| Binned::new(&values, bins)).collect()
+}
+
 /// Cuts every feature of a dataset into bins: see [`bins_of`].
 pub(crate) fn bins_of_all(data: &RankingDataset, bins: usize) -> Vec<Binned> {
     let firsts: Vec<usize> = (0..data.feature_count).step_by(TOGETHER).collect();
