@@ -116,7 +116,8 @@ impl RankingDataset {
 
     /// Streams the features of a mapped file from now on: a [`Normalizer`](super::Normalizer) is applied to values where
     /// they are used, the learner `gradient` shuffles queries within windows of `window` bytes of features, and at most
-    /// `memory` bytes of the file stay in memory. Whoever takes all features as a slice still gets them all in memory.
+    /// `memory` bytes of the file are in memory. A file that fits into `memory` stays mapped; a larger one is read. Whoever
+    /// takes all features as a slice still gets them all in memory.
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] for features that are in memory, and for queries of weight 0, which would have to be

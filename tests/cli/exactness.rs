@@ -121,9 +121,21 @@ fn every_killed_learner_resumes_to_the_same_bytes() {
     }
 }
 
+/// Three folds of the training queries.
+fn in_folds(learner: &str) -> String {
+    let data = DATA.replace("validation_queries = 10", "validation_queries = 0");
+    data.replace("test_queries = 10", "test_queries = 0") + learner + "[cv]\nsplit = 3\n"
+}
+
 #[test]
 fn a_killed_cross_validation_resumes_to_the_same_bytes() {
-    let config = DATA.replace("validation_queries = 10", "validation_queries = 0");
-    let config = config.replace("test_queries = 10", "test_queries = 0") + learner("ada_rank") + "[cv]\nsplit = 3\n";
-    killed_and_resumed("cv", &config, &["report.json"], 20);
+    killed_and_resumed("cv", &in_folds(learner("ada_rank")), &["report.json"], 20);
+}
+
+#[test]
+fn a_killed_successive_halving_resumes_to_the_same_bytes() {
+    let search = "[search]\nkind = \"successive_halving\"\ntrials = 9\nbudget = 9\n[search.space]\n\
+                  \"learner.learning_rate\" = { from = 0.001, to = 0.1, scale = \"log\" }\n";
+    let learner = learner("gradient").replace("epochs = 12\nwarmup = 3\n", "");
+    killed_and_resumed("cv", &(in_folds(&learner) + search), &["report.json"], 21);
 }

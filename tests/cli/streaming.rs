@@ -42,6 +42,15 @@ fn memory_changes_no_number_and_a_window_of_all_is_the_order_of_memory() {
 }
 
 #[test]
+fn trees_of_streamed_data_are_those_of_data_in_memory() {
+    let bench = bench();
+    let trees = config("boosted_trees", "").replace("[scorer]\nkind = \"mlp\"\nhidden = [8]\n", "");
+    bench.write("run.toml", &trees.replace("list_net", "lambda_ndcg").replace("epochs = 4", "rounds = 4"));
+    let window = ["--set", "data.window=8 KiB", "--set", "data.memory=16 KiB"];
+    assert_eq!(results(&bench, "a", &window), results(&bench, "b", &[]));
+}
+
+#[test]
 fn what_cannot_be_streamed_is_refused_by_its_key() {
     let bench = bench();
     let refused = |set: &[&str], expected: &str| {
@@ -59,7 +68,7 @@ fn what_cannot_be_streamed_is_refused_by_its_key() {
         "[data]\ntrain = [\"train.arrow\"]\nmemory = \"1 GiB\"\n[learner]\nkind = \"regression\"\n",
     );
     let message = bench.refused(&["train", "regression.toml"]);
-    let expected = "found 1 GiB, expected none: the learner `regression` does not stream data; `gradient` does";
+    let expected = "found 1 GiB, expected none: the learner `regression` does not stream data; `boosted_trees` and `gradient` do";
     assert!(message.contains(expected), "{message}");
     bench.write("cv.toml", &config("gradient", "memory = \"1 GiB\"\n[cv]\nsplit = 3\n"));
     let message = bench.refused(&["cv", "cv.toml"]);

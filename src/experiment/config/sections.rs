@@ -33,7 +33,7 @@ pub struct DataConfig {
     pub synthetic: Option<SyntheticConfig>,
     /// How files are read.
     pub read: ReadOptions,
-    /// Bytes of each mapped file that stay in memory; features are streamed then.
+    /// Bytes of each file that are in memory at most; features are streamed then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
     /// Bytes of features among which a streamed epoch shuffles; 256 MiB when absent.
