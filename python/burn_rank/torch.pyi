@@ -166,6 +166,7 @@ def lambda_ndcg(
     query_normalization: bool = False,
     score_normalization: bool = False,
     sigma: float = 1.0,
+    truncation: Any = None,
 ) -> Tensor:
     "logistic loss weighted by the change of NDCG@k (LambdaRank)"
 

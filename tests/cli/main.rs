@@ -27,6 +27,7 @@ mod report;
 mod runs;
 mod search;
 mod streaming;
+mod stubs;
 mod study;
 mod trec;
 mod trees;
