@@ -150,6 +150,8 @@ fn work_on_this_thread() {
 /// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says: the user needs to know what to
 /// correct, not where in our code it was found.
 fn report(error: &anyhow::Error, code: u8) -> u8 {
-    eprintln!("error: {}", failure::one_line(error));
+    // Written at once: what ends all processes of an MPI program may cut off the rest of a line.
+    let line = format!("error: {}\n", failure::one_line(error));
+    eprint!("{line}");
     code
 }

@@ -51,6 +51,11 @@ pub trait Processes: Sync {
         self.broadcast(vec![u8::from(own)]) == [1]
     }
 
+    /// Whether any process says so.
+    fn any(&self, own: bool) -> bool {
+        self.gather(vec![u8::from(own)]).concat().contains(&1)
+    }
+
     /// Gives all processes the numbers of each of them, in the order of the processes.
     fn gather_numbers(&self, own: Vec<f64>) -> Vec<f64> {
         if self.count() == 1 {
@@ -112,6 +117,7 @@ mod tests {
                 let rank = processes.rank() as u8;
                 let messages = processes.gather_all((0..rank + 1).map(|length| vec![rank; length.into()]).collect());
                 assert_eq!(processes.gather_numbers(vec![0.5; rank.into()]), vec![0.5; count * (count - 1) / 2]);
+                assert!(processes.any(usize::from(rank) + 1 == count) && !processes.any(false));
                 (messages, processes.broadcast(vec![rank, 7]), processes.agree(rank == 0), processes.agree(rank > 0))
             });
             let expected = (0..count as u8).flat_map(|rank| (0..rank + 1).map(move |length| vec![rank; length.into()]));

@@ -101,7 +101,7 @@ mod tests {
     use crate::experiment::Document;
 
     fn config(learner: &str) -> ExperimentConfig {
-        let loss = if learner.contains("rank_svm") { "" } else { "loss = { name = \"approx_ndcg\" }\n" };
+        let loss = if learner.contains("permu_rank") { "" } else { "loss = { name = \"approx_ndcg\" }\n" };
         let text = format!("{loss}learner = {{ {learner} }}\n[data.synthetic]\n");
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
         ExperimentConfig::from_document(&document).unwrap()
@@ -119,9 +119,9 @@ mod tests {
         let one = "learner.shards = 1: expected at least 2, the number of processes".to_string();
         assert_eq!(refused(gradient, 2), Err(one));
         assert_eq!(refused("kind = \"boosted_trees\"", 7), Ok(()));
-        let expected = "learner.kind = `rank_svm`: expected a learner whose work 2 processes can share: boosted_trees, gradient, \
-                        smooth_rank";
-        assert_eq!(refused("kind = \"rank_svm\"", 2).unwrap_err(), expected);
+        let expected = "learner.kind = `permu_rank`: expected a learner whose work 2 processes can share: ada_rank, boosted_trees, \
+                        gradient, rank_boost, rank_svm, regression, smooth_rank, svm_map";
+        assert_eq!(refused("kind = \"permu_rank\"", 2).unwrap_err(), expected);
     }
 
     #[test]

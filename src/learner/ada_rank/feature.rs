@@ -1,5 +1,7 @@
 //! Single features as weak rankers.
 
+use std::ops::Range;
+
 use burn::tensor::Device;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -7,7 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::config::{AdaRankConfig, Directions};
 use super::weak::{Member, WeakRankers, measured};
 use crate::data::RankingDataset;
+use crate::data::shards::own;
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::in_unit_interval;
+use crate::learner::shared::context::FitContext;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::linear;
 use crate::op::Execution;
@@ -22,24 +28,27 @@ pub(super) struct FeatureRanker {
     pub direction: f64,
 }
 
-/// All features as weak rankers, with their `E(feature, query)`.
-pub(super) struct FeatureRankers {
+/// All features as weak rankers, with their `E(feature, query)`: each process has those of some of them.
+pub(super) struct FeatureRankers<'a> {
     feature_count: usize,
     reuse: bool,
     /// Rankers of the features that are not constant, in ascending order of features; for each feature the descending
     /// ranker comes first.
     rankers: Vec<FeatureRanker>,
-    /// `E` of each ranker on each query that counts.
+    /// The rankers of this process, by their places.
+    own: Range<usize>,
+    /// `E` of each of them on each query that counts.
     values: Vec<Vec<f64>>,
     device: Device,
+    processes: &'a dyn Processes,
 }
 
-impl FeatureRankers {
+impl<'a> FeatureRankers<'a> {
     pub(super) fn new(
         config: &AdaRankConfig,
         judge: &Judge,
         train: &RankingDataset,
-        device: &Device,
+        context: &FitContext<'a>,
     ) -> Result<Self, LearnerError> {
         let directions: &[f64] = match config.directions {
             Directions::Both => &[1.0, -1.0],
@@ -51,12 +60,29 @@ impl FeatureRankers {
             .filter(|(_, (smallest, largest))| smallest < largest)
             .flat_map(|(feature, _)| directions.iter().map(move |&direction| FeatureRanker { feature, direction }))
             .collect();
-        let values: Vec<Vec<f64>> = rankers
-            .par_iter()
-            .map(Execution::current().bind(|ranker| measured(judge, train, &scores(ranker, train))))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { feature_count: train.feature_count, reuse: config.reuse, rankers, values, device: device.clone() })
+        let processes = context.processes;
+        let own = own(rankers.len(), processes);
+        let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>, LearnerError> {
+            rankers
+                .par_iter()
+                .map(Execution::current().bind(|ranker| measured_alone(judge, train, &scores(ranker, train))))
+                .collect()
+        };
+        let mut values = measured(&rankers[own.clone()]);
+        // What one process cannot measure all refuse.
+        if processes.any(values.is_err()) {
+            values = measured(&rankers);
+        }
+        let (feature_count, device) = (train.feature_count, context.device.clone());
+        Ok(Self { feature_count, reuse: config.reuse, rankers, own, values: values?, device, processes })
     }
+}
+
+/// `E` on every query that counts, on a thread of this process.
+fn measured_alone(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
+    let values = judge.counted(data, scores)?;
+    in_unit_interval(judge.measure(), &values)?;
+    Ok(values)
 }
 
 fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {
@@ -68,7 +94,7 @@ fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {
 /// good.
 const ROUNDING: f64 = 1e-12;
 
-impl WeakRankers for FeatureRankers {
+impl WeakRankers for FeatureRankers<'_> {
     type Ranker = FeatureRanker;
 
     fn choose(
@@ -78,12 +104,13 @@ impl WeakRankers for FeatureRankers {
         members: &[Member<FeatureRanker>],
     ) -> Result<Option<FeatureRanker>, LearnerError> {
         let used = |ranker: &FeatureRanker| members.iter().any(|member| member.ranker.feature == ranker.feature);
+        let of = |values: &Vec<f64>| distribution.iter().zip(values).map(|(weight, value)| weight * value).sum();
+        let phis = self.processes.gather_numbers(self.values.iter().map(of).collect());
         let mut best: Option<(f64, FeatureRanker)> = None;
-        for (ranker, values) in self.rankers.iter().zip(&self.values) {
+        for (ranker, phi) in self.rankers.iter().zip(phis) {
             if !self.reuse && used(ranker) {
                 continue;
             }
-            let phi: f64 = distribution.iter().zip(values).map(|(weight, value)| weight * value).sum();
             if best.is_none_or(|(best, _)| phi > best * (1.0 + ROUNDING)) {
                 best = Some((phi, *ranker));
             }
@@ -95,10 +122,20 @@ impl WeakRankers for FeatureRankers {
         Ok(scores(ranker, data))
     }
 
-    fn values(&self, ranker: &FeatureRanker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    fn values(
+        &self,
+        ranker: &FeatureRanker,
+        judge: &Judge,
+        train: &RankingDataset,
+        processes: &dyn Processes,
+    ) -> Result<Vec<f64>, LearnerError> {
         match self.rankers.iter().position(|known| known == ranker) {
-            Some(known) => Ok(self.values[known].clone()),
-            None => measured(judge, train, &scores(ranker, train)),
+            Some(known) if self.own.contains(&known) => {
+                Ok(processes.gather_numbers(self.values[known - self.own.start].clone()))
+            }
+            // Another process has them.
+            Some(_) => Ok(processes.gather_numbers(Vec::new())),
+            None => measured(judge, train, &scores(ranker, train), processes),
         }
     }
 

@@ -9,6 +9,7 @@ use super::feature::FeatureRankers;
 use super::scorer::ScorerRankers;
 use super::weak::{Member, WeakRankers, measured};
 use crate::data::RankingDataset;
+use crate::distributed::Processes;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
@@ -50,6 +51,7 @@ struct Boosting<'a, W> {
     scores: Additive<'a>,
     /// `E(f_t, q)` of every query that counts.
     values: Vec<f64>,
+    processes: &'a dyn Processes,
 }
 
 impl<W: WeakRankers> Boosting<'_, W> {
@@ -59,6 +61,11 @@ impl<W: WeakRankers> Boosting<'_, W> {
             scores.iter_mut().zip(added).for_each(|(score, h)| *score += member.alpha * h);
             Ok(())
         })
+    }
+
+    /// `E` of the sum so far.
+    fn measured(&self) -> Result<Vec<f64>, LearnerError> {
+        measured(self.judge, self.train, self.scores.on_train(), self.processes)
     }
 }
 
@@ -71,7 +78,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
 
     fn resume(&mut self, state: &mut Self::State, _: &History) -> Result<(), LearnerError> {
         state.members.iter().try_for_each(|member| self.add(member))?;
-        self.values = measured(self.judge, self.train, self.scores.on_train())?;
+        self.values = self.measured()?;
         if state.members.is_empty() {
             self.values.fill(0.0);
         }
@@ -86,7 +93,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         let Some(ranker) = self.weak.choose(&weights, history.next(), &state.members)? else {
             return Ok(Step::End(StopReason::Converged));
         };
-        let weak_values = self.weak.values(&ranker, self.judge, self.train)?;
+        let weak_values = self.weak.values(&ranker, self.judge, self.train, self.processes)?;
         let phi: f64 = weights.iter().zip(&weak_values).map(|(weight, value)| weight * value).sum();
         if phi <= 0.0 {
             let reason = format!(
@@ -99,7 +106,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         let capped = phi.min(LARGEST_PHI);
         let member = Member { alpha: capped.atanh(), ranker };
         self.add(&member)?;
-        let values = measured(self.judge, self.train, self.scores.on_train())?;
+        let values = self.measured()?;
         let before = std::mem::replace(&mut self.values, values);
         let delta = (0..before.len())
             .map(|q| self.values[q] - before[q] - member.alpha * weak_values[q])
@@ -146,7 +153,8 @@ impl AdaRank {
         rounds: Rounds,
     ) -> Result<Fitted, LearnerError> {
         let (scores, values) = (Additive::new(train, validation), Vec::new());
-        let mut boosting = Boosting { learner: self, weak, judge, train, scores, values };
+        let processes = rounds.context.processes;
+        let mut boosting = Boosting { learner: self, weak, judge, train, scores, values, processes };
         rounds.most(self.config.rounds).drive(&(&self.config, &self.scorer), &mut boosting)
     }
 
@@ -182,7 +190,7 @@ impl RankingLearner for AdaRank {
         let judge = Judge::new(&boosted)?;
         match &self.scorer {
             None => {
-                let weak = FeatureRankers::new(&self.config, &judge, train, &context.device)?;
+                let weak = FeatureRankers::new(&self.config, &judge, train, context)?;
                 self.boost(weak, &judge, train, validation, rounds)
             }
             Some(scorer) => {

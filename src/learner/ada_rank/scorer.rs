@@ -3,6 +3,9 @@
 //! Scores of different scorers have no common scale, but `alpha` presumes one. A weak ranker is therefore the scorer
 //! divided by the standard deviation of its scores on the training data. Linear scorers add up to one linear scorer;
 //! others are kept as an ensemble.
+//!
+//! Where there are several processes, each trains the same scorer, since a step follows from the one before, and scores
+//! some of the documents.
 
 use std::sync::Arc;
 
@@ -19,13 +22,14 @@ use serde::{Deserialize, Serialize};
 use super::config::{AdaRankConfig, Emphasis, NAME, WeakScorer};
 use super::weak::{Member, WeakRankers};
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::{checks, linear};
 use crate::loss::RankingLoss;
 use crate::measure::deviation_of;
-use crate::ranker::{Model, Parts};
+use crate::ranker::{Model, Parts, Prepared};
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
 
@@ -47,6 +51,7 @@ pub(super) struct ScorerRankers<'a> {
     batcher: BatchPlanner,
     seed: u64,
     device: Device,
+    processes: &'a dyn Processes,
 }
 
 impl<'a> ScorerRankers<'a> {
@@ -55,7 +60,7 @@ impl<'a> ScorerRankers<'a> {
         weak: &'a WeakScorer,
         judge: &Judge,
         train: &'a RankingDataset,
-        context: &FitContext,
+        context: &FitContext<'a>,
     ) -> Result<Self, LearnerError> {
         let loss = weak.loss.build()?;
         checks::learnable(NAME, &*loss, train, context)?;
@@ -73,6 +78,7 @@ impl<'a> ScorerRankers<'a> {
             batcher,
             seed: context.seed,
             device: context.device.clone(),
+            processes: context.processes,
         })
     }
 
@@ -118,6 +124,12 @@ impl<'a> ScorerRankers<'a> {
         Ok(scorer.valid())
     }
 
+    /// The score of every document, each process scoring some of them.
+    fn predict(&self, scorer: Scorer, data: &RankingDataset) -> Vec<f32> {
+        let scorer = scorer.to_device(&self.device);
+        Prepared::new(data, &scorer, &self.device, self.processes).scores(&scorer)
+    }
+
     fn build(&self, ranker: &ScorerRanker) -> Result<Scorer, LearnerError> {
         match ranker.parts.clone().build(&self.device) {
             Ok(Model::Scorer(scorer)) => Ok(scorer),
@@ -137,19 +149,18 @@ impl WeakRankers for ScorerRankers<'_> {
         _members: &[Member<ScorerRanker>],
     ) -> Result<Option<ScorerRanker>, LearnerError> {
         let scorer = self.train(&self.query_weights(distribution, round)?, round)?;
-        let model = Model::Scorer(scorer);
-        let scores = model.predict(self.train, &self.device);
+        let scores = self.predict(scorer.clone(), self.train);
         let deviation = deviation_of(scores.iter().copied().map(f64::from));
         if !deviation.is_finite() {
             let reason = format!("the scorer of round {round} diverged: lower learner.learning_rate");
             return Err(LearnerError::Solver { learner: NAME, reason });
         }
         let scale = if deviation > 0.0 { deviation.recip() } else { 1.0 };
-        Ok(Some(ScorerRanker { parts: Parts::from_model(&model), scale }))
+        Ok(Some(ScorerRanker { parts: Parts::from_model(&Model::Scorer(scorer)), scale }))
     }
 
     fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
-        let scores = Model::Scorer(self.build(ranker)?).predict(data, &self.device);
+        let scores = self.predict(self.build(ranker)?, data);
         Ok(scores.into_iter().map(|score| f64::from(score) * ranker.scale).collect())
     }
 

@@ -3,9 +3,12 @@
 use proptest::prelude::*;
 
 use super::config::{AdaRank, AdaRankConfig, Directions, Emphasis};
+use super::feature::FeatureRankers;
 use crate::data::RankingDataset;
+use crate::distributed::testing::in_processes;
+use crate::distributed::{OneProcess, Processes};
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::context::{Fitted, Round, StopReason};
+use crate::learner::shared::context::{FitContext, Fitted, Round, StopReason};
 use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
@@ -192,4 +195,41 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn processes_share_the_weak_rankers_and_the_queries() {
+    let (train, validation) = (testing::random(25, 8, 5, 2), testing::random(10, 8, 5, 3));
+    let features = AdaRankConfig { rounds: 6, ..AdaRankConfig::default() };
+    let once = AdaRankConfig {
+        reuse: false,
+        directions: Directions::Descending,
+        measure: Some(Measure::Ndcg(Some(5))),
+        ..features.clone()
+    };
+    for config in [features, once] {
+        testing::assert_same_in_processes(&config.check(&Parts::default()).unwrap(), &train, &validation, 2);
+    }
+    for (emphasis, scorer) in
+        [(Emphasis::Weighted, r#"{"kind": "linear"}"#), (Emphasis::Sampled, r#"{"kind": "mlp", "dropout": 0.1}"#)]
+    {
+        testing::assert_same_in_processes(&with_scorers(emphasis, scorer), &train, &validation, 1);
+    }
+}
+
+#[test]
+fn a_measure_that_a_process_cannot_take_is_refused_by_all() {
+    let mut data = testing::random(6, 5, 4, 1);
+    // A document that no convention can grade.
+    data.labels[7] = -1.0;
+    let convention = crate::measure::Convention::preset("letor").unwrap();
+    let selection = crate::learner::shared::context::Selection { measure: Measure::Ap(None), convention };
+    let judge = Judge::new(&selection).unwrap();
+    let refused = |processes: &dyn Processes| {
+        let context = FitContext { processes, ..testing::context(None) };
+        let rankers = FeatureRankers::new(&AdaRankConfig::default(), &judge, &data, &context);
+        rankers.err().expect("refused").to_string()
+    };
+    let alone = refused(&OneProcess);
+    assert!(in_processes(3, refused).iter().all(|refused| *refused == alone), "{alone}");
 }

@@ -4,9 +4,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::in_unit_interval;
-use crate::learner::shared::judge::Judge;
+use crate::learner::shared::judge::{Judge, counted};
 use crate::ranker::Model;
 
 /// A family of weak rankers.
@@ -26,8 +27,14 @@ pub(super) trait WeakRankers {
     fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
 
     /// `E` of a weak ranker on every query that counts.
-    fn values(&self, ranker: &Self::Ranker, judge: &Judge, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
-        measured(judge, train, &self.scores(ranker, train)?)
+    fn values(
+        &self,
+        ranker: &Self::Ranker,
+        judge: &Judge,
+        train: &RankingDataset,
+        processes: &dyn Processes,
+    ) -> Result<Vec<f64>, LearnerError> {
+        measured(judge, train, &self.scores(ranker, train)?, processes)
     }
 
     /// Figures to report about a weak ranker, by name.
@@ -44,9 +51,14 @@ pub(super) struct Member<R> {
     pub(super) ranker: R,
 }
 
-/// `E` on every query that counts.
-pub(super) fn measured(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
-    let values = judge.counted(data, scores)?;
+/// `E` on every query that counts, each process measuring some of them.
+pub(super) fn measured(
+    judge: &Judge,
+    data: &RankingDataset,
+    scores: &[f64],
+    processes: &dyn Processes,
+) -> Result<Vec<f64>, LearnerError> {
+    let values = counted(&judge.shared_values(data, scores, processes)?);
     in_unit_interval(judge.measure(), &values)?;
     Ok(values)
 }

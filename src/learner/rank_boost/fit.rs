@@ -1,6 +1,7 @@
 //! The rounds of RankBoost.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::config::{NAME, RankBoost};
 use super::potentials::Levels;
 use crate::data::RankingDataset;
+use crate::data::shards::own;
+use crate::distributed::Processes;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::additive::Additive;
@@ -52,8 +55,14 @@ fn is_larger(edge: f64, other: f64) -> bool {
     edge.abs() > other.abs() * (1.0 + 1e-12)
 }
 
-/// The weak ranker with the largest absolute edge: feature, threshold, edge.
-pub(super) fn best_weak_ranker(bins: &[Binned], potentials: &[f64]) -> Option<(usize, f32, f64)> {
+/// The weak ranker with the largest absolute edge: feature, threshold, edge. `bins` are those of the features of this
+/// process.
+pub(super) fn best_weak_ranker(
+    bins: &[Binned],
+    features: Range<usize>,
+    potentials: &[f64],
+    processes: &dyn Processes,
+) -> Option<(usize, f32, f64)> {
     let best_of = |(feature, Binned { codes, thresholds, .. }): (usize, &Binned)| {
         let mut sums = vec![0.0; thresholds.len() + 1];
         for (&code, potential) in codes.iter().zip(potentials) {
@@ -70,15 +79,23 @@ pub(super) fn best_weak_ranker(bins: &[Binned], potentials: &[f64]) -> Option<(u
         }
         best
     };
-    let candidates: Vec<_> = bins.par_iter().enumerate().map(Execution::current().bind(best_of)).collect();
-    candidates.into_iter().flatten().reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
+    let candidates: Vec<_> = features.into_par_iter().zip(bins).map(Execution::current().bind(best_of)).collect();
+    let numbers = |(feature, threshold, edge)| [feature as f64, f64::from(threshold), edge];
+    // Edges that are equal but for rounding make the order of the features count.
+    let candidates = processes.gather_numbers(candidates.into_iter().flatten().flat_map(numbers).collect());
+    let candidates = candidates.as_chunks().0.iter();
+    let candidates = candidates.map(|&[feature, threshold, edge]| (feature as usize, threshold as f32, edge));
+    candidates.reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
 /// The sum of stumps as it is built up.
 struct Boosting<'a> {
     train: &'a RankingDataset,
+    /// Those of the features of this process.
     bins: Vec<Binned>,
-    levels: Levels,
+    features: Range<usize>,
+    processes: &'a dyn Processes,
+    levels: Levels<'a>,
     scores: Additive<'a>,
     potentials: Vec<f64>,
 }
@@ -106,7 +123,8 @@ impl Iterative for Boosting<'_> {
     }
 
     fn round(&mut self, _: &History, stumps: &mut Vec<Stump>) -> Result<Step, LearnerError> {
-        let weak = best_weak_ranker(&self.bins, &self.potentials).filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
+        let weak = best_weak_ranker(&self.bins, self.features.clone(), &self.potentials, self.processes)
+            .filter(|(_, _, edge)| edge.abs() > SMALLEST_EDGE);
         let Some((feature, threshold, edge)) = weak else {
             return Ok(Step::End(StopReason::Converged));
         };
@@ -171,9 +189,11 @@ impl RankingLearner for RankBoost {
         context: &FitContext,
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
-        let bins = bins_of_all(train, self.config.thresholds + 1);
-        let (levels, scores) = (Levels::new(train), Additive::new(train, validation));
-        let mut boosting = Boosting { train, bins, levels, scores, potentials: Vec::new() };
+        let processes = context.processes;
+        let features = own(train.feature_count, processes);
+        let bins = bins_of_all(train, features.clone(), self.config.thresholds + 1);
+        let (levels, scores) = (Levels::new(train, processes), Additive::new(train, validation));
+        let mut boosting = Boosting { train, bins, features, processes, levels, scores, potentials: Vec::new() };
         rounds.most(self.config.rounds).patience(self.config.patience).drive(&self.config, &mut boosting)
     }
 }

@@ -1,20 +1,24 @@
 //! The exponential loss of pairs and the potential of every document, computed without forming any pair.
 
 use crate::data::RankingDataset;
+use crate::distributed::Processes;
+use crate::learner::shared::share::Share;
 
-/// The documents of each query by ascending label, in runs of equal labels.
-pub(super) struct Levels {
-    documents: usize,
+/// The documents of each query by ascending label, in runs of equal labels. Each process has the queries of its share.
+pub(super) struct Levels<'a> {
+    share: Share<'a>,
+    /// The number of pairs of all processes.
     pairs: f64,
-    /// Queries with two labels or more, each a list of runs.
+    /// Queries of the share with two labels or more, each a list of runs.
     queries: Vec<Vec<Vec<usize>>>,
 }
 
-impl Levels {
-    pub(super) fn new(data: &RankingDataset) -> Self {
+impl<'a> Levels<'a> {
+    pub(super) fn new(data: &'a RankingDataset, processes: &'a dyn Processes) -> Self {
+        let share = Share::new(data, processes);
         let mut queries = Vec::new();
         let mut pairs = 0.0;
-        for query in 0..data.queries() {
+        for query in share.queries() {
             let mut documents: Vec<usize> = data.range(query).collect();
             documents.sort_by(|&a, &b| data.labels[a].total_cmp(&data.labels[b]));
             let runs: Vec<Vec<usize>> =
@@ -28,32 +32,39 @@ impl Levels {
                 queries.push(runs);
             }
         }
-        Self { documents: data.documents(), pairs, queries }
+        // Whole numbers, whose sum has no order.
+        let pairs = share.gather(vec![pairs]).iter().sum();
+        Self { share, pairs, queries }
     }
 
     /// The mean of `exp(H_j - H_i)` over pairs, and the potential of every document.
     pub(super) fn potentials(&self, scores: &[f64]) -> (f64, Vec<f64>) {
-        let mut potentials = vec![0.0; self.documents];
+        let documents = self.share.documents();
+        let mut potentials = vec![0.0; documents.len()];
         // No pair's difference exceeds this, so none of the exponentials below overflows, and not all of them are 0.
+        let of_all = |own: f64| self.share.gather(vec![own]).into_iter().fold(f64::NEG_INFINITY, f64::max);
         let largest =
-            self.queries.iter().map(|runs| largest_difference(runs, scores)).fold(f64::NEG_INFINITY, f64::max);
-        let mut total = 0.0;
+            of_all(self.queries.iter().map(|runs| largest_difference(runs, scores)).fold(f64::NEG_INFINITY, f64::max));
+        let mut terms = Vec::with_capacity(documents.len());
         for runs in &self.queries {
             let mut below = ExpSum::default();
             for run in runs {
                 for &d in run {
                     let won = below.times_exp(-scores[d] - largest);
-                    potentials[d] += won;
-                    total += won;
+                    potentials[d - documents.start] += won;
+                    terms.push(won);
                 }
                 run.iter().for_each(|&d| below.add_exp(scores[d]));
             }
             let mut above = ExpSum::default();
             for run in runs.iter().rev() {
-                run.iter().for_each(|&d| potentials[d] -= above.times_exp(scores[d] - largest));
+                run.iter().for_each(|&d| potentials[d - documents.start] -= above.times_exp(scores[d] - largest));
                 run.iter().for_each(|&d| above.add_exp(-scores[d]));
             }
         }
+        // Added up term by term, whichever process has them.
+        let total: f64 = self.share.gather(terms).iter().sum();
+        let mut potentials = self.share.gather(potentials);
         potentials.iter_mut().for_each(|potential| *potential /= total);
         (total * largest.exp() / self.pairs, potentials)
     }

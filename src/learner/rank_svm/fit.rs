@@ -23,18 +23,18 @@ impl RankingLearner for RankSvm {
         context: &FitContext,
     ) -> Result<Fitted, LearnerError> {
         let rounds = Rounds::new(NAME, train, validation, context)?;
-        let risk = PairRisk::new(train, self.config.weighting);
+        let risk = PairRisk::new(train, self.config.weighting, context.processes);
         cost_path::fit(rounds, &self.config, &self.costs, |cost, start| match self.config.loss {
             RankSvmLoss::Hinge => CuttingPlanes::new(cost).minimize(
                 start,
                 &|weights| risk.hinge(weights),
                 self.config.tolerance,
                 self.config.max_steps,
-                &context.interrupt,
+                &|| context.interrupted(),
             ),
             RankSvmLoss::SquaredHinge => {
                 let limits = (self.config.tolerance, self.config.max_steps);
-                Ok(newton::minimize(&risk, cost, start, limits, &context.interrupt))
+                Ok(newton::minimize(&risk, cost, start, limits, &|| context.interrupted()))
             }
         })
     }

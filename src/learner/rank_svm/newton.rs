@@ -3,7 +3,6 @@
 //! the optimum.
 
 use super::risk::{PairRisk, SquaredHinge};
-use crate::learner::shared::context::Interrupt;
 use crate::learner::solver::solved::Solved;
 use crate::learner::solver::vectors::{add_scaled, dot};
 
@@ -19,13 +18,14 @@ struct Iterate {
     risk: SquaredHinge,
 }
 
-/// Minimises from `start` until the duality gap is below `limits.0` times the objective, or for `limits.1` steps.
+/// Minimises from `start` until the duality gap is below `limits.0` times the objective, for `limits.1` steps, or until
+/// `stop` asks for an end.
 pub(super) fn minimize(
     risk: &PairRisk,
     cost: f64,
     start: &[f64],
     limits: (f64, usize),
-    interrupt: &Interrupt,
+    stop: &dyn Fn() -> bool,
 ) -> Solved {
     let at = |weights: Vec<f64>| {
         let squared = risk.squared_hinge(&weights);
@@ -42,7 +42,7 @@ pub(super) fn minimize(
         if gap <= tolerance * now.objective {
             break true;
         }
-        if steps == most || interrupt.requested() {
+        if steps == most || stop() {
             break false;
         }
         steps += 1;

@@ -1,25 +1,28 @@
 //! The pair risk `sum_q omega_q sum_pairs l(t)` of weights, its gradient and the curvature of the squared hinge.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::config::PairWeighting;
 use super::pairs::{Active, Levels};
 use crate::data::RankingDataset;
-use crate::learner::shared::linear::scores;
+use crate::distributed::Processes;
+use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
-use crate::learner::solver::vectors::weighted_features;
 use crate::op::Execution;
 
 struct Query {
-    first: usize,
-    documents: usize,
+    /// Its documents among those of the process.
+    places: Range<usize>,
     weight: f64,
     levels: Levels,
 }
 
-/// The pairs of a dataset, as label levels by query.
+/// The pairs of a dataset, as label levels by query. Each process has those of its share, and all have the sums.
 pub(super) struct PairRisk<'a> {
-    data: &'a RankingDataset,
+    share: Share<'a>,
+    /// Those of the share that have pairs.
     queries: Vec<Query>,
 }
 
@@ -29,40 +32,41 @@ pub(super) struct SquaredHinge {
     pub(super) value: f64,
     /// Gradient by feature.
     pub(super) gradient: Vec<f64>,
-    /// The scores at which it was computed.
+    /// The scores at which it was computed, of the documents of the process.
     pub(super) scores: Vec<f64>,
 }
 
 impl<'a> PairRisk<'a> {
-    pub(super) fn new(data: &'a RankingDataset, weighting: PairWeighting) -> Self {
-        let mut queries: Vec<Query> = (0..data.queries())
+    pub(super) fn new(data: &'a RankingDataset, weighting: PairWeighting, processes: &'a dyn Processes) -> Self {
+        let share = Share::new(data, processes);
+        let mut queries: Vec<Query> = share
+            .queries()
             .map(|query| {
                 let levels = Levels::new(data.query_labels(query));
-                let range = data.range(query);
-                Query { first: range.start, documents: range.len(), weight: 1.0, levels }
+                Query { places: share.places(query), weight: 1.0, levels }
             })
             .filter(|query| query.levels.pairs() > 0.0)
             .collect();
         if weighting == PairWeighting::Query {
-            let count = queries.len() as f64;
+            let count: f64 = share.gather(vec![queries.len() as f64]).iter().sum();
             queries.iter_mut().for_each(|query| query.weight = 1.0 / (count * query.levels.pairs()));
         }
-        Self { data, queries }
+        Self { share, queries }
     }
 
     /// The hinge risk.
     pub(super) fn hinge(&self, weights: &[f64]) -> Risk {
-        let scores = scores(self.data, weights);
+        let scores = self.share.scores(weights);
         let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
             let missing = (1.0 - score) * active.below.count + active.below.sum;
             (weight * missing, weight * (active.above.count - active.below.count))
         });
-        Risk { value: values.iter().sum(), slope: weighted_features(self.data, &coefficients) }
+        Risk { value: self.share.gather(values).iter().sum(), slope: self.share.weighted_features(&coefficients) }
     }
 
     /// The squared hinge risk.
     pub(super) fn squared_hinge(&self, weights: &[f64]) -> SquaredHinge {
-        let scores = scores(self.data, weights);
+        let scores = self.share.scores(weights);
         let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
             let behind = (1.0 - score) * active.below.count + active.below.sum;
             let ahead = (1.0 + score) * active.above.count - active.above.sum;
@@ -70,26 +74,26 @@ impl<'a> PairRisk<'a> {
             // (1 - t)^2 = (1 - t) - t (1 - t), and the second part sums to half of slope . score.
             (weight * behind + 0.5 * slope * score, slope)
         });
-        let exact =
-            |query: &Query| query.levels.squared_shortfalls(&scores[query.first..query.first + query.documents]);
+        let exact = |query: &Query| query.levels.squared_shortfalls(&scores[query.places.clone()]);
         let exact: Vec<Option<f64>> = self.queries.par_iter().map(Execution::current().bind(exact)).collect();
         let of_query = self.queries.iter().zip(exact).zip(values);
-        let value = of_query.map(|((query, exact), sum)| exact.map_or(sum, |exact| query.weight * exact)).sum();
-        SquaredHinge { value, gradient: weighted_features(self.data, &coefficients), scores }
+        let values = of_query.map(|((query, exact), sum)| exact.map_or(sum, |exact| query.weight * exact)).collect();
+        let value = self.share.gather(values).iter().sum();
+        SquaredHinge { value, gradient: self.share.weighted_features(&coefficients), scores }
     }
 
     /// The product of the squared hinge's Hessian at `scores` with `direction`.
     pub(super) fn curvature(&self, scores_at: &[f64], direction: &[f64]) -> Vec<f64> {
-        let along = scores(self.data, direction);
+        let along = self.share.scores(direction);
         let (_, coefficients) = self.sum(scores_at, &along, |value, active, weight| {
             let count = active.below.count + active.above.count;
             (0.0, 2.0 * weight * (count * value - active.below.sum - active.above.sum))
         });
-        weighted_features(self.data, &coefficients)
+        self.share.weighted_features(&coefficients)
     }
 
     /// Sums `term(value, active partners, query weight) -> (part of the risk, coefficient of the document)`. Returns
-    /// the risk of each query and the coefficient of each document.
+    /// the risk of each query and the coefficient of each document, of this process.
     fn sum(
         &self,
         scores: &[f64],
@@ -100,17 +104,17 @@ impl<'a> PairRisk<'a> {
             .queries
             .par_iter()
             .map(Execution::current().bind(|query: &Query| {
-                let range = query.first..query.first + query.documents;
-                let active = query.levels.active(&scores[range.clone()], &values[range.clone()]);
-                active.iter().zip(&values[range]).map(|(active, &value)| term(value, active, query.weight)).collect()
+                let places = query.places.clone();
+                let active = query.levels.active(&scores[places.clone()], &values[places.clone()]);
+                active.iter().zip(&values[places]).map(|(active, &value)| term(value, active, query.weight)).collect()
             }))
             .collect();
         let mut coefficients = vec![0.0; scores.len()];
         let mut risks = Vec::with_capacity(parts.len());
         for (query, part) in self.queries.iter().zip(parts) {
             risks.push(part.iter().map(|(risk, _)| risk).sum());
-            for (document, (_, coefficient)) in part.into_iter().enumerate() {
-                coefficients[query.first + document] = coefficient;
+            for (place, (_, coefficient)) in query.places.clone().zip(part) {
+                coefficients[place] = coefficient;
             }
         }
         (risks, coefficients)
@@ -120,6 +124,8 @@ impl<'a> PairRisk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distributed::OneProcess;
+    use crate::learner::shared::linear::scores;
     use crate::learner::testing;
 
     /// Value and gradient of a pair loss, pair by pair.
@@ -161,7 +167,7 @@ mod tests {
         let data = testing::random(2, 12, 3, 5);
         let weights = [0.4, -1.1, 0.8];
         for weighting in [PairWeighting::Pair, PairWeighting::Query] {
-            let risk = PairRisk::new(&data, weighting);
+            let risk = PairRisk::new(&data, weighting, &OneProcess);
             let by_query = weighting == PairWeighting::Query;
             let hinge = risk.hinge(&weights);
             let (value, gradient) =
@@ -183,7 +189,7 @@ mod tests {
         // One pair a hair short of the margin, at scores of a million.
         let data = testing::dataset(1, &[&[(1.0, &[1e6 + 1.0]), (0.0, &[1e6])]]);
         let short = 1e-5;
-        let found = PairRisk::new(&data, PairWeighting::Pair).squared_hinge(&[1.0 - short]);
+        let found = PairRisk::new(&data, PairWeighting::Pair, &OneProcess).squared_hinge(&[1.0 - short]);
         let t = (1e6 + 1.0) * (1.0 - short) - 1e6 * (1.0 - short);
         assert!((found.value / (1.0 - t).powi(2) - 1.0).abs() < 1e-9, "{}", found.value);
         assert!((found.value / (short * short) - 1.0).abs() < 1e-3, "{}", found.value);
@@ -192,7 +198,7 @@ mod tests {
     #[test]
     fn the_curvature_is_the_change_of_the_gradient() {
         let data = testing::random(2, 12, 3, 6);
-        let risk = PairRisk::new(&data, PairWeighting::Query);
+        let risk = PairRisk::new(&data, PairWeighting::Query, &OneProcess);
         let (weights, direction, step) = ([0.4, -1.1, 0.8], [1.0, 0.5, -2.0], 1e-7);
         let at = risk.squared_hinge(&weights);
         let moved: Vec<f64> = weights.iter().zip(&direction).map(|(w, d)| w + step * d).collect();

@@ -3,9 +3,11 @@
 use super::config::{PairWeighting, RankSvmConfig, RankSvmLoss};
 use super::newton;
 use super::risk::PairRisk;
+use crate::distributed::testing::in_processes;
+use crate::distributed::{OneProcess, Processes};
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
-use crate::learner::shared::context::{Interrupt, StopReason};
+use crate::learner::shared::context::{FitContext, StopReason};
 use crate::learner::solver::cutting_plane::CuttingPlanes;
 use crate::learner::testing::{self, linear_weights};
 
@@ -34,8 +36,8 @@ fn two_documents_have_the_analytic_solution() {
 #[test]
 fn the_duality_gap_bounds_the_distance_to_the_optimum() {
     let data = testing::random(4, 20, 3, 1);
-    let risk = PairRisk::new(&data, PairWeighting::Query);
-    let (zeros, forever) = ([0.0; 3], Interrupt::default());
+    let risk = PairRisk::new(&data, PairWeighting::Query, &OneProcess);
+    let (zeros, forever) = ([0.0; 3], || false);
     let hinge = |tolerance, most| {
         CuttingPlanes::new(20.0).minimize(&zeros, &|weights| risk.hinge(weights), tolerance, most, &forever).unwrap()
     };
@@ -88,4 +90,37 @@ fn parameters_out_of_range_are_named() {
     assert_eq!(refused(r#"{"c": [1.0, 0.0]}"#), "learner.c = 0: expected a finite number above 0");
     assert_eq!(refused(r#"{"max_steps": 0}"#), "learner.max_steps = 0: expected at least 1");
     assert!(serde_json::from_str::<RankSvmConfig>(r#"{"lambda": 1.0}"#).is_err());
+}
+
+#[test]
+fn processes_share_the_queries() {
+    // Four blocks of queries; one query has no pairs.
+    let (mut train, validation) = (testing::random(50, 8, 3, 2), testing::random(20, 8, 3, 3));
+    train.labels[20 * 8..21 * 8].fill(1.0);
+    for loss in LOSSES {
+        for weighting in [PairWeighting::Pair, PairWeighting::Query] {
+            let c = Candidates::Many(vec![1e-3, 1e-2, 0.1]);
+            let config = RankSvmConfig { c, loss, weighting, ..RankSvmConfig::default() };
+            testing::assert_same_in_processes(&config.check(&Parts::default()).unwrap(), &train, &validation, 2);
+        }
+    }
+}
+
+/// A signal reaches the processes at different moments, perhaps in the middle of a solver.
+#[test]
+fn only_the_first_process_decides_to_stop() {
+    let data = testing::random(20, 8, 3, 2);
+    for loss in LOSSES {
+        let learner = config(loss, 0.01).check(&Parts::default()).unwrap();
+        let fit = |processes: &dyn Processes| {
+            let context = FitContext { processes, ..testing::context(None) };
+            if !processes.leads() {
+                context.interrupt.request();
+            }
+            let fitted = learner.fit(&data, None, &context).unwrap();
+            (fitted.history, fitted.stop, linear_weights(&fitted.model))
+        };
+        let alone = fit(&OneProcess);
+        assert!(in_processes(3, fit).iter().all(|fitted| *fitted == alone));
+    }
 }

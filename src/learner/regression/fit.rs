@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use burn::tensor::Device;
-
 use super::config::{NAME, Regression};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
@@ -12,6 +10,7 @@ use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::gains::{balanced_weights, gains};
 use crate::learner::shared::linear;
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::learner::shared::share::Share;
 use crate::learner::solver::normal_equations::{LinearSolution, NormalEquations};
 use crate::ranker::Model;
 
@@ -20,7 +19,7 @@ struct Lambdas<'a> {
     lambdas: &'a [f64],
     equations: NormalEquations,
     solution: LinearSolution,
-    device: &'a Device,
+    context: &'a FitContext<'a>,
 }
 
 impl Iterative for Lambdas<'_> {
@@ -42,7 +41,7 @@ impl Iterative for Lambdas<'_> {
     }
 
     fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
-        Ok(Some(linear::scores(data, &self.solution.weights).into()))
+        Ok(Some(Share::new(data, self.context.processes).all_scores(&self.solution.weights).into()))
     }
 
     fn recorded(&mut self, recorded: &Recorded, best: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
@@ -55,7 +54,7 @@ impl Iterative for Lambdas<'_> {
     fn model(&self, best: &Self::State, _: usize) -> Result<Model, LearnerError> {
         // After an interruption before the first round the solution is still 0.
         let LinearSolution { weights, bias } = best.as_ref().unwrap_or(&self.solution);
-        Ok(linear::model(weights, *bias, self.device))
+        Ok(linear::model(weights, *bias, &self.context.device))
     }
 }
 
@@ -77,9 +76,8 @@ impl RankingLearner for Regression {
         } else {
             vec![1.0 / train.documents() as f64; train.documents()]
         };
-        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept);
+        let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept, context.processes);
         let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
-        let (lambdas, device) = (&self.lambdas[..], &context.device);
-        rounds.drive(&self.config, &mut Lambdas { lambdas, equations, solution, device })
+        rounds.drive(&self.config, &mut Lambdas { lambdas: &self.lambdas, equations, solution, context })
     }
 }

@@ -117,6 +117,11 @@ impl FitContext<'_> {
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.directory.filter(|_| self.processes.leads())
     }
+
+    /// Whether the first process was asked to stop. All processes must ask at the same point.
+    pub(crate) fn interrupted(&self) -> bool {
+        self.processes.agree(self.interrupt.requested())
+    }
 }
 
 /// Reason why a fit ended.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::context::{FitContext, Fitted, StopReason};
 use super::linear;
 use super::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use super::share::Share;
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::learner::solver::solved::Solved;
@@ -37,7 +38,7 @@ impl Attempt {
     ) -> Result<Self, LearnerError> {
         match solved {
             Ok(solved) if solved.converged => Ok(Self::Solved(solved)),
-            Ok(solved) if context.interrupt.requested() => Ok(Self::Interrupted(solved.weights)),
+            Ok(solved) if context.interrupted() => Ok(Self::Interrupted(solved.weights)),
             Ok(solved) => {
                 context.progress.warn(&complaint(&solved, learner, cost));
                 Ok(Self::Solved(solved))
@@ -113,7 +114,7 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     }
 
     fn scores(&self, _: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError> {
-        Ok(Some(linear::scores(data, &self.last.0).into()))
+        Ok(Some(Share::new(data, self.context.processes).all_scores(&self.last.0).into()))
     }
 
     fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {

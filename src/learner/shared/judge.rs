@@ -2,8 +2,10 @@
 
 use super::context::{FitContext, Selection};
 use crate::data::RankingDataset;
+use crate::data::shards::own;
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
-use crate::measure::{Evaluator, Measure, mean};
+use crate::measure::{Evaluator, Measure, Rankings, mean};
 
 /// A measure with its convention, checked.
 pub(crate) struct Judge {
@@ -34,6 +36,37 @@ impl Judge {
         self.values_of_model(data, &scores)
     }
 
+    /// [`values`](Self::values), each process measuring some of the queries.
+    pub(crate) fn shared_values(
+        &self,
+        data: &RankingDataset,
+        scores: &[f64],
+        processes: &dyn Processes,
+    ) -> Result<Vec<Option<f64>>, LearnerError> {
+        if processes.count() == 1 {
+            return self.values(data, scores);
+        }
+        let queries = own(data.queries(), processes);
+        let documents = data.offsets[queries.start]..data.offsets[queries.end];
+        let scores_of_own: Vec<f32> = scores[documents.clone()].iter().map(|&score| score as f32).collect();
+        let offsets: Vec<usize> =
+            data.offsets[queries.start..=queries.end].iter().map(|offset| offset - documents.start).collect();
+        let rankings = Rankings {
+            scores: &scores_of_own,
+            labels: &data.labels[documents.clone()],
+            offsets: &offsets,
+            document_ids: data.document_ids.get(documents).unwrap_or_default(),
+        };
+        let own = self.evaluator.first_measure(&rankings);
+        if processes.any(own.is_err()) {
+            // The error names the query by its number in the data, and is the same in every process.
+            return self.values(data, scores);
+        }
+        let numbers = |value: Option<f64>| [f64::from(u8::from(value.is_some())), value.unwrap_or_default()];
+        let all = processes.gather_numbers(own?.into_iter().flat_map(numbers).collect());
+        Ok(all.as_chunks().0.iter().map(|&[counts, value]| (counts == 1.0).then_some(value)).collect())
+    }
+
     /// [`values`](Self::values) of the scores of a model.
     pub(crate) fn values_of_model(
         &self,
@@ -62,7 +95,32 @@ pub(crate) fn counted(values: &[Option<f64>]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learner::testing::{context, dataset};
+    use crate::distributed::testing::in_processes;
+    use crate::learner::testing::{context, dataset, random};
+
+    #[test]
+    fn processes_share_the_queries_and_find_the_same_error() {
+        let mut data = random(7, 6, 2, 3);
+        // A query that does not count.
+        data.labels[6..12].fill(0.0);
+        let mut context = context(None);
+        context.selection.convention = crate::measure::Convention::default();
+        let judge = Judge::from_context(&context).unwrap();
+        let mut scores: Vec<f64> = data.features.iter().step_by(2).map(|&x| f64::from(x)).collect();
+        let expected = judge.values(&data, &scores).unwrap();
+        assert_eq!(expected.iter().position(Option::is_none), Some(1));
+        let named = (0..data.documents()).map(|document| format!("d{document:02}")).collect();
+        for data in [data.clone(), RankingDataset { document_ids: named, ..data.clone() }] {
+            for count in 1..10 {
+                let found = in_processes(count, |processes| judge.shared_values(&data, &scores, processes).unwrap());
+                assert!(found.iter().all(|found| *found == expected), "{count} processes");
+            }
+        }
+        scores[5 * 6 + 2] = f64::NAN;
+        let found =
+            in_processes(3, |processes| judge.shared_values(&data, &scores, processes).unwrap_err().to_string());
+        assert!(found.iter().all(|found| found.contains("document 3 of query 6 has the score NaN")), "{found:?}");
+    }
 
     #[test]
     fn values_follow_the_convention() {

@@ -1,5 +1,7 @@
 //! Linear models: in `f64`, as the learners hold them, and as a burn scorer, as they return them.
 
+use std::ops::Range;
+
 use burn::tensor::Device;
 use rayon::prelude::*;
 
@@ -9,7 +11,12 @@ use crate::scorer::{LinearScorer, Scorer};
 
 /// `w . x` of every document, in parallel.
 pub(crate) fn scores(data: &RankingDataset, weights: &[f64]) -> Vec<f64> {
-    data.features
+    scores_of(data, 0..data.documents(), weights)
+}
+
+/// `w . x` of some documents, in parallel.
+pub(crate) fn scores_of(data: &RankingDataset, documents: Range<usize>, weights: &[f64]) -> Vec<f64> {
+    data.features[documents.start * data.feature_count..documents.end * data.feature_count]
         .par_chunks_exact(data.feature_count.max(1))
         .with_min_len(256)
         .map(|row| row.iter().zip(weights).map(|(&x, w)| f64::from(x) * w).sum())

@@ -12,4 +12,5 @@ pub(crate) mod gains;
 pub(crate) mod judge;
 pub(crate) mod linear;
 pub(crate) mod rounds;
+pub(crate) mod share;
 pub(crate) mod surrogate_value;

@@ -281,7 +281,7 @@ impl<'a> Rounds<'a> {
     ) -> Result<Option<StopReason>, LearnerError> {
         let measured = |set, data: &RankingDataset| -> Result<Option<Vec<Option<f64>>>, LearnerError> {
             let scores = learner.scores(set, data)?;
-            scores.map(|scores| self.judge.values(data, &scores)).transpose()
+            scores.map(|scores| self.judge.shared_values(data, &scores, self.context.processes)).transpose()
         };
         let on_train = measured(Set::Training, self.train)?;
         let on_validation = self.validation.map(|data| measured(Set::Validation, data)).transpose()?.flatten();

@@ -11,6 +11,7 @@ use super::linear::LinearObjective;
 use super::network::NetworkObjective;
 use super::objective::Objective;
 use crate::data::RankingDataset;
+use crate::distributed::Processes;
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks;
@@ -33,10 +34,10 @@ struct State {
 
 impl SmoothRank {
     /// Ridge regression on gains.
-    pub(super) fn ridge(&self, train: &RankingDataset) -> Result<Vec<f64>, LearnerError> {
+    pub(super) fn ridge(&self, train: &RankingDataset, processes: &dyn Processes) -> Result<Vec<f64>, LearnerError> {
         let targets = start_gains(NAME, train, &*self.loss.build()?)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
-        let equations = NormalEquations::new(train, &targets, &weights, true);
+        let equations = NormalEquations::new(train, &targets, &weights, true, processes);
         let solution = equations.solve(self.config.start_lambda).ok_or_else(|| LearnerError::Solver {
             learner: NAME,
             reason: format!(
@@ -169,6 +170,6 @@ impl RankingLearner for SmoothRank {
                 LinearObjective::new(train, validation, Some(map), context)?
             }
         };
-        anneal(&objective, &self.ridge(&objective.train)?)
+        anneal(&objective, &self.ridge(&objective.train, context.processes)?)
     }
 }

@@ -8,12 +8,13 @@ use super::config::NAME;
 use super::kernel::KernelMap;
 use super::objective::Objective;
 use crate::data::{Keep, RankingDataset};
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::learner::shared::linear;
 use crate::learner::shared::rounds::Set;
-use crate::learner::solver::vectors::weighted_features;
+use crate::learner::shared::share::Share;
 use crate::loss::RankingLoss;
 use crate::ranker::Model;
 
@@ -25,6 +26,7 @@ pub(super) struct LinearObjective<'a> {
     kernel: Option<KernelMap>,
     losses: FlatLoss<'a>,
     device: Device,
+    processes: &'a dyn Processes,
 }
 
 impl<'a> LinearObjective<'a> {
@@ -36,21 +38,23 @@ impl<'a> LinearObjective<'a> {
     ) -> Result<Self, LearnerError> {
         let losses = FlatLoss::new(&train, Keep::All, DType::F64, &context.device, context.processes)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
-        Ok(Self { train, validation, kernel, losses, device: context.device.clone() })
+        Ok(Self { train, validation, kernel, losses, device: context.device.clone(), processes: context.processes })
     }
 }
 
 impl Objective for LinearObjective<'_> {
     fn value_and_gradient(&self, weights: &[f64], loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
-        let (value, slopes) = self.losses.value_and_gradient(loss, &linear::scores(&self.train, weights));
-        (value, weighted_features(&self.train, &slopes))
+        let share = Share::new(&self.train, self.processes);
+        let (value, slopes) = self.losses.value_and_gradient(loss, &share.all_scores(weights));
+        (value, share.weighted_features(&slopes[share.documents()]))
     }
 
     fn scores(&self, weights: &[f64], set: Set) -> Vec<f64> {
-        match (set, &self.validation) {
-            (Set::Validation, Some(data)) => linear::scores(data, weights),
-            _ => linear::scores(&self.train, weights),
-        }
+        let data = match (set, &self.validation) {
+            (Set::Validation, Some(data)) => data,
+            _ => &self.train,
+        };
+        Share::new(data, self.processes).all_scores(weights)
     }
 
     fn model(&self, weights: &[f64]) -> Model {

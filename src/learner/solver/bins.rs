@@ -64,12 +64,11 @@ pub(crate) fn bins_in_a_pass(data: &RankingDataset, features: Range<usize>, bins
     columns.into_par_iter().map(|values| Binned::new(&values, bins)).collect()
 }
 
-/// Cuts every feature of a dataset into bins: see [`bins_of`].
-pub(crate) fn bins_of_all(data: &RankingDataset, bins: usize) -> Vec<Binned> {
-    let firsts: Vec<usize> = (0..data.feature_count).step_by(TOGETHER).collect();
-    let of_some = |first: usize| -> Vec<Binned> {
-        bins_of(data, first..(first + TOGETHER).min(data.feature_count), bins).collect()
-    };
+/// Cuts features of a dataset into bins, in parallel: see [`bins_of`].
+pub(crate) fn bins_of_all(data: &RankingDataset, features: Range<usize>, bins: usize) -> Vec<Binned> {
+    let firsts: Vec<usize> = features.clone().step_by(TOGETHER).collect();
+    let of_some =
+        |first: usize| -> Vec<Binned> { bins_of(data, first..(first + TOGETHER).min(features.end), bins).collect() };
     firsts.into_par_iter().flat_map_iter(Execution::current().bind(of_some)).collect()
 }
 
@@ -107,7 +106,7 @@ mod tests {
     #[test]
     fn few_values_get_a_threshold_between_each_pair() {
         let data = dataset(2, &[&[(0.0, &[3.0, 1.0]), (0.0, &[1.0, 1.0]), (0.0, &[3.0, 1.0]), (0.0, &[2.0, 1.0])]]);
-        let bins = bins_of_all(&data, 3);
+        let bins = bins_of_all(&data, 0..2, 3);
         assert_eq!((&bins[0].thresholds[..], &bins[0].codes[..]), (&[1.5, 2.5][..], &[2, 0, 2, 1][..]));
         assert_eq!((&bins[1].thresholds[..], &bins[1].codes[..]), (&[][..], &[0; 4][..]));
     }
@@ -125,7 +124,7 @@ mod tests {
     fn missing_values_have_the_last_bin() {
         let missing = f32::NAN;
         let data = dataset(2, &[&[(0.0, &[3.0, missing]), (0.0, &[missing, missing]), (0.0, &[1.0, missing])]]);
-        let bins = bins_of_all(&data, 2);
+        let bins = bins_of_all(&data, 0..2, 2);
         let of = |feature: usize| (&bins[feature].thresholds[..], &bins[feature].codes[..], bins[feature].has_missing);
         assert_eq!(of(0), (&[2.0][..], &[1, 2, 0][..], true));
         assert_eq!(of(1), (&[][..], &[1; 3][..], true));

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::quadratic_program::{self, Plane};
 use super::solved::Solved;
 use super::vectors::{add_scaled, dot};
-use crate::learner::shared::context::Interrupt;
 
 /// Maximum number of evaluations of the risk along one segment.
 const SEARCH_STEPS: usize = 6;
@@ -110,15 +109,15 @@ impl CuttingPlanes {
         Ok(self.standing())
     }
 
-    /// Does rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done, a
-    /// stop is asked for, or the solver fails. A failure is an error in the first round only.
+    /// Does rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done, `stop`
+    /// asks for an end, or the solver fails. A failure is an error in the first round only.
     pub(crate) fn minimize(
         mut self,
         start: &[f64],
         risk: &impl Fn(&[f64]) -> Risk,
         tolerance: f64,
         most: usize,
-        interrupt: &Interrupt,
+        stop: &dyn Fn() -> bool,
     ) -> Result<Solved, String> {
         let mut failure = None;
         let standing = loop {
@@ -130,7 +129,7 @@ impl CuttingPlanes {
                 }
                 Err(reason) => return Err(reason),
             };
-            if standing.gap <= tolerance * standing.objective || standing.rounds == most || interrupt.requested() {
+            if standing.gap <= tolerance * standing.objective || standing.rounds == most || stop() {
                 break standing;
             }
         };

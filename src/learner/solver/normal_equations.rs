@@ -5,6 +5,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
+use crate::data::shards::own;
+use crate::distributed::Processes;
 use crate::op::Execution;
 
 /// A solution of ridge regression.
@@ -36,23 +38,36 @@ const BLOCK: usize = 1024;
 const BLOCKS_AT_ONCE: usize = 32;
 
 impl NormalEquations {
-    /// Sums up documents with targets `t` and weights `c`, one per document, in parallel over blocks of documents.
+    /// Sums up documents with targets `t` and weights `c`, one per document, in parallel over blocks of documents. Each
+    /// process makes the sums of some features with all others, so that none is added up in another order than in one.
     ///
     /// Without an intercept the means are taken as 0.
-    pub fn new(data: &RankingDataset, targets: &[f64], weights: &[f64], intercept: bool) -> Self {
+    pub fn new(
+        data: &RankingDataset,
+        targets: &[f64],
+        weights: &[f64],
+        intercept: bool,
+        processes: &dyn Processes,
+    ) -> Self {
         let features = data.feature_count;
         let total: f64 = weights.iter().sum();
         let mut means = DVector::zeros(features);
         let mut target_mean = 0.0;
         if intercept {
+            let own = own(features, processes);
+            let mut of_own = vec![0.0; own.len()];
             for (d, &c) in weights.iter().enumerate() {
                 target_mean += c / total * targets[d];
-                means.iter_mut().zip(data.row(d)).for_each(|(mean, &x)| *mean += c / total * f64::from(x));
+                let row = &data.row(d)[own.clone()];
+                of_own.iter_mut().zip(row).for_each(|(mean, &x)| *mean += c / total * f64::from(x));
             }
+            means = DVector::from_vec(processes.gather_numbers(of_own));
         }
+        // One more column holds the targets.
+        let columns = features + 1;
+        let own = own(columns, processes);
         let block_sums = |documents: &[usize]| {
-            // One more column holds the targets.
-            let rows = DMatrix::from_fn(documents.len(), features + 1, |row, feature| {
+            let rows = DMatrix::from_fn(documents.len(), columns, |row, feature| {
                 let d = documents[row];
                 let centered = match data.row(d).get(feature) {
                     Some(&x) => f64::from(x) - means[feature],
@@ -60,15 +75,16 @@ impl NormalEquations {
                 };
                 (weights[d] / total).sqrt() * centered
             });
-            rows.tr_mul(&rows)
+            rows.tr_mul(&rows.columns_range(own.clone()))
         };
-        let mut sums = DMatrix::zeros(features + 1, features + 1);
+        let mut sums = DMatrix::zeros(columns, own.len());
         let documents: Vec<usize> = (0..data.documents()).collect();
         for group in documents.chunks(BLOCK * BLOCKS_AT_ONCE) {
             let blocks: Vec<DMatrix<f64>> =
                 group.par_chunks(BLOCK).map(Execution::current().bind(block_sums)).collect();
             blocks.iter().for_each(|block| sums += block);
         }
+        let sums = DMatrix::from_vec(columns, columns, processes.gather_numbers(sums.as_slice().to_vec()));
         Self {
             products: sums.view((0, 0), (features, features)).into_owned(),
             moments: sums.view((0, features), (features, 1)).column(0).into_owned(),

@@ -37,7 +37,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_document_weights: false,
     takes_missing: false,
     streams: false,
-    shares_work: false,
+    shares_work: true,
     round_name: "round",
     rounds_key: None,
     defaults: entry::defaults::<SvmMapConfig>,

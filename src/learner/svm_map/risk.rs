@@ -5,33 +5,43 @@ use rayon::prelude::*;
 use super::config::NAME;
 use super::most_violated;
 use crate::data::RankingDataset;
+use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
-use crate::learner::shared::linear::scores;
+use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
-use crate::learner::solver::vectors::{descending, weighted_features};
+use crate::learner::solver::vectors::descending;
 use crate::op::Execution;
 
+/// The documents of a query, by their places among those of the process.
 struct Query {
     relevant: Vec<usize>,
     irrelevant: Vec<usize>,
 }
 
-/// The risk of the module's formula.
+/// The risk of the module's formula. Each process has the queries of its share, and all have the sums.
 pub(super) struct ApRisk<'a> {
-    data: &'a RankingDataset,
+    share: Share<'a>,
+    /// Those of the share that take part.
     queries: Vec<Query>,
+    /// The number of queries of all processes that take part.
+    count: f64,
 }
 
 impl<'a> ApRisk<'a> {
-    pub(super) fn new(data: &'a RankingDataset) -> Result<Self, LearnerError> {
-        let queries: Vec<Query> = (0..data.queries())
+    pub(super) fn new(data: &'a RankingDataset, processes: &'a dyn Processes) -> Result<Self, LearnerError> {
+        let share = Share::new(data, processes);
+        let first = share.documents().start;
+        let queries: Vec<Query> = share
+            .queries()
             .map(|query| {
-                let (relevant, irrelevant) = data.range(query).partition(|&document| data.labels[document] >= 1.0);
+                let is_relevant = |&place: &usize| data.labels[first + place] >= 1.0;
+                let (relevant, irrelevant) = share.places(query).partition(is_relevant);
                 Query { relevant, irrelevant }
             })
             .filter(|query| !query.relevant.is_empty() && !query.irrelevant.is_empty())
             .collect();
-        if queries.is_empty() {
+        let count: f64 = share.gather(vec![queries.len() as f64]).iter().sum();
+        if count == 0.0 {
             return Err(LearnerError::Data {
                 learner: NAME,
                 reason: "no training query has both relevant (label 1 or more) and irrelevant (label 0) documents, so \
@@ -39,22 +49,22 @@ impl<'a> ApRisk<'a> {
                     .into(),
             });
         }
-        Ok(Self { data, queries })
+        Ok(Self { share, queries, count })
     }
 
     pub(super) fn at(&self, weights: &[f64]) -> Risk {
-        let scores = scores(self.data, weights);
+        let scores = self.share.scores(weights);
         let of_query = |query: &Query| query.most_violated(&scores);
         let parts: Vec<(f64, Vec<(usize, f64)>)> =
             self.queries.par_iter().map(Execution::current().bind(of_query)).collect();
-        let share = 1.0 / self.queries.len() as f64;
-        let mut value = 0.0;
+        let weight = 1.0 / self.count;
+        let mut values = Vec::with_capacity(parts.len());
         let mut coefficients = vec![0.0; scores.len()];
         for (violation, slopes) in parts {
-            value += share * violation;
-            slopes.into_iter().for_each(|(document, slope)| coefficients[document] = share * slope);
+            values.push(weight * violation);
+            slopes.into_iter().for_each(|(place, slope)| coefficients[place] = weight * slope);
         }
-        Risk { value, slope: weighted_features(self.data, &coefficients) }
+        Risk { value: self.share.gather(values).iter().sum(), slope: self.share.weighted_features(&coefficients) }
     }
 }
 
@@ -63,7 +73,7 @@ impl Query {
     fn most_violated(&self, scores: &[f64]) -> (f64, Vec<(usize, f64)>) {
         let sorted = |documents: &[usize]| -> Vec<usize> {
             let own: Vec<f64> = documents.iter().map(|&document| scores[document]).collect();
-            descending(&own).into_iter().map(|place| documents[place]).collect()
+            descending(&own).into_iter().map(|at| documents[at]).collect()
         };
         let (relevant, irrelevant) = (sorted(&self.relevant), sorted(&self.irrelevant));
         let scores_of = |documents: &[usize]| -> Vec<f64> { documents.iter().map(|&d| scores[d]).collect() };

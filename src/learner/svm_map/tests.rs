@@ -2,9 +2,10 @@
 
 use super::config::SvmMapConfig;
 use super::risk::ApRisk;
+use crate::distributed::OneProcess;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::candidates::Candidates;
-use crate::learner::shared::context::{Interrupt, StopReason};
+use crate::learner::shared::context::StopReason;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::linear::scores;
 use crate::learner::solver::cutting_plane::CuttingPlanes;
@@ -29,7 +30,7 @@ fn two_documents_have_the_analytic_solution() {
 #[test]
 fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
     let data = testing::random(3, 12, 3, 4);
-    let risk = ApRisk::new(&data).unwrap();
+    let risk = ApRisk::new(&data, &OneProcess).unwrap();
     let judge = Judge::from_context(&testing::context(None)).unwrap();
     let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
     for at in points {
@@ -47,10 +48,10 @@ fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
 #[test]
 fn the_duality_gap_is_reached() {
     let data = testing::random(5, 20, 4, 9);
-    let risk = ApRisk::new(&data).unwrap();
+    let risk = ApRisk::new(&data, &OneProcess).unwrap();
     let minimize = |most| {
         let planes = CuttingPlanes::new(50.0);
-        planes.minimize(&[0.0; 4], &|weights| risk.at(weights), 1e-8, most, &Interrupt::default()).unwrap()
+        planes.minimize(&[0.0; 4], &|weights| risk.at(weights), 1e-8, most, &|| false).unwrap()
     };
     let (exact, rough) = (minimize(500), minimize(2));
     assert!(exact.converged && exact.gap.unwrap() <= 1e-8 * exact.objective);
@@ -77,4 +78,13 @@ fn parameters_out_of_range_are_named() {
     };
     assert_eq!(refused(r#"{"c": -1.0}"#), "learner.c = -1: expected a finite number above 0");
     assert_eq!(refused(r#"{"tolerance": 0.0}"#), "learner.tolerance = 0: expected a finite number above 0");
+}
+
+#[test]
+fn processes_share_the_queries() {
+    // Three blocks of queries; one query has no irrelevant document.
+    let (mut train, validation) = (testing::random(40, 8, 3, 2), testing::random(20, 8, 3, 3));
+    train.labels[20 * 8..21 * 8].fill(1.0);
+    let config = SvmMapConfig { c: Candidates::Many(vec![0.1, 1.0, 10.0]), ..SvmMapConfig::default() };
+    testing::assert_same_in_processes(&config.check(&Parts::default()).unwrap(), &train, &validation, 2);
 }

@@ -1,0 +1,125 @@
+//! The share that a process has of the queries of a dataset: linear scores of their documents, and sums over the documents
+//! of all processes.
+//!
+//! Queries are cut into blocks by the order of the file, and a sum is that of its blocks in their order, so that neither
+//! threads nor processes change a bit of it.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::linear;
+use crate::data::RankingDataset;
+use crate::data::shards::own;
+use crate::distributed::Processes;
+use crate::learner::solver::vectors::add_scaled;
+use crate::op::Execution;
+
+/// Number of queries in a block. It is fixed, so that sums have the same order whatever the number of threads and
+/// processes.
+const QUERIES: usize = 16;
+
+/// Whole blocks of queries, which this process works on.
+pub(crate) struct Share<'a> {
+    data: &'a RankingDataset,
+    processes: &'a dyn Processes,
+    queries: Range<usize>,
+}
+
+impl<'a> Share<'a> {
+    pub(crate) fn new(data: &'a RankingDataset, processes: &'a dyn Processes) -> Self {
+        let blocks = own(data.queries().div_ceil(QUERIES), processes);
+        let first = |block: usize| (block * QUERIES).min(data.queries());
+        Self { data, processes, queries: first(blocks.start)..first(blocks.end) }
+    }
+
+    /// The queries of this process.
+    pub(crate) fn queries(&self) -> Range<usize> {
+        self.queries.clone()
+    }
+
+    /// The documents of this process.
+    pub(crate) fn documents(&self) -> Range<usize> {
+        self.data.offsets[self.queries.start]..self.data.offsets[self.queries.end]
+    }
+
+    /// The documents of a query of this process, by their places among its documents.
+    pub(crate) fn places(&self, query: usize) -> Range<usize> {
+        let first = self.documents().start;
+        self.data.offsets[query] - first..self.data.offsets[query + 1] - first
+    }
+
+    /// `w . x` of every document of this process, in parallel.
+    pub(crate) fn scores(&self, weights: &[f64]) -> Vec<f64> {
+        linear::scores_of(self.data, self.documents(), weights)
+    }
+
+    /// `w . x` of every document of the data.
+    pub(crate) fn all_scores(&self, weights: &[f64]) -> Vec<f64> {
+        self.gather(self.scores(weights))
+    }
+
+    /// `sum_d c_d x_d` over the documents of all processes, from one `c` for each document of this process.
+    pub(crate) fn weighted_features(&self, coefficients: &[f64]) -> Vec<f64> {
+        let data = self.data;
+        let place = self.documents().start;
+        let of_block = |first: usize| {
+            let mut sum = vec![0.0; data.feature_count];
+            let last = (first + QUERIES).min(self.queries.end);
+            for document in data.offsets[first]..data.offsets[last] {
+                let factor = coefficients[document - place];
+                if factor != 0.0 {
+                    sum.iter_mut().zip(data.row(document)).for_each(|(s, &x)| *s += factor * f64::from(x));
+                }
+            }
+            sum
+        };
+        let firsts: Vec<usize> = self.queries.clone().step_by(QUERIES).collect();
+        let blocks: Vec<Vec<f64>> = firsts.into_par_iter().map(Execution::current().bind(of_block)).collect();
+        let mut total = vec![0.0; data.feature_count];
+        let blocks = self.gather(blocks.concat());
+        blocks.chunks(data.feature_count.max(1)).for_each(|block| add_scaled(&mut total, 1.0, block));
+        total
+    }
+
+    /// The numbers of all processes, of each those of its share.
+    pub(crate) fn gather(&self, own: Vec<f64>) -> Vec<f64> {
+        self.processes.gather_numbers(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distributed::OneProcess;
+    use crate::distributed::testing::in_processes;
+    use crate::learner::testing::{dataset, random};
+
+    #[test]
+    fn products_agree_with_hand_sums() {
+        let data = dataset(2, &[&[(0.0, &[1.0, 2.0]), (1.0, &[0.0, -1.0])], &[(2.0, &[3.0, 0.5])]]);
+        let share = Share::new(&data, &OneProcess);
+        assert_eq!(share.weighted_features(&[1.0, -2.0, 10.0]), [31.0, 9.0]);
+        assert_eq!((share.queries(), share.places(1)), (0..2, 2..3));
+        assert_eq!(share.all_scores(&[1.0, 2.0]), [5.0, -2.0, 4.0]);
+    }
+
+    #[test]
+    fn no_number_of_processes_changes_a_bit() {
+        // Three blocks, the last of them smaller.
+        let data = random(2 * QUERIES + 3, 5, 4, 1);
+        let weights = [0.3, -1.7, 0.01, 123.4];
+        let found = |processes: &dyn Processes| {
+            let share = Share::new(&data, processes);
+            let scores = share.scores(&weights);
+            let places = share.queries().flat_map(|query| share.places(query));
+            assert!(places.eq(0..scores.len()));
+            (share.weighted_features(&scores), share.all_scores(&weights))
+        };
+        let alone = found(&OneProcess);
+        assert_eq!(alone.1, linear::scores(&data, &weights));
+        for count in 1..6 {
+            assert!(in_processes(count, found).iter().all(|found| *found == alone), "{count} processes");
+        }
+    }
+}
