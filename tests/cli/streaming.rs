@@ -68,7 +68,8 @@ fn what_cannot_be_streamed_is_refused_by_its_key() {
         "[data]\ntrain = [\"train.arrow\"]\nmemory = \"1 GiB\"\n[learner]\nkind = \"regression\"\n",
     );
     let message = bench.refused(&["train", "regression.toml"]);
-    let expected = "found 1 GiB, expected none: the learner `regression` does not stream data; `boosted_trees` and `gradient` do";
+    let expected =
+        "found 1 GiB, expected none: the learner `regression` does not stream data; `boosted_trees` and `gradient` do";
     assert!(message.contains(expected), "{message}");
     bench.write("cv.toml", &config("gradient", "memory = \"1 GiB\"\n[cv]\nsplit = 3\n"));
     let message = bench.refused(&["cv", "cv.toml"]);

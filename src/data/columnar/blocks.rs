@@ -48,12 +48,21 @@ impl Blocks {
         self.is_limited.load(Ordering::Relaxed)
     }
 
-    /// Returns the bytes of a block, which `read` returns where they are not held. The block that was used longest ago
-    /// goes for it.
-    pub fn get(&self, block: usize, read: impl FnOnce() -> Vec<u8>) -> BlockBytes {
-        let bytes =
-            self.held.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(block, Bytes::default).clone();
-        bytes.get_or_init(read);
+    /// Returns the bytes of a block. Where they are not held, the block that was used longest ago goes, and `read` fills
+    /// its bytes, if nobody has them any more, or others.
+    pub fn get(&self, block: usize, read: impl FnOnce(Vec<u8>) -> Vec<u8>) -> BlockBytes {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let (bytes, gone) = match held.get(&block) {
+            Some(bytes) => (bytes.clone(), None),
+            None => {
+                let bytes = Bytes::default();
+                let gone = held.push(block, bytes.clone());
+                (bytes, gone)
+            }
+        };
+        drop(held);
+        let spare = gone.and_then(|(_, bytes)| Arc::into_inner(bytes)?.into_inner());
+        bytes.get_or_init(|| read(spare.unwrap_or_default()));
         BlockBytes(bytes)
     }
 }
@@ -72,9 +81,11 @@ mod tests {
         assert!(blocks.is_limited());
         let mut read = Vec::new();
         for block in [1, 2, 1, 3, 2, 2, 1] {
-            let bytes = blocks.get(block, || {
+            let bytes = blocks.get(block, |mut bytes| {
                 read.push(block);
-                vec![block as u8; 4]
+                bytes.resize(4, 0);
+                bytes.fill(block as u8);
+                bytes
             });
             assert_eq!(bytes[..], [block as u8; 4]);
         }
@@ -88,7 +99,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let bytes = blocks.get(5, || {
+                    let bytes = blocks.get(5, |_| {
                         reads.fetch_add(1, Ordering::Relaxed);
                         vec![9; 3]
                     });

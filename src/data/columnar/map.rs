@@ -58,7 +58,7 @@ impl FileMap {
             let whole = self.whole(block);
             let wanted = whole.start.max(bytes.start)..whole.end.min(bytes.end);
             let (piece, rest) = std::mem::take(&mut out).split_at_mut(wanted.len());
-            let held = self.blocks.get(block, || self.block(block));
+            let held = self.blocks.get(block, |bytes| self.fill(block, bytes));
             piece.copy_from_slice(&held[wanted.start - whole.start..wanted.end - whole.start]);
             out = rest;
         }
@@ -67,7 +67,7 @@ impl FileMap {
     /// Reads blocks that are used soon.
     pub fn expect(&self, bytes: Range<usize>) {
         if self.is_read() {
-            blocks_of(&bytes).for_each(|block| drop(self.blocks.get(block, || self.block(block))));
+            blocks_of(&bytes).for_each(|block| drop(self.blocks.get(block, |bytes| self.fill(block, bytes))));
         }
     }
 
@@ -81,9 +81,9 @@ impl FileMap {
         forget(&self.file, bytes);
     }
 
-    fn block(&self, block: usize) -> Vec<u8> {
+    fn fill(&self, block: usize, mut bytes: Vec<u8>) -> Vec<u8> {
         let whole = self.whole(block);
-        let mut bytes = vec![0; whole.len()];
+        bytes.resize(whole.len(), 0);
         self.read(whole, &mut bytes);
         bytes
     }
