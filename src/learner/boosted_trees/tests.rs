@@ -454,7 +454,7 @@ fn streamed_data_give_the_trees_of_data_in_memory() {
         let mut in_memory = data.clone();
         let normalizer = Normalizer::fit(&in_memory[0], kind);
         in_memory.iter_mut().chain(&mut streamed).for_each(|data| normalizer.apply(data).unwrap());
-        let learner = config.check(&Parts::default().with_loss(&LossSpec::new("lambda_ndcg"))).unwrap();
+        let learner = config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
         let [memory, file] = [&in_memory, &streamed]
             .map(|[train, vali]| learner.fit(train, Some(vali), &testing::context(None)).unwrap());
         assert_eq!(file.history, memory.history);
