@@ -326,7 +326,7 @@ impl RankingDataset {
     /// Returns what tells the dataset from others: its [hash](Self::data_hash), or, for features that are normalised
     /// where they are used, a hash of the values in the file and of the normaliser. The second needs no pass over a file
     /// that was hashed before.
-    #[cfg(feature = "learners")]
+    #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(hash))
     }

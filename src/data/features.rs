@@ -5,11 +5,15 @@ use std::ops::{Deref, DerefMut, Range};
 
 #[cfg(feature = "columnar")]
 use arrow_buffer::ScalarBuffer;
+use rayon::prelude::*;
 use sha2::Sha256;
 
 use super::dataset::hash_floats;
 use super::in_file::InFile;
 use super::{DataError, Normalizer};
+
+/// Number of columns that a thread gathers at a time: half a cache line of each row.
+const COLUMNS: usize = 8;
 
 /// Values of features, `[documents x features]`, row-major. It is a slice; whoever changes it changes a copy of its own,
 /// which is made where the values belong to a file.
@@ -113,6 +117,22 @@ impl Features {
         }
     }
 
+    /// Returns columns of rows of `width` values, by one pass over a file.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
+        let mut values: Vec<Vec<f32>> =
+            columns.clone().map(|_| Vec::with_capacity(self.len() / width.max(1))).collect();
+        self.each_block(1, |rows| {
+            values.par_chunks_mut(COLUMNS).enumerate().for_each(|(chunk, values)| {
+                let first = columns.start + chunk * COLUMNS;
+                for row in rows.chunks_exact(width) {
+                    values.iter_mut().zip(&row[first..]).for_each(|(column, &value)| column.push(value));
+                }
+            });
+        });
+        values
+    }
+
     /// Goes on with a hash of all values.
     pub(super) fn hash_into(&self, hash: &mut Sha256) {
         match &self.file {
@@ -122,7 +142,7 @@ impl Features {
     }
 
     /// Goes on with a hash of all values, or of what they are made of ([`InFile::fingerprint_into`]).
-    #[cfg(feature = "learners")]
+    #[cfg(any(feature = "learners", test))]
     pub(super) fn fingerprint_into(&self, hash: &mut Sha256) {
         match &self.file {
             Some(file) => file.fingerprint_into(hash),

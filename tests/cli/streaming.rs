@@ -46,8 +46,11 @@ fn trees_of_streamed_data_are_those_of_data_in_memory() {
     let bench = bench();
     let trees = config("boosted_trees", "").replace("[scorer]\nkind = \"mlp\"\nhidden = [8]\n", "");
     bench.write("run.toml", &trees.replace("list_net", "lambda_ndcg").replace("epochs = 4", "rounds = 4"));
-    let window = ["--set", "data.window=8 KiB", "--set", "data.memory=16 KiB"];
-    assert_eq!(results(&bench, "a", &window), results(&bench, "b", &[]));
+    let scores = |out: &str, more: &[&str]| {
+        bench.output(&[&["train", "run.toml", "--no-tui", "--quiet", "--out", out], more].concat());
+        bench.output(&["predict", out, "vali.arrow"])
+    };
+    assert_eq!(scores("a", &["--set", "data.window=8 KiB", "--set", "data.memory=16 KiB"]), scores("b", &[]));
 }
 
 #[test]

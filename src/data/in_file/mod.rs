@@ -272,7 +272,7 @@ impl InFile {
     }
 
     /// Goes on with a hash of the values in the file, and of the normaliser.
-    #[cfg(feature = "learners")]
+    #[cfg(any(feature = "learners", test))]
     pub fn fingerprint_into(&self, hash: &mut Sha256) {
         Self { normalized: None, ..self.clone() }.hash_into(hash);
         if let Some(normalized) = &self.normalized {

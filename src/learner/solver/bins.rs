@@ -51,17 +51,9 @@ pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize
 
 /// Cuts features as [`bins_of`] does, by one pass over the rows of a file. Holds all values of these features at once.
 pub(crate) fn bins_in_a_pass(data: &RankingDataset, features: Range<usize>, bins: usize) -> Vec<Binned> {
-    let width = data.feature_count;
-    let mut columns: Vec<Vec<f32>> = features.clone().map(|_| Vec::with_capacity(data.documents())).collect();
-    data.features.each_block(1, |rows| {
-        columns.par_chunks_mut(TOGETHER).enumerate().for_each(|(chunk, columns)| {
-            let first = features.start + chunk * TOGETHER;
-            for row in rows.chunks_exact(width) {
-                columns.iter_mut().zip(&row[first..]).for_each(|(column, &value)| column.push(value));
-            }
-        });
-    });
-    columns.into_par_iter().map(|values| Binned::new(&values, bins)).collect()
+    let columns = data.features.columns(data.feature_count, features);
+    let binned = |values: Vec<f32>| Binned::new(&values, bins);
+    columns.into_par_iter().map(Execution::current().bind(binned)).collect()
 }
 
 /// Cuts features of a dataset into bins, in parallel: see [`bins_of`].
