@@ -21,7 +21,9 @@ use crate::learner::shared::context::{
     FitContext, Fitted, Interrupt, NoProgress, Progress, Round, Selection, StopReason,
 };
 use crate::learner::shared::judge::Judge;
-use crate::learner::testing::{self, StopAfter, streamed};
+#[cfg(feature = "columnar")]
+use crate::learner::testing::streamed;
+use crate::learner::testing::{self, StopAfter};
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure, mean};
 use crate::ranker::Parts as ModelParts;
