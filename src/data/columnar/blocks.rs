@@ -18,17 +18,6 @@ pub(super) struct Blocks {
 /// Filled by the first thread that wants them, while others wait.
 type Bytes = Arc<OnceLock<Vec<u8>>>;
 
-/// The bytes of a block, which stay until they are dropped.
-pub(super) struct BlockBytes(Bytes);
-
-impl std::ops::Deref for BlockBytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        self.0.get().map_or(&[], Vec::as_slice)
-    }
-}
-
 impl Default for Blocks {
     fn default() -> Self {
         Self { is_limited: AtomicBool::new(false), held: Mutex::new(LruCache::unbounded()) }
@@ -48,9 +37,9 @@ impl Blocks {
         self.is_limited.load(Ordering::Relaxed)
     }
 
-    /// Returns the bytes of a block. Where they are not held, the block that was used longest ago goes, and `read` fills
-    /// its bytes, if nobody has them any more, or others.
-    pub fn get(&self, block: usize, read: impl FnOnce(Vec<u8>) -> Vec<u8>) -> BlockBytes {
+    /// Calls `of_bytes` with the bytes of a block. Where they are not held, the block that was used longest ago goes, and
+    /// `read` fills its bytes, if nobody has them any more, or others.
+    pub fn with<T>(&self, block: usize, read: impl FnOnce(Vec<u8>) -> Vec<u8>, of_bytes: impl FnOnce(&[u8]) -> T) -> T {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let (bytes, gone) = match held.get(&block) {
             Some(bytes) => (bytes.clone(), None),
@@ -62,8 +51,7 @@ impl Blocks {
         };
         drop(held);
         let spare = gone.and_then(|(_, bytes)| Arc::into_inner(bytes)?.into_inner());
-        bytes.get_or_init(|| read(spare.unwrap_or_default()));
-        BlockBytes(bytes)
+        of_bytes(bytes.get_or_init(|| read(spare.unwrap_or_default())))
     }
 }
 
@@ -81,13 +69,13 @@ mod tests {
         assert!(blocks.is_limited());
         let mut read = Vec::new();
         for block in [1, 2, 1, 3, 2, 2, 1] {
-            let bytes = blocks.get(block, |mut bytes| {
+            let filled = |mut bytes: Vec<u8>| {
                 read.push(block);
                 bytes.resize(4, 0);
                 bytes.fill(block as u8);
                 bytes
-            });
-            assert_eq!(bytes[..], [block as u8; 4]);
+            };
+            blocks.with(block, filled, |bytes| assert_eq!(bytes, [block as u8; 4]));
         }
         assert_eq!(read, [1, 2, 3, 2, 1]);
     }
@@ -99,11 +87,11 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let bytes = blocks.get(5, |_| {
+                    let filled = |_| {
                         reads.fetch_add(1, Ordering::Relaxed);
                         vec![9; 3]
-                    });
-                    assert_eq!(bytes[..], [9; 3]);
+                    };
+                    blocks.with(5, filled, |bytes| assert_eq!(bytes, [9; 3]));
                 });
             }
         });

@@ -24,7 +24,7 @@ pub(super) struct FileMap {
 }
 
 impl FileMap {
-    pub(super) fn open(path: &Path) -> Result<Self, DataError> {
+    fn open(path: &Path) -> Result<Self, DataError> {
         let file = File::open(path).map_err(DataError::io(path))?;
         // SAFETY: the mapping is read-only. Whoever changes the file in place while it is mapped changes
         // floats under our hands or ends the process; the documentation of the formats says so. Every length and offset
@@ -58,17 +58,15 @@ impl FileMap {
             let whole = self.whole(block);
             let wanted = whole.start.max(bytes.start)..whole.end.min(bytes.end);
             let (piece, rest) = std::mem::take(&mut out).split_at_mut(wanted.len());
-            let held = self.blocks.get(block, |bytes| self.fill(block, bytes));
-            piece.copy_from_slice(&held[wanted.start - whole.start..wanted.end - whole.start]);
+            let wanted = wanted.start - whole.start..wanted.end - whole.start;
+            self.blocks.with(block, |bytes| self.fill(block, bytes), |held| piece.copy_from_slice(&held[wanted]));
             out = rest;
         }
     }
 
     /// Reads blocks that are used soon.
     pub fn expect(&self, bytes: Range<usize>) {
-        if self.is_read() {
-            blocks_of(&bytes).for_each(|block| drop(self.blocks.get(block, |bytes| self.fill(block, bytes))));
-        }
+        blocks_of(&bytes).for_each(|block| self.blocks.with(block, |bytes| self.fill(block, bytes), |_| ()));
     }
 
     /// Reads bytes that are used once.

@@ -106,6 +106,7 @@ proptest! {
             normalizer.apply(&mut memory).unwrap();
             normalizer.apply(&mut file).unwrap();
             prop_assert_eq!(file.data_hash(), memory.data_hash());
+            // Known by now.
             prop_assert_eq!(file.data_hash(), memory.data_hash());
             fingerprints.push(file.fingerprint());
             prop_assert_eq!(file.feature_ranges(), memory.feature_ranges());

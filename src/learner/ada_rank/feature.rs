@@ -10,9 +10,8 @@ use super::config::{AdaRankConfig, Directions};
 use super::weak::{Member, WeakRankers, measured};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::distributed::Processes;
+use crate::distributed::{OneProcess, Processes};
 use crate::learner::error::LearnerError;
-use crate::learner::shared::checks::in_unit_interval;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::linear;
@@ -62,10 +61,11 @@ impl<'a> FeatureRankers<'a> {
             .collect();
         let processes = context.processes;
         let own = own(rankers.len(), processes);
+        // Each ranker is measured on a thread of one process.
         let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>, LearnerError> {
             rankers
                 .par_iter()
-                .map(Execution::current().bind(|ranker| measured_alone(judge, train, &scores(ranker, train))))
+                .map(Execution::current().bind(|ranker| measured(judge, train, &scores(ranker, train), &OneProcess)))
                 .collect()
         };
         let mut values = measured(&rankers[own.clone()]);
@@ -76,13 +76,6 @@ impl<'a> FeatureRankers<'a> {
         let (feature_count, device) = (train.feature_count, context.device.clone());
         Ok(Self { feature_count, reuse: config.reuse, rankers, own, values: values?, device, processes })
     }
-}
-
-/// `E` on every query that counts, on a thread of this process.
-fn measured_alone(judge: &Judge, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
-    let values = judge.counted(data, scores)?;
-    in_unit_interval(judge.measure(), &values)?;
-    Ok(values)
 }
 
 fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {

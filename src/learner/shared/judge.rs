@@ -76,11 +76,6 @@ impl Judge {
         Ok(self.evaluator.first_measure(&data.rankings(scores))?)
     }
 
-    /// The value of each query that counts, in order.
-    pub(crate) fn counted(&self, data: &RankingDataset, scores: &[f64]) -> Result<Vec<f64>, LearnerError> {
-        Ok(counted(&self.values(data, scores)?))
-    }
-
     /// The mean over the queries that count; `None` when none does.
     pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
         Ok(mean(&self.values(data, scores)?))
@@ -128,11 +123,11 @@ mod tests {
         let mut context = context(None);
         let judge = Judge::from_context(&context).unwrap();
         let scores = [2.0, 1.0, 0.0];
-        assert_eq!(judge.counted(&data, &scores).unwrap(), [0.5, 0.0]);
+        assert_eq!(counted(&judge.values(&data, &scores).unwrap()), [0.5, 0.0]);
         assert_eq!(judge.mean(&data, &scores).unwrap(), Some(0.25));
         context.selection.convention = crate::measure::Convention::default();
         let judge = Judge::from_context(&context).unwrap();
-        assert_eq!(judge.counted(&data, &scores).unwrap(), [0.5]);
+        assert_eq!(counted(&judge.values(&data, &scores).unwrap()), [0.5]);
         assert_eq!(judge.mean(&data, &scores).unwrap(), Some(0.5));
         let empty = dataset(1, &[&[(0.0, &[0.0])]]);
         assert_eq!(judge.mean(&empty, &[1.0]).unwrap(), None);

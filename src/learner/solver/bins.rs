@@ -41,11 +41,7 @@ impl Binned {
 /// Cuts neighbouring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values comes on top, as
 /// long as all are at most [`MAX_BINS`]. Holds the values of these features until the last one is cut.
 pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize) -> impl Iterator<Item = Binned> {
-    let mut columns: Vec<Vec<f32>> = features.clone().map(|_| Vec::with_capacity(data.documents())).collect();
-    for document in 0..data.documents() {
-        let values = &data.row(document)[features.clone()];
-        columns.iter_mut().zip(values).for_each(|(column, &value)| column.push(value));
-    }
+    let columns = data.features.columns(data.feature_count, features);
     columns.into_iter().map(move |values| Binned::new(&values, bins))
 }
 
