@@ -80,10 +80,10 @@ impl Features {
         self.file.as_mut().is_some_and(|file| file.normalize(normalizer, offsets))
     }
 
-    /// Copies rows of `width` values, on the calling thread.
+    /// Copies rows of `width` values.
     pub(crate) fn copy_rows(&self, width: usize, rows: Range<usize>, out: &mut [f32]) {
         match &self.file {
-            Some(file) => file.copy_few(rows, out),
+            Some(file) => file.copy(rows, out),
             None => out.copy_from_slice(&self.own[rows.start * width..rows.end * width]),
         }
     }
@@ -100,10 +100,10 @@ impl Features {
         }
     }
 
-    /// Has another thread read rows that are used soon, where they are in a file.
-    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    /// Has another thread read rows that are used soon, where they are read out of a file.
+    #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
-        if let Some(file) = self.file.clone() {
+        if let Some(file) = self.file.clone().filter(InFile::is_read) {
             // The thread computes nothing: nobody has to wait for it.
             std::thread::spawn(move || rows.into_iter().for_each(|rows| file.expect(rows)));
         }

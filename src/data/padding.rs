@@ -44,6 +44,12 @@ impl Padding {
         self.rows.iter().cloned().flatten()
     }
 
+    /// Has another thread read the features of the documents, which are gathered soon, where they are read out of a file.
+    #[cfg(feature = "ranker")]
+    pub(crate) fn read_ahead(&self, features: &Features) {
+        features.read_ahead(self.rows.clone());
+    }
+
     /// Gathers values into rows, `[rows, width]`; padding is 0.
     ///
     /// # Shapes

@@ -75,7 +75,7 @@ impl Model {
 /// Scores data with a scorer, which is moved to the device.
 fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec<f32> {
     let scorer = scorer.clone().to_device(device);
-    scores(&scorer, data, chunks(data, &scorer).into_iter().map(|padding| Chunk::new(padding, data, device)))
+    scores(&scorer, data, put(chunks(data, &scorer), data, device))
 }
 
 /// Largest number of values (documents x features) that stay on the device for later scores; 64 MiB.
@@ -131,7 +131,7 @@ impl<'a> Prepared<'a> {
 
     /// Returns one score per document, in the order of the data.
     pub(crate) fn scores(&self, scorer: &Scorer) -> Vec<f32> {
-        let others = self.others.iter().map(|padding| Chunk::new(padding.clone(), self.data, &self.device));
+        let others = put(self.others.clone(), self.data, &self.device);
         let mut scores = scores(scorer, self.data, self.kept.iter().cloned().chain(others));
         if self.processes.count() > 1 {
             let own = self.kept.iter().map(|chunk| &chunk.padding).chain(&self.others);
@@ -168,6 +168,18 @@ impl Chunk {
         let features = Tensor::from_data(padding.gather_features(&data.features, data.feature_count), device);
         Self { features, mask: padding.mask(device), padding }
     }
+}
+
+/// Puts chunks on the device one after the other; what the next takes out of a file is read at the same time.
+fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Iterator<Item = Chunk> {
+    let mut chunks = chunks.into_iter().peekable();
+    std::iter::from_fn(move || {
+        let padding = chunks.next()?;
+        if let Some(next) = chunks.peek() {
+            next.read_ahead(&data.features);
+        }
+        Some(Chunk::new(padding, data, device))
+    })
 }
 
 /// Largest number of places in a chunk; bounds the memory of the widest layer.

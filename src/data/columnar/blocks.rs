@@ -4,19 +4,26 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use bytemuck::{Pod, Zeroable};
 use lru::LruCache;
 
 /// Size of a block in bytes.
 pub(super) const BLOCK: usize = 512 << 10;
 
+/// Memory where a disk may write without the system's cache between: its place and size are multiples of what any disk asks
+/// for.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(4096))]
+pub(super) struct Page([u8; 4096]);
+
 /// At most so many blocks of a file.
 pub(super) struct Blocks {
     is_limited: AtomicBool,
-    held: Mutex<LruCache<usize, Bytes>>,
+    held: Mutex<LruCache<usize, Pages>>,
 }
 
 /// Filled by the first thread that wants them, while others wait.
-type Bytes = Arc<OnceLock<Vec<u8>>>;
+type Pages = Arc<OnceLock<Vec<Page>>>;
 
 impl Default for Blocks {
     fn default() -> Self {
@@ -38,20 +45,25 @@ impl Blocks {
     }
 
     /// Calls `of_bytes` with the bytes of a block. Where they are not held, the block that was used longest ago goes, and
-    /// `read` fills its bytes, if nobody has them any more, or others.
-    pub fn with<T>(&self, block: usize, read: impl FnOnce(Vec<u8>) -> Vec<u8>, of_bytes: impl FnOnce(&[u8]) -> T) -> T {
+    /// `read` fills its pages, if nobody has them any more, or others.
+    pub fn with<T>(
+        &self,
+        block: usize,
+        read: impl FnOnce(Vec<Page>) -> Vec<Page>,
+        of_bytes: impl FnOnce(&[u8]) -> T,
+    ) -> T {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let (bytes, gone) = match held.get(&block) {
-            Some(bytes) => (bytes.clone(), None),
+        let (pages, gone) = match held.get(&block) {
+            Some(pages) => (pages.clone(), None),
             None => {
-                let bytes = Bytes::default();
-                let gone = held.push(block, bytes.clone());
-                (bytes, gone)
+                let pages = Pages::default();
+                let gone = held.push(block, pages.clone());
+                (pages, gone)
             }
         };
         drop(held);
-        let spare = gone.and_then(|(_, bytes)| Arc::into_inner(bytes)?.into_inner());
-        of_bytes(bytes.get_or_init(|| read(spare.unwrap_or_default())))
+        let spare = gone.and_then(|(_, pages)| Arc::into_inner(pages)?.into_inner());
+        of_bytes(bytemuck::cast_slice(pages.get_or_init(|| read(spare.unwrap_or_default()))))
     }
 }
 
@@ -69,13 +81,13 @@ mod tests {
         assert!(blocks.is_limited());
         let mut read = Vec::new();
         for block in [1, 2, 1, 3, 2, 2, 1] {
-            let filled = |mut bytes: Vec<u8>| {
+            let filled = |mut pages: Vec<Page>| {
                 read.push(block);
-                bytes.resize(4, 0);
-                bytes.fill(block as u8);
-                bytes
+                pages.resize(1, Page::zeroed());
+                bytemuck::cast_slice_mut(&mut pages).fill(block as u8);
+                pages
             };
-            blocks.with(block, filled, |bytes| assert_eq!(bytes, [block as u8; 4]));
+            blocks.with(block, filled, |bytes| assert_eq!(bytes, [block as u8; 4096]));
         }
         assert_eq!(read, [1, 2, 3, 2, 1]);
     }
@@ -89,9 +101,9 @@ mod tests {
                 scope.spawn(|| {
                     let filled = |_| {
                         reads.fetch_add(1, Ordering::Relaxed);
-                        vec![9; 3]
+                        vec![Page([9; 4096])]
                     };
-                    blocks.with(5, filled, |bytes| assert_eq!(bytes, [9; 3]));
+                    blocks.with(5, filled, |bytes| assert_eq!(bytes, [9; 4096]));
                 });
             }
         });

@@ -8,15 +8,16 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytemuck::Zeroable;
 use bytes::Bytes;
 use memmap2::Mmap;
 
-use super::blocks::{BLOCK, Blocks};
+use super::blocks::{BLOCK, Blocks, Page};
 use crate::data::{DataError, Input};
 
-/// A mapped file. Where only so many of its bytes may be kept in memory, they are read in place of the mapping: around
-/// a page that is not in memory the system would read and keep what nobody asked for, and under a limit of memory a
-/// mapping that is given back page by page is twenty times as slow as reading.
+/// A mapped file. Where only so many of its bytes may be kept in memory, they are read in place of the mapping, and past
+/// the system's cache where the file system can: around what is asked for the system would read as much again that nobody
+/// wants, and under a limit of memory a mapping that is given back page by page is twenty times as slow as reading.
 pub(super) struct FileMap {
     map: Mmap,
     file: File,
@@ -44,6 +45,7 @@ impl FileMap {
     pub fn keep(&self, bytes: usize) {
         if bytes < self.map.len() {
             self.blocks.keep(bytes);
+            pass_by_cache(&self.file);
         }
     }
 
@@ -59,31 +61,42 @@ impl FileMap {
             let wanted = whole.start.max(bytes.start)..whole.end.min(bytes.end);
             let (piece, rest) = std::mem::take(&mut out).split_at_mut(wanted.len());
             let wanted = wanted.start - whole.start..wanted.end - whole.start;
-            self.blocks.with(block, |bytes| self.fill(block, bytes), |held| piece.copy_from_slice(&held[wanted]));
+            self.blocks.with(block, |pages| self.fill(block, pages), |held| piece.copy_from_slice(&held[wanted]));
             out = rest;
         }
     }
 
     /// Reads blocks that are used soon.
     pub fn expect(&self, bytes: Range<usize>) {
-        blocks_of(&bytes).for_each(|block| self.blocks.with(block, |bytes| self.fill(block, bytes), |_| ()));
+        blocks_of(&bytes).for_each(|block| self.blocks.with(block, |pages| self.fill(block, pages), |_| ()));
     }
 
     /// Reads bytes that are used once.
-    pub fn read(&self, bytes: Range<usize>, out: &mut [u8]) {
-        // The mapping is the last resort, for the system then says what is wrong with the disk.
-        if read_at(&self.file, bytes.start, out).is_err() {
-            out.copy_from_slice(&self.map[bytes.clone()]);
+    pub fn read(&self, bytes: Range<usize>, mut out: &mut [u8]) {
+        let mut pages = Vec::new();
+        for block in blocks_of(&bytes) {
+            let whole = self.whole(block);
+            let wanted = whole.start.max(bytes.start)..whole.end.min(bytes.end);
+            let (piece, rest) = std::mem::take(&mut out).split_at_mut(wanted.len());
+            pages = self.fill(block, pages);
+            let read: &[u8] = bytemuck::cast_slice(&pages);
+            piece.copy_from_slice(&read[wanted.start - whole.start..wanted.end - whole.start]);
+            out = rest;
         }
-        // Else the system would keep them too.
-        forget(&self.file, bytes);
     }
 
-    fn fill(&self, block: usize, mut bytes: Vec<u8>) -> Vec<u8> {
+    /// Reads a block into pages.
+    fn fill(&self, block: usize, mut pages: Vec<Page>) -> Vec<Page> {
         let whole = self.whole(block);
-        bytes.resize(whole.len(), 0);
-        self.read(whole, &mut bytes);
-        bytes
+        pages.resize(BLOCK / size_of::<Page>(), Page::zeroed());
+        let bytes = bytemuck::cast_slice_mut(&mut pages);
+        // The mapping is the last resort, for the system then says what is wrong with the disk.
+        if read_at(&self.file, whole.clone(), bytes).is_err() {
+            bytes[..whole.len()].copy_from_slice(&self.map[whole.clone()]);
+        }
+        // Else the system would keep them too, if it has them in its cache.
+        forget(&self.file, whole);
+        pages
     }
 
     fn whole(&self, block: usize) -> Range<usize> {
@@ -95,15 +108,47 @@ fn blocks_of(bytes: &Range<usize>) -> Range<usize> {
     bytes.start / BLOCK..bytes.end.div_ceil(BLOCK)
 }
 
+/// Reads bytes of a file to the beginning of `out`, which has room for whole pages: past the cache nothing else is read.
 #[cfg(unix)]
-fn read_at(file: &File, start: usize, out: &mut [u8]) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, out, start as u64)
+fn read_at(file: &File, bytes: Range<usize>, out: &mut [u8]) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(&mut out[read..], (bytes.start + read) as u64) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(not(unix))]
-fn read_at(_: &File, _: usize, _: &mut [u8]) -> io::Result<()> {
+fn read_at(_: &File, _: Range<usize>, _: &mut [u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// Has the file be read past the system's cache. Where its file system cannot, the cache at least reads nothing around what
+/// is asked for.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn pass_by_cache(file: &File) {
+    use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};
+
+    let Ok(flags) = fcntl_getfl(file) else { return };
+    let mut page = [Page::zeroed()];
+    let can = fcntl_setfl(file, flags | OFlags::DIRECT).is_ok()
+        && read_at(file, 0..1, bytemuck::cast_slice_mut(&mut page)).is_ok();
+    if !can {
+        // Both are best efforts: reading works without.
+        let _ = fcntl_setfl(file, flags);
+        let _ = fadvise(file, 0, None, Advice::Random);
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn pass_by_cache(_: &File) {}
 
 /// Takes bytes out of the system's cache.
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -189,7 +189,7 @@ impl InFile {
     }
 
     /// Copies rows on the calling thread.
-    pub fn copy_few(&self, rows: Range<usize>, out: &mut [f32]) {
+    fn copy_few(&self, rows: Range<usize>, out: &mut [f32]) {
         match &self.normalized {
             Some(normalized) if normalized.is_by_query() => normalized.copy_queries(&self.file, rows, out),
             Some(normalized) => {
@@ -198,6 +198,11 @@ impl InFile {
             }
             None => self.file.copy(rows, out),
         }
+    }
+
+    /// Whether rows are read where they are wanted.
+    pub fn is_read(&self) -> bool {
+        self.file.source.is_read()
     }
 
     /// Reads rows that are used soon.
