@@ -19,10 +19,11 @@ pub(crate) struct Parts {
 impl Parts {
     /// Cuts the documents of queries, given by their offsets, as `shards` cuts the queries.
     pub fn new(offsets: &[usize], shards: &Shards) -> Self {
-        let first = |shard: usize| offsets.get(shards.range(shard).start).copied().unwrap_or(0);
+        let bound = |query: usize| offsets.get(query).copied().unwrap_or(0);
+        let first = |shard: usize| bound(shards.range(shard).start);
         match shards.count() {
             1 => Self::default(),
-            count => Self { bounds: (0..count).map(first).chain(offsets.last().copied()).collect() },
+            count => Self { bounds: (0..count).map(first).chain([bound(offsets.len().saturating_sub(1))]).collect() },
         }
     }
 
@@ -66,12 +67,15 @@ mod tests {
     fn parts_are_the_documents_of_shards() {
         let offsets = [0, 3, 4, 9, 10];
         let parts = |count| Parts::new(&offsets, &Shards::new(4, count));
-        let rows = |parts: &Parts| (0..parts.count()).map(|part| parts.rows(part, 10)).collect::<Vec<_>>();
-        assert_eq!(rows(&parts(1)), [0..10]);
-        assert_eq!(rows(&parts(2)), [0..4, 4..10]);
-        assert_eq!(rows(&parts(4)), [0..3, 3..4, 4..9, 9..10]);
-        assert_eq!(rows(&parts(6)), [0..0, 0..3, 3..4, 4..4, 4..9, 9..10]);
-        assert_eq!(rows(&Parts::new(&[], &Shards::new(0, 2))), [0..0]);
+        let rows = |parts: &Parts| {
+            let rows = (0..parts.count()).map(|part| parts.rows(part, 10));
+            rows.map(|rows| (rows.start, rows.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&parts(1)), [(0, 10)]);
+        assert_eq!(rows(&parts(2)), [(0, 4), (4, 10)]);
+        assert_eq!(rows(&parts(4)), [(0, 3), (3, 4), (4, 9), (9, 10)]);
+        assert_eq!(rows(&parts(6)), [(0, 0), (0, 3), (3, 4), (4, 4), (4, 9), (9, 10)]);
+        assert_eq!(rows(&Parts::new(&[], &Shards::new(0, 2))), [(0, 0), (0, 0)]);
         let doubled = |readers: &dyn Processes| parts(4).gather_numbers(readers, |part| vec![2.0 * part as f64; part]);
         assert_eq!(doubled(&OneProcess), [vec![], vec![2.0], vec![4.0; 2], vec![6.0; 3]]);
         for count in 1..6 {

@@ -161,7 +161,7 @@ mod tests {
             // Whatever a step takes has begun, and of each shard the two windows that began last are enough.
             let mut begun = vec![Vec::new(); count];
             for window in &windows {
-                for shard in 0..count {
+                for (shard, begun) in begun.iter_mut().enumerate() {
                     let own = window.documents.iter().filter(|(of, _)| *of == shard);
                     let documents: Vec<Range<usize>> = own.map(|(_, documents)| documents.clone()).collect();
                     if count == 1 && queries == 1 {
@@ -169,10 +169,10 @@ mod tests {
                         prop_assert!(8 * sum <= bytes || documents.len() == 1);
                     }
                     if !documents.is_empty() {
-                        begun[shard].push(documents);
+                        begun.push(documents);
                     }
                     for query in shards.share(shard, &window.steps.concat()) {
-                        let mut last = begun[shard].iter().rev().take(2).flatten();
+                        let mut last = begun.iter().rev().take(2).flatten();
                         prop_assert!(last.any(|documents| documents.contains(&data.offsets[query])));
                     }
                 }
@@ -195,6 +195,15 @@ mod tests {
             };
             prop_assert_eq!(windows.into_iter().flat_map(|window| window.steps).collect::<Vec<_>>(), in_memory);
         }
+    }
+
+    /// The order is part of what a seed means.
+    #[test]
+    fn one_shard_has_the_order_of_before_there_were_several() {
+        let data = dataset(&[2; 10]);
+        let windows = Windows::new(&data, &Shards::new(10, 1), 8 * 8, 1).epoch(1, 3);
+        let steps: Vec<Vec<usize>> = windows.into_iter().flat_map(|window| window.steps).collect();
+        assert_eq!(steps, [vec![7, 8, 3], vec![0, 9, 2], vec![5, 1, 4], vec![6]]);
     }
 
     #[test]

@@ -273,8 +273,8 @@ mod tests {
         for (normalizer, scorer, window) in [
             ("z_score", perceptron, 1 << 20),
             ("z_score", perceptron, 1 << 10),
-            ("query_min_max", attention, 1 << 10),
-            ("quantile", "kind = \"linear\"", 1 << 20),
+            ("query_min_max", attention, 1 << 20),
+            ("quantile", "kind = \"linear\"", 1 << 10),
         ] {
             let (config, split) = (config(normalizer, scorer), split());
             let whole = train(&config, streamed(&split, window).0, None, None, &OneProcess);
