@@ -56,8 +56,6 @@ mod readme {}
 mod atomic_file;
 pub mod data;
 pub mod device;
-#[cfg(feature = "learners")]
-#[cfg_attr(docsrs, doc(cfg(feature = "learners")))]
 pub mod distributed;
 mod execution;
 pub mod guide;

@@ -6,7 +6,10 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
+use super::parts::Parts;
+use super::shards::Shards;
 use super::{ByteSize, DataError, Features};
+use crate::distributed::{OneProcess, Processes};
 use crate::measure::Rankings;
 use crate::text::hexadecimal;
 
@@ -111,7 +114,31 @@ impl RankingDataset {
     /// # Errors
     /// [`DataError::Cell`] for the first value that is infinite, or missing where that is an error.
     pub fn check_values(&self) -> Result<(), DataError> {
+        self.check_values_in(&OneProcess)
+    }
+
+    /// [`check_values`](Self::check_values) in the processes that share the reading, each of its own parts. All find the
+    /// same error.
+    pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
+        if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
+            // Whoever streams data also wants their hash: one pass makes both.
+            self.hash_with(|hash| self.features.hash_raw_into(hash, processes));
+        }
         self.features.check()
+    }
+
+    /// Cuts the documents into the parts that passes over the features go through, each those of a shard of the queries.
+    /// Features that are streamed are then read by the processes of a fit together. Sums and hashes are those of the parts.
+    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+    pub(crate) fn cut(&mut self, shards: usize) {
+        self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
+    }
+
+    /// The queries of each part that the documents were cut into.
+    #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        let shards = Shards::new(self.queries(), self.features.parts().count());
+        (0..shards.count()).map(move |shard| shards.range(shard))
     }
 
     /// Streams the features of a mapped file from now on: a [`Normalizer`](super::Normalizer) is applied to values where
@@ -237,8 +264,14 @@ impl RankingDataset {
     /// Cuts the queries into consecutive blocks of at most `cells` values (documents x features), or of one query.
     #[cfg(feature = "ranker")]
     pub(crate) fn blocks(&self, cells: usize) -> Vec<Range<usize>> {
+        self.blocks_of(0..self.queries(), cells)
+    }
+
+    /// [`blocks`](Self::blocks) of some queries.
+    #[cfg(feature = "ranker")]
+    pub(crate) fn blocks_of(&self, queries: Range<usize>, cells: usize) -> Vec<Range<usize>> {
         let mut blocks: Vec<Range<usize>> = Vec::new();
-        for q in 0..self.queries() {
+        for q in queries {
             let cells_with =
                 |block: &Range<usize>| (self.offsets[q + 1] - self.offsets[block.start]) * self.feature_count;
             match blocks.last_mut() {
@@ -320,7 +353,16 @@ impl RankingDataset {
     /// Returns the SHA-256 of everything that the dataset holds, in hexadecimal. It does not depend on file names,
     /// compression, line ends or the way numbers were written.
     pub fn data_hash(&self) -> String {
-        self.hash_with(|hash| self.features.hash_into(hash))
+        self.hash_with(|hash| self.features.hash_into(hash, &OneProcess))
+    }
+
+    /// The [hash](Self::data_hash) of what each process has by itself: without the features that processes read together.
+    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+    pub(crate) fn own_hash(&self, processes: &dyn Processes) -> String {
+        match self.features.readers(processes).count() {
+            1 => self.data_hash(),
+            _ => self.hash_with(|_| ()),
+        }
     }
 
     /// Returns what tells the dataset from others: its [hash](Self::data_hash), or, for features that are normalised

@@ -1,16 +1,20 @@
 //! The values of the features of a dataset: in memory of its own, or in a file.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 
 #[cfg(feature = "columnar")]
 use arrow_buffer::ScalarBuffer;
 use rayon::prelude::*;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use super::dataset::hash_floats;
-use super::in_file::InFile;
+use super::in_file::{InFile, Survey};
+use super::parts::Parts;
+use super::shards::own;
 use super::{DataError, Normalizer};
+use crate::distributed::{OneProcess, Processes};
 
 /// Number of columns that a thread gathers at a time: half a cache line of each row.
 const COLUMNS: usize = 8;
@@ -25,11 +29,19 @@ pub struct Features {
     own: Vec<f32>,
     /// The values of a file, in place of `own`.
     file: Option<InFile>,
+    /// The parts that passes go through.
+    parts: Parts,
 }
 
 impl Features {
     /// Returns the values as a vector of its own, to be changed in place.
     pub fn to_mut(&mut self) -> &mut Vec<f32> {
+        // Whoever has the vector may change the number of documents.
+        self.parts = Parts::default();
+        self.in_memory()
+    }
+
+    fn in_memory(&mut self) -> &mut Vec<f32> {
         if let Some(file) = self.file.take() {
             self.own = file.into_vec();
         }
@@ -55,6 +67,28 @@ impl Features {
     /// The values, if they are in a file.
     pub(super) fn in_file(&self) -> Option<&InFile> {
         self.file.as_ref()
+    }
+
+    /// Has passes go through these parts of the documents from now on.
+    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+    pub(super) fn cut(&mut self, parts: Parts) {
+        if self.parts == parts {
+            return;
+        }
+        if let Some(file) = &mut self.file {
+            file.cut(parts.clone());
+        }
+        self.parts = parts;
+    }
+
+    /// Returns the parts that passes go through.
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Returns the processes that share the reading of the parts: those given, of features that are streamed and cut.
+    pub(crate) fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
+        self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
     }
 
     /// Streams the values of a file from now on ([`InFile::stream`]); returns false for values in memory.
@@ -117,6 +151,41 @@ impl Features {
         }
     }
 
+    /// [`each_block`](Self::each_block) of a part.
+    pub(super) fn each_block_of_part(&self, part: usize, unit: usize, mut of_block: impl FnMut(&[f32])) {
+        match &self.file {
+            Some(file) => file.each_block_of_part(part, unit, of_block),
+            None => of_block(self.part_in_memory(part)),
+        }
+    }
+
+    /// [`each_block`](Self::each_block) of the parts that fall to this process.
+    pub(super) fn each_own_block(&self, processes: &dyn Processes, unit: usize, mut of_block: impl FnMut(&[f32])) {
+        let own = own(self.parts.count(), self.readers(processes));
+        own.for_each(|part| self.each_block_of_part(part, unit, &mut of_block));
+    }
+
+    fn part_in_memory(&self, part: usize) -> &[f32] {
+        let last = self.parts.count() - 1;
+        let documents = self.parts.rows(last, self.own.len()).end;
+        let width = self.own.len() / documents.max(1);
+        let rows = self.parts.rows(part, documents);
+        &self.own[rows.start * width..rows.end * width]
+    }
+
+    /// What a pass over values in rows of `width` finds.
+    pub(super) fn survey(&self, width: usize, processes: &dyn Processes) -> Cow<'_, Survey> {
+        if let Some(file) = &self.file {
+            return file.survey_in(processes);
+        }
+        let of_part = |part| {
+            let mut survey = Survey::new(width);
+            survey.add(self.part_in_memory(part));
+            survey.to_numbers()
+        };
+        Cow::Owned(Survey::of_parts(&self.parts.gather_numbers(&OneProcess, of_part)))
+    }
+
     /// Returns columns of rows of `width` values, by one pass over a file.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
@@ -133,11 +202,24 @@ impl Features {
         values
     }
 
-    /// Goes on with a hash of all values.
-    pub(super) fn hash_into(&self, hash: &mut Sha256) {
+    /// Goes on with a hash of all values: of the hashes of the parts, where there are several.
+    pub(super) fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         match &self.file {
-            Some(file) => file.hash_into(hash),
-            None => hash_floats(&self.own, hash),
+            Some(file) => file.hash_into(hash, processes),
+            None if self.parts.count() == 1 => hash_floats(&self.own, hash),
+            None => (0..self.parts.count()).for_each(|part| {
+                let mut of_part = Sha256::new();
+                hash_floats(self.part_in_memory(part), &mut of_part);
+                hash.update(of_part.finalize());
+            }),
+        }
+    }
+
+    /// [`hash_into`](Self::hash_into) of values as they are in a file, which looks through them.
+    pub(super) fn hash_raw_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
+        match &self.file {
+            Some(file) => file.raw().hash_into(hash, processes),
+            None => self.hash_into(hash, processes),
         }
     }
 
@@ -146,7 +228,7 @@ impl Features {
     pub(super) fn fingerprint_into(&self, hash: &mut Sha256) {
         match &self.file {
             Some(file) => file.fingerprint_into(hash),
-            None => hash_floats(&self.own, hash),
+            None => self.hash_into(hash, &OneProcess),
         }
     }
 
@@ -174,13 +256,13 @@ impl Deref for Features {
 
 impl DerefMut for Features {
     fn deref_mut(&mut self) -> &mut [f32] {
-        self.to_mut()
+        self.in_memory()
     }
 }
 
 impl From<Vec<f32>> for Features {
     fn from(own: Vec<f32>) -> Self {
-        Self { own, file: None }
+        Self { own, ..Self::default() }
     }
 }
 
@@ -202,7 +284,7 @@ impl From<Features> for ScalarBuffer<f32> {
 
 impl From<InFile> for Features {
     fn from(file: InFile) -> Self {
-        Self { own: Vec::new(), file: Some(file) }
+        Self { file: Some(file), ..Self::default() }
     }
 }
 

@@ -23,10 +23,10 @@ pub mod letor;
 mod normalizer;
 mod order_statistics;
 pub(crate) mod padding;
+pub(crate) mod parts;
 mod query_weights;
 mod reading;
 mod rows;
-#[cfg(feature = "learners")]
 pub(crate) mod shards;
 mod statistics;
 mod synth;
@@ -42,6 +42,8 @@ pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use features::Features;
 pub use folds::Fold;
+#[cfg(all(test, feature = "experiment"))]
+pub(crate) use in_file::tests::{Reads, streamed_and_counted};
 pub use input::Input;
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;

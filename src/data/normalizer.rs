@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::order_statistics::order_statistics;
 use super::{DataError, RankingDataset};
+use crate::distributed::{OneProcess, Processes};
 use crate::refusal::Refusal;
 
 /// Kind of a normaliser.
@@ -74,14 +75,20 @@ const DOCUMENTS: usize = 4096;
 impl Normalizer {
     /// Fits a normaliser to training data.
     pub fn fit(train: &RankingDataset, kind: NormalizerKind) -> Self {
+        Self::fit_in(train, kind, &OneProcess)
+    }
+
+    /// Fits a normaliser to training data that the processes read together where they are streamed.
+    pub(crate) fn fit_in(train: &RankingDataset, kind: NormalizerKind, processes: &dyn Processes) -> Self {
         let map = match kind {
             NormalizerKind::None => FeatureMap::None,
             NormalizerKind::QueryMinMax => FeatureMap::QueryMinMax,
-            NormalizerKind::ZScore => fit_z_score(train),
+            NormalizerKind::ZScore => fit_z_score(train, processes),
             NormalizerKind::Log1p => {
-                FeatureMap::Log1p { scale: varies(train).map(|varies| f64::from(u8::from(varies))).collect() }
+                let varies = train.feature_ranges_in(processes).into_iter().map(varies);
+                FeatureMap::Log1p { scale: varies.map(|varies| f64::from(u8::from(varies))).collect() }
             }
-            NormalizerKind::Quantile => fit_quantiles(train),
+            NormalizerKind::Quantile => fit_quantiles(train, processes),
         };
         Self { features: train.feature_count, map }
     }
@@ -275,15 +282,17 @@ fn query_min_max(rows: &mut [f32], features: usize) {
     }
 }
 
-fn varies(data: &RankingDataset) -> impl Iterator<Item = bool> {
-    data.feature_ranges().into_iter().map(|(low, high)| high > low)
+fn varies((low, high): (f32, f32)) -> bool {
+    high > low
 }
 
-fn fit_z_score(train: &RankingDataset) -> FeatureMap {
-    let [counts, sums] = column_sums(train, |_, x| [1.0, x]);
-    let mean: Vec<f64> = sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
-    let [squares] = column_sums(train, |feature, x| [(x - mean[feature]) * (x - mean[feature])]);
-    let scale = varies(train)
+fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
+    let survey = train.features.survey(train.feature_count, processes);
+    let counts: Vec<f64> = survey.missing_of.iter().map(|missing| (train.documents() - missing) as f64).collect();
+    let mean: Vec<f64> = survey.sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
+    let squares = squares(train, &mean, processes);
+    let varies = survey.ranges().into_iter().map(varies);
+    let scale = varies
         .zip(squares.into_iter().zip(&counts))
         .map(|(varies, (sum, count))| if varies { 1.0 / (sum / count).sqrt() } else { 0.0 });
     // A deviation below the smallest double would give an infinite scale.
@@ -291,40 +300,52 @@ fn fit_z_score(train: &RankingDataset) -> FeatureMap {
     FeatureMap::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
 }
 
-/// Sums the terms of `terms(feature, value)` over all documents that have the value, for each feature, in the order of
-/// the documents.
-fn column_sums<const N: usize>(data: &RankingDataset, terms: impl Fn(usize, f64) -> [f64; N] + Sync) -> [Vec<f64>; N] {
+/// The sum of the squared differences from the mean over all documents that have the value, for each feature: part by part,
+/// in the order of the documents.
+fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Vec<f64> {
     let width = data.feature_count;
-    let mut total = vec![[0.0f64; N]; width];
-    let chunk = |rows: &[f32]| {
-        let mut sums = vec![[0.0f64; N]; width];
+    let of_chunk = |rows: &[f32]| {
+        let mut sums = vec![0.0f64; width];
         for row in rows.chunks_exact(width) {
-            for (feature, (sums, value)) in sums.iter_mut().zip(row).enumerate() {
+            for ((sum, mean), value) in sums.iter_mut().zip(mean).zip(row) {
                 if !value.is_nan() {
-                    add(sums, &terms(feature, f64::from(*value)));
+                    let difference = f64::from(*value) - mean;
+                    *sum += difference * difference;
                 }
             }
         }
         sums
     };
-    if width > 0 {
-        data.features.each_block(DOCUMENTS, |rows| {
-            let chunks: Vec<Vec<[f64; N]>> = rows.par_chunks(DOCUMENTS * width).map(chunk).collect();
-            chunks.iter().for_each(|sums| total.iter_mut().zip(sums).for_each(|(total, sums)| add(total, sums)));
-        });
-    }
-    std::array::from_fn(|term| total.iter().map(|sums| sums[term]).collect())
+    let of_part = |part: usize| {
+        let mut total = vec![0.0f64; width];
+        if width > 0 {
+            data.features.each_block_of_part(part, DOCUMENTS, |rows| {
+                let chunks: Vec<Vec<f64>> = rows.par_chunks(DOCUMENTS * width).map(of_chunk).collect();
+                chunks.iter().for_each(|sums| add(&mut total, sums));
+            });
+        }
+        total
+    };
+    let parts = data.features.parts().gather_numbers(data.features.readers(processes), of_part);
+    parts
+        .into_iter()
+        .reduce(|mut total, part| {
+            add(&mut total, &part);
+            total
+        })
+        .unwrap_or_default()
 }
 
-fn add<const N: usize>(total: &mut [f64; N], more: &[f64; N]) {
+fn add(total: &mut [f64], more: &[f64]) {
     total.iter_mut().zip(more).for_each(|(total, more)| *total += more);
 }
 
-fn fit_quantiles(train: &RankingDataset) -> FeatureMap {
+fn fit_quantiles(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
     let width = train.feature_count;
     if let Some(file) = train.features.in_file() {
         let ranks_of = |feature: usize| quantile_ranks(train.documents() - file.missing_of()[feature]);
-        let mut values = order_statistics(&train.features, &(0..width).map(ranks_of).collect::<Vec<_>>());
+        let ranks: Vec<Vec<usize>> = (0..width).map(ranks_of).collect();
+        let mut values = order_statistics(&train.features, &ranks, processes);
         values.iter_mut().filter(|values| values.first() == values.last()).for_each(Vec::clear);
         return FeatureMap::Quantile { values };
     }

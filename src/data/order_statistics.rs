@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use super::Features;
+use crate::distributed::Processes;
 
 /// Values that the first pass tells apart: those of the upper 16 bits.
 const FIRST: usize = 1 << 16;
@@ -17,8 +18,10 @@ const ROWS: usize = 512;
 const COLUMNS: usize = 8;
 
 /// Returns for each feature the values at `ranks`, which ascend and count from 0, of its values in the order of
-/// [`f32::total_cmp`], missing ones aside. They are those of a sorted copy, to the bit.
-pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec<Vec<f32>> {
+/// [`f32::total_cmp`], missing ones aside. They are those of a sorted copy, to the bit. Processes that share the reading
+/// add their counts.
+pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], processes: &dyn Processes) -> Vec<Vec<f32>> {
+    let readers = features.readers(processes);
     let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
     let at_once = (COUNTS / FIRST.max(most * NEXT)).max(1);
     let mut values = Vec::with_capacity(ranks.len());
@@ -28,18 +31,34 @@ pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>]) -> Vec
             ranks_of_group.iter().enumerate().map(|(at, ranks)| Column::new(first + at, ranks)).collect();
         for pass in 0..PASSES.len() {
             columns.iter_mut().for_each(|column| column.begin(pass));
-            features.each_block(1, |rows| {
+            features.each_own_block(readers, 1, |rows| {
                 columns.par_chunks_mut(COLUMNS).for_each(|columns| {
                     for rows in rows.chunks(ROWS * ranks.len()) {
                         columns.iter_mut().for_each(|column| column.count(pass, rows, ranks.len()));
                     }
                 });
             });
+            if readers.count() > 1 {
+                // A few at a time: every process gets the counts of all others.
+                columns.chunks_mut(COLUMNS).for_each(|columns| add_counts(columns, readers));
+            }
             columns.iter_mut().for_each(|column| column.end(pass));
         }
         values.extend(columns.into_iter().map(Column::values));
     }
     values
+}
+
+/// Adds the counts of other processes.
+fn add_counts(columns: &mut [Column], readers: &dyn Processes) {
+    let counts = || columns.iter().flat_map(|column| column.counts.iter());
+    let all = readers.gather(counts().flat_map(|count| count.to_le_bytes()).collect());
+    columns.iter_mut().for_each(|column| column.counts.fill(0));
+    for counts in all {
+        let counts = counts.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        let sums = columns.iter_mut().flat_map(|column| column.counts.iter_mut());
+        sums.zip(counts).for_each(|(sum, count)| *sum += count);
+    }
 }
 
 /// The bits that a pass knows of a value, and those that it adds: how far each are shifted.
@@ -129,6 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::distributed::OneProcess;
 
     proptest! {
         #[test]
@@ -154,7 +174,7 @@ mod tests {
                 expected.push(there.iter().map(|rank| column[*rank].to_bits()).collect::<Vec<u32>>());
                 ranks.push(there);
             }
-            let found = order_statistics(&features, &ranks);
+            let found = order_statistics(&features, &ranks, &OneProcess);
             let bits: Vec<Vec<u32>> =
                 found.iter().map(|values| values.iter().map(|value| value.to_bits()).collect()).collect();
             prop_assert_eq!(bits, expected);

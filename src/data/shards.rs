@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+#[cfg(feature = "learners")]
 use rand::seq::SliceRandom;
 
 use crate::distributed::Processes;
@@ -36,7 +37,25 @@ impl Shards {
         bound(shard)..bound(shard + 1)
     }
 
+    /// The part whose turn it is to give a query, for all queries: after any number of turns each part has given its
+    /// share, to a query.
+    #[cfg(feature = "learners")]
+    pub(crate) fn turns(&self) -> Vec<usize> {
+        if self.count == 1 {
+            return vec![0; self.queries];
+        }
+        let mut placed: Vec<(f64, usize)> = Vec::with_capacity(self.queries);
+        for shard in 0..self.count {
+            let length = self.range(shard).len();
+            placed.extend((0..length).map(|at| ((at as f64 + 0.5) / length as f64, shard)));
+        }
+        // Stable: parts of one size take turns in their order.
+        placed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        placed.into_iter().map(|(_, shard)| shard).collect()
+    }
+
     /// Those of some queries that belong to a part, in their order.
+    #[cfg(feature = "learners")]
     pub(crate) fn share(&self, shard: usize, queries: &[usize]) -> Vec<usize> {
         let own = self.range(shard);
         queries.iter().copied().filter(|query| own.contains(query)).collect()
@@ -44,24 +63,22 @@ impl Shards {
 
     /// All queries in random steps of `queries` queries, the last one drawn with fewer: each step takes of every part its
     /// share, to a query or two.
+    #[cfg(feature = "learners")]
     pub(crate) fn steps(&self, queries: usize, random: &mut impl rand::Rng) -> Vec<Vec<usize>> {
-        let mut placed: Vec<(f64, usize)> = Vec::with_capacity(self.queries);
-        for shard in 0..self.count {
+        let shuffled = |shard| {
             let mut order: Vec<usize> = self.range(shard).collect();
             order.shuffle(random);
-            let length = order.len() as f64;
-            placed.extend(order.into_iter().enumerate().map(|(at, query)| ((at as f64 + 0.5) / length, query)));
-        }
-        // Stable: parts of one size take turns in their order.
-        placed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let mut steps: Vec<Vec<usize>> =
-            placed.chunks(queries.max(1)).map(|step| step.iter().map(|&(_, query)| query).collect()).collect();
+            order.into_iter()
+        };
+        let mut orders: Vec<_> = (0..self.count).map(shuffled).collect();
+        let mut step = |turns: &[usize]| turns.iter().filter_map(|&shard| orders[shard].next()).collect();
+        let mut steps: Vec<Vec<usize>> = self.turns().chunks(queries.max(1)).map(&mut step).collect();
         steps.shuffle(random);
         steps
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "learners"))]
 mod tests {
     use proptest::prelude::*;
     use rand::SeedableRng;

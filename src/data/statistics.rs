@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::RankingDataset;
-use super::in_file::Survey;
+use crate::distributed::{OneProcess, Processes};
 
 /// Counts of a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,16 +97,19 @@ impl RankingDataset {
 
     /// Returns the smallest and largest value of each feature, missing ones aside; (0, 0) where there are none.
     pub fn feature_ranges(&self) -> Vec<(f32, f32)> {
+        self.feature_ranges_in(&OneProcess)
+    }
+
+    /// [`feature_ranges`](Self::feature_ranges) in the processes that share the reading.
+    pub(crate) fn feature_ranges_in(&self, processes: &dyn Processes) -> Vec<(f32, f32)> {
         let width = self.feature_count;
         if width == 0 || self.documents() == 0 {
             return vec![(0.0, 0.0); width];
         }
-        if let Some(file) = self.features.in_file() {
-            return file.ranges();
+        match self.features.in_file() {
+            Some(file) => file.ranges(processes),
+            None => self.features.survey(width, processes).ranges(),
         }
-        let mut survey = Survey::new(width);
-        survey.add(&self.features);
-        survey.ranges()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The processes that work on one fit, on one machine or on several: MPI, with the feature `mpi`.
 //!
-//! Every process runs the whole command. Data are cut into [shards](crate::learner::gradient::GradientConfig::shards);
-//! a process works on some of them, what the shards give is gathered, and every process adds it in the order of the
-//! shards. So all make the same steps, and results have the same bytes whatever the number of processes. The first
-//! process alone writes files, shows progress, and decides what depends on the moment.
+//! Every process runs the whole command. Data are cut into shards (`learner.shards`); a process works on some of them,
+//! what the shards give is gathered, and every process adds it in the order of the shards. So all make the same steps,
+//! and results have the same bytes whatever the number of processes. Of features that are streamed a process reads those
+//! of its shards. The first process alone writes files, shows progress, and decides what depends on the moment.
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -17,6 +17,13 @@ use crate::text::hexadecimal;
 const SHARDS: &str = "shards";
 
 impl ExperimentConfig {
+    /// Number of parts that queries are cut into.
+    pub(crate) fn shards(&self) -> usize {
+        let has = self.learner_entry().is_some_and(|entry| entry.parameters().contains_key(SHARDS));
+        let shards = self.learner.get(SHARDS).filter(|_| has).and_then(Value::as_u64);
+        shards.and_then(|shards| usize::try_from(shards).ok()).unwrap_or(1)
+    }
+
     /// Refuses a fit that so many processes cannot share, before any data are read.
     ///
     /// # Errors
@@ -34,8 +41,8 @@ impl ExperimentConfig {
         if !entry.parameters().contains_key(SHARDS) {
             return Ok(());
         }
-        let shards = self.learner.get(SHARDS).and_then(Value::as_u64).unwrap_or(1);
-        if shards < processes as u64 {
+        let shards = self.shards();
+        if shards < processes {
             return Err(Refusal::new(
                 "learner.shards",
                 shards,
@@ -60,7 +67,7 @@ pub(crate) fn agree(
     }
     let mut data = Sha256::new();
     for set in sets {
-        data.update(set.map(RankingDataset::data_hash).unwrap_or_default());
+        data.update(set.map(|set| set.own_hash(processes)).unwrap_or_default());
         data.update([0]);
     }
     let has = [

@@ -88,12 +88,14 @@ pub fn fit_in_place(
     seed: u64,
     options: &FitOptions,
 ) -> Result<Fit, ExperimentError> {
+    split.cut(config.shards());
+    split.check(options.processes)?;
     let normalizer = match options.start {
         Some(ranker) => ranker.normalizer().clone(),
-        None => Normalizer::fit(&split.train, config.normalizer),
+        None => Normalizer::fit_in(&split.train, config.normalizer, options.processes),
     };
     let data_hash = split.train.data_hash();
-    for data in [Some(&mut split.train), split.validation.as_mut(), split.test.as_mut()].into_iter().flatten() {
+    for data in split.sets_mut() {
         normalizer.apply(data)?;
     }
     fit_normalized(config, split, normalizer, data_hash, seed, options)
@@ -140,7 +142,7 @@ fn fit_normalized(
     let mut evaluations = Evaluations::new();
     let mut last = None;
     for (name, data) in sets {
-        let scores = fitted.model.predict(data, options.device);
+        let scores = fitted.model.predict_in(data, options.device, options.processes);
         evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &convention)?);
         last = Some((name, data, scores));
     }
@@ -188,5 +190,132 @@ pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
     match ranker.model() {
         Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::agreement::agree;
+    use super::super::config::Document;
+    use super::super::record::{Sets, TrainReport};
+    use super::*;
+    use crate::data::shards::own;
+    use crate::data::{Reads, SynthConfig, streamed_and_counted};
+    use crate::distributed::OneProcess;
+    use crate::distributed::testing::in_processes;
+    use crate::learner::NoProgress;
+
+    const SHARDS: usize = 5;
+
+    fn config(normalizer: &str, scorer: &str) -> ExperimentConfig {
+        let text = format!(
+            "normaliser = \"{normalizer}\"\nscorer = {{ {scorer} }}\nloss = {{ name = \"list_net\" }}\n\
+             learner = {{ kind = \"gradient\", epochs = 4, batch_queries = 6, shards = {SHARDS}, evaluate_train_every = 2 }}\n\
+             [data.synthetic]\n"
+        );
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        ExperimentConfig::from_document(&document).unwrap()
+    }
+
+    /// Sets of 40, 11 and 3 queries of 6 features: fewer test queries than shards.
+    fn split() -> Split {
+        let config =
+            SynthConfig { queries: 54, features: 6, median_length: 9.0, max_length: 30, ..SynthConfig::default() };
+        let all = config.generate().unwrap();
+        let set = |queries: std::ops::Range<usize>| all.select(&queries.collect::<Vec<_>>());
+        Split { fold: 1, train: set(0..40), validation: Some(set(40..51)), test: Some(set(51..54)) }
+    }
+
+    /// The same sets, streamed, and how often each value was read.
+    fn streamed(split: &Split, window: usize) -> (Split, Vec<Reads>) {
+        let mut streamed = split.clone();
+        let stream = |data: &mut RankingDataset| {
+            let (file, reads) = streamed_and_counted(data, window);
+            *data = file;
+            reads
+        };
+        let reads = streamed.sets_mut().map(stream).collect();
+        (streamed, reads)
+    }
+
+    /// Trains as `burn-rank train` does, and returns the bytes of ranker and report.
+    fn train(
+        config: &ExperimentConfig,
+        mut split: Split,
+        folder: Option<&Path>,
+        rounds: Option<usize>,
+        processes: &dyn Processes,
+    ) -> (Vec<u8>, TrainReport) {
+        split.cut(config.shards());
+        let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
+        agree(processes, config, &sets).unwrap();
+        split.check(processes).unwrap();
+        let interrupt = rounds.map_or_else(Interrupt::default, |rounds| Interrupt::default().after(rounds));
+        let options = FitOptions {
+            device: &Device::flex(),
+            start: None,
+            directory: folder,
+            resume: folder.is_some(),
+            dashboard: false,
+            progress: &NoProgress,
+            interrupt,
+            processes,
+        };
+        let data = Sets::from_split(&split);
+        let fit = fit_in_place(config, &mut split, config.seed, &options).unwrap();
+        (fit.ranker.to_bytes(), TrainReport::new(config, data, &split, &fit))
+    }
+
+    #[test]
+    fn each_process_reads_its_shards_and_all_make_the_fit_of_one() {
+        let attention = "kind = \"attention\", width = 4, heads = 1, blocks = 1";
+        let perceptron = "kind = \"mlp\", hidden = [4]";
+        for (normalizer, scorer, window) in [
+            ("z_score", perceptron, 1 << 20),
+            ("z_score", perceptron, 1 << 10),
+            ("query_min_max", attention, 1 << 20),
+            ("quantile", "kind = \"linear\"", 1 << 10),
+        ] {
+            let (config, split) = (config(normalizer, scorer), split());
+            let whole = train(&config, streamed(&split, window).0, None, None, &OneProcess);
+            if window == 1 << 20 {
+                assert!(train(&config, split.clone(), None, None, &OneProcess) == whole, "in memory, {normalizer}");
+            }
+            for count in 1..4 {
+                let made = in_processes(count, |processes| {
+                    let (streamed, reads) = streamed(&split, window);
+                    let made = train(&config, streamed, None, None, processes);
+                    let mut cut = split.clone();
+                    cut.cut(SHARDS);
+                    for (data, reads) in cut.sets_mut().zip(reads) {
+                        let parts: Vec<_> = data.parts().collect();
+                        let own = &parts[own(SHARDS, processes)];
+                        let bound = |query: usize| data.offsets[query] * data.feature_count;
+                        let values = bound(own[0].start)..bound(own[own.len() - 1].end);
+                        for (at, reads) in reads.lock().unwrap().iter().enumerate() {
+                            assert_eq!(*reads > 0, values.contains(&at), "value {at}, {values:?}, {count} processes");
+                        }
+                    }
+                    made
+                });
+                assert!(made.iter().all(|made| *made == whole), "{normalizer}, {count} processes");
+            }
+        }
+    }
+
+    #[test]
+    fn a_fit_that_was_stopped_goes_on_in_another_number_of_processes() {
+        let (config, split) = (config("z_score", "kind = \"linear\""), split());
+        let fit = |folder: Option<&Path>, rounds, processes: &dyn Processes| {
+            train(&config, streamed(&split, 1 << 10).0, folder, rounds, processes)
+        };
+        let whole = fit(None, None, &OneProcess);
+        for (count, other) in [(1, 3), (3, 2), (2, 1)] {
+            let folder = tempfile::tempdir().unwrap();
+            let stopped = in_processes(count, |processes| fit(Some(folder.path()), Some(2), processes));
+            assert!(stopped.iter().all(|stopped| *stopped != whole));
+            let made = in_processes(other, |processes| fit(Some(folder.path()), None, processes));
+            assert!(made.iter().all(|made| *made == whole), "{count} processes, resumed in {other}");
+        }
     }
 }

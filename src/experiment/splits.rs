@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
 use crate::data::letor::{ReadOptions, Weights};
 use crate::data::{self, DataError, RankingDataset, folds};
+use crate::distributed::{OneProcess, Processes};
 use crate::refusal::Refusal;
 
 /// Training, validation and test queries; the latter two may be absent.
@@ -23,8 +24,25 @@ pub struct Split {
 impl Split {
     /// Bytes of all features.
     pub fn bytes(&self) -> usize {
-        let sets = [Some(&self.train), self.validation.as_ref(), self.test.as_ref()];
-        sets.into_iter().flatten().map(|data| data.features.len() * size_of::<f32>()).sum()
+        self.sets().map(|data| data.features.len() * size_of::<f32>()).sum()
+    }
+
+    fn sets(&self) -> impl Iterator<Item = &RankingDataset> {
+        [Some(&self.train), self.validation.as_ref(), self.test.as_ref()].into_iter().flatten()
+    }
+
+    pub(super) fn sets_mut(&mut self) -> impl Iterator<Item = &mut RankingDataset> {
+        [Some(&mut self.train), self.validation.as_mut(), self.test.as_mut()].into_iter().flatten()
+    }
+
+    /// Cuts each set into so many shards, of which each process reads its own where the features are streamed.
+    pub(crate) fn cut(&mut self, shards: usize) {
+        self.sets_mut().for_each(|data| data.cut(shards));
+    }
+
+    /// Refuses features that may not be, in all processes alike.
+    pub(crate) fn check(&self, processes: &dyn Processes) -> Result<(), DataError> {
+        self.sets().try_for_each(|data| data.check_values_in(processes))
     }
 }
 
@@ -34,6 +52,13 @@ impl DataConfig {
     /// # Errors
     /// [`DataError`] of the folder, the files or the generator.
     pub fn split(&self) -> Result<Split, DataError> {
+        let split = self.unchecked_split()?;
+        split.check(&OneProcess)?;
+        Ok(split)
+    }
+
+    /// The split, whose features may not have been looked through.
+    pub(crate) fn unchecked_split(&self) -> Result<Split, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
                 let found = discover(folder)?;
@@ -60,7 +85,11 @@ impl DataConfig {
                 let found = discover(folder)?;
                 check_folds(&cv.folds, found.iter().map(|fold| fold.number))?;
                 let found = found.into_iter().filter(|fold| asked(fold.number));
-                let read = |fold| self.read_fold(fold).map_err(about("data.folds"));
+                let read = |fold| {
+                    let split = self.read_fold(fold).map_err(about("data.folds"))?;
+                    split.check(&OneProcess)?;
+                    Ok(split)
+                };
                 return found.map(read).collect();
             }
             (None, Some(parts)) => {
@@ -111,7 +140,6 @@ impl DataConfig {
                 let unfit = |source| DataError::Key { key: "data.memory", source: Box::new(about_set(key)(source)) };
                 data.stream(memory, window).map_err(unfit)?;
             }
-            data.check_values()?;
             Ok::<_, DataError>(data)
         };
         let train = read(train, &self.read, "data.train")?;

@@ -72,17 +72,32 @@ impl Model {
     }
 }
 
+#[cfg(feature = "experiment")]
+impl Model {
+    /// [`predict`](Self::predict) by several processes together, where they can share the work.
+    pub(crate) fn predict_in(&self, data: &RankingDataset, device: &Device, processes: &dyn Processes) -> Vec<f32> {
+        match self {
+            Model::Scorer(scorer) if processes.count() > 1 => {
+                let scorer = scorer.clone().to_device(device);
+                Prepared::new(data, &scorer, device, processes).scores(&scorer)
+            }
+            _ => self.predict(data, device),
+        }
+    }
+}
+
 /// Scores data with a scorer, which is moved to the device.
 fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec<f32> {
     let scorer = scorer.clone().to_device(device);
-    scores(&scorer, data, put(chunks(data, &scorer), data, device))
+    scores(&scorer, data, put(chunks(data, &scorer).concat(), data, device))
 }
 
 /// Largest number of values (documents x features) that stay on the device for later scores; 64 MiB.
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
-/// Data that are scored again and again, by each process a part of their chunks. As many of its chunks as [`KEPT`] allows
+/// Data that are scored again and again, by each process a part of their chunks: those of its parts, where the data were
+/// cut. As many of its chunks as [`KEPT`] allows
 /// stay on the device; the others are put there anew each time, so that large data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
@@ -106,11 +121,12 @@ impl<'a> Prepared<'a> {
     ) -> Self {
         let mut room = KEPT;
         let mut kept = Vec::new();
-        let mut all = chunks(data, scorer);
-        let own = match processes.count() {
-            1 => std::mem::take(&mut all),
-            _ => all[own(all.len(), processes)].to_vec(),
-        };
+        let mut pieces = chunks(data, scorer);
+        if let [_] = &pieces[..] {
+            pieces = pieces.concat().into_iter().map(|chunk| vec![chunk]).collect();
+        }
+        let own = pieces[own(pieces.len(), processes)].concat();
+        let all = if processes.count() == 1 { Vec::new() } else { pieces.concat() };
         let mut others = own.into_iter().peekable();
         while let Some(padding) = others.next_if(|padding| {
             let [rows, width] = padding.shape();
@@ -187,22 +203,26 @@ const CELLS: usize = 1 << 15;
 /// Largest number of pairs of documents in a chunk; bounds the memory of attention.
 const PAIRS: usize = 1 << 22;
 
-/// Cuts data into the chunks in which a scorer takes them: whole lists of similar length for attention, otherwise any
-/// documents, so that nothing is padded.
-fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Padding> {
-    let documents = data.documents();
-    match scorer {
-        Scorer::Attention(_) | Scorer::LatentCross(_) => list_chunks(data),
-        Scorer::Linear(_) | Scorer::Mlp(_) => (0..documents)
-            .step_by(CELLS)
-            .map(|start| Padding::new(vec![Range { start, end: documents.min(start + CELLS) }]))
-            .collect(),
-    }
+/// Cuts each part of the data into the chunks in which a scorer takes them: whole lists of similar length for attention,
+/// otherwise any documents, so that nothing is padded.
+fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Vec<Padding>> {
+    let of_part = |queries: Range<usize>| match scorer {
+        Scorer::Attention(_) | Scorer::LatentCross(_) => list_chunks(data, queries),
+        Scorer::Linear(_) | Scorer::Mlp(_) => document_chunks(data, queries),
+    };
+    data.parts().map(of_part).collect()
 }
 
-fn list_chunks(data: &RankingDataset) -> Vec<Padding> {
+fn document_chunks(data: &RankingDataset, queries: Range<usize>) -> Vec<Padding> {
+    let bound = |query: usize| data.offsets.get(query).copied().unwrap_or(0);
+    let end = bound(queries.end);
+    let starts = (bound(queries.start)..end).step_by(CELLS);
+    starts.map(|start| Padding::new(vec![Range { start, end: end.min(start + CELLS) }])).collect()
+}
+
+fn list_chunks(data: &RankingDataset, queries: Range<usize>) -> Vec<Padding> {
     let length = |query: usize| data.range(query).len();
-    let mut queries: Vec<usize> = (0..data.queries()).filter(|&query| length(query) > 0).collect();
+    let mut queries: Vec<usize> = queries.filter(|&query| length(query) > 0).collect();
     queries.sort_by_key(|&query| (Reverse(length(query)), query));
     let has_room = |chunk: &[usize], _| {
         let (rows, width) = (chunk.len() + 1, length(chunk[0]));

@@ -64,9 +64,11 @@ impl<'p> TrainRun<'p> {
         if leads {
             OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
         }
-        let split = config.data.split()?;
+        let mut split = config.data.unchecked_split()?;
+        split.cut(config.shards());
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(processes, &config, &sets)?;
+        split.check(processes)?;
         let open = || OutputFolder::open(&path, RunKind::Train, &resolved, claim);
         let folder = leads.then(open).transpose()?;
         let resume = matches!(claim, Claim::Resume);

@@ -42,6 +42,30 @@ fn memory_changes_no_number_and_a_window_of_all_is_the_order_of_memory() {
 }
 
 #[test]
+fn streamed_shards_are_those_of_memory() {
+    let bench = bench();
+    let shards = ["--set", "learner.shards=3"];
+    let with = |out: &str, more: &[&str]| {
+        let results = results(&bench, out, &[&shards[..], more].concat());
+        (results, fs::read(bench.path(&format!("{out}/report.json"))).unwrap())
+    };
+    let in_memory = with("a", &[]);
+    let all = with("b", &["--set", "data.memory=1 GiB"]);
+    assert_eq!(all.0, in_memory.0);
+    let small = with("c", &["--set", "data.window=16 KiB", "--set", "data.memory=32 KiB"]);
+    assert_ne!(small.0, in_memory.0);
+    let hash = |report: &[u8]| {
+        let text = String::from_utf8(report.to_vec()).unwrap();
+        text.lines().find(|line| line.contains("\"hash\"")).unwrap().to_string()
+    };
+    assert_eq!(hash(&small.1), hash(&in_memory.1));
+    bench.output(&["train", "run.toml", "--no-tui", "--quiet", "--out", "d"]);
+    assert_ne!(hash(&fs::read(bench.path("d/report.json")).unwrap()), hash(&in_memory.1));
+    let message = bench.refused(&["train", "run.toml", "--set", "learner.shards=81", "--set", "data.memory=1 GiB"]);
+    assert!(message.contains("learner.shards = 81: expected at most 80, the number of training queries"), "{message}");
+}
+
+#[test]
 fn trees_of_streamed_data_are_those_of_data_in_memory() {
     let bench = bench();
     let trees = config("boosted_trees", "").replace("[scorer]\nkind = \"mlp\"\nhidden = [8]\n", "");

@@ -4,6 +4,7 @@
 
 mod survey;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
@@ -12,7 +13,9 @@ use sha2::digest::Output;
 use sha2::{Digest, Sha256};
 
 use super::dataset::hash_floats;
+use super::parts::{Parts, numbers};
 use super::{DataError, Normalizer, NormalizerKind};
+use crate::distributed::{OneProcess, Processes};
 pub(super) use survey::Survey;
 
 /// Number of rows that a thread copies at a time.
@@ -76,18 +79,23 @@ struct Streaming {
 }
 
 struct Rows {
-    source: Box<dyn Source>,
+    source: Arc<dyn Source>,
     width: usize,
-    /// The first row of each part, and the number of all rows.
+    /// The first row of each slice, and the number of all rows.
     starts: Vec<usize>,
+    /// The parts that passes go through.
+    parts: Parts,
     survey: OnceLock<Survey>,
     hashed: Mutex<Option<Hashed>>,
 }
 
-/// A hash that went on with all values: its state before, finalised, and after.
-struct Hashed {
-    before: Output<Sha256>,
-    after: Sha256,
+/// What a hash of all values came to.
+#[derive(Clone)]
+enum Hashed {
+    /// A hash that went on with them: its state before, finalised, and after.
+    Whole { before: Output<Sha256>, after: Sha256 },
+    /// The hash of each part.
+    Parts(Vec<Vec<u8>>),
 }
 
 /// A normaliser that is applied to rows as they are copied.
@@ -105,8 +113,24 @@ impl InFile {
         for part in 0..source.parts() {
             starts.push(starts[part] + source.part(part).len() / width);
         }
-        let file = Arc::new(Rows { source, width, starts, survey: OnceLock::new(), hashed: Mutex::default() });
+        let file = Arc::new(Rows::new(source.into(), width, starts, Parts::default()));
         Self { file, normalized: None, streaming: None, all: Arc::default() }
+    }
+
+    /// Has passes go through these parts of the rows from now on. What earlier passes found is no longer known.
+    pub fn cut(&mut self, parts: Parts) {
+        let Rows { source, width, starts, .. } = &*self.file;
+        self.file = Arc::new(Rows::new(source.clone(), *width, starts.clone(), parts));
+    }
+
+    /// Returns the parts that passes go through.
+    pub fn parts(&self) -> &Parts {
+        &self.file.parts
+    }
+
+    /// Returns the processes that share the reading of the parts: those given, of features that are streamed and cut.
+    pub fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
+        if self.streaming.is_some() && self.parts().count() > 1 { processes } else { &OneProcess }
     }
 
     /// Returns the number of values.
@@ -212,10 +236,19 @@ impl InFile {
 
     /// Calls `of_block` with all values, blocks of whole rows one after the other. Each but the last has a multiple of
     /// `unit` rows.
-    pub fn each_block(&self, unit: usize, mut of_block: impl FnMut(&[f32])) {
-        let (rows, width) = (self.file.rows(), self.file.width);
+    pub fn each_block(&self, unit: usize, of_block: impl FnMut(&[f32])) {
+        self.each_block_of(0..self.file.rows(), unit, of_block);
+    }
+
+    /// [`each_block`](Self::each_block) of a part.
+    pub fn each_block_of_part(&self, part: usize, unit: usize, of_block: impl FnMut(&[f32])) {
+        self.each_block_of(self.file.part(part), unit, of_block);
+    }
+
+    fn each_block_of(&self, rows: Range<usize>, unit: usize, mut of_block: impl FnMut(&[f32])) {
+        let width = self.file.width;
         let step = (PASS / width / unit).max(1) * unit;
-        let blocks = (0..rows).step_by(step).map(|start| start..rows.min(start + step));
+        let blocks = rows.clone().step_by(step).map(|start| start..rows.end.min(start + step));
         let by_query = self.normalized.as_ref().is_some_and(|normalized| normalized.is_by_query());
         if self.file.source.is_read() && !by_query {
             return self.read_each(blocks, of_block);
@@ -260,50 +293,96 @@ impl InFile {
         });
     }
 
-    /// Goes on with a hash of all values. What was found for values as they are in the file is kept, for the next who
-    /// comes with the same hash.
-    pub fn hash_into(&self, hash: &mut Sha256) {
+    /// Goes on with a hash of all values: of the hashes of the parts, where there are several. What was found for values
+    /// as they are in the file is kept, for the next who comes with the same hash. The survey is made in the same pass.
+    pub fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
+        let begun = if self.parts().count() == 1 { hash.clone() } else { Sha256::new() };
         if self.normalized.is_some() {
-            return self.each_block(1, |values| hash_floats(values, hash));
+            return self.hashed(begun, processes).0.go_on(hash);
         }
-        let before = hash.clone().finalize();
-        let mut hashed = self.file.hashed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = hashed.as_ref().filter(|known| known.before == before) {
-            *hash = known.after.clone();
-            return;
+        let before = begun.clone().finalize();
+        let known = self.file.hashed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let hashed = known.filter(|known| known.began_with(&before)).unwrap_or_else(|| {
+            let (hashed, survey) = self.hashed(begun, processes);
+            // It may be known.
+            let _ = self.file.survey.set(survey);
+            *self.file.hashed.lock().unwrap_or_else(PoisonError::into_inner) = Some(hashed.clone());
+            hashed
+        });
+        hashed.go_on(hash);
+    }
+
+    /// Hashes the values of each part, going on with `begun`, and looks through them in the same pass.
+    fn hashed(&self, begun: Sha256, processes: &dyn Processes) -> (Hashed, Survey) {
+        let of_part = |part: usize| {
+            let (mut hash, mut survey) = (begun.clone(), Survey::new(self.file.width));
+            self.each_block_of_part(part, survey::ROWS, |rows| {
+                rayon::join(|| survey.add(rows), || hash_floats(rows, &mut hash));
+            });
+            (hash, survey)
+        };
+        if self.parts().count() == 1 {
+            let (after, survey) = of_part(0);
+            return (Hashed::Whole { before: begun.finalize(), after }, survey);
         }
-        self.each_block(1, |values| hash_floats(values, hash));
-        *hashed = Some(Hashed { before, after: hash.clone() });
+        let found = self.parts().gather(self.readers(processes), |part| {
+            let (hash, survey) = of_part(part);
+            hash.finalize().into_iter().chain(survey.to_numbers().into_iter().flat_map(f64::to_le_bytes)).collect()
+        });
+        let of_parts = found.iter().map(|bytes| bytes.split_at(Sha256::output_size()));
+        let (hashes, surveys): (Vec<_>, Vec<_>) = of_parts.map(|(hash, rest)| (hash.to_vec(), numbers(rest))).unzip();
+        (Hashed::Parts(hashes), Survey::of_parts(&surveys))
     }
 
     /// Goes on with a hash of the values in the file, and of the normaliser.
     #[cfg(any(feature = "learners", test))]
     pub fn fingerprint_into(&self, hash: &mut Sha256) {
-        Self { normalized: None, ..self.clone() }.hash_into(hash);
+        self.raw().hash_into(hash, &OneProcess);
         if let Some(normalized) = &self.normalized {
             hash.update(serde_json::to_vec(&normalized.normalizer).unwrap_or_default());
         }
     }
 
+    /// The values as they are in the file.
+    pub fn raw(&self) -> Self {
+        Self { normalized: None, ..self.clone() }
+    }
+
+    /// Whether the values in the file have been looked through.
+    pub fn is_known(&self) -> bool {
+        self.file.survey.get().is_some()
+    }
+
     /// What a pass over the file finds; the pass is made once. Normalisers leave missing values where they are.
     fn survey(&self) -> &Survey {
-        self.file.survey.get_or_init(|| {
+        self.file.survey.get_or_init(|| self.raw().surveyed(&OneProcess))
+    }
+
+    fn surveyed(&self, processes: &dyn Processes) -> Survey {
+        let of_part = |part: usize| {
             let mut survey = Survey::new(self.file.width);
-            let raw = Self { normalized: None, ..self.clone() };
-            raw.each_block(1, |rows| survey.add(rows));
-            survey
-        })
+            self.each_block_of_part(part, survey::ROWS, |rows| survey.add(rows));
+            survey.to_numbers()
+        };
+        Survey::of_parts(&self.parts().gather_numbers(self.readers(processes), of_part))
+    }
+
+    /// What a pass over the values finds as they are used.
+    pub fn survey_in(&self, processes: &dyn Processes) -> Cow<'_, Survey> {
+        match self.normalized {
+            None => Cow::Borrowed(self.survey()),
+            Some(_) => Cow::Owned(self.surveyed(processes)),
+        }
     }
 
     /// Refuses the first value that is infinite, or missing where that is an error.
     pub fn check(&self) -> Result<(), DataError> {
         let survey = self.survey();
         let missing = survey.first_missing.filter(|_| self.file.source.refuses_missing());
-        let Some(at) = survey.first_infinite.into_iter().chain(missing).min() else { return Ok(()) };
-        let (row, feature) = (at / self.file.width, at % self.file.width);
-        let mut values = vec![0.0; self.file.width];
-        self.file.copy(row..row + 1, &mut values);
-        Err(self.file.source.unusable(row, feature, values[feature]))
+        let missing = missing.map(|place| (place, f32::NAN));
+        let first = survey.first_infinite.into_iter().chain(missing).min_by_key(|(place, _)| *place);
+        let Some((place, value)) = first else { return Ok(()) };
+        Err(self.file.source.unusable(place / self.file.width, place % self.file.width, value))
     }
 
     /// Returns the place of the first missing value.
@@ -317,12 +396,10 @@ impl InFile {
     }
 
     /// Returns the smallest and largest value of each feature, missing ones aside; (0, 0) where there are none.
-    pub fn ranges(&self) -> Vec<(f32, f32)> {
+    pub fn ranges(&self, processes: &dyn Processes) -> Vec<(f32, f32)> {
         let Some(normalized) = &self.normalized else { return self.survey().ranges() };
         if normalized.is_by_query() {
-            let mut survey = Survey::new(self.file.width);
-            self.each_block(1, |rows| survey.add(rows));
-            return survey.ranges();
+            return self.surveyed(processes).ranges();
         }
         // No other normaliser changes the order of values.
         let survey = self.survey();
@@ -334,7 +411,34 @@ impl InFile {
     }
 }
 
+impl Hashed {
+    /// Whether it is known for a hash that begins so.
+    fn began_with(&self, start: &Output<Sha256>) -> bool {
+        match self {
+            Self::Whole { before, .. } => before == start,
+            Self::Parts(_) => true,
+        }
+    }
+
+    /// Goes on with it.
+    fn go_on(self, hash: &mut Sha256) {
+        match self {
+            Self::Whole { after, .. } => *hash = after,
+            Self::Parts(hashes) => hashes.iter().for_each(|of_part| hash.update(of_part)),
+        }
+    }
+}
+
 impl Rows {
+    fn new(source: Arc<dyn Source>, width: usize, starts: Vec<usize>, parts: Parts) -> Self {
+        Self { source, width, starts, parts, survey: OnceLock::new(), hashed: Mutex::default() }
+    }
+
+    /// The rows of a part.
+    fn part(&self, part: usize) -> Range<usize> {
+        self.parts.rows(part, self.rows())
+    }
+
     fn rows(&self) -> usize {
         self.starts.last().copied().unwrap_or(0)
     }

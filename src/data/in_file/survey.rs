@@ -2,17 +2,20 @@
 
 use rayon::prelude::*;
 
-/// Number of rows that a thread looks through at a time.
-const ROWS: usize = 4096;
+/// Number of rows that a thread looks through at a time; fixed, so that sums do not depend on the number of threads.
+pub(in crate::data) const ROWS: usize = 4096;
 
-/// Missing and infinite values, and the range of each feature.
+/// Missing and infinite values, and the range and the sum of each feature.
+#[derive(Clone)]
 pub(in crate::data) struct Survey {
-    /// Place of the first infinite value.
-    pub first_infinite: Option<usize>,
+    /// The first infinite value, and its place.
+    pub first_infinite: Option<(usize, f32)>,
     /// Place of the first missing value.
     pub first_missing: Option<usize>,
     /// Number of missing values of each feature.
     pub missing_of: Vec<usize>,
+    /// Sum of each feature, missing values aside.
+    pub sums: Vec<f64>,
     /// Smallest value of each feature, missing ones aside; infinity where there are none.
     lows: Vec<f32>,
     /// Largest value of each feature; minus infinity where there are none.
@@ -28,15 +31,19 @@ impl Survey {
             first_infinite: None,
             first_missing: None,
             missing_of: vec![0; width],
+            sums: vec![0.0; width],
             lows: vec![f32::INFINITY; width],
             highs: vec![f32::NEG_INFINITY; width],
             values: 0,
         }
     }
 
-    /// Goes on with the rows that come next.
+    /// Goes on with the rows that come next. A multiple of [`ROWS`] came before, or the sums have another order.
     pub fn add(&mut self, rows: &[f32]) {
         let width = self.lows.len();
+        if width == 0 {
+            return;
+        }
         let of_part = |part: &[f32]| {
             let mut survey = Self::new(width);
             survey.add_part(part);
@@ -49,13 +56,14 @@ impl Survey {
     fn add_part(&mut self, rows: &[f32]) {
         let width = self.lows.len();
         for row in rows.chunks_exact(width) {
-            for ((low, high), value) in self.lows.iter_mut().zip(&mut self.highs).zip(row) {
+            for (((low, high), sum), value) in self.lows.iter_mut().zip(&mut self.highs).zip(&mut self.sums).zip(row) {
                 *low = low.min(*value);
                 *high = high.max(*value);
+                *sum += if value.is_nan() { 0.0 } else { f64::from(*value) };
             }
         }
         if rows.iter().any(|value| !value.is_finite()) {
-            self.first_infinite = rows.iter().position(|value| value.is_infinite());
+            self.first_infinite = rows.iter().position(|value| value.is_infinite()).map(|place| (place, rows[place]));
             self.first_missing = rows.iter().position(|value| value.is_nan());
             for (at, _) in rows.iter().enumerate().filter(|(_, value)| value.is_nan()) {
                 self.missing_of[at % width] += 1;
@@ -64,14 +72,51 @@ impl Survey {
         self.values = rows.len();
     }
 
-    fn join(&mut self, next: &Self) {
+    /// Goes on with what was found in the values that come next.
+    pub fn join(&mut self, next: &Self) {
         let moved = |at: usize| self.values + at;
-        self.first_infinite = self.first_infinite.or(next.first_infinite.map(moved));
+        self.first_infinite = self.first_infinite.or(next.first_infinite.map(|(at, value)| (moved(at), value)));
         self.first_missing = self.first_missing.or(next.first_missing.map(moved));
         self.values += next.values;
         self.missing_of.iter_mut().zip(&next.missing_of).for_each(|(sum, more)| *sum += more);
+        self.sums.iter_mut().zip(&next.sums).for_each(|(sum, more)| *sum += more);
         self.lows.iter_mut().zip(&next.lows).for_each(|(low, other)| *low = low.min(*other));
         self.highs.iter_mut().zip(&next.highs).for_each(|(high, other)| *high = high.max(*other));
+    }
+
+    /// What was found of a part of some values, as processes exchange it.
+    pub fn to_numbers(&self) -> Vec<f64> {
+        let place = |place: Option<usize>| place.map_or(-1.0, |place| place as f64);
+        let (infinite, value) = self.first_infinite.unzip();
+        let first = [self.values as f64, place(infinite), value.unwrap_or_default().into(), place(self.first_missing)];
+        let missing = self.missing_of.iter().map(|missing| *missing as f64);
+        let ranges = self.lows.iter().chain(&self.highs).copied().map(f64::from);
+        first.into_iter().chain(missing).chain(self.sums.iter().copied()).chain(ranges).collect()
+    }
+
+    /// What [`to_numbers`](Self::to_numbers) made numbers of.
+    pub fn from_numbers(numbers: &[f64]) -> Self {
+        let (first, of_features) = numbers.split_at(4);
+        let width = of_features.len() / 4;
+        let column = |place: usize| of_features[place * width..(place + 1) * width].iter().copied();
+        let place = |place: f64| (place >= 0.0).then_some(place as usize);
+        Self {
+            values: first[0] as usize,
+            first_infinite: place(first[1]).map(|place| (place, first[2] as f32)),
+            first_missing: place(first[3]),
+            missing_of: column(0).map(|missing| missing as usize).collect(),
+            sums: column(1).collect(),
+            lows: column(2).map(|low| low as f32).collect(),
+            highs: column(3).map(|high| high as f32).collect(),
+        }
+    }
+
+    /// What was found of all parts of some values, from the numbers of each; nothing of no parts.
+    pub fn of_parts(parts: &[Vec<f64>]) -> Self {
+        let mut parts = parts.iter().map(|numbers| Self::from_numbers(numbers));
+        let mut all = parts.next().unwrap_or_else(|| Self::new(0));
+        parts.for_each(|part| all.join(&part));
+        all
     }
 
     /// Returns the smallest and largest value of each feature; (0, 0) where there are none.
@@ -96,9 +141,21 @@ mod tests {
         for part in [values.len(), 2 * ROWS, 2 * 1000] {
             let mut survey = Survey::new(2);
             values.chunks(part).for_each(|rows| survey.add(rows));
-            assert_eq!((survey.first_missing, survey.first_infinite), (Some(missing), Some(infinite)));
-            assert_eq!(survey.missing_of, [0, 2]);
-            assert_eq!(survey.ranges(), [(f32::NEG_INFINITY, 50.0), (-50.0, 50.0)]);
+            let mut in_parts: Vec<Vec<f64>> = Vec::new();
+            for rows in values.chunks(part) {
+                let mut survey = Survey::new(2);
+                survey.add(rows);
+                in_parts.push(survey.to_numbers());
+            }
+            for survey in [survey, Survey::of_parts(&in_parts)] {
+                assert_eq!(survey.first_missing, Some(missing));
+                assert_eq!(survey.first_infinite, Some((infinite, f32::NEG_INFINITY)));
+                assert_eq!(survey.missing_of, [0, 2]);
+                assert_eq!(survey.sums[0], f64::NEG_INFINITY);
+                let odd = values.iter().skip(1).step_by(2).filter(|value| !value.is_nan());
+                assert_eq!(survey.sums[1], odd.map(|value| f64::from(*value)).sum::<f64>());
+                assert_eq!(survey.ranges(), [(f32::NEG_INFINITY, 50.0), (-50.0, 50.0)]);
+            }
         }
         assert_eq!(Survey::new(1).ranges(), [(0.0, 0.0)]);
     }

@@ -6,13 +6,27 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::data::normalizer::KINDS;
+use crate::data::shards::own;
 use crate::data::{Features, RankingDataset, SynthConfig};
+use crate::distributed::testing::in_processes;
+
+/// How often each value was read.
+pub(crate) type Reads = Arc<Mutex<Vec<usize>>>;
 
 /// Slices of memory in place of a file.
 struct Slices {
     parts: Vec<Vec<f32>>,
     is_read: AtomicBool,
     refuses_missing: bool,
+    reads: Reads,
+}
+
+impl Slices {
+    fn count(&self, part: usize, values: &Range<usize>) {
+        let before: usize = self.parts[..part].iter().map(Vec::len).sum();
+        let values = before + values.start..before + values.end;
+        self.reads.lock().unwrap()[values].iter_mut().for_each(|reads| *reads += 1);
+    }
 }
 
 impl Source for Slices {
@@ -38,6 +52,7 @@ impl Source for Slices {
     }
 
     fn copy(&self, part: usize, values: Range<usize>, out: &mut [f32]) {
+        self.count(part, &values);
         out.copy_from_slice(&self.parts[part][values]);
     }
 
@@ -46,7 +61,7 @@ impl Source for Slices {
     }
 
     fn expect(&self, part: usize, values: Range<usize>) {
-        assert!(values.end <= self.parts[part].len());
+        self.count(part, &values);
     }
 
     fn refuses_missing(&self) -> bool {
@@ -62,7 +77,19 @@ impl Source for Slices {
 }
 
 /// The same data with their features in slices that are cut after the given shares of the rows.
-pub(in crate::data) fn in_slices(data: &RankingDataset, cuts: &[usize], refuses_missing: bool) -> RankingDataset {
+fn in_slices(data: &RankingDataset, cuts: &[usize], refuses_missing: bool) -> RankingDataset {
+    counted_in_slices(data, cuts, refuses_missing).0
+}
+
+/// The same data streamed with a window of so many bytes from two slices, and how often each value was read.
+#[cfg(feature = "experiment")]
+pub(crate) fn streamed_and_counted(data: &RankingDataset, window: usize) -> (RankingDataset, Reads) {
+    let (mut file, reads) = counted_in_slices(data, &[data.documents() / 3], true);
+    assert!(file.features.stream(2 * window, window));
+    (file, reads)
+}
+
+fn counted_in_slices(data: &RankingDataset, cuts: &[usize], refuses_missing: bool) -> (RankingDataset, Reads) {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (data.documents() + 1)).collect();
     ends.extend([0, data.documents()]);
     ends.sort_unstable();
@@ -70,9 +97,10 @@ pub(in crate::data) fn in_slices(data: &RankingDataset, cuts: &[usize], refuses_
     let values: Vec<f32> = data.features.clone().into();
     let part = |ends: &[usize]| values[ends[0] * data.feature_count..ends[1] * data.feature_count].to_vec();
     let parts = ends.windows(2).map(part).collect();
-    let file =
-        InFile::new(Box::new(Slices { parts, is_read: AtomicBool::new(false), refuses_missing }), data.feature_count);
-    RankingDataset { features: file.into(), ..data.clone() }
+    let reads = Reads::new(Mutex::new(vec![0; values.len()]));
+    let slices = Slices { parts, is_read: AtomicBool::new(false), refuses_missing, reads: reads.clone() };
+    let file = InFile::new(Box::new(slices), data.feature_count);
+    (RankingDataset { features: file.into(), ..data.clone() }, reads)
 }
 
 fn data() -> RankingDataset {
@@ -152,4 +180,63 @@ fn what_is_changed_is_a_copy() {
     assert_eq!(changed.features[1..], data.features[1..]);
     assert_eq!(bits(&file.features), bits(&data.features));
     assert_eq!(Features::from(vec![1.0]).len(), 1);
+}
+
+#[test]
+fn processes_read_their_parts_and_find_the_same_as_one_and_as_memory() {
+    let mut data = data();
+    data.features[77] = f32::NAN;
+    let found_in = |data: &RankingDataset, kind, processes: &dyn Processes| {
+        data.check_values_in(processes).unwrap();
+        let normalizer = Normalizer::fit_in(data, kind, processes);
+        let mut normalized = data.clone();
+        normalizer.apply(&mut normalized).unwrap();
+        let ranges = normalized.feature_ranges_in(processes);
+        (normalizer, ranges, data.data_hash(), data.statistics(), data.first_missing())
+    };
+    for kind in KINDS {
+        // Looking through, the hash and the first sums; the squares; ranges by query; counts of three lengths.
+        let passes = match kind {
+            NormalizerKind::None | NormalizerKind::Log1p => 1,
+            NormalizerKind::QueryMinMax | NormalizerKind::ZScore => 2,
+            NormalizerKind::Quantile => 4,
+        };
+        let mut in_memory = data.clone();
+        in_memory.cut(7);
+        let expected = found_in(&in_memory, kind, &OneProcess);
+        assert_ne!(expected.2, data.data_hash());
+        for count in 1..4 {
+            let found = in_processes(count, |processes| {
+                let (mut file, reads) = counted_in_slices(&data, &[100, 101], false);
+                assert!(file.features.stream(1 << 20, 1 << 10));
+                file.cut(7);
+                let found = found_in(&file, kind, processes);
+                let own = own(7, processes);
+                let (first, last) =
+                    (file.features.parts().rows(own.start, 0), file.features.parts().rows(own.end - 1, 0));
+                let own = 5 * first.start..5 * last.end;
+                let expected: Vec<usize> =
+                    (0..data.features.len()).map(|at| passes * usize::from(own.contains(&at))).collect();
+                assert_eq!(*reads.lock().unwrap(), expected, "{kind:?}, {count} processes");
+                found
+            });
+            assert!(found.iter().all(|found| *found == expected), "{kind:?}, {count} processes");
+        }
+    }
+}
+
+#[test]
+fn an_error_in_the_part_of_one_process_is_that_of_all() {
+    let mut data = data();
+    data.features[33] = f32::NAN;
+    data.features[71] = f32::INFINITY;
+    for (refuses_missing, message) in [(true, "row 6, feature 3: NaN"), (false, "row 14, feature 1: inf")] {
+        let found = in_processes(3, |processes| {
+            let mut file = in_slices(&data, &[9], refuses_missing);
+            assert!(file.features.stream(1 << 20, 1 << 10));
+            file.cut(9);
+            file.check_values_in(processes).unwrap_err().to_string()
+        });
+        assert!(found.iter().all(|found| found.contains(message)), "{found:?}");
+    }
 }

@@ -16,9 +16,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::config::GradientConfig;
 use crate::data::padding::groups;
-use crate::data::shards::Shards;
+use crate::data::shards::{Shards, own};
 use crate::data::windows::{Window, Windows};
 use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatch, RankingDataset};
+use crate::distributed::Processes;
 use crate::seed::seed_for;
 
 /// A part of at least [`ENOUGH`] places is cut where lists are shorter than this share of its first list.
@@ -35,6 +36,8 @@ pub(super) struct Batches<'a> {
     per_epoch: usize,
     seed: u64,
     shards: Shards,
+    /// The shards of this process.
+    own: Range<usize>,
     /// The parts of the only step, shard by shard, if one step takes all queries.
     whole: Vec<OnceCell<Vec<RankingBatch>>>,
     /// The windows of data that are streamed, unless one step takes all queries.
@@ -46,7 +49,7 @@ pub(super) struct Batches<'a> {
 pub(super) struct Epoch {
     /// The queries of each step.
     pub(super) steps: Vec<Vec<usize>>,
-    /// For each window of data that are streamed, its first step and its documents.
+    /// Of data that are streamed, the steps with which windows of this process begin, and their documents.
     windows: Vec<(usize, Vec<Range<usize>>)>,
 }
 
@@ -56,6 +59,7 @@ impl<'a> Batches<'a> {
         config: &GradientConfig,
         seed: u64,
         device: &Device,
+        processes: &dyn Processes,
     ) -> Result<Self, DataError> {
         let config_of_steps = BatchPlannerConfig {
             queries: Some(config.batch_queries),
@@ -73,12 +77,13 @@ impl<'a> Batches<'a> {
             per_epoch: data.queries().div_ceil(config.batch_queries),
             seed,
             whole: vec![OnceCell::new(); shards.count()],
-            shards,
             windows: data
                 .features
                 .window()
                 .filter(|_| config_of_steps.shuffle)
-                .map(|bytes| Windows::new(data, bytes, seed)),
+                .map(|bytes| Windows::new(data, &shards, bytes, seed)),
+            own: own(shards.count(), processes),
+            shards,
             queries: config.batch_queries,
         })
     }
@@ -93,18 +98,28 @@ impl<'a> Batches<'a> {
         &self.shards
     }
 
+    /// The shards of this process.
+    pub(super) fn own(&self) -> Range<usize> {
+        self.own.clone()
+    }
+
     /// The steps of an epoch.
     pub(super) fn epoch(&self, epoch: usize) -> Epoch {
-        if self.shards.count() > 1 && self.per_epoch > 1 {
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch as u64));
-            return Epoch { steps: self.shards.steps(self.queries, &mut random), windows: Vec::new() };
-        }
         let Some(windows) = &self.windows else {
-            return Epoch { steps: self.batcher.epoch(epoch as u64), windows: Vec::new() };
+            let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch as u64));
+            let steps = match self.shards.count() {
+                2.. if self.per_epoch > 1 => self.shards.steps(self.queries, &mut random),
+                _ => self.batcher.epoch(epoch as u64),
+            };
+            return Epoch { steps, windows: Vec::new() };
         };
         let mut planned = Epoch { steps: Vec::new(), windows: Vec::new() };
         for Window { steps, documents } in windows.epoch(epoch as u64, self.queries) {
-            planned.windows.push((planned.steps.len(), documents));
+            let own = documents.into_iter().filter(|(shard, _)| self.own.contains(shard));
+            let own: Vec<Range<usize>> = own.map(|(_, documents)| documents).collect();
+            if !own.is_empty() {
+                planned.windows.push((planned.steps.len(), own));
+            }
             planned.steps.extend(steps);
         }
         planned
@@ -157,6 +172,7 @@ fn cut(queries: &[usize], length: impl Fn(usize) -> usize, cells: usize) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distributed::OneProcess;
     use crate::learner::testing;
 
     #[test]
@@ -175,7 +191,7 @@ mod tests {
     fn one_step_of_all_queries_keeps_its_parts() {
         let data = testing::two_documents();
         let config = GradientConfig::default();
-        let batches = Batches::new(&data, &config, 1, &Device::flex()).unwrap();
+        let batches = Batches::new(&data, &config, 1, &Device::flex(), &OneProcess).unwrap();
         assert_eq!((batches.per_epoch(), batches.epoch(1).steps), (1, vec![vec![0]]));
         assert_eq!(batches.parts(0, &[0]).count(), 1);
         assert_eq!(batches.whole[0].get().unwrap().len(), 1);

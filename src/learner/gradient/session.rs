@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
-        let batches = Batches::new(train, config, context.seed, &device)
+        let batches = Batches::new(train, config, context.seed, &device, context.processes)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         if let OptimizerConfig::Lbfgs { .. } = config.optimizer
             && batches.per_epoch() > 1
@@ -294,7 +294,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Refuses shards without a query, and shards of data that are streamed in an order of their own.
+/// Refuses shards without a query.
 fn check_shards(shards: usize, train: &RankingDataset) -> Result<(), LearnerError> {
     if shards > train.queries() {
         return Err(parameter(
@@ -302,9 +302,6 @@ fn check_shards(shards: usize, train: &RankingDataset) -> Result<(), LearnerErro
             shards,
             format!("at most {}, the number of training queries", train.queries()),
         ));
-    }
-    if shards > 1 && train.features.window().is_some() {
-        return Err(parameter("shards", shards, "1 where data are streamed (data.memory)"));
     }
     Ok(())
 }

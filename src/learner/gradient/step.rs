@@ -9,7 +9,6 @@ use super::batches::Batches;
 use super::exchange::{from_bytes, to_bytes};
 use super::model::{RankingModel, TrainingBatch};
 use super::noise::drawn;
-use crate::data::shards::own;
 use crate::distributed::Processes;
 use crate::seed::seed_for;
 
@@ -35,8 +34,7 @@ impl TrainingStep<'_> {
     /// Sum of the losses of the queries, `[1]` without graph, and `scale` times the gradients of their mean. The same model
     /// gives the same result again.
     pub(super) fn gradients(&self, model: &RankingModel, scale: f64) -> Sum {
-        let shards = self.batches.shards().count();
-        let sums = own(shards, self.processes).map(|shard| self.of_shard(model, shard, scale));
+        let sums = self.batches.own().map(|shard| self.of_shard(model, shard, scale));
         let sum = match self.processes.count() {
             1 => added(model, sums.flatten()),
             _ => {

@@ -50,7 +50,7 @@ pub(crate) fn trainable(
 ) -> Result<(), LearnerError> {
     let refuse = |reason: String| Err(LearnerError::Data { learner, reason });
     for data in [Some(train), validation].into_iter().flatten() {
-        data.check_values().or_else(|error| refuse(error.to_string()))?;
+        data.check_values_in(context.processes).or_else(|error| refuse(error.to_string()))?;
     }
     if let Some(validation) = validation.filter(|data| data.feature_count != train.feature_count) {
         return refuse(format!(
@@ -66,7 +66,7 @@ pub(crate) fn trainable(
         ));
     }
     let constant: Vec<String> = (0..)
-        .zip(train.feature_ranges())
+        .zip(train.feature_ranges_in(context.processes))
         .filter(|&(feature, (smallest, largest))| smallest == largest && !train.is_partly_missing(feature))
         .map(|(feature, _): (usize, _)| (feature + 1).to_string())
         .collect();

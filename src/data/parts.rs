@@ -1,0 +1,85 @@
+//! The parts that the values of a dataset are cut into, each the documents of a shard of its queries.
+//!
+//! What a pass over the values finds is made part by part and put together in their order, so it does not depend on who
+//! reads which part.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::shards::{Shards, own};
+use crate::distributed::Processes;
+
+/// Parts of consecutive documents; one, unless the data were cut.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// The first document of each part, and the number of all documents; nothing for one part.
+    bounds: Arc<[usize]>,
+}
+
+impl Parts {
+    /// Cuts the documents of queries, given by their offsets, as `shards` cuts the queries.
+    pub fn new(offsets: &[usize], shards: &Shards) -> Self {
+        let bound = |query: usize| offsets.get(query).copied().unwrap_or(0);
+        let first = |shard: usize| bound(shards.range(shard).start);
+        match shards.count() {
+            1 => Self::default(),
+            count => Self { bounds: (0..count).map(first).chain([bound(offsets.len().saturating_sub(1))]).collect() },
+        }
+    }
+
+    /// Number of parts.
+    pub fn count(&self) -> usize {
+        self.bounds.len().saturating_sub(1).max(1)
+    }
+
+    /// The documents of a part, of `all` documents.
+    pub fn rows(&self, part: usize, all: usize) -> Range<usize> {
+        match self.bounds.get(part..part + 2) {
+            Some(bounds) => bounds[0]..bounds[1],
+            None => 0..all,
+        }
+    }
+
+    /// What `of_part` makes of every part, in their order. Each process makes it of its own parts.
+    pub fn gather(&self, readers: &dyn Processes, of_part: impl FnMut(usize) -> Vec<u8>) -> Vec<Vec<u8>> {
+        readers.gather_all(own(self.count(), readers).map(of_part).collect())
+    }
+
+    /// [`gather`](Self::gather) of numbers.
+    pub fn gather_numbers(&self, readers: &dyn Processes, mut of_part: impl FnMut(usize) -> Vec<f64>) -> Vec<Vec<f64>> {
+        let all = self.gather(readers, |part| of_part(part).into_iter().flat_map(f64::to_le_bytes).collect());
+        all.iter().map(|bytes| numbers(bytes)).collect()
+    }
+}
+
+/// Numbers of their bytes.
+pub(super) fn numbers(bytes: &[u8]) -> Vec<f64> {
+    bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distributed::OneProcess;
+    use crate::distributed::testing::in_processes;
+
+    #[test]
+    fn parts_are_the_documents_of_shards() {
+        let offsets = [0, 3, 4, 9, 10];
+        let parts = |count| Parts::new(&offsets, &Shards::new(4, count));
+        let rows = |parts: &Parts| {
+            let rows = (0..parts.count()).map(|part| parts.rows(part, 10));
+            rows.map(|rows| (rows.start, rows.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&parts(1)), [(0, 10)]);
+        assert_eq!(rows(&parts(2)), [(0, 4), (4, 10)]);
+        assert_eq!(rows(&parts(4)), [(0, 3), (3, 4), (4, 9), (9, 10)]);
+        assert_eq!(rows(&parts(6)), [(0, 0), (0, 3), (3, 4), (4, 4), (4, 9), (9, 10)]);
+        assert_eq!(rows(&Parts::new(&[], &Shards::new(0, 2))), [(0, 0), (0, 0)]);
+        let doubled = |readers: &dyn Processes| parts(4).gather_numbers(readers, |part| vec![2.0 * part as f64; part]);
+        assert_eq!(doubled(&OneProcess), [vec![], vec![2.0], vec![4.0; 2], vec![6.0; 3]]);
+        for count in 1..6 {
+            assert!(in_processes(count, doubled).iter().all(|found| *found == doubled(&OneProcess)));
+        }
+    }
+}
