@@ -36,7 +36,7 @@ pub struct FitOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Asks for an early stop.
     pub interrupt: Interrupt,
-    /// The processes that make the fit together, each with the same data.
+    /// The processes that make the fit together, each with the same data, of which it may read a part.
     pub processes: &'a dyn Processes,
 }
 
