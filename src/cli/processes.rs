@@ -28,5 +28,7 @@ fn end(world: &crate::distributed::World, failure: Failure) -> Result<(), Failur
         std::thread::sleep(std::time::Duration::from_secs(1));
     }
     super::report(&error, code);
+    // An mpiexec that hears of the end first may drop what it has not read yet.
+    std::thread::sleep(std::time::Duration::from_millis(300));
     crate::distributed::World::abort(code)
 }
