@@ -4,10 +4,10 @@
 use burn_rank::data::columnar::Format;
 use burn_rank::data::letor::{Missing, ReadOptions};
 use burn_rank::data::read;
-use burn_rank_fuzz::as_file;
+use burn_rank_fuzz::{as_file, pass_over_panics_of_others};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: pass_over_panics_of_others(), |bytes: &[u8]| {
     let options = ReadOptions { missing: Missing::Keep, max_cells: Some(1 << 20), ..ReadOptions::default() };
     let Ok(data) = read(&[as_file(bytes)], &options) else { return };
     // Values of a file that is not copied are looked at when someone asks.
