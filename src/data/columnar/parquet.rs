@@ -1,10 +1,14 @@
 //! Parquet files, decoded a part at a time.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::column::page::{Page, PageReader};
+use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::{COUNTED_RATIO, Table};
 
@@ -14,7 +18,7 @@ const ROWS: usize = 8192;
 /// A file whose footer is read.
 pub(super) struct ParquetFile {
     builder: ParquetRecordBatchReaderBuilder<Bytes>,
-    bytes: u64,
+    bytes: Bytes,
     rows: usize,
     decompressed: u64,
 }
@@ -23,7 +27,7 @@ impl ParquetFile {
     /// Reads the footer.
     pub fn open(bytes: Bytes) -> Result<Self, ArrowError> {
         let size = bytes.len() as u64;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone())?;
         let metadata = builder.metadata();
         let rows = usize::try_from(metadata.file_metadata().num_rows())
             .map_err(|_| ArrowError::ParquetError("its number of rows is negative".to_owned()))?;
@@ -48,12 +52,34 @@ impl ParquetFile {
         if rows != rows_of_groups {
             return Err(ArrowError::ParquetError(format!("it states {rows} rows and has {rows_of_groups}")));
         }
-        Ok(Self { builder, bytes: size, rows, decompressed })
+        Ok(Self { builder, bytes, rows, decompressed })
     }
 
     /// Number of bytes that its columns take, as it states it.
     pub fn decompressed_bytes(&self) -> u64 {
         self.decompressed
+    }
+
+    /// Refuses a dictionary that states more values than it has bytes: the decoder takes memory for as many.
+    fn check_dictionaries(&self, columns: &ProjectionMask) -> Result<(), ArrowError> {
+        for group in self.builder.metadata().row_groups() {
+            let decoded = group.columns().iter().enumerate().filter(|(leaf, _)| columns.leaf_included(*leaf));
+            for (_, column) in decoded {
+                let file = Arc::new(self.bytes.clone());
+                let mut pages = SerializedPageReader::new(file, column, self.rows, None)?;
+                while let Some(page) = pages.peek_next_page()? {
+                    if !page.is_dict {
+                        pages.skip_next_page()?;
+                    } else if let Some(Page::DictionaryPage { buf, num_values, .. }) = pages.get_next_page()?
+                        && num_values as usize > buf.len()
+                    {
+                        let found = format!("a dictionary of {} bytes states {num_values} values", buf.len());
+                        return Err(ArrowError::ParquetError(found));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -67,7 +93,7 @@ impl Table for ParquetFile {
     }
 
     fn bytes_that_count(&self) -> u64 {
-        self.bytes.saturating_mul(COUNTED_RATIO)
+        (self.bytes.len() as u64).saturating_mul(COUNTED_RATIO)
     }
 
     fn batches(
@@ -75,6 +101,7 @@ impl Table for ParquetFile {
         columns: Vec<usize>,
     ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError> {
         let mask = ProjectionMask::roots(self.builder.parquet_schema(), columns);
+        self.check_dictionaries(&mask)?;
         let rows = ROWS.min(self.rows);
         Ok(Box::new(self.builder.with_projection(mask).with_batch_size(rows).build()?))
     }

@@ -41,6 +41,30 @@ fn a_file_that_states_hostile_sizes_is_refused_before_memory_is_asked_for() {
     );
 }
 
+#[test]
+fn a_dictionary_that_states_more_values_than_it_holds_is_refused_before_memory_is_asked_for() {
+    const VALUES: u32 = 10_000;
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("label", Arc::new(Float32Array::from(vec![1.0; VALUES as usize]))),
+        ("query", Arc::new(Int64Array::from(vec![1; VALUES as usize]))),
+        ("f", Arc::new(Float32Array::from_iter_values((0..VALUES).map(|value| value as f32)))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut bytes = file_of(&[batch], Format::Parquet, None);
+    // Compact Thrift: the seventh field is a dictionary's header, whose first field is a zigzag number of three bytes.
+    let header = |values: u32| {
+        let number = 2 * values;
+        [0x4c, 0x15, number as u8 | 0x80, (number >> 7) as u8 | 0x80, (number >> 14) as u8]
+    };
+    let beginning = header(VALUES);
+    let at = bytes.windows(5).position(|window| window == beginning).unwrap();
+    bytes[at..at + 5].copy_from_slice(&header(1_000_000));
+    assert_eq!(
+        message(&bytes, &ReadOptions::default()),
+        "data: not a whole Parquet file: Parquet argument error: a dictionary of 40000 bytes states 1000000 values"
+    );
+}
+
 /// Reads bytes that may be anything: whatever happens, it is an error or a dataset that holds together.
 fn survives(bytes: &[u8]) {
     let input = Input::from_reader("damaged", std::io::Cursor::new(bytes.to_vec()));
