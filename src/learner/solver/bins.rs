@@ -155,6 +155,7 @@ fn between(low: f32, high: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distributed::testing::in_processes;
     use crate::learner::testing::dataset;
 
     #[test]
@@ -186,6 +187,23 @@ mod tests {
         let values: Vec<f32> = (0..600).map(|i| if i == 7 { missing } else { i as f32 }).collect();
         let binned = Binned::new(&values, MAX_BINS);
         assert_eq!((binned.thresholds.len(), binned.codes[7]), (MAX_BINS - 2, 255));
+    }
+
+    #[test]
+    fn processes_that_hold_some_rows_each_get_the_bins_of_all() {
+        let columns: Vec<Vec<f32>> = (3..8).map(|step| (0..90).map(|i| (i * step % 17) as f32).collect()).collect();
+        let mut columns = [columns, vec![vec![f32::NAN; 90]]].concat();
+        columns[1][44] = f32::NAN;
+        let bytes = |binned: &[Binned]| binned.iter().map(Binned::to_bytes).collect::<Vec<_>>();
+        let expected: Vec<Binned> = columns.iter().map(|values| Binned::new(values, 9)).collect();
+        for count in 2..5 {
+            let made = in_processes(count, |processes| {
+                let rows = own(90, processes);
+                let own: Vec<Vec<f32>> = columns.iter().map(|values| values[rows.clone()].to_vec()).collect();
+                bytes(&shared_bins(&own, 90, 9, processes))
+            });
+            assert!(made.iter().all(|made| *made == bytes(&expected)), "{count} processes");
+        }
     }
 
     #[test]
