@@ -117,7 +117,7 @@ impl RankingDataset {
         self.check_values_in(&OneProcess)
     }
 
-    /// [`check_values`](Self::check_values) in the processes that share the reading, each of its own parts. All find the
+    /// [`check_values`](Self::check_values) in the processes that share the reading, each of what falls to it. All find the
     /// same error.
     pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
         if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
@@ -128,7 +128,7 @@ impl RankingDataset {
     }
 
     /// Cuts the documents into the parts that passes over the features go through, each those of a shard of the queries.
-    /// Features that are streamed are then read by the processes of a fit together. Sums and hashes are those of the parts.
+    /// Processes that share the reading of streamed features then read whole parts. Sums and hashes are those of the parts.
     #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));

@@ -11,8 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::dataset::hash_floats;
 use super::in_file::{InFile, Survey};
-use super::parts::Parts;
-use super::shards::own;
+use super::parts::{CHUNK, Parts};
 use super::{DataError, Normalizer};
 use crate::distributed::{OneProcess, Processes};
 
@@ -86,7 +85,7 @@ impl Features {
         &self.parts
     }
 
-    /// Returns the processes that share the reading of the parts: those given, of features that are streamed and cut.
+    /// Returns the processes that share the reading: those given, of features that are streamed.
     pub(crate) fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
     }
@@ -143,15 +142,7 @@ impl Features {
         }
     }
 
-    /// Calls `of_block` with all values, in order: blocks of a multiple of `unit` rows each, but for the last one.
-    pub(crate) fn each_block(&self, unit: usize, mut of_block: impl FnMut(&[f32])) {
-        match &self.file {
-            Some(file) => file.each_block(unit, of_block),
-            None => of_block(&self.own),
-        }
-    }
-
-    /// [`each_block`](Self::each_block) of a part.
+    /// Calls `of_block` with the values of a part, in order: blocks of a multiple of `unit` rows each, but for the last one.
     pub(super) fn each_block_of_part(&self, part: usize, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_block_of_part(part, unit, of_block),
@@ -159,10 +150,36 @@ impl Features {
         }
     }
 
-    /// [`each_block`](Self::each_block) of the parts that fall to this process.
-    pub(super) fn each_own_block(&self, processes: &dyn Processes, unit: usize, mut of_block: impl FnMut(&[f32])) {
-        let own = own(self.parts.count(), self.readers(processes));
-        own.for_each(|part| self.each_block_of_part(part, unit, &mut of_block));
+    /// [`each_block_of_part`](Self::each_block_of_part) of the rows that fall to this process: all, of values in memory.
+    pub(crate) fn each_own_block(&self, processes: &dyn Processes, unit: usize, mut of_block: impl FnMut(&[f32])) {
+        match &self.file {
+            Some(file) => file.each_own_block(processes, unit, of_block),
+            None => of_block(&self.own),
+        }
+    }
+
+    /// The most rows, of `all`, that fall to one of the processes.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn most_own_rows(&self, all: usize, processes: &dyn Processes) -> usize {
+        self.parts.most_rows(all, self.readers(processes))
+    }
+
+    /// Calls `then` with what `of_chunk` makes of every chunk of rows of `width` values, in their order; the chunks of
+    /// other processes are gathered. Only of features that are not cut.
+    pub(super) fn each_chunk(
+        &self,
+        width: usize,
+        processes: &dyn Processes,
+        of_chunk: impl Fn(&[f32]) -> Vec<f64> + Sync,
+        mut then: impl FnMut(&[f64]),
+    ) {
+        match &self.file {
+            Some(file) => file.each_chunk(processes, of_chunk, then),
+            None => {
+                let chunks: Vec<Vec<f64>> = self.own.par_chunks(CHUNK * width.max(1)).map(&of_chunk).collect();
+                chunks.iter().for_each(|numbers| then(numbers));
+            }
+        }
     }
 
     fn part_in_memory(&self, part: usize) -> &[f32] {
@@ -189,9 +206,15 @@ impl Features {
     /// Returns columns of rows of `width` values, by one pass over a file.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
-        let mut values: Vec<Vec<f32>> =
-            columns.clone().map(|_| Vec::with_capacity(self.len() / width.max(1))).collect();
-        self.each_block(1, |rows| {
+        self.own_columns(width, columns, &OneProcess)
+    }
+
+    /// [`columns`](Self::columns) of the rows that fall to this process.
+    #[cfg_attr(not(feature = "learners"), allow(dead_code))]
+    pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, processes: &dyn Processes) -> Vec<Vec<f32>> {
+        let rows = self.most_own_rows(self.len() / width.max(1), processes);
+        let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();
+        self.each_own_block(processes, 1, |rows| {
             values.par_chunks_mut(COLUMNS).enumerate().for_each(|(chunk, values)| {
                 let first = columns.start + chunk * COLUMNS;
                 for row in rows.chunks_exact(width) {

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::order_statistics::order_statistics;
+use super::parts::CHUNK;
 use super::{DataError, RankingDataset};
 use crate::distributed::{OneProcess, Processes};
 use crate::refusal::Refusal;
@@ -69,8 +70,8 @@ pub(crate) enum FeatureMap {
 /// Largest number of quantiles kept per feature.
 const QUANTILES: usize = 257;
 
-/// Number of documents per task; fixed, so that sums do not depend on the number of threads.
-const DOCUMENTS: usize = 4096;
+/// Number of documents per task.
+const DOCUMENTS: usize = CHUNK;
 
 impl Normalizer {
     /// Fits a normaliser to training data.
@@ -316,6 +317,11 @@ fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Ve
         }
         sums
     };
+    if data.features.parts().count() == 1 {
+        let mut total = vec![0.0f64; width];
+        data.features.each_chunk(width, processes, of_chunk, |sums| add(&mut total, sums));
+        return total;
+    }
     let of_part = |part: usize| {
         let mut total = vec![0.0f64; width];
         if width > 0 {

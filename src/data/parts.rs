@@ -1,13 +1,17 @@
 //! The parts that the values of a dataset are cut into, each the documents of a shard of its queries.
 //!
 //! What a pass over the values finds is made part by part and put together in their order, so it does not depend on who
-//! reads which part.
+//! reads which part. Of data that were not cut each process reads a share of whole chunks, and what is found is put
+//! together chunk by chunk, as one process does.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::shards::{Shards, own};
 use crate::distributed::Processes;
+
+/// Number of documents of a chunk; fixed, so that sums depend neither on the number of threads nor on that of processes.
+pub(crate) const CHUNK: usize = 4096;
 
 /// Parts of consecutive documents; one, unless the data were cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +42,25 @@ impl Parts {
             Some(bounds) => bounds[0]..bounds[1],
             None => 0..all,
         }
+    }
+
+    /// The documents, of `all`, that a process reads: those of its parts, or its share of one part.
+    pub fn own_rows(&self, all: usize, readers: &dyn Processes) -> Range<usize> {
+        self.share(readers.rank(), readers.count(), all)
+    }
+
+    /// The most documents, of `all`, that one of the processes reads.
+    pub fn most_rows(&self, all: usize, readers: &dyn Processes) -> usize {
+        (0..readers.count()).map(|process| self.share(process, readers.count(), all).len()).max().unwrap_or(0)
+    }
+
+    fn share(&self, process: usize, processes: usize, all: usize) -> Range<usize> {
+        if self.count() == 1 {
+            let chunks = Shards::new(all.div_ceil(CHUNK), processes).range(process);
+            return all.min(chunks.start * CHUNK)..all.min(chunks.end * CHUNK);
+        }
+        let parts = Shards::new(self.count(), processes).range(process);
+        self.bounds[parts.start]..self.bounds[parts.end]
     }
 
     /// What `of_part` makes of every part, in their order. Each process makes it of its own parts.
@@ -76,6 +99,15 @@ mod tests {
         assert_eq!(rows(&parts(4)), [(0, 3), (3, 4), (4, 9), (9, 10)]);
         assert_eq!(rows(&parts(6)), [(0, 0), (0, 3), (3, 4), (4, 4), (4, 9), (9, 10)]);
         assert_eq!(rows(&Parts::new(&[], &Shards::new(0, 2))), [(0, 0), (0, 0)]);
+        for count in 1..6 {
+            let shares = |parts: Parts, all: usize| in_processes(count, |readers| parts.own_rows(all, readers));
+            for (shares, all) in [(shares(parts(6), 10), 10), (shares(parts(1), 3 * CHUNK + 5), 3 * CHUNK + 5)] {
+                assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
+                assert_eq!((shares[0].start, shares[count - 1].end), (0, all));
+            }
+        }
+        let share = |process| parts(1).share(process, 2, 3 * CHUNK + 5);
+        assert_eq!((share(0), share(1)), (0..2 * CHUNK, 2 * CHUNK..3 * CHUNK + 5));
         let doubled = |readers: &dyn Processes| parts(4).gather_numbers(readers, |part| vec![2.0 * part as f64; part]);
         assert_eq!(doubled(&OneProcess), [vec![], vec![2.0], vec![4.0; 2], vec![6.0; 3]]);
         for count in 1..6 {

@@ -197,8 +197,9 @@ pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
 mod tests {
     use super::super::agreement::agree;
     use super::super::config::Document;
-    use super::super::record::{Sets, TrainReport};
+    use super::super::record::{DataReport, Sets, TrainReport};
     use super::*;
+    use crate::data::parts::CHUNK;
     use crate::data::shards::own;
     use crate::data::{Reads, SynthConfig, streamed_and_counted};
     use crate::distributed::OneProcess;
@@ -246,6 +247,17 @@ mod tests {
         rounds: Option<usize>,
         processes: &dyn Processes,
     ) -> (Vec<u8>, TrainReport) {
+        let (fit, data) = fit_to(config, &mut split, folder, rounds, processes);
+        (fit.ranker.to_bytes(), TrainReport::new(config, data, &split, &fit))
+    }
+
+    fn fit_to(
+        config: &ExperimentConfig,
+        split: &mut Split,
+        folder: Option<&Path>,
+        rounds: Option<usize>,
+        processes: &dyn Processes,
+    ) -> (Fit, Sets<DataReport>) {
         split.cut(config.shards());
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(processes, config, &sets).unwrap();
@@ -261,9 +273,8 @@ mod tests {
             interrupt,
             processes,
         };
-        let data = Sets::from_split(&split);
-        let fit = fit_in_place(config, &mut split, config.seed, &options).unwrap();
-        (fit.ranker.to_bytes(), TrainReport::new(config, data, &split, &fit))
+        let data = Sets::from_split(split);
+        (fit_in_place(config, split, config.seed, &options).unwrap(), data)
     }
 
     #[test]
@@ -301,6 +312,74 @@ mod tests {
                 assert!(made.iter().all(|made| *made == whole), "{normalizer}, {count} processes");
             }
         }
+    }
+
+    /// Sets of more than 3, more than 1 and less than 1 chunk of documents, of 10 features.
+    fn large_split() -> Split {
+        let config =
+            SynthConfig { queries: 2000, features: 10, median_length: 9.0, max_length: 30, ..SynthConfig::default() };
+        let all = config.generate().unwrap();
+        let set = |queries: std::ops::Range<usize>| all.select(&queries.collect::<Vec<_>>());
+        let split =
+            Split { fold: 1, train: set(0..1400), validation: Some(set(1400..1980)), test: Some(set(1980..2000)) };
+        assert!(split.train.documents() > 3 * CHUNK && split.validation.as_ref().unwrap().documents() > CHUNK);
+        split
+    }
+
+    fn trees(normalizer: &str, learner: &str) -> ExperimentConfig {
+        let text = format!(
+            "normaliser = \"{normalizer}\"\nloss = {{ name = \"lambda_ndcg\" }}\n\
+             learner = {{ kind = \"boosted_trees\", rounds = 3, leaves = 4, {learner} }}\n[data.synthetic]\n"
+        );
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        ExperimentConfig::from_document(&document).unwrap()
+    }
+
+    #[test]
+    fn each_process_reads_its_share_and_all_grow_the_trees_of_one() {
+        let split = large_split();
+        // Ten columns in one pass and in two; the columns exchanged one by one, in twos and all at once.
+        for (normalizer, learner, window) in [
+            ("z_score", "bins = 16", 1 << 16),
+            ("quantile", "bins = 16, subsample = 0.5", 1 << 17),
+            ("query_min_max", "bins = 255", 1 << 20),
+        ] {
+            let config = trees(normalizer, learner);
+            let whole = train(&config, split.clone(), None, None, &OneProcess);
+            for count in 1..4 {
+                let made = in_processes(count, |processes| {
+                    let (mut streamed, reads) = streamed(&split, window);
+                    let (fit, data_of) = fit_to(&config, &mut streamed, None, None, processes);
+                    for (data, reads) in split.clone().sets_mut().zip(reads) {
+                        let own = data.features.parts().own_rows(data.documents(), processes);
+                        for (row, reads) in reads.lock().unwrap().chunks(data.feature_count).enumerate() {
+                            // Queries at the ends are normalised as a whole.
+                            let is_far = (30..CHUNK - 30).contains(&(row % CHUNK));
+                            if is_far || normalizer != "query_min_max" {
+                                assert_eq!(reads[0] > 0, own.contains(&row), "row {row}, {own:?}, {count} processes");
+                            }
+                        }
+                    }
+                    // The report reads a few queries more.
+                    (fit.ranker.to_bytes(), TrainReport::new(&config, data_of, &streamed, &fit))
+                });
+                assert!(made.iter().all(|made| *made == whole), "{normalizer}, {count} processes");
+            }
+        }
+    }
+
+    #[test]
+    fn trees_that_were_stopped_go_on_in_another_number_of_processes() {
+        let (config, split) = (trees("z_score", "bins = 16"), large_split());
+        let fit = |folder: Option<&Path>, rounds, processes: &dyn Processes| {
+            train(&config, streamed(&split, 1 << 16).0, folder, rounds, processes)
+        };
+        let whole = train(&config, split.clone(), None, None, &OneProcess);
+        let folder = tempfile::tempdir().unwrap();
+        let stopped = in_processes(3, |processes| fit(Some(folder.path()), Some(1), processes));
+        assert!(stopped.iter().all(|stopped| *stopped != whole));
+        let made = in_processes(2, |processes| fit(Some(folder.path()), None, processes));
+        assert!(made.iter().all(|made| *made == whole));
     }
 
     #[test]

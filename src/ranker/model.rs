@@ -81,6 +81,7 @@ impl Model {
                 let scorer = scorer.clone().to_device(device);
                 Prepared::new(data, &scorer, device, processes).scores(&scorer)
             }
+            Model::Trees(trees) => trees.scores_in(data, processes).into_iter().map(|score| score as f32).collect(),
             _ => self.predict(data, device),
         }
     }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
+use crate::distributed::{OneProcess, Processes};
 
 /// Mark of a leaf in [`TreeArrays::feature`].
 pub const LEAF: u32 = u32::MAX;
@@ -290,9 +291,15 @@ impl TreeEnsemble {
 
     /// Returns the [scores](Self::scores) of the documents of a dataset. Features in a file are read block by block.
     pub(crate) fn scores_of(&self, data: &RankingDataset) -> Vec<f64> {
-        let mut scores = Vec::with_capacity(data.documents());
-        data.features.each_block(1, |rows| scores.extend(self.scores(rows)));
-        scores
+        self.scores_in(data, &OneProcess)
+    }
+
+    /// [`scores_of`](Self::scores_of) in several processes, of which each scores the documents whose features it reads.
+    pub(crate) fn scores_in(&self, data: &RankingDataset, processes: &dyn Processes) -> Vec<f64> {
+        let readers = data.features.readers(processes);
+        let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));
+        data.features.each_own_block(readers, 1, |rows| scores.extend(self.scores(rows)));
+        readers.gather_numbers(scores)
     }
 
     /// The nodes for walks side by side: a leaf leads to itself, so that walks of different lengths may go on together.

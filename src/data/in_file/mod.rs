@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
 use rayon::prelude::*;
 use sha2::digest::Output;
+use sha2::digest::common::hazmat::{SerializableState, SerializedState};
 use sha2::{Digest, Sha256};
 
 use super::dataset::hash_floats;
-use super::parts::{Parts, numbers};
+use super::parts::{CHUNK, Parts, numbers};
 use super::{DataError, Normalizer, NormalizerKind};
 use crate::distributed::{OneProcess, Processes};
 pub(super) use survey::Survey;
@@ -128,9 +129,9 @@ impl InFile {
         &self.file.parts
     }
 
-    /// Returns the processes that share the reading of the parts: those given, of features that are streamed and cut.
+    /// Returns the processes that share the reading: those given, of features that are streamed.
     pub fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
-        if self.streaming.is_some() && self.parts().count() > 1 { processes } else { &OneProcess }
+        if self.streaming.is_some() { processes } else { &OneProcess }
     }
 
     /// Returns the number of values.
@@ -234,15 +235,15 @@ impl InFile {
         self.file.each_piece(rows, |part, values| self.file.source.expect(part, values));
     }
 
-    /// Calls `of_block` with all values, blocks of whole rows one after the other. Each but the last has a multiple of
-    /// `unit` rows.
-    pub fn each_block(&self, unit: usize, of_block: impl FnMut(&[f32])) {
-        self.each_block_of(0..self.file.rows(), unit, of_block);
-    }
-
-    /// [`each_block`](Self::each_block) of a part.
+    /// Calls `of_block` with the values of a part, blocks of whole rows one after the other. Each but the last has a
+    /// multiple of `unit` rows.
     pub fn each_block_of_part(&self, part: usize, unit: usize, of_block: impl FnMut(&[f32])) {
         self.each_block_of(self.file.part(part), unit, of_block);
+    }
+
+    /// [`each_block_of_part`](Self::each_block_of_part) of the rows that fall to this process.
+    pub fn each_own_block(&self, processes: &dyn Processes, unit: usize, of_block: impl FnMut(&[f32])) {
+        self.each_block_of(self.parts().own_rows(self.file.rows(), self.readers(processes)), unit, of_block);
     }
 
     fn each_block_of(&self, rows: Range<usize>, unit: usize, mut of_block: impl FnMut(&[f32])) {
@@ -314,24 +315,71 @@ impl InFile {
 
     /// Hashes the values of each part, going on with `begun`, and looks through them in the same pass.
     fn hashed(&self, begun: Sha256, processes: &dyn Processes) -> (Hashed, Survey) {
-        let of_part = |part: usize| {
+        let readers = self.readers(processes);
+        if self.parts().count() == 1 {
+            let (after, survey) = self.hashed_in_turns(begun.clone(), readers);
+            return (Hashed::Whole { before: begun.finalize(), after }, survey);
+        }
+        let found = self.parts().gather(readers, |part| {
             let (mut hash, mut survey) = (begun.clone(), Survey::new(self.file.width));
             self.each_block_of_part(part, survey::ROWS, |rows| {
                 rayon::join(|| survey.add(rows), || hash_floats(rows, &mut hash));
             });
-            (hash, survey)
-        };
-        if self.parts().count() == 1 {
-            let (after, survey) = of_part(0);
-            return (Hashed::Whole { before: begun.finalize(), after }, survey);
-        }
-        let found = self.parts().gather(self.readers(processes), |part| {
-            let (hash, survey) = of_part(part);
             hash.finalize().into_iter().chain(survey.to_numbers().into_iter().flat_map(f64::to_le_bytes)).collect()
         });
         let of_parts = found.iter().map(|bytes| bytes.split_at(Sha256::output_size()));
         let (hashes, surveys): (Vec<_>, Vec<_>) = of_parts.map(|(hash, rest)| (hash.to_vec(), numbers(rest))).unzip();
         (Hashed::Parts(hashes), Survey::of_parts(&surveys))
+    }
+
+    /// Goes on with a hash of all values, and looks through them. A hash has to take values in their order, so each
+    /// process takes its own and hands both on to the next.
+    fn hashed_in_turns(&self, mut hash: Sha256, readers: &dyn Processes) -> (Sha256, Survey) {
+        let mut survey = Survey::new(self.file.width);
+        for turn in 0..readers.count() {
+            let is_mine = turn == readers.rank();
+            if is_mine {
+                self.each_own_block(readers, survey::ROWS, |rows| {
+                    rayon::join(|| survey.add(rows), || hash_floats(rows, &mut hash));
+                });
+            }
+            if readers.count() > 1 {
+                let found = || {
+                    let numbers = survey.to_numbers().into_iter().flat_map(f64::to_le_bytes);
+                    hash.serialize().into_iter().chain(numbers).collect()
+                };
+                let handed = readers.gather(if is_mine { found() } else { Vec::new() }).swap_remove(turn);
+                let (state, rest) = handed.split_at(hash.serialize().len());
+                let state = SerializedState::<Sha256>::try_from(state).expect("as many bytes as were handed on");
+                hash = Sha256::deserialize(&state).expect("the state of a hash");
+                survey = Survey::from_numbers(&numbers(rest));
+            }
+        }
+        (hash, survey)
+    }
+
+    /// Calls `then` with what `of_chunk` makes of every chunk of rows, in their order; the chunks of other processes are
+    /// gathered. Only of features that are not cut.
+    pub fn each_chunk(
+        &self,
+        processes: &dyn Processes,
+        of_chunk: impl Fn(&[f32]) -> Vec<f64> + Sync,
+        mut then: impl FnMut(&[f64]),
+    ) {
+        let readers = self.readers(processes);
+        let mut own = Vec::new();
+        self.each_own_block(readers, CHUNK, |rows| {
+            let chunks: Vec<Vec<f64>> = rows.par_chunks(CHUNK * self.file.width).map(&of_chunk).collect();
+            match readers.count() {
+                1 => chunks.iter().for_each(|numbers| then(numbers)),
+                _ => own.extend(
+                    chunks.into_iter().map(|of_chunk| of_chunk.into_iter().flat_map(f64::to_le_bytes).collect()),
+                ),
+            }
+        });
+        if readers.count() > 1 {
+            readers.gather_all(own).iter().for_each(|bytes| then(&numbers(bytes)));
+        }
     }
 
     /// Goes on with a hash of the values in the file, and of the normaliser.
@@ -359,6 +407,16 @@ impl InFile {
     }
 
     fn surveyed(&self, processes: &dyn Processes) -> Survey {
+        if self.parts().count() == 1 {
+            let mut all = Survey::new(self.file.width);
+            let of_chunk = |rows: &[f32]| {
+                let mut survey = Survey::new(self.file.width);
+                survey.add(rows);
+                survey.to_numbers()
+            };
+            self.each_chunk(processes, of_chunk, |numbers| all.join(&Survey::from_numbers(numbers)));
+            return all;
+        }
         let of_part = |part: usize| {
             let mut survey = Survey::new(self.file.width);
             self.each_block_of_part(part, survey::ROWS, |rows| survey.add(rows));

@@ -2,8 +2,10 @@
 
 use rayon::prelude::*;
 
-/// Number of rows that a thread looks through at a time; fixed, so that sums do not depend on the number of threads.
-pub(in crate::data) const ROWS: usize = 4096;
+use crate::data::parts::CHUNK;
+
+/// Number of rows that a thread looks through at a time.
+pub(in crate::data) const ROWS: usize = CHUNK;
 
 /// Missing and infinite values, and the range and the sum of each feature.
 #[derive(Clone)]

@@ -226,6 +226,59 @@ fn processes_read_their_parts_and_find_the_same_as_one_and_as_memory() {
 }
 
 #[test]
+fn processes_share_data_that_are_not_cut_to_the_bits_of_one() {
+    let config =
+        SynthConfig { queries: 1500, features: 3, median_length: 9.0, max_length: 40, ..SynthConfig::default() };
+    let mut data = config.generate().unwrap();
+    assert!(data.documents() > 3 * CHUNK);
+    data.features[3 * CHUNK + 77] = f32::NAN;
+    let found_in = |data: &RankingDataset, kind, processes: &dyn Processes| {
+        data.check_values_in(processes).unwrap();
+        let normalizer = Normalizer::fit_in(data, kind, processes);
+        let mut normalized = data.clone();
+        normalizer.apply(&mut normalized).unwrap();
+        let ranges = normalized.feature_ranges_in(processes);
+        let columns = normalized.features.own_columns(3, 1..3, processes);
+        let columns = columns.into_iter().map(|own| {
+            let all = processes.gather_numbers(own.into_iter().map(f64::from).collect());
+            all.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
+        });
+        (normalizer, ranges, columns.collect::<Vec<_>>(), data.data_hash(), data.statistics(), data.first_missing())
+    };
+    for kind in KINDS {
+        // One more than where processes have parts: the columns.
+        let passes = match kind {
+            NormalizerKind::None | NormalizerKind::Log1p => 2,
+            NormalizerKind::QueryMinMax | NormalizerKind::ZScore => 3,
+            NormalizerKind::Quantile => 5,
+        };
+        let expected = found_in(&data, kind, &OneProcess);
+        for count in 1..4 {
+            let found = in_processes(count, |processes| {
+                let (mut file, reads) = counted_in_slices(&data, &[5000, 9001], false);
+                assert!(file.features.stream(1 << 20, 1 << 10));
+                let found = found_in(&file, kind, processes);
+                let own = file.features.parts().own_rows(data.documents(), processes);
+                assert_eq!(own.start % CHUNK, 0);
+                for (row, reads) in reads.lock().unwrap().chunks(3).enumerate() {
+                    // Queries at the ends of a chunk are normalised as a whole.
+                    let is_far = (40..CHUNK - 40).contains(&(row % CHUNK));
+                    if is_far || kind != NormalizerKind::QueryMinMax {
+                        assert_eq!(
+                            *reads,
+                            [passes * usize::from(own.contains(&row)); 3],
+                            "{kind:?}, {count} processes"
+                        );
+                    }
+                }
+                found
+            });
+            assert!(found.iter().all(|found| *found == expected), "{kind:?}, {count} processes");
+        }
+    }
+}
+
+#[test]
 fn an_error_in_the_part_of_one_process_is_that_of_all() {
     let mut data = data();
     data.features[33] = f32::NAN;

@@ -229,7 +229,9 @@ impl RankingLearner for BoostedTrees {
             start: self.start.as_ref(),
             processes: context.processes,
         };
-        let member = |number| Member::new(train, validation, member_seed(context.seed, number), self.start.as_ref());
+        let start = self.start.as_ref();
+        let member =
+            |number| Member::new(train, validation, member_seed(context.seed, number), start, context.processes);
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
         let annealing = self.config.anneal.as_ref();
         let annealing = annealing.map(|anneal| Annealing::new(anneal, &self.loss, self.config.rounds)).transpose()?;

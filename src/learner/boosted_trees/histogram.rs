@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::sums::Sums;
 use crate::data::RankingDataset;
 use crate::distributed::Processes;
-use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_a_pass, bins_of};
+use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_passes, bins_of};
 use crate::op::Execution;
 
 /// Features of a group, one byte of a word each.
@@ -53,8 +53,8 @@ fn groups_of_a_block(groups: usize, processes: &dyn Processes) -> usize {
 }
 
 impl Block {
-    /// Cuts the features of a dataset into at most `bins` bins, block by block. Features that are streamed are cut as many
-    /// at a time as their memory holds columns of, at least a group: each time takes a pass over the file.
+    /// Cuts the features of a dataset into at most `bins` bins, block by block; features that are streamed, in a few passes
+    /// ([`bins_in_passes`]).
     pub(super) fn of_data(data: &RankingDataset, bins: usize, processes: &dyn Processes) -> Vec<Self> {
         let width = data.feature_count;
         let features = LANES * groups_of_a_block(width.div_ceil(LANES), processes);
@@ -70,12 +70,7 @@ impl Block {
             blocks.par_iter_mut().for_each(Execution::current().bind(fill));
             return blocks;
         };
-        let columns = memory / (size_of::<f32>() * data.documents().max(1));
-        let together = (columns / LANES * LANES).max(LANES);
-        for first in (0..width).step_by(together) {
-            let binned = bins_in_a_pass(data, first..width.min(first + together), bins);
-            binned.into_iter().zip(first..).for_each(|(binned, feature)| blocks[feature / features].push(binned));
-        }
+        bins_in_passes(data, bins, memory, processes, |feature, binned| blocks[feature / features].push(binned));
         blocks
     }
 

@@ -79,16 +79,26 @@ pub(super) struct Member<'a> {
 }
 
 /// Adds a tree to the scores of all documents.
-fn add(tree: &[Node], scores: &mut [f64], data: &RankingDataset) -> Result<(), LearnerError> {
-    let added = ensemble([tree], data.feature_count)?.scores_of(data);
+fn add(
+    tree: &[Node],
+    scores: &mut [f64],
+    data: &RankingDataset,
+    processes: &dyn Processes,
+) -> Result<(), LearnerError> {
+    let added = ensemble([tree], data.feature_count)?.scores_in(data, processes);
     scores.iter_mut().zip(added).for_each(|(score, value)| *score += value);
     Ok(())
 }
 
 /// Adds a tree to the scores of the training documents, whose leaves are known if it was fitted to all of them.
-fn leaf_values(grown: &Grown, scores: &mut [f64], train: &RankingDataset) -> Result<(), LearnerError> {
+fn leaf_values(
+    grown: &Grown,
+    scores: &mut [f64],
+    train: &RankingDataset,
+    processes: &dyn Processes,
+) -> Result<(), LearnerError> {
     if grown.documents() < train.documents() {
-        return add(&grown.nodes, scores, train);
+        return add(&grown.nodes, scores, train, processes);
     }
     grown.add_to(scores);
     Ok(())
@@ -132,10 +142,11 @@ impl<'a> Member<'a> {
         validation: Option<&'a RankingDataset>,
         seed: u64,
         start: Option<&TreeEnsemble>,
+        processes: &dyn Processes,
     ) -> Self {
         let mut scores = Additive::new(train, validation);
         if let Some(start) = start {
-            scores.set(|data| start.scores_of(data));
+            scores.set(|data| start.scores_in(data, processes));
         }
         Self { seed, scores, loss: 0.0, derivatives: Derivatives::default() }
     }
@@ -143,7 +154,7 @@ impl<'a> Member<'a> {
     /// Takes up the trees of earlier rounds.
     pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<(), LearnerError> {
         for tree in &trees.trees {
-            self.scores.add(|data, scores| add(tree, scores, data))?;
+            self.scores.add(|data, scores| add(tree, scores, data, setting.processes))?;
         }
         self.differentiate(&setting.objective);
         Ok(())
@@ -176,14 +187,15 @@ impl<'a> Member<'a> {
         let documents = std::mem::take(&mut sample.documents);
         let features = |node: usize| sample.features(node);
         let Setting { blocks, buffers, params, processes, .. } = setting;
-        let mut grown = grow(blocks, buffers, documents, &features, &fitted_to, params, *processes);
+        let processes = *processes;
+        let mut grown = grow(blocks, buffers, documents, &features, &fitted_to, params, processes);
         if grown.leaves() == 1 {
             return Ok(None);
         }
         let mut step = 1.0;
         if start.is_some() || steps == Steps::LineSearch {
             let mut values = vec![0.0; setting.train.documents()];
-            leaf_values(&grown, &mut values, setting.train)?;
+            leaf_values(&grown, &mut values, setting.train, processes)?;
             let promised = if start.is_some() { 0.0 } else { self.descent(&setting.objective, &values) };
             match self.search(&setting.objective, &values, trees.step, promised) {
                 Some(found) => step = found,
@@ -193,8 +205,8 @@ impl<'a> Member<'a> {
         // The starting tree is not shrunk: a part of it may be no better than nothing.
         let shrinkage = if start.is_some() { 1.0 } else { setting.config.learning_rate };
         grown.scale(shrinkage * step);
-        self.scores.add_to_train(|data, scores| leaf_values(&grown, scores, data))?;
-        self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data))?;
+        self.scores.add_to_train(|data, scores| leaf_values(&grown, scores, data, processes))?;
+        self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data, processes))?;
         self.differentiate(&setting.objective);
         if !self.loss.is_finite() {
             let reason = "the loss is no longer finite: lower learner.learning_rate or raise learner.l2".into();

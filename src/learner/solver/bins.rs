@@ -9,6 +9,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::data::RankingDataset;
+use crate::data::shards::own;
+use crate::distributed::Processes;
 use crate::op::Execution;
 
 /// Maximum number of bins of a feature.
@@ -36,6 +38,20 @@ impl Binned {
         let code = |x: f32| if x.is_nan() { missing } else { thresholds.partition_point(|&t| t < x) as u8 };
         Self { codes: values.iter().map(|&x| code(x)).collect(), thresholds, has_missing }
     }
+
+    /// As processes exchange it.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![u8::from(self.has_missing)];
+        bytes.extend(&self.codes);
+        bytes.extend(self.thresholds.iter().flat_map(|threshold| threshold.to_le_bytes()));
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) made bytes of, for so many documents.
+    fn from_bytes(bytes: &[u8], documents: usize) -> Self {
+        let (codes, thresholds) = bytes[1..].split_at(documents);
+        Self { codes: codes.to_vec(), thresholds: floats(thresholds).collect(), has_missing: bytes[0] == 1 }
+    }
 }
 
 /// Cuts neighbouring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values comes on top, as
@@ -45,11 +61,61 @@ pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize
     columns.into_iter().map(move |values| Binned::new(&values, bins))
 }
 
-/// Cuts features as [`bins_of`] does, by one pass over the rows of a file. Holds all values of these features at once.
-pub(crate) fn bins_in_a_pass(data: &RankingDataset, features: Range<usize>, bins: usize) -> Vec<Binned> {
-    let columns = data.features.columns(data.feature_count, features);
-    let binned = |values: Vec<f32>| Binned::new(&values, bins);
-    columns.into_par_iter().map(Execution::current().bind(binned)).collect()
+/// Cuts all features as [`bins_of`] does, and calls `of_feature` with the bins of each, in their order. Features are
+/// streamed: each pass over the file takes as many columns as `memory` holds, at least [`TOGETHER`].
+///
+/// Processes read the rows that fall to them. They exchange some columns at a time, and each cuts its share of those.
+pub(crate) fn bins_in_passes(
+    data: &RankingDataset,
+    bins: usize,
+    memory: usize,
+    processes: &dyn Processes,
+    mut of_feature: impl FnMut(usize, Binned),
+) {
+    let width = data.feature_count;
+    let readers = data.features.readers(processes);
+    // Of several processes each has half of its memory for its own rows of columns, and half for those of all processes.
+    let halves = readers.count().min(2);
+    let held = |rows: usize| memory / halves / (size_of::<f32>() * rows.max(1));
+    let in_a_pass = held(data.features.most_own_rows(data.documents(), readers));
+    let in_a_pass = (in_a_pass / TOGETHER * TOGETHER).max(TOGETHER);
+    for first in (0..width).step_by(in_a_pass) {
+        let features = first..width.min(first + in_a_pass);
+        let columns = data.features.own_columns(width, features.clone(), readers);
+        if readers.count() == 1 {
+            let binned = |values: Vec<f32>| Binned::new(&values, bins);
+            let binned: Vec<Binned> = columns.into_par_iter().map(Execution::current().bind(binned)).collect();
+            features.zip(binned).for_each(|(feature, binned)| of_feature(feature, binned));
+            continue;
+        }
+        let mut features = features;
+        for columns in columns.chunks(held(data.documents()).max(1)) {
+            let binned = shared_bins(columns, data.documents(), bins, readers);
+            features.by_ref().zip(binned).for_each(|(feature, binned)| of_feature(feature, binned));
+        }
+    }
+}
+
+/// The bins of columns of which each process has its own rows: each process gets all rows, and cuts its share of the
+/// columns.
+fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &dyn Processes) -> Vec<Binned> {
+    let bytes = columns.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    let rows = readers.gather(bytes);
+    let binned = |column: usize| {
+        let of_process = |bytes: &Vec<u8>| {
+            let length = bytes.len() / columns.len();
+            floats(&bytes[column * length..(column + 1) * length]).collect::<Vec<f32>>()
+        };
+        Binned::new(&rows.iter().flat_map(of_process).collect::<Vec<f32>>(), bins).to_bytes()
+    };
+    let own = own(columns.len(), readers);
+    let binned = own.into_par_iter().map(Execution::current().bind(binned)).collect();
+    readers.gather_all(binned).iter().map(|bytes| Binned::from_bytes(bytes, documents)).collect()
+}
+
+/// Floats of their bytes.
+fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }
 
 /// Cuts features of a dataset into bins, in parallel: see [`bins_of`].
@@ -89,6 +155,7 @@ fn between(low: f32, high: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distributed::testing::in_processes;
     use crate::learner::testing::dataset;
 
     #[test]
@@ -120,6 +187,23 @@ mod tests {
         let values: Vec<f32> = (0..600).map(|i| if i == 7 { missing } else { i as f32 }).collect();
         let binned = Binned::new(&values, MAX_BINS);
         assert_eq!((binned.thresholds.len(), binned.codes[7]), (MAX_BINS - 2, 255));
+    }
+
+    #[test]
+    fn processes_that_hold_some_rows_each_get_the_bins_of_all() {
+        let columns: Vec<Vec<f32>> = (3..8).map(|step| (0..90).map(|i| (i * step % 17) as f32).collect()).collect();
+        let mut columns = [columns, vec![vec![f32::NAN; 90]]].concat();
+        columns[1][44] = f32::NAN;
+        let bytes = |binned: &[Binned]| binned.iter().map(Binned::to_bytes).collect::<Vec<_>>();
+        let expected: Vec<Binned> = columns.iter().map(|values| Binned::new(values, 9)).collect();
+        for count in 2..5 {
+            let made = in_processes(count, |processes| {
+                let rows = own(90, processes);
+                let own: Vec<Vec<f32>> = columns.iter().map(|values| values[rows.clone()].to_vec()).collect();
+                bytes(&shared_bins(&own, 90, 9, processes))
+            });
+            assert!(made.iter().all(|made| *made == bytes(&expected)), "{count} processes");
+        }
     }
 
     #[test]
