@@ -4,7 +4,7 @@
 use burn::tensor::{Device, Distribution, Tensor};
 use burn_rank::device;
 use burn_rank::op::{
-    Above, AboveExpectation, Comparison, Execution, ExponentialTerm, PairLoss, PairWeight, Step, SumPath,
+    Above, AboveExpectation, Comparison, Execution, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step, SumPath,
     above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, pair_loss, rank,
     rank_expectation, rank_recursion, step_sum, with_tensor_path,
 };
@@ -24,10 +24,10 @@ const PRIMITIVES: [(&str, Primitive); 10] = [
     ("rank_recursion_10", |x, _, mask| rank_recursion(x, mask, 1.0, &[0.5; 10])),
     ("above_expectation", |x, labels, mask| {
         let term = |m: i32| ExponentialTerm { coefficient: 0.1, base: 0.99f64.powi(m * m) };
-        let mixture = vec![(1.0, Comparison::independent(1.0))];
+        let noise = ScoreNoise::one(Comparison::independent(1.0));
         let terms = (1..=12).map(term).collect();
         let relevance = labels.greater_equal_elem(2.0).float();
-        let expectation = AboveExpectation { mixture, terms, above: Above::Product };
+        let expectation = AboveExpectation { noise, terms, above: Above::Product };
         above_expectation(x, relevance.clone(), relevance, mask, &expectation)
     }),
     ("pair_loss", |x, labels, mask| {

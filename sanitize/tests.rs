@@ -74,11 +74,13 @@ impl<T: Real> Batch<T> {
         }
         for above in [Above::Sum, Above::Product] {
             let mixture = vec![(0.5, Comparison::independent(1.0)), (0.5, Comparison::given(0.5, 1.0))];
-            let expectation = AboveExpectation { mixture, terms: terms.to_vec(), above };
-            // The relevant documents are rows, and others are not.
-            let inputs = AboveInputs { x, a: labels, b: mask, mask, n };
-            above_expectation(inputs, &expectation);
-            above_expectation_gradient(inputs, g, &expectation);
+            for noise in [ScoreNoise::Mixture(mixture), ScoreNoise::Exact { sigma: 1.0 }] {
+                let expectation = AboveExpectation { noise, terms: terms.to_vec(), above };
+                // The relevant documents are rows, and others are not.
+                let inputs = AboveInputs { x, a: labels, b: mask, mask, n };
+                above_expectation(inputs, &expectation);
+                above_expectation_gradient(inputs, g, &expectation);
+            }
         }
         // Quadratic at any length: short lists reach every end of a vector or block.
         for (iterations, transposed, ranks) in [(0, false, 3), (2, true, n)].into_iter().filter(|_| n <= 300) {

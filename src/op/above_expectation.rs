@@ -3,20 +3,23 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::AboveExpectation, definition, path::takes_definition, shape::assert_same};
+use super::{
+    backend::Pairwise, cpu::AboveExpectation, cpu::ScoreNoise, definition, path::takes_definition, shape::assert_same,
+};
 
 /// `out_i = a_i E[D(R_i) A_i]`, where the rank `R_i`, counted from 0, is the number of documents above `i`,
 /// `D(r) = sum_m c_m z_m^r`, and `A_i` is `b_i` plus the sum of `b_j` over the documents above, or the product of
 /// `1 - b_j` over them; 0 at padding.
 ///
 /// Each document `j != i` stands above `i` independently, with the chance `pi_ji` of a [`Comparison`](super::Comparison); the expectation
-/// is averaged over the weights and comparisons of `mixture`. Given one comparison, with `f_jm = 1 + pi_ji (z_m - 1)`,
+/// is averaged over the comparisons of `noise`, on the CPU exact noise otherwise than by its mixture. Given one comparison, with `f_jm = 1 + pi_ji (z_m - 1)`,
 ///
 /// - the sum is `sum_m c_m (b_i + sum_j b_j pi_ji z_m / f_jm) prod_j f_jm`,
 /// - the product is `sum_m c_m prod_j (1 + pi_ji (z_m (1 - b_j) - 1))`.
 ///
 /// Differentiable in `x` alone. Documents with `a_i = 0` are skipped: O(Q M n) time for each other document, for `M`
-/// terms and `Q` comparisons. Memory is O(n) on the CPU, else that of the chunks of rows.
+/// terms and `Q` comparisons; on the CPU, in `f32`, O(M n) for all of them under exact noise. Memory is O(n) on the CPU, else
+/// that of the chunks of rows.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:
@@ -33,7 +36,7 @@ pub fn above_expectation(
     expectation: &AboveExpectation,
 ) -> Tensor<2> {
     assert_same("above_expectation", ("x", &x), &[("a", &a), ("b", &b), ("mask", &mask)]);
-    if expectation.terms.is_empty() || expectation.mixture.is_empty() || x.dims()[1] == 0 {
+    if expectation.terms.is_empty() || expectation.noise == ScoreNoise::Mixture(Vec::new()) || x.dims()[1] == 0 {
         return x.zeros_like();
     }
     let [x, a, b, mask] = [x, a.detach(), b.detach(), mask].map(Tensor::into_dispatch);

@@ -8,6 +8,7 @@
 //! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))`, `pi_ji` the probability that `j` beats `i` |
 //! | [`rank_recursion`] | `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` in SoftRank |
 //! | [`above_expectation`] | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank |
+//! | [`above_recursion`] | the same for any function of the first ranks, another for each list |
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
 //! | [`neural_sort_sum`] | for rank r: `sum_j P_rj v_j`, `P` NeuralSort's matrix, scaled by Sinkhorn or not |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
@@ -26,6 +27,7 @@
 //! `[B, N, N]`, outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
 
 mod above_expectation;
+mod above_recursion;
 mod at_rank;
 mod backend;
 #[cfg_attr(not(any(feature = "flex", test)), allow(dead_code, unused_imports))]
@@ -55,13 +57,16 @@ mod tests;
 
 pub use crate::execution::{Execution, Instructions, InstructionsError, PrimitivePath, SumPath, with_tensor_path};
 pub use above_expectation::above_expectation;
+pub use above_recursion::above_recursion;
 pub use at_rank::at_rank;
 #[cfg(feature = "flex")]
 pub(crate) use backend::{Stored, tensor};
 pub use cpu::Distance;
 #[cfg(feature = "flex")]
 pub(crate) use cpu::Real;
-pub use cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
+pub use cpu::{
+    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, ScoreNoise, Step,
+};
 pub(crate) use cpu::{PairDerivatives, PairWeight as SlicePairWeight, pair_derivatives};
 pub(crate) use differences::differences;
 pub(crate) use distance_sum::distance_sum;
@@ -76,6 +81,8 @@ pub(crate) use path::{BeyondBudget, beyond_budget};
 pub use rank::rank;
 pub(crate) use rank_expectation::counted_rank_expectation;
 pub use rank_expectation::rank_expectation;
+#[cfg(test)]
 pub(crate) use rank_recursion::compared_rank_recursion;
+pub(crate) use rank_recursion::noisy_rank_recursion;
 pub use rank_recursion::rank_recursion;
 pub use step_sum::{counted_step_sum, step_sum};

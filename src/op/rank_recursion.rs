@@ -1,10 +1,18 @@
 //! `rank_recursion`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section
 //! III), by its recursion over documents, O(k n^2) time for the first `k` ranks.
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::{
+    backend::Dispatch,
+    tensor::{Tensor, TensorData},
+};
 
 use super::{
-    backend::Pairwise, cpu::Comparison, definition, definition::array::Array, path::takes_definition,
+    above_recursion::above_recursion,
+    backend::{Pairwise, shares_levels},
+    cpu::{Above, AboveRecursion, Comparison, ScoreNoise},
+    definition,
+    definition::array::Array,
+    path::takes_definition,
     shape::assert_same,
 };
 
@@ -23,6 +31,31 @@ use super::{
 pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f64]) -> Tensor<2> {
     assert_same("rank_recursion", ("x", &x), &[("mask", &mask)]);
     compared_rank_recursion(x, mask, None, Comparison::independent(sigma), discounts)
+}
+
+/// The same averaged over the comparisons of `noise`, of the documents with `counted` other than 0 where it is given; what
+/// stands in place of the others has no meaning.
+pub(crate) fn noisy_rank_recursion(
+    x: Tensor<2>,
+    mask: Tensor<2>,
+    counted: Option<Tensor<2>>,
+    noise: &ScoreNoise,
+    discounts: &[f64],
+) -> Tensor<2> {
+    let [batch, documents] = x.dims();
+    if noise.deviation().is_some() && shares_levels(&x.clone().into_dispatch()) {
+        let asked = counted.map_or(mask.clone(), |counted| counted.not_equal_elem(0.0).float().cast(mask.dtype()));
+        let ranks = discounts.len();
+        let values = TensorData::new(discounts.to_vec(), [1, ranks]);
+        let values = Tensor::<2>::from_data(values, (&x.device(), x.dtype())).repeat_dim(0, batch);
+        let recursion = AboveRecursion { noise: noise.clone(), above: Above::Product };
+        return above_recursion(x, asked * mask.clone(), mask.zeros_like(), mask, values, &recursion);
+    }
+    let part = |&(weight, comparison): &(f64, Comparison)| {
+        let discounts: Vec<f64> = discounts.iter().map(|discount| discount * weight).collect();
+        compared_rank_recursion(x.clone(), mask.clone(), counted.clone(), comparison, &discounts)
+    };
+    noise.mixture(documents).iter().map(part).reduce(|sum, part| sum + part).unwrap_or_else(|| x.zeros_like())
 }
 
 /// The same under another comparison of documents, of those with `counted` other than 0 where it is given; 0 in place of

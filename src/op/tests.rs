@@ -14,7 +14,11 @@ const SORT: NeuralSortMatrix = NeuralSortMatrix { temperature: 0.7, iterations: 
 const TERMS: [ExponentialTerm; 1] = [ExponentialTerm { coefficient: 0.5, base: 0.9 }];
 
 fn above() -> AboveExpectation {
-    AboveExpectation { mixture: vec![(1.0, Comparison::given(0.3, 0.7))], terms: TERMS.to_vec(), above: Above::Sum }
+    AboveExpectation { noise: ScoreNoise::one(Comparison::given(0.3, 0.7)), terms: TERMS.to_vec(), above: Above::Sum }
+}
+
+fn recursion() -> AboveRecursion {
+    AboveRecursion { noise: ScoreNoise::one(Comparison::given(0.3, 0.7)), above: Above::Sum }
 }
 
 /// Every definition, on a backend of which only burn's own operations are known: one that called a primitive
@@ -29,6 +33,7 @@ fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
         definition::rank_expectation::value::<B>(x(), mask(), 0.7, &TERMS).0,
         definition::rank_recursion::value::<B>(x(), mask(), Comparison::independent(0.7), &DISCOUNTS),
         definition::above_expectation::value::<B>(x(), mask(), labels(), mask(), &above()),
+        definition::above_recursion::value::<B>(x(), mask(), labels(), mask(), labels(), &recursion()),
         definition::step_sum::counted::<B>(x(), mask(), labels(), 2.0, Step::Logistic),
         definition::indicator_sum::value::<B>(x(), labels(), mask(), 0.7).0,
         definition::distance_sum::value::<B>(x(), mask()),
@@ -54,6 +59,7 @@ fn definitions_call_definitions_only() {
             rank_expectation(x(), mask(), 0.7, &TERMS),
             rank_recursion(x(), mask(), 0.7, &DISCOUNTS),
             above_expectation(x(), mask(), labels(), mask(), &above()),
+            above_recursion(x(), mask(), labels(), mask(), labels(), &recursion()),
             counted_step_sum(x(), mask(), labels(), 2.0, Step::Logistic),
             indicator_sum(x(), labels(), mask(), 0.7),
             distance_sum(x(), mask()),

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::{
     op::{
-        Above, AboveExpectation, Comparison, Distance, Execution, ExponentialTerm, Instructions, NeuralSortMatrix,
-        PairLoss, PairWeight, Step, SumPath, above_expectation, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
-        log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
+        Above, AboveExpectation, AboveRecursion, Comparison, Distance, Execution, ExponentialTerm, Instructions,
+        NeuralSortMatrix, PairLoss, PairWeight, ScoreNoise, Step, SumPath, above_expectation, above_recursion, at_rank,
+        exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation,
+        rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -238,7 +239,8 @@ fn above(sigma: f64, above: Above) -> AboveExpectation {
     let terms = [(0.3, 0.05), (0.2, 0.4), (0.25, 0.9), (0.3, 0.999)];
     let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base }).into();
     let comparisons = [Comparison::independent(sigma), Comparison::given(0.8, sigma), Comparison::given(-2.0, sigma)];
-    AboveExpectation { mixture: [0.5, 0.3, 0.2].into_iter().zip(comparisons).collect(), terms, above }
+    let noise = ScoreNoise::Mixture([0.5, 0.3, 0.2].into_iter().zip(comparisons).collect());
+    AboveExpectation { noise, terms, above }
 }
 
 /// Chances of labels: 0 for some documents, and 1 for others.
@@ -255,6 +257,48 @@ fn above_expectation_agrees_with_its_definition() {
             check(&label, "above_expectation", 150, 1e-6, |[x, _, labels, mask]| {
                 let b = chances(labels) * mask.clone();
                 above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation)
+            });
+        }
+    }
+}
+
+#[test]
+fn expectations_under_exact_noise_agree_with_their_definitions() {
+    for what in [Above::Sum, Above::Product] {
+        for sigma in [1e-2, 1.0, 30.0] {
+            let noise = ScoreNoise::Exact { sigma };
+            let expectation = AboveExpectation { noise: noise.clone(), ..above(sigma, what) };
+            let label = format!("{what:?}, exact, sigma {sigma}");
+            check(&label, "above_expectation", 60, 1e-6, |[x, _, labels, mask]| {
+                let b = chances(labels) * mask.clone();
+                above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation)
+            });
+            let recursion = AboveRecursion { noise, above: what };
+            check(&label, "above_recursion", 40, 1e-6, |inputs| recursion_of_first_ranks(inputs, 5, &recursion));
+        }
+    }
+}
+
+/// Values of `ranks` ranks, of either sign, another function for each list.
+fn recursion_of_first_ranks(
+    [x, _, labels, mask]: &[Tensor<2>; 4],
+    ranks: usize,
+    recursion: &AboveRecursion,
+) -> Tensor<2> {
+    let b = chances(labels) * mask.clone();
+    let ranks = ranks.min(x.dims()[1]);
+    let values = (labels.clone().narrow(1, 0, ranks) - 1.5) * 0.4;
+    above_recursion(x.clone(), b.clone(), b, mask.clone(), values, recursion)
+}
+
+#[test]
+fn above_recursion_agrees_with_its_definition() {
+    for what in [Above::Sum, Above::Product] {
+        for (sigma, ranks, longest) in [(1e-2, 10, 60), (1.0, 1, 60), (1.0, 10, 60), (30.0, 3, 60), (1.0, 40, 40)] {
+            let recursion = AboveRecursion { noise: above(sigma, what).noise, above: what };
+            let label = format!("{what:?}, sigma {sigma}, {ranks} ranks");
+            check(&label, "above_recursion", longest, 1e-6, |inputs| {
+                recursion_of_first_ranks(inputs, ranks, &recursion)
             });
         }
     }

@@ -6,9 +6,9 @@ use burn_rank::loss::{AnyRelaxation, Approximate, Gumbel, RankingLoss, Reduction
 use burn_rank::loss::{Lists, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
 use burn_rank::measure::Discount;
 use burn_rank::op::{
-    Above, AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight, Step,
-    above_expectation, at_rank, counted_step_sum, ideal_dcg, indicator_sum, log_softmax, neural_sort_sum, pair_loss,
-    rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
+    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight,
+    ScoreNoise, Step, above_expectation, above_recursion, at_rank, counted_step_sum, ideal_dcg, indicator_sum,
+    log_softmax, neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum, with_tensor_path,
 };
 
 use crate::loss_contract::{WRONG_SHAPES, panic_of};
@@ -54,13 +54,20 @@ const ATTEMPTS: [Attempt; 22] = [
     ("pair_loss", "discount is", "x", |t, s| lambda([t(SHAPE), t(SHAPE), t(s), t(SHAPE)])),
     ("pair_loss", "rank is", "x", |t, s| lambda([t(SHAPE), t(SHAPE), t(SHAPE), t(s)])),
     ("rank", "mask is", "x", |t, s| drop(rank(t(SHAPE), t(s)))),
+    ("above_recursion", "b is", "x", |t, s| recursion([t(SHAPE), t(SHAPE), t(s), t(SHAPE)])),
+    ("above_recursion", "mask is", "x", |t, s| recursion([t(SHAPE), t(SHAPE), t(SHAPE), t(s)])),
     ("log_softmax", "mask is", "x", |t, s| drop(log_softmax(t(SHAPE), t(s)))),
 ];
 
 fn above([x, a, b, mask]: [Tensor<2>; 4]) {
     let terms = vec![ExponentialTerm { coefficient: 1.0, base: 0.5 }];
-    let mixture = vec![(1.0, Comparison::independent(1.0))];
-    drop(above_expectation(x, a, b, mask, &AboveExpectation { mixture, terms, above: Above::Sum }));
+    let noise = ScoreNoise::one(Comparison::independent(1.0));
+    drop(above_expectation(x, a, b, mask, &AboveExpectation { noise, terms, above: Above::Sum }));
+}
+
+fn recursion([x, a, b, mask]: [Tensor<2>; 4]) {
+    let noise = ScoreNoise::one(Comparison::independent(1.0));
+    drop(above_recursion(x.clone(), a, b, mask, x, &AboveRecursion { noise, above: Above::Sum }));
 }
 
 fn lambda([x, gain, discount, rank]: [Tensor<2>; 4]) {

@@ -37,16 +37,8 @@ pub struct MeasureContext<'a> {
     undefined: Cell<Option<&'static str>>,
     documents_meet: Cell<bool>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
-    held: RefCell<Held>,
-}
-
-/// What the operations that were used hold for pairs of documents.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Held {
-    /// Numbers for each pair.
-    pub(super) numbers_per_pair: u64,
-    /// The functions of a rank whose expectations were taken together with what stands above, with their cut-offs.
-    pub(super) trials: Vec<(PositionFunction, Option<usize>)>,
+    /// Numbers that the operations that were used hold for each pair of documents.
+    numbers_per_pair: Cell<u64>,
 }
 
 /// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them: of products over the documents
@@ -59,8 +51,8 @@ const BY_INDICATORS: u64 = 8;
 impl<'a> MeasureContext<'a> {
     pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
         let (undefined, documents_meet) = (Cell::new(None), Cell::new(false));
-        let (expected, held) = (RefCell::default(), RefCell::default());
-        Self { lists, relaxed, undefined, documents_meet, expected, held }
+        let (expected, numbers_per_pair) = (RefCell::default(), Cell::new(0));
+        Self { lists, relaxed, undefined, documents_meet, expected, numbers_per_pair }
     }
 
     /// The first operation that was used although the relaxation does not define it.
@@ -79,13 +71,13 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// What the operations that were used hold for pairs of documents.
-    pub(super) fn held(&self) -> Held {
-        self.held.borrow().clone()
+    pub(super) fn numbers_per_pair(&self) -> u64 {
+        self.numbers_per_pair.get()
     }
 
     /// Records an operation that holds numbers for each pair of documents.
     fn holds(&self, numbers_per_pair: u64) {
-        self.held.borrow_mut().numbers_per_pair += numbers_per_pair;
+        self.numbers_per_pair.update(|held| held + numbers_per_pair);
     }
 
     /// Gain of each document, times its weight if there are weights: `[B, N]`.
@@ -269,14 +261,9 @@ impl<'a> MeasureContext<'a> {
                 let inside = ranks.clone().lower_equal(cutoffs.expand(a.dims())).float().cast(a.dtype());
                 at_ranks(a) * inside * self.lists.mask.clone()
             }
-            Relaxed::Expectations(expectations) => match expectations.within(k.detach()) {
-                Ok(chances) => {
-                    // Any rank may be the last within.
-                    self.held.borrow_mut().trials.push((PositionFunction::one(), Some(usize::MAX)));
-                    a * chances
-                }
-                Err(operation) => self.not_defined(operation, a),
-            },
+            Relaxed::Expectations(expectations) => {
+                expectations.within(a.clone(), k.detach()).unwrap_or_else(|operation| self.not_defined(operation, a))
+            }
         })
     }
 
@@ -345,7 +332,6 @@ impl<'a> MeasureContext<'a> {
             |operation| self.not_defined(operation, a),
             |expectations| {
                 self.expected.borrow_mut().push((f.clone(), k));
-                self.held.borrow_mut().trials.push((f.clone(), k));
                 expectations
             },
         ))

@@ -7,7 +7,7 @@ use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, ModuleDispla
 use burn::tensor::{Bool, DType, Tensor};
 
 use super::bound::TypeOneBound;
-use super::context::{Held, MeasureContext};
+use super::context::MeasureContext;
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
 use super::relaxation::Relaxation;
@@ -31,14 +31,14 @@ pub struct Surrogate<M> {
     /// Whether what a document adds to the measure depends on other documents than through its rank.
     documents_meet: bool,
     /// What the measure holds for pairs of documents.
-    held: Held,
+    numbers_per_pair: u64,
 }
 
 impl<M> Clone for Surrogate<M> {
     fn clone(&self) -> Self {
         let (measure, relaxation, expected) = (self.measure.clone(), self.relaxation.clone(), self.expected.clone());
-        let (bound, documents_meet, held) = (self.bound, self.documents_meet, self.held.clone());
-        Self { name: self.name, measure, relaxation, expected, bound, documents_meet, held }
+        let Self { name, bound, documents_meet, numbers_per_pair, .. } = *self;
+        Self { name, measure, relaxation, expected, bound, documents_meet, numbers_per_pair }
     }
 }
 
@@ -104,9 +104,17 @@ impl<M: PositionMeasure> Surrogate<M> {
             return Err(LossError::Undefined { measure, relaxation, operation });
         }
         let documents_meet = context.documents_meet();
-        let (expected, held) = (context.expected(), context.held());
+        let (expected, numbers_per_pair) = (context.expected(), context.numbers_per_pair());
         expected.iter().try_for_each(|(f, k)| relaxation.check_sum(name, f, *k))?;
-        Ok(Self { name, measure: Arc::new(measure), relaxation, expected, bound: None, documents_meet, held })
+        Ok(Self {
+            name,
+            measure: Arc::new(measure),
+            relaxation,
+            expected,
+            bound: None,
+            documents_meet,
+            numbers_per_pair,
+        })
     }
 
     /// The same, but what is minimised is a bound of one minus the measure.
@@ -170,9 +178,9 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     }
 
     fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
-        let by_relaxation = self.relaxation.numbers_held(documents, &self.held.trials);
+        let by_relaxation = self.relaxation.numbers_held(documents);
         let numbers = by_relaxation.saturating_mul(batch as u64).saturating_mul(scores.size() as u64);
-        let of_a_draw = numbers.saturating_add(pair_bytes(self.held.numbers_per_pair, [batch, documents], scores));
+        let of_a_draw = numbers.saturating_add(pair_bytes(self.numbers_per_pair, [batch, documents], scores));
         of_a_draw.saturating_mul(self.relaxation.samples() as u64)
     }
 

@@ -12,7 +12,7 @@ use burn::backend::{
 };
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
-use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
+use crate::op::cpu::{AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
 use crate::op::definition::log2_discount;
 
 /// Registers `$operation` on the inputs `$input`, keeping `$state` for its backward pass.
@@ -102,6 +102,23 @@ impl<B: Pairwise> Backward<B, 1> for AboveSum {
         let gradient = grads.consume::<B>(&ops.node);
         if let [Some(node)] = ops.parents {
             let gradient = B::above_expectation_gradient(x, a, b, mask, gradient, expectation);
+            grads.register::<B>(node.id, gradient);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct AboveTrials;
+
+impl<B: Pairwise> Backward<B, 1> for AboveTrials {
+    /// Inputs `x, a, b, mask, values`, then what is averaged.
+    type State = ([FloatTensor<B>; 5], AboveRecursion);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let ([x, a, b, mask, values], recursion) = ops.state;
+        let gradient = grads.consume::<B>(&ops.node);
+        if let [Some(node)] = ops.parents {
+            let gradient = B::above_recursion_gradient(x, a, b, mask, values, gradient, recursion);
             grads.register::<B>(node.id, gradient);
         }
     }
@@ -293,6 +310,21 @@ impl<B: Pairwise, C: CheckpointStrategy> Pairwise for Autodiff<B, C> {
         let [x_in, a, b, mask] = inputs.clone();
         let out = B::above_expectation(x_in, a, b, mask, expectation.clone());
         register!(AboveSum, [x], (inputs, expectation), out)
+    }
+
+    fn above_recursion(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        let [a, b, mask, values] = [a, b, mask, values].map(Self::inner);
+        let inputs = [x.primitive().clone(), a, b, mask, values];
+        let [x_in, a, b, mask, values] = inputs.clone();
+        let out = B::above_recursion(x_in, a, b, mask, values, recursion.clone());
+        register!(AboveTrials, [x], (inputs, recursion), out)
     }
 
     fn indicator_sum(

@@ -5,12 +5,12 @@ use burn::tensor::{DType, Element, TensorData};
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
 use crate::op::cpu::{
-    self, AboveExpectation, AboveInputs, Comparison, ExponentialTerm, IndicatorInputs, NeuralSortMatrix, PairLoss,
-    Real, Step,
+    self, AboveExpectation, AboveInputs, AboveRecursion, Comparison, ExponentialTerm, IndicatorInputs,
+    NeuralSortMatrix, PairLoss, Real, Step,
 };
 use crate::op::definition::{
-    above_expectation, array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
-    neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+    above_expectation, above_recursion, array::Array, at_rank, exp2, ideal_dcg, indicator_sum, log_softmax,
+    log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// A type whose values can be borrowed from a tensor.
@@ -226,6 +226,39 @@ impl Pairwise for Flex {
             let inputs = AboveInputs { x, a, b, mask, n: shape[1] };
             tensor(cpu::above_expectation_gradient(inputs, gradient, &expectation), shape)
         }, above_expectation::gradient::<Self>(x, a, b, mask, gradient, &expectation))
+    }
+
+    fn above_recursion(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, a, b, mask, values);
+            let inputs = AboveInputs { x, a, b, mask, n: shape[1] };
+            tensor(cpu::above_recursion(inputs, values, &recursion), shape)
+        }, above_recursion::value::<Self>(x, a, b, mask, values, &recursion))
+    }
+
+    fn above_recursion_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        let shape: [usize; 2] = x.shape().dims();
+        by_type!(x, T => {
+            values!(T; x, a, b, mask, values, gradient);
+            let inputs = AboveInputs { x, a, b, mask, n: shape[1] };
+            tensor(cpu::above_recursion_gradient(inputs, values, gradient, &recursion), shape)
+        }, above_recursion::gradient::<Self>(x, a, b, mask, values, gradient, &recursion))
     }
 
     fn indicator_sum(

@@ -18,7 +18,9 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
 use crate::execution::Execution;
-use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight, Step};
+use crate::op::cpu::{
+    AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight, Step,
+};
 
 type Handles = HandleContainer<<FusionCubeRuntime as FusionRuntime>::FusionHandle>;
 
@@ -203,6 +205,37 @@ impl Pairwise for Cube {
         let shape = x.shape();
         let [to_x] = queue("above_expectation_gradient", vec![x, a, b, mask, gradient], [shape], move |next| {
             [CubeBackend::above_expectation_gradient(next(), next(), next(), next(), next(), expectation.clone())]
+        });
+        to_x
+    }
+
+    fn above_recursion(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        let shape = x.shape();
+        let [out] = queue("above_recursion", vec![x, a, b, mask, values], [shape], move |next| {
+            [CubeBackend::above_recursion(next(), next(), next(), next(), next(), recursion.clone())]
+        });
+        out
+    }
+
+    fn above_recursion_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        let (shape, inputs) = (x.shape(), vec![x, a, b, mask, values, gradient]);
+        let [to_x] = queue("above_recursion_gradient", inputs, [shape], move |next| {
+            [CubeBackend::above_recursion_gradient(next(), next(), next(), next(), next(), next(), recursion.clone())]
         });
         to_x
     }

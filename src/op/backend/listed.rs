@@ -30,6 +30,22 @@ fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     }
 }
 
+/// Whether the documents of a list share the levels of exact noise on the backend of `tensor`: where the fused kernels of
+/// the CPU run.
+pub fn shares_levels(tensor: &DispatchTensor) -> bool {
+    kind_shares_levels(&tensor.kind)
+}
+
+#[allow(unreachable_patterns)]
+fn kind_shares_levels(kind: &DispatchTensorKind) -> bool {
+    match kind {
+        DispatchTensorKind::Autodiff(inner) => kind_shares_levels(inner),
+        #[cfg(any(feature = "flex", test))]
+        DispatchTensorKind::Flex(_) => true,
+        _ => false,
+    }
+}
+
 /// Features of this crate by the names of burn's backends, those of the graphics cards together.
 const FEATURES: [(&str, &str); 5] = [
     ("Flex", "flex"),

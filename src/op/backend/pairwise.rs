@@ -12,10 +12,10 @@
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 
 use super::pair_weight::Weight;
-use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
+use crate::op::cpu::{AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step};
 use crate::op::definition::{
-    above_expectation, array::Array, at_rank, distance_sum, exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount,
-    neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+    above_expectation, above_recursion, array::Array, at_rank, distance_sum, exp2, ideal_dcg, indicator_sum,
+    log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
 
 /// The primitives on one backend. A backend that is not listed here was turned on by another crate: public functions do
@@ -139,6 +139,31 @@ pub trait Pairwise: Backend {
         discounts: Vec<f64>,
     ) -> FloatTensor<Self> {
         rank_recursion::gradient::<Self>(x, mask, gradient, comparison, &discounts)
+    }
+
+    /// See [`above_recursion()`](crate::op::above_recursion()).
+    fn above_recursion(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        above_recursion::value::<Self>(x, a, b, mask, values, &recursion)
+    }
+
+    /// Gradient of [`above_recursion`](Self::above_recursion) in `x`.
+    fn above_recursion_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        above_recursion::gradient::<Self>(x, a, b, mask, values, gradient, &recursion)
     }
 
     /// See [`above_expectation()`](crate::op::above_expectation()).

@@ -5,12 +5,12 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use super::Pairwise;
 use crate::op::definition::{
-    above_expectation, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, rank_expectation,
-    rank_recursion, step_sum,
+    above_expectation, above_recursion, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss,
+    rank_expectation, rank_recursion, step_sum,
 };
 use crate::op::{
-    self, Above, AboveExpectation, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight,
-    Step, cpu, with_tensor_path,
+    self, Above, AboveExpectation, AboveRecursion, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss,
+    PairWeight, ScoreNoise, Step, cpu, with_tensor_path,
 };
 
 const SHAPE: [usize; 2] = [2, 9];
@@ -285,9 +285,9 @@ fn gradients_of_rank_recursion() {
 #[test]
 fn gradients_of_above_expectation() {
     let terms = [(0.6, 0.3), (0.4, 0.95)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
-    let mixture = [0.7, 0.3].into_iter().zip(COMPARISONS).collect::<Vec<_>>();
+    let noise = ScoreNoise::Mixture([0.7, 0.3].into_iter().zip(COMPARISONS).collect());
     for above in [Above::Sum, Above::Product] {
-        let expectation = AboveExpectation { mixture: mixture.clone(), terms: terms.to_vec(), above };
+        let expectation = AboveExpectation { noise: noise.clone(), terms: terms.to_vec(), above };
         // From 0 to 1, both among them; every third document has no weight.
         let b = || ((numbers(6) * 1.5).clamp(-1.0, 1.0) * 0.5 + 0.5) * mask();
         let a = || numbers(7) * tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 != 1))).collect());
@@ -303,6 +303,32 @@ fn gradients_of_above_expectation() {
                 vec![above_expectation::gradient::<Dispatch>(x, a, b, mask, g, &expectation)]
             },
         );
+    }
+}
+
+#[test]
+fn gradients_of_above_recursion() {
+    let noise = ScoreNoise::Mixture([0.7, 0.3].into_iter().zip(COMPARISONS).collect());
+    for above in [Above::Sum, Above::Product] {
+        for ranks in [1, 3, 9] {
+            let recursion = AboveRecursion { noise: noise.clone(), above };
+            let b = || ((numbers(6) * 1.5).clamp(-1.0, 1.0) * 0.5 + 0.5) * mask();
+            let a = || numbers(7) * tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 != 1))).collect());
+            // Of either sign, another function for each list.
+            let of_ranks = || numbers(8).narrow(1, 0, ranks);
+            check(
+                &format!("{above:?}, {ranks} ranks"),
+                |x, _| {
+                    let on = |tensor: Tensor<2>| if x.device().is_autodiff() { tensor.autodiff() } else { tensor };
+                    let (a, b, mask, of_ranks) = (on(a()), on(b()), on(mask()), on(of_ranks()));
+                    op::above_recursion(x, a, b, mask, of_ranks, &recursion)
+                },
+                |x, _, g| {
+                    let [a, b, mask, of_ranks] = [a(), b(), mask(), of_ranks()].map(Tensor::into_dispatch);
+                    vec![above_recursion::gradient::<Dispatch>(x, a, b, mask, of_ranks, g, &recursion)]
+                },
+            );
+        }
     }
 }
 

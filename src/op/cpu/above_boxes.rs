@@ -88,7 +88,7 @@ impl<'a, T: Real> List<'a, T> {
     /// `a_i E[D(R_i) A_i]` of every document.
     pub fn value(&self, target: Target, out: &mut [T]) {
         let mut sums = vec![0.0; self.a.len()];
-        for &(weight, comparison) in &self.expectation.mixture {
+        for &(weight, comparison) in self.expectation.noise.mixture(self.a.len()).iter() {
             let meeting = self.meeting(comparison);
             let results = results(target, &Products(&meeting), &self.sorted.scaled(comparison.rate));
             for ((sum, results), &b) in sums.iter_mut().zip(results.chunks_exact(meeting.results())).zip(&self.b) {
@@ -105,7 +105,7 @@ impl<'a, T: Real> List<'a, T> {
         let g = self.sorted.gather(g);
         let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| g.to_f64() * a.to_f64()).collect();
         let mut to_sorted = vec![0.0; g.len()];
-        for &(weight, comparison) in &self.expectation.mixture {
+        for &(weight, comparison) in self.expectation.noise.mixture(self.a.len()).iter() {
             let meeting = self.meeting(comparison);
             let y = self.sorted.scaled(comparison.rate);
             let mut sent = results(target, &Products(&meeting), &y);
@@ -410,115 +410,29 @@ impl Sum for Flows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::beats::beats;
-    use super::super::box_cases::{Errors, cases, gradient_weights, padded, sample};
+    use super::super::above_cases::{Definition, kinds, terms};
+    use super::super::box_cases::{cases, gradient_weights, padded};
     use super::super::dispatch::target;
+    use super::super::score_noise::ScoreNoise;
     use super::*;
 
     const N: usize = 300;
-
-    /// Bases from those that only the first rank feels to those that the last one does.
-    fn terms() -> Vec<ExponentialTerm> {
-        [(0.4, 1e-9), (0.3, 0.0067), (0.2, 0.6), (0.1, 0.9999)]
-            .map(|(coefficient, base)| ExponentialTerm { coefficient, base })
-            .to_vec()
-    }
-
-    /// Sums and products; documents with a weight, and what they contribute above others.
-    fn kinds() -> [(Above, Vec<f32>, Vec<f32>); 3] {
-        let every = |of: &dyn Fn(usize) -> f32| (0..N).map(of).collect::<Vec<_>>();
-        let relevant = every(&|i| f32::from(u8::from(i % 3 == 0)));
-        let stops = every(&|i| [0.0, 0.0625, 0.4375, 0.9375][i * 7 % 4]);
-        [
-            (Above::Sum, relevant.clone(), every(&|i| f32::from(u8::from(i % 3 == 0)) * (i % 5) as f32)),
-            (Above::Product, relevant.clone(), relevant),
-            (Above::Product, stops.clone(), stops),
-        ]
-    }
-
-    /// One list in double precision.
-    struct Definition<'a> {
-        x: Vec<f64>,
-        a: Vec<f64>,
-        b: Vec<f64>,
-        expectation: &'a AboveExpectation,
-    }
-
-    impl Definition<'_> {
-        fn pass(&self, j: usize) -> f64 {
-            if self.expectation.above == Above::Product { 1.0 - self.b[j] } else { 1.0 }
-        }
-
-        /// The product, and the shares of the documents above.
-        fn products(&self, i: usize, comparison: Comparison, z: f64) -> (f64, Vec<f64>) {
-            let (mut logarithm, mut shares) = (0.0, Vec::new());
-            for j in (0..self.x.len()).filter(|&j| j != i) {
-                let (ahead, behind, _) =
-                    beats::<f64, false>(comparison.rate * (self.x[j] - self.x[i]) - comparison.shift);
-                let base = z * self.pass(j);
-                logarithm += if ahead < 0.1 { (ahead * (base - 1.0)).ln_1p() } else { (behind + base * ahead).ln() };
-                if self.expectation.above == Above::Sum {
-                    shares.push(self.b[j] * ahead * z / (behind + z * ahead));
-                }
-            }
-            (logarithm.exp(), shares)
-        }
-
-        /// Checks values and gradients of a sample of documents.
-        fn check(&self, name: &str, g: &[f32], out: &[f32], gradient: &[f32]) {
-            let is_sum = self.expectation.above == Above::Sum;
-            let indices: Vec<usize> = sample(N).collect();
-            let mut errors: Vec<[Errors; 2]> = indices.iter().map(|_| Default::default()).collect();
-            for &(weight, comparison) in &self.expectation.mixture {
-                for term in &self.expectation.terms {
-                    let found: Vec<_> = (0..N).map(|i| self.products(i, comparison, term.base)).collect();
-                    let slope = |i: usize, j: usize| {
-                        let (ahead, behind, bell) =
-                            beats::<f64, false>(comparison.rate * (self.x[j] - self.x[i]) - comparison.shift);
-                        let base = term.base * self.pass(j);
-                        let factor = behind + base * ahead;
-                        let (product, shares) = &found[i];
-                        let inner = match is_sum {
-                            true => (base - 1.0) * (self.b[i] + shares.iter().sum::<f64>()) + self.b[j] * base / factor,
-                            false => base - 1.0,
-                        };
-                        let density = comparison.rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI * bell;
-                        let sent = f64::from(g[i]) * self.a[i] * weight * term.coefficient * product;
-                        if sent * density == 0.0 { 0.0 } else { sent * density * inner / factor }
-                    };
-                    for (&i, [value, slopes]) in indices.iter().zip(&mut errors) {
-                        let (product, shares) = &found[i];
-                        let factor = self.a[i] * weight * term.coefficient * product;
-                        value.add(factor * if is_sum { self.b[i] } else { 1.0 });
-                        shares.iter().for_each(|share| value.add(factor * share));
-                        for j in (0..N).filter(|&j| j != i) {
-                            slopes.add(slope(j, i));
-                            slopes.add(-slope(i, j));
-                        }
-                    }
-                }
-            }
-            for (&i, [value, slopes]) in indices.iter().zip(&errors) {
-                let errors = [value.error(out[i]), slopes.error(gradient[i])];
-                assert!(errors.iter().all(|error| *error < 2e-6), "{name}, {i}: {errors:?}");
-            }
-        }
-    }
 
     #[test]
     fn expectations_in_boxes_are_as_precise_as_single_precision_wherever_documents_stand() {
         let g = gradient_weights(N);
         for (name, x, steepness) in cases(N) {
-            for (kind, (above, a, b)) in kinds().into_iter().enumerate() {
+            for (kind, (above, a, b)) in kinds(N).into_iter().enumerate() {
                 let comparison = |shift| Comparison { rate: steepness, shift };
                 let mixture = vec![(0.7, comparison(0.0)), (0.2, comparison(-1.5)), (0.1, comparison(3.0))];
-                let expectation = AboveExpectation { mixture, terms: terms(), above };
+                let noise = ScoreNoise::Mixture(mixture.clone());
+                let expectation = AboveExpectation { noise, terms: terms(), above };
                 let list = List::of(&x, &a, &b, &expectation).unwrap();
                 let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
                 list.value(target(), &mut out);
                 list.gradient(target(), &g, &mut gradient);
                 let [x, a, b] = [&x, &a, &b].map(|values| values.iter().copied().map(f64::from).collect());
-                let definition = Definition { x, a, b, expectation: &expectation };
+                let definition = Definition { x, a, b, above, mixture, least: 0.0 };
                 definition.check(&format!("{name}, {kind}"), &g, &out, &gradient);
             }
         }
@@ -527,10 +441,10 @@ mod tests {
     #[test]
     fn a_product_of_many_values_visits_all_pairs() {
         let (x, a) = (vec![0.0f32; N], vec![1.0f32; N]);
-        let mixture = vec![(1.0, Comparison::independent(1.0))];
+        let noise = ScoreNoise::one(Comparison::independent(1.0));
         let of = |values: usize, above| {
             let b: Vec<f32> = (0..N).map(|i| (i % values) as f32 / 16.0).collect();
-            let expectation = AboveExpectation { mixture: mixture.clone(), terms: terms(), above };
+            let expectation = AboveExpectation { noise: noise.clone(), terms: terms(), above };
             List::of(&x, &a, &b, &expectation).is_some()
         };
         assert!(of(LEVELS, Above::Product) && !of(LEVELS + 1, Above::Product) && of(LEVELS + 1, Above::Sum));
@@ -543,9 +457,9 @@ mod tests {
         let (_, x, _) = cases(LONG).swap_remove(0);
         let (mask, g) = (vec![1.0; LONG], gradient_weights(LONG));
         let b: Vec<f32> = (0..LONG).map(|i| (i % 2) as f32).collect();
-        let mixture = vec![(1.0, Comparison::independent(0.3))];
+        let noise = ScoreNoise::one(Comparison::independent(0.3));
         for above in [Above::Sum, Above::Product] {
-            let expectation = AboveExpectation { mixture: mixture.clone(), terms: terms(), above };
+            let expectation = AboveExpectation { noise: noise.clone(), terms: terms(), above };
             let run = |[x, b, mask, g]: [&[f32]; 4]| {
                 let inputs = Inputs { x, a: b, b, mask, n: x.len() };
                 let out = above_expectation(inputs, &expectation);

@@ -2,9 +2,11 @@
 //!
 //! The documents with a weight are the rows of a list; the others are met by them, and cost nothing themselves. A
 //! product takes its factors as [`rank_expectation`](super::rank_expectation()) does. The gradient computes the products
-//! again, so that nothing but the inputs is kept for it. Long lists take [boxes](super::above_boxes).
+//! again, so that nothing but the inputs is kept for it. Under exact noise a list takes [levels](super::above_levels),
+//! and other long lists [boxes](super::above_boxes).
 
 use super::above_boxes;
+use super::above_levels;
 use super::beats::beats;
 use super::rank_expectation::flushed;
 use super::{
@@ -50,8 +52,8 @@ struct Parameters<T> {
 }
 
 impl<T: Real> Parameters<T> {
-    fn new(expectation: &AboveExpectation) -> Self {
-        let AboveExpectation { mixture, terms, above } = expectation;
+    fn new(expectation: &AboveExpectation, n: usize) -> Self {
+        let AboveExpectation { noise, terms, above } = expectation;
         let term = |term: &ExponentialTerm| Term {
             coefficient: T::from_f64(term.coefficient),
             base: T::from_f64(term.base).larger(T::SMALLEST_FACTOR),
@@ -62,7 +64,11 @@ impl<T: Real> Parameters<T> {
             rate: T::from_f64(rate),
             shift: T::from_f64(shift),
         };
-        Self { above: *above, terms: terms.iter().map(term).collect(), mixture: mixture.iter().map(weighted).collect() }
+        Self {
+            above: *above,
+            terms: terms.iter().map(term).collect(),
+            mixture: noise.mixture(n).iter().map(weighted).collect(),
+        }
     }
 
     /// Work per pair of documents, in terms.
@@ -312,7 +318,7 @@ impl<T: Real> Kernel for Expectation<'_, T> {
 /// The expectations `a_i E[D(R_i) A_i]` of every document.
 pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
-    let parameters = Parameters::new(expectation);
+    let parameters = Parameters::new(expectation, n);
     let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(a.chunks(n)).zip(b.chunks(n)).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
@@ -320,6 +326,10 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
         let list = List::new(x, a, b, mask);
         let mut expected = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut expected) {
+            return scatter(out, &list.members, &expected);
+        }
+        if let Some(levels) = above_levels::List::new(target, &list.x, &list.a, &list.b, expectation) {
+            levels.value(target, &mut expected);
             return scatter(out, &list.members, &expected);
         }
         if let Some(boxes) = above_boxes::List::new(target, &list.x, &list.a, &list.b, expectation) {
@@ -410,7 +420,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 /// Gradient of [`above_expectation`] in `x`.
 pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
-    let parameters = Parameters::new(expectation);
+    let parameters = Parameters::new(expectation, n);
     let target = target();
     let mut to_x = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(a.chunks(n)).zip(b.chunks(n)).zip(mask.chunks(n));
@@ -419,6 +429,10 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
         let list = List::new(x, a, b, mask);
         let mut to_members = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut to_members) {
+            return scatter(to_x, &list.members, &to_members);
+        }
+        if let Some(levels) = above_levels::List::new(target, &list.x, &list.a, &list.b, expectation) {
+            levels.gradient(target, &gather(g, &list.members), &mut to_members);
             return scatter(to_x, &list.members, &to_members);
         }
         if let Some(boxes) = above_boxes::List::new(target, &list.x, &list.a, &list.b, expectation) {

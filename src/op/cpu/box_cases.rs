@@ -45,6 +45,11 @@ pub struct Errors {
 }
 
 impl Errors {
+    /// Sums of less than `least` are taken for that.
+    pub fn of_at_least(least: f64) -> Self {
+        Self { sum: 0.0, largest: least }
+    }
+
     pub fn add(&mut self, term: f64) {
         self.sum += term;
         self.largest = self.largest.max(term.abs());

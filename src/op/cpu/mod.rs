@@ -7,14 +7,19 @@
 //! does in the tensor definitions, so that a run that has diverged shows it.
 //!
 //! Sums over all pairs of a long list that are convolutions with a decaying function take O(n log n) instead, in
-//! [walks](walk) along the sorted list; sums of other smooth functions do in [boxes] of it.
+//! [walks](walk) along the sorted list; sums of other smooth functions do in [boxes] of it. Expectations under exact noise
+//! take [levels], lists of any length.
 //!
 //! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions), and those with a
 //! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
 //! those of the system's library.
 
 mod above_boxes;
+#[cfg(test)]
+mod above_cases;
 mod above_expectation;
+mod above_levels;
+mod above_recursion;
 mod at_rank;
 mod beats;
 #[cfg(test)]
@@ -31,6 +36,7 @@ mod elementwise;
 mod ideal_dcg;
 mod indicator_boxes;
 mod indicator_sum;
+mod levels;
 mod list;
 mod log_softmax;
 mod neural_sort;
@@ -50,15 +56,19 @@ mod rank_recursion;
 mod rank_steps;
 mod real;
 mod recursion_boxes;
+mod recursion_levels;
+mod score_noise;
 mod step_boxes;
 mod step_sum;
 mod step_walk;
 mod sum;
 mod tiles;
 mod tree;
+mod trials;
 mod walk;
 
 pub use above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};
+pub use above_recursion::{above_recursion, above_recursion_gradient};
 pub use at_rank::at_rank;
 pub use elementwise::{exp2, log2_discount};
 pub use ideal_dcg::ideal_dcg;
@@ -69,7 +79,8 @@ pub use pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use pair_weight::{Distance, PairWeight};
 pub use parameters::{
-    Above, AboveExpectation, Comparison, EXPONENTIAL_BOUND, ExponentialTerm, NeuralSortMatrix, PairLoss, Step,
+    Above, AboveExpectation, AboveRecursion, Comparison, EXPONENTIAL_BOUND, ExponentialTerm, NeuralSortMatrix,
+    PairLoss, Step,
 };
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};
@@ -77,4 +88,5 @@ pub use rank_recursion::{rank_recursion, rank_recursion_gradient};
 #[cfg(feature = "_cube")]
 pub use real::Coefficients;
 pub use real::Real;
+pub use score_noise::ScoreNoise;
 pub use step_sum::{counted_step_sum, step_sum, step_sum_gradient, where_counted};

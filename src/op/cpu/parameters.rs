@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::score_noise::ScoreNoise;
+
 /// A smooth step `phi`, rising from 0 to 1 with `phi(0) = 1/2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -63,10 +65,19 @@ pub enum Above {
 /// A function of a document's rank and of what stands above it, to be averaged over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveExpectation {
-    /// How documents compare, with weights that add up to 1.
-    pub mixture: Vec<(f64, Comparison)>,
+    /// How documents compare.
+    pub noise: ScoreNoise,
     /// The function of the rank, counted from 0, as a sum of exponentials.
     pub terms: Vec<ExponentialTerm>,
+    /// What the documents above contribute.
+    pub above: Above,
+}
+
+/// Any function of a document's rank times what stands above it, to be averaged over noisy scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AboveRecursion {
+    /// How documents compare.
+    pub noise: ScoreNoise,
     /// What the documents above contribute.
     pub above: Above,
 }

@@ -40,11 +40,13 @@ pub fn value<B: Backend>(
     mask: FloatTensor<B>,
     expectation: &AboveExpectation,
 ) -> FloatTensor<B> {
-    let AboveExpectation { mixture, terms, above } = expectation;
+    let AboveExpectation { noise, terms, above } = expectation;
     let (x, a, b, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(b), Array::<B>(mask));
+    let [_, documents] = x.dims();
+    let mixture = noise.mixture(documents);
     let [out] = by_rows(&x, |rows| {
         let mut out = x.rows(rows) * 0.0;
-        for &(weight, comparison) in mixture {
+        for &(weight, comparison) in mixture.iter() {
             let [ahead, behind, _] = trials(&x, &mask, comparison, rows);
             for term in terms {
                 let factor = (ahead.clone() * base(term, &b, *above) + behind.clone()).at_least(SMALLEST);
@@ -72,13 +74,15 @@ pub fn gradient<B: Backend>(
     gradient: FloatTensor<B>,
     expectation: &AboveExpectation,
 ) -> FloatTensor<B> {
-    let AboveExpectation { mixture, terms, above } = expectation;
+    let AboveExpectation { noise, terms, above } = expectation;
     let (x, b, mask) = (Array::<B>(x), Array::<B>(b), Array::<B>(mask));
+    let [_, documents] = x.dims();
+    let mixture = noise.mixture(documents);
     let g = Array::<B>(gradient) * Array(a) * mask.clone();
     // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]`: what its rows send to every document.
     let [to_rows, to_all] = by_rows(&x, |rows| {
         let mut sent: Option<Array<B>> = None;
-        for &(weight, comparison) in mixture {
+        for &(weight, comparison) in mixture.iter() {
             let [ahead, behind, trial] = trials(&x, &mask, comparison, rows);
             let mut flow: Option<Array<B>> = None;
             for term in terms {

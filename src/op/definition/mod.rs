@@ -5,6 +5,7 @@
 //! nothing of this crate.
 
 pub mod above_expectation;
+pub mod above_recursion;
 pub mod array;
 pub mod at_rank;
 pub mod distance_sum;

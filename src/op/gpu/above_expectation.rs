@@ -211,9 +211,10 @@ fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
 }
 
-/// Weight, rate and shift of every comparison.
-fn mixture(expectation: &AboveExpectation) -> Vec<f32> {
-    let numbers = expectation.mixture.iter().flat_map(|(weight, trial)| [*weight, trial.rate, trial.shift]);
+/// Weight, rate and shift of every comparison in lists of `documents`.
+fn mixture(expectation: &AboveExpectation, documents: usize) -> Vec<f32> {
+    let mixture = expectation.noise.mixture(documents);
+    let numbers = mixture.iter().flat_map(|(weight, trial)| [*weight, trial.rate, trial.shift]);
     numbers.map(|number| number as f32).collect()
 }
 
@@ -238,6 +239,7 @@ pub fn above_expectation(
         let a = product(a, mask);
         let order = order(&batch, Counting::Separately { rows: &a, columns: mask });
         let out = batch.per_document();
+        let mixture = mixture(expectation, batch.documents);
         values::launch(
             &batch.client,
             batch.cubes(),
@@ -247,11 +249,11 @@ pub fn above_expectation(
             read(b),
             read(&order),
             batch.upload(&terms(expectation)),
-            batch.upload(&mixture(expectation)),
+            batch.upload(&mixture),
             write(&out),
             batch.lists,
             batch.documents,
-            expectation.mixture.len(),
+            mixture.len() / 3,
             own(expectation),
             expectation.above == Above::Sum,
         );
@@ -277,6 +279,7 @@ pub fn above_expectation_gradient(
         let weights = product(&product(a, gradient), mask);
         let order = order(&batch, Counting::Separately { rows: &weights, columns: mask });
         let to_x = batch.per_document();
+        let mixture = mixture(expectation, batch.documents);
         for (first, part) in batch.parts(batch.tiles() * batch.documents) {
             let partials = part.per_tile_and_document();
             flows::launch(
@@ -288,13 +291,13 @@ pub fn above_expectation_gradient(
                 read(b),
                 read(&order),
                 batch.upload(&terms(expectation)),
-                batch.upload(&mixture(expectation)),
+                batch.upload(&mixture),
                 write(&to_x),
                 write(&partials),
                 first,
                 part.lists,
                 part.documents,
-                expectation.mixture.len(),
+                mixture.len() / 3,
                 own(expectation),
                 expectation.above == Above::Sum,
             );

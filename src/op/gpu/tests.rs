@@ -15,7 +15,9 @@ use crate::execution::Execution;
 use crate::op::gpu::{
     above_expectation, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
-use crate::op::{self, Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, Step, cpu};
+use crate::op::{
+    self, Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step, cpu,
+};
 
 /// Kernels by name, with the batch that each was launched on.
 pub static LAUNCHED: Mutex<Vec<(String, [usize; 2])>> = Mutex::new(Vec::new());
@@ -89,7 +91,7 @@ fn distributions_of_ranks_have_kernels() {
     for above in [Above::Sum, Above::Product] {
         for count in [1, 8, 9, above_expectation::MOST_TERMS] {
             let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; count];
-            let expectation = AboveExpectation { mixture: vec![(1.0, comparison)], terms, above };
+            let expectation = AboveExpectation { noise: ScoreNoise::one(comparison), terms, above };
             let value = above_expectation::above_expectation(&x, &x, &x, &x, &expectation);
             assert!(value.is_some(), "{above:?}, {count} terms");
             let gradient = above_expectation::above_expectation_gradient(&x, &x, &x, &x, &x, &expectation);
@@ -107,8 +109,8 @@ fn the_memory_budget_changes_no_bit() {
     let of = |factor: f32| tensor((0..210).map(|cell| (cell as f32 * factor).sin()).collect());
     let (x, g, mask) = (of(1.7), of(0.9), tensor((0..210).map(|cell| f32::from(cell % 70 < 64)).collect()));
     let (terms, discounts) = (vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; 3], [1.0, 0.5, 0.2]);
-    let mixture = vec![(1.0, Comparison::independent(0.7))];
-    let expectation = AboveExpectation { mixture, terms, above: Above::Sum };
+    let noise = ScoreNoise::one(Comparison::independent(0.7));
+    let expectation = AboveExpectation { noise, terms, above: Above::Sum };
     let gradients = |budget| {
         Execution::current().with_memory_budget(budget).scope(|| {
             let above = above_expectation::above_expectation_gradient(&x, &mask, &mask, &mask, &g, &expectation);
@@ -145,7 +147,7 @@ fn kernels_stay_in_use_under_fusion() {
     type Primitive<'a> = (&'a str, &'a dyn Fn(Tensor<2>) -> Tensor<2>);
     let comparison = Comparison::independent(1.0);
     let expectation =
-        AboveExpectation { mixture: vec![(1.0, comparison)], terms: terms.to_vec(), above: Above::Product };
+        AboveExpectation { noise: ScoreNoise::one(comparison), terms: terms.to_vec(), above: Above::Product };
     let primitives: [Primitive; 10] = [
         ("distance_sum", &|x| op::distance_sum(x, mask.clone())),
         ("rank_recursion", &|x| op::rank_recursion(x, mask.clone(), 1.0, &[1.0, 0.5])),

@@ -99,8 +99,8 @@ impl Relaxation for AnyRelaxation {
         self.inner().relax(lists, sample)
     }
 
-    fn numbers_held(&self, documents: usize, trials: &[(PositionFunction, Option<usize>)]) -> u64 {
-        self.inner().numbers_held(documents, trials)
+    fn numbers_held(&self, documents: usize) -> u64 {
+        self.inner().numbers_held(documents)
     }
 
     fn approximation(

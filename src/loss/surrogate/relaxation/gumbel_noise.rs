@@ -71,8 +71,8 @@ impl Relaxation for GumbelNoise {
         self.relaxation.relax(&Lists { scores, ..lists.clone() }, sample % inner)
     }
 
-    fn numbers_held(&self, documents: usize, trials: &[(PositionFunction, Option<usize>)]) -> u64 {
-        self.relaxation.numbers_held(documents, trials)
+    fn numbers_held(&self, documents: usize) -> u64 {
+        self.relaxation.numbers_held(documents)
     }
 
     fn approximation(

@@ -19,7 +19,6 @@ use super::relaxed::{Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::differences;
 
 /// Numbers that are held for each cell of the matrix, about, as `burn-rank bench` measures them.
@@ -58,7 +57,7 @@ impl Relaxation for ProjectedRanks {
         }
     }
 
-    fn numbers_held(&self, documents: usize, _trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+    fn numbers_held(&self, documents: usize) -> u64 {
         let rows = documents;
         NUMBERS_PER_CELL.saturating_mul((rows as u64).saturating_mul(documents as u64))
     }

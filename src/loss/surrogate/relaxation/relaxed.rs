@@ -90,9 +90,8 @@ pub trait Relaxation: Debug + Send + Sync {
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed;
 
     /// Returns how many numbers are held for the pairs of a list of `documents` documents, forward and backward: an
-    /// estimate. `trials` are the functions of a rank, with their cut-offs, whose expectations are taken together with
-    /// what stands above the document. 0, the default, for a relaxation whose memory grows with the documents.
-    fn numbers_held(&self, _documents: usize, _trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+    /// estimate. 0, the default, for a relaxation whose memory grows with the documents.
+    fn numbers_held(&self, _documents: usize) -> u64 {
         0
     }
 
@@ -201,11 +200,11 @@ pub trait RankExpectations {
         Err("sum_with_none_above")
     }
 
-    /// Chance that the rank of a document is within the cut-off `k` of its query, `[batch]`: `[batch, documents]`.
+    /// `a_x P(R_x <= k)` with the cut-off `k` of each query, `[batch]`: `[batch, documents]`.
     ///
     /// # Errors
     /// As of [`with_above`](Self::with_above).
-    fn within(&self, _k: Tensor<1>) -> Result<Tensor<2>, &'static str> {
+    fn within(&self, _a: Tensor<2>, _k: Tensor<1>) -> Result<Tensor<2>, &'static str> {
         Err("sum_within")
     }
 

@@ -12,7 +12,6 @@ use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::surrogate::position_function::PositionFunction;
 
 /// Numbers that are held for each cell of the matrix, about, as `burn-rank bench` measures them.
 const NUMBERS_PER_CELL: u64 = 6;
@@ -48,7 +47,7 @@ impl Relaxation for SoftSort {
         }
     }
 
-    fn numbers_held(&self, documents: usize, _trials: &[(PositionFunction, Option<usize>)]) -> u64 {
+    fn numbers_held(&self, documents: usize) -> u64 {
         let rows = self.top.unwrap_or(documents).min(documents);
         NUMBERS_PER_CELL.saturating_mul((rows as u64).saturating_mul(documents as u64))
     }

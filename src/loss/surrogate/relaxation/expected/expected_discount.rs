@@ -25,8 +25,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
 use crate::measure::Discount;
 use crate::op::{
-    Above, AboveExpectation, Comparison, ExponentialTerm, above_expectation, compared_rank_recursion,
-    counted_rank_expectation,
+    Above, AboveExpectation, ExponentialTerm, above_expectation, counted_rank_expectation, noisy_rank_recursion,
 };
 
 /// A discount of the rank, to be averaged over the rank distribution.
@@ -139,7 +138,9 @@ impl ExpectedDiscount {
             return self.by_exponentials(lists, fit.terms.clone());
         }
         let ranks = if evaluation == RankExpectationMethod::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
-        by_recursion(lists, &self.model.mixture(self.sigma, n), &discount_table(&self.discount, ranks, self.k))
+        let (scores, mask, counted) = (lists.scores.clone(), lists.mask.clone(), lists.counted.clone());
+        let discounts = discount_table(&self.discount, ranks, self.k);
+        noisy_rank_recursion(scores, mask, counted, &self.model.noise(self.sigma), &discounts)
     }
 
     fn by_exponentials(&self, lists: &Lists, terms: Vec<ExponentialTerm>) -> Tensor<2> {
@@ -147,8 +148,8 @@ impl ExpectedDiscount {
         if self.model == RankModel::Independent {
             return counted_rank_expectation(scores, mask, lists.counted.clone(), self.sigma, &terms);
         }
-        let mixture = self.model.mixture(self.sigma, scores.dims()[1]);
-        let expectation = AboveExpectation { mixture, terms, above: Above::Product };
+        let noise = self.model.noise(self.sigma);
+        let expectation = AboveExpectation { noise, terms, above: Above::Product };
         let nothing = mask.zeros_like();
         let asked = match &lists.counted {
             Some(counted) => counted.clone().not_equal_elem(0.0).float().cast(mask.dtype()) * mask.clone(),
@@ -168,16 +169,6 @@ impl ExpectedDiscount {
             other => Err(other),
         })
     }
-}
-
-/// `E[values[R_j]]` of every document, 0 beyond the last value: `[batch, documents]`.
-pub(super) fn by_recursion(lists: &Lists, mixture: &[(f64, Comparison)], values: &[f64]) -> Tensor<2> {
-    let (scores, mask) = (&lists.scores, &lists.mask);
-    let part = |&(weight, comparison): &(f64, Comparison)| {
-        let values: Vec<f64> = values.iter().map(|value| value * weight).collect();
-        compared_rank_recursion(scores.clone(), mask.clone(), lists.counted.clone(), comparison, &values)
-    };
-    mixture.iter().map(part).reduce(|sum, part| sum + part).unwrap_or_else(|| scores.zeros_like())
 }
 
 #[cfg(test)]

@@ -8,17 +8,16 @@
 //! - `E[z^R sum of b_y above x] = P sum_y b_y pi_yx z / (1 + pi_yx (z - 1))`,
 //! - `E[z^R prod of (1 - b_y) above x] = prod_y (1 + pi_yx (z (1 - b_y) - 1))`.
 //!
-//! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64); with
-//! [`RankModel::Exact`] O(Q M n), `Q` about `12 + 8 ln n`. Memory: that of [`above_expectation`]. With a cut-off `k`, or
-//! another function of the rank, the distribution of ranks is followed trial by trial (`recursion.rs`): O(k n) and O(Q k n),
-//! in tensor operations on every backend.
+//! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With a cut-off
+//! `k`, or another function of the rank, the distribution of ranks is followed trial by trial ([`above_recursion`]): O(k n).
+//! With [`RankModel::Exact`] all documents together take O(M n log n) or O(k n log n) in float32 on a CPU, elsewhere `Q` times the above,
+//! `Q` about `12 + 8 ln n`. Memory: that of [`above_expectation`] and [`above_recursion`].
 //!
 //! Measures in which only two documents at a time are compared, such as Kendall's tau, are the same in both models.
 
 mod expected_discount;
 mod exponential_fit;
 mod rank_model;
-mod recursion;
 #[cfg(test)]
 mod tests;
 
@@ -31,14 +30,16 @@ use std::sync::Arc;
 use burn::tensor::{DType, Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use self::expected_discount::by_recursion;
 use super::relaxed::{RankExpectations, Relaxation, Relaxed};
 use crate::loss::approximation::{Approximation, RankExpectationMethod};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::surrogate::position_function::PositionFunction;
-use crate::op::{Above, AboveExpectation, Comparison, above_expectation, differences};
+use crate::op::{
+    Above, AboveExpectation, AboveRecursion, Comparison, ScoreNoise, above_expectation, above_recursion, differences,
+    noisy_rank_recursion,
+};
 
 /// Expectation over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0, for sums of a function of
 /// one rank within the bound of Theorem 2.
@@ -63,6 +64,11 @@ impl Expected {
     /// The same under another distribution of ranks.
     pub fn with_model(self, model: RankModel) -> Self {
         Self { model, ..self }
+    }
+
+    /// How documents compare.
+    fn noise(&self) -> ScoreNoise {
+        self.model.noise(self.sigma)
     }
 
     /// Whether a function of the rank within the cut-off may be taken as a sum of exponentials, if it is one.
@@ -115,16 +121,6 @@ impl Relaxation for Expected {
         Relaxed::Expectations(Box::new(ExpectedRanks { expected: *self, lists: lists.clone() }))
     }
 
-    fn numbers_held(&self, documents: usize, trials: &[(PositionFunction, Option<usize>)]) -> u64 {
-        let by_recursion = |(f, k): &&(PositionFunction, Option<usize>)| {
-            let discount = f.discount().filter(|_| self.may_use_exponentials(*k));
-            !discount.is_some_and(is_completely_monotone)
-        };
-        let sums = trials.iter().filter(by_recursion).count() as u64;
-        let noises = self.model.mixture(self.sigma, documents).len() as u64;
-        recursion::NUMBERS_PER_PAIR.saturating_mul(sums * noises).saturating_mul((documents as u64).saturating_pow(2))
-    }
-
     fn approximation(
         &self,
         loss: &'static str,
@@ -144,12 +140,6 @@ struct ExpectedRanks {
 }
 
 impl ExpectedRanks {
-    /// How documents compare in these lists.
-    fn mixture(&self) -> Vec<(f64, Comparison)> {
-        let [_, n] = self.lists.scores.dims();
-        self.expected.model.mixture(self.expected.sigma, n)
-    }
-
     /// `a_x E[f(R_x) A_x]`, where `A_x` is the sum or the product of `b` over the documents above, as `above` says.
     fn meeting(&self, above: Above, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<2> {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
@@ -157,13 +147,13 @@ impl ExpectedRanks {
         if self.expected.may_use_exponentials(k)
             && let Some(Ok(fit)) = self.expected.discount(f, k).map(|discount| discount.closest_fit(n, scores.dtype()))
         {
-            let expectation = AboveExpectation { mixture: self.mixture(), terms: fit.terms.clone(), above };
+            let expectation = AboveExpectation { noise: self.expected.noise(), terms: fit.terms.clone(), above };
             return above_expectation(scores, a, b, mask, &expectation);
         }
         let ranks = k.unwrap_or(n).min(n);
         let values = TensorData::new(f.at_ranks(ranks), [1, ranks]);
         let values = Tensor::<2>::from_data(values, (&scores.device(), scores.dtype())).repeat_dim(0, batch);
-        a * recursion::expectation(&self.lists, &self.mixture(), values, b, above)
+        above_recursion(scores, a, b, mask, values, &AboveRecursion { noise: self.expected.noise(), above })
     }
 }
 
@@ -172,15 +162,16 @@ impl RankExpectations for ExpectedRanks {
         if let Some(expected) = self.expected.discount(f, k) {
             return expected.expectation(&self.lists);
         }
-        let (mixture, mask) = (self.mixture(), self.lists.mask.clone());
+        let (noise, mask) = (self.expected.noise(), self.lists.mask.clone());
         if self.expected.may_use_exponentials(k)
             && let Some(term) = f.exponential()
         {
-            let expectation = AboveExpectation { mixture, terms: vec![term], above: Above::Product };
+            let expectation = AboveExpectation { noise, terms: vec![term], above: Above::Product };
             return above_expectation(self.lists.scores.clone(), mask.clone(), mask.zeros_like(), mask, &expectation);
         }
         let [_, n] = self.lists.scores.dims();
-        by_recursion(&self.lists, &mixture, &f.at_ranks(k.unwrap_or(n).min(n)))
+        let (scores, counted) = (self.lists.scores.clone(), self.lists.counted.clone());
+        noisy_rank_recursion(scores, mask, counted, &noise, &f.at_ranks(k.unwrap_or(n).min(n)))
     }
 
     fn with_above(
@@ -203,14 +194,15 @@ impl RankExpectations for ExpectedRanks {
         Ok(self.meeting(Above::Product, a, f, b, k))
     }
 
-    fn within(&self, k: Tensor<1>) -> Result<Tensor<2>, &'static str> {
-        let [batch, n] = self.lists.scores.dims();
+    fn within(&self, a: Tensor<2>, k: Tensor<1>) -> Result<Tensor<2>, &'static str> {
+        let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
+        let [batch, n] = scores.dims();
         let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &k.device()).float().cast(k.dtype());
         let ranks = ranks.unsqueeze::<2>().expand([batch, n]);
         let inside = ranks.lower_equal(k.unsqueeze_dim::<2>(1).expand([batch, n]));
-        let values = inside.float().cast(self.lists.scores.dtype());
-        let nothing = self.lists.mask.zeros_like();
-        Ok(recursion::expectation(&self.lists, &self.mixture(), values, nothing, Above::Product))
+        let values = inside.float().cast(scores.dtype());
+        let recursion = AboveRecursion { noise: self.expected.noise(), above: Above::Product };
+        Ok(above_recursion(scores, a, mask.zeros_like(), mask, values, &recursion))
     }
 
     fn above(&self) -> Result<Tensor<3>, &'static str> {

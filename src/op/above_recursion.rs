@@ -1,0 +1,51 @@
+//! `above_recursion`: the expectation of a function of a document's rank times what stands above the document, under noisy
+//! scores, trial by trial.
+
+use burn::{backend::Dispatch, tensor::Tensor};
+
+use super::{backend::Pairwise, cpu::AboveRecursion, definition, path::takes_definition, shape::assert_same};
+
+/// `out_i = a_i E[f(R_i) A_i]`, where the rank `R_i`, counted from 0, is the number of documents above `i`, `f` is a function
+/// of each list that `values` gives, 0 beyond the last, and `A_i` is `b_i` plus the sum of `b_j` over the documents above, or
+/// the product of `1 - b_j` over them; 0 at padding.
+///
+/// Each document `j != i` stands above `i` independently, with the chance of a [`Comparison`](super::Comparison); the
+/// expectation is averaged over those of the noise. [`above_expectation`](super::above_expectation()) is the same for sums of
+/// exponentials, at less cost.
+///
+/// Differentiable in `x` alone. Documents with `a_i = 0` are skipped: O(Q k n) time for each other document, for `k` ranks that
+/// count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is O(k n) on the CPU, else that of
+/// the chunks of rows.
+///
+/// # Shapes
+/// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:
+///   `[batch, documents]`
+/// - `values`: `[batch, ranks]`
+///
+/// # Panics
+/// Inputs of different shapes.
+#[track_caller]
+pub fn above_recursion(
+    x: Tensor<2>,
+    a: Tensor<2>,
+    b: Tensor<2>,
+    mask: Tensor<2>,
+    values: Tensor<2>,
+    recursion: &AboveRecursion,
+) -> Tensor<2> {
+    assert_same("above_recursion", ("x", &x), &[("a", &a), ("b", &b), ("mask", &mask)]);
+    let ([batch, documents], [lists, ranks]) = (x.dims(), values.dims());
+    assert!(lists == batch, "above_recursion: values of {lists} lists for {batch}");
+    // No document has a rank of n or more.
+    let ranks = ranks.min(documents);
+    if ranks == 0 {
+        return x.zeros_like();
+    }
+    let values = values.narrow(1, 0, ranks);
+    let [x, a, b, mask, values] = [x, a.detach(), b.detach(), mask, values.detach()].map(Tensor::into_dispatch);
+    Tensor::from_dispatch(if takes_definition(&x) {
+        definition::above_recursion::value::<Dispatch>(x, a, b, mask, values, recursion)
+    } else {
+        Dispatch::above_recursion(x, a, b, mask, values, recursion.clone())
+    })
+}

@@ -1,0 +1,225 @@
+//! Fused [`above_recursion`](crate::op::above_recursion()): for each document with a weight, the [trials](super::trials) of
+//! all others, in `f64` whatever the type of the scores. Under exact noise all documents of a list share
+//! [levels](super::recursion_levels), for results in `f32`.
+
+use super::above_expectation::Inputs;
+use super::beats::beats;
+use super::choice::is_fast;
+use super::dispatch::{Kernel, dispatch, target};
+use super::list::{diverged, documents, gather, scatter};
+use super::parallel::for_each;
+use super::parameters::{Above, AboveRecursion, Comparison};
+use super::real::Real;
+use super::recursion_levels;
+use super::tiles::{reduce, stripes};
+use super::trials::{Certain, Trials};
+
+/// Nobody is above for certain: the total of no document, for a sum and for a product.
+fn nobody(above: Above) -> Certain {
+    Certain { count: 0, total: if above == Above::Product { 1.0 } else { 0.0 } }
+}
+
+/// One list without padding.
+struct List {
+    x: Vec<f64>,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    /// The documents with a weight.
+    rows: Vec<usize>,
+    /// The function of the ranks that count.
+    values: Vec<f64>,
+    mixture: Vec<(f64, Comparison)>,
+    above: Above,
+}
+
+impl List {
+    /// The trials of all others against a row, the row last.
+    fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, trial: &mut Trial) {
+        let Trial { documents, ahead, behind, density, b } = trial;
+        documents.clear();
+        documents.extend((0..self.x.len()).filter(|&j| j != row).chain([row]));
+        for values in [&mut *ahead, behind, density, b] {
+            values.resize(documents.len(), 0.0);
+        }
+        let chances = ahead.iter_mut().zip(&mut *behind).zip(&mut *density);
+        for (((ahead, behind), density), &j) in chances.zip(&*documents) {
+            let (beats, loses, bell) =
+                beats::<f64, FMA>((self.x[j] - self.x[row]) * comparison.rate - comparison.shift);
+            (*ahead, *behind) = (beats, loses);
+            *density = comparison.rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI * bell;
+        }
+        for (b, &j) in b.iter_mut().zip(&*documents) {
+            *b = self.b[j];
+        }
+        let own = documents.len() - 1;
+        (ahead[own], behind[own], density[own]) = (0.0, 1.0, 0.0);
+    }
+
+    fn trials<'a>(&'a self, trial: &'a Trial) -> Trials<'a> {
+        let Trial { ahead, behind, b, .. } = trial;
+        Trials { above: self.above, values: &self.values, ahead, behind, b }
+    }
+}
+
+/// The trials of all documents against one.
+#[derive(Default)]
+struct Trial {
+    documents: Vec<usize>,
+    ahead: Vec<f64>,
+    behind: Vec<f64>,
+    /// Derivative of the chance by the score of the document.
+    density: Vec<f64>,
+    b: Vec<f64>,
+}
+
+/// Expectations of some rows, without their weights.
+struct Expectations<'a> {
+    list: &'a List,
+    rows: &'a [usize],
+    out: &'a mut [f64],
+}
+
+impl Kernel for Expectations<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut trial = Trial::default();
+        for (&row, out) in self.rows.iter().zip(self.out) {
+            for &(weight, comparison) in &self.list.mixture {
+                self.list.meet::<FMA>(row, comparison, &mut trial);
+                let own = trial.documents.len() - 1;
+                let found = self.list.trials(&trial).expectations::<FMA>(nobody(self.list.above), |j| j == own);
+                *out += weight * found.map_or(0.0, |found| found[own]);
+            }
+        }
+    }
+}
+
+/// What some rows send to all documents.
+struct Gradient<'a> {
+    list: &'a List,
+    rows: &'a [usize],
+    /// The gradient that comes in times the weight, per row.
+    g: &'a [f64],
+    to_all: &'a mut [f64],
+}
+
+impl Kernel for Gradient<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (mut trial, mut weights) = (Trial::default(), vec![0.0; self.list.x.len()]);
+        for (&row, &g) in self.rows.iter().zip(self.g) {
+            for &(weight, comparison) in &self.list.mixture {
+                self.list.meet::<FMA>(row, comparison, &mut trial);
+                weights[trial.documents.len() - 1] = g * weight;
+                let found = self.list.trials(&trial).slopes::<FMA>(nobody(self.list.above), &weights);
+                for ((&j, density), found) in
+                    trial.documents.iter().zip(&trial.density).zip(found.into_iter().flatten())
+                {
+                    let flow = found.slope * density;
+                    self.to_all[j] += flow;
+                    self.to_all[row] -= flow;
+                }
+            }
+        }
+    }
+}
+
+/// The values up to the last that is not 0, and no more than ranks.
+fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
+    let values = &values[..values.len().min(documents)];
+    let end = values.iter().rposition(|value| *value != T::ZERO).map_or(0, |last| last + 1);
+    values[..end].iter().map(|value| value.to_f64()).collect()
+}
+
+/// Runs `of_list` on every list: its members, the inputs without padding, the values that count, and a row of zeros for
+/// what it finds, which is put in its place.
+fn by_list<T: Real>(
+    inputs: Inputs<T>,
+    values: &[T],
+    recursion: &AboveRecursion,
+    of_list: impl Fn(usize, &[usize], [&[T]; 3], Vec<f64>, &mut [T]) + Sync + Send,
+) -> Vec<T> {
+    let Inputs { x, a, b, mask, n } = inputs;
+    let ranks = values.len() / (x.len() / n.max(1)).max(1);
+    let mut out = vec![T::ZERO; x.len()];
+    let work = x.len() * n * ranks * recursion.noise.mixture(n).len();
+    for_each(out.chunks_mut(n).enumerate().collect(), work, |(list, out)| {
+        let members = documents(&mask[list * n..(list + 1) * n]);
+        let [x, a, b] = [x, a, b].map(|values| gather(&values[list * n..(list + 1) * n], &members));
+        let mut found = vec![T::ZERO; members.len()];
+        let values = counting(&values[list * ranks..(list + 1) * ranks], members.len());
+        if !diverged(&x, &mut found) && !values.is_empty() {
+            of_list(list, &members, [&x, &a, &b], values, &mut found);
+        }
+        scatter(out, &members, &found);
+    });
+    out
+}
+
+/// One list for pairs.
+fn list<T: Real>([x, a, b]: [&[T]; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
+    let rows = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
+    let [x, a, b] = [x, a, b].map(|values| values.iter().map(|value| value.to_f64()).collect::<Vec<f64>>());
+    let mixture = recursion.noise.mixture(x.len()).into_owned();
+    List { x, a, b, rows, values, mixture, above: recursion.above }
+}
+
+/// The standard deviation of exact noise, where lists take levels.
+fn deviation<T: Real>(documents: usize, recursion: &AboveRecursion) -> Option<f64> {
+    recursion.noise.deviation().filter(|_| is_fast::<T>(target(), documents, true))
+}
+
+/// `a_i E[f(R_i) A_i]` of every document; `values` has a row per list.
+pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> Vec<T> {
+    let target = target();
+    let levels = deviation::<T>(inputs.n, recursion);
+    by_list(inputs, values, recursion, |_, _, documents, values, out| {
+        if let Some(deviation) = levels {
+            let [x, a, b] = documents;
+            return recursion_levels::List::new(x, a, b, &values, recursion.above, deviation).value(target, out);
+        }
+        let list = list(documents, values, recursion);
+        let mut expected = vec![0.0; list.rows.len()];
+        let work = list.rows.len() * list.x.len() * list.values.len() * list.mixture.len();
+        let stripes = stripes(list.rows.len());
+        let stripe = stripes.first().map_or(1, |stripe| stripe.len());
+        let tasks = expected.chunks_mut(stripe).zip(list.rows.chunks(stripe)).collect();
+        for_each(tasks, work, |(out, rows)| dispatch(target, Expectations { list: &list, rows, out }));
+        for (&row, value) in list.rows.iter().zip(expected) {
+            out[row] = T::from_f64(list.a[row] * value);
+        }
+    })
+}
+
+/// Gradient of [`above_recursion`] in `x`.
+pub fn above_recursion_gradient<T: Real>(
+    inputs: Inputs<T>,
+    values: &[T],
+    g: &[T],
+    recursion: &AboveRecursion,
+) -> Vec<T> {
+    let target = target();
+    let levels = deviation::<T>(inputs.n, recursion);
+    let n = inputs.n;
+    by_list(inputs, values, recursion, |number, members, documents, values, to_x| {
+        let g = gather(&g[number * n..(number + 1) * n], members);
+        if let Some(deviation) = levels {
+            let [x, a, b] = documents;
+            let list = recursion_levels::List::new(x, a, b, &values, recursion.above, deviation);
+            return list.gradient(target, &g, to_x);
+        }
+        let list = list(documents, values, recursion);
+        let g: Vec<f64> = list.rows.iter().map(|&row| g[row].to_f64() * list.a[row]).collect();
+        let stripes = stripes(list.rows.len());
+        let stripe = stripes.first().map_or(1, |stripe| stripe.len());
+        let mut partials: Vec<Vec<f64>> = stripes.iter().map(|_| vec![0.0; list.x.len()]).collect();
+        let work = list.rows.len() * list.x.len() * list.values.len() * list.mixture.len();
+        let tasks = list.rows.chunks(stripe).zip(g.chunks(stripe)).zip(&mut partials).collect();
+        for_each(tasks, work, |((rows, g), to_all)| dispatch(target, Gradient { list: &list, rows, g, to_all }));
+        let mut sums = vec![0.0; list.x.len()];
+        reduce(&mut sums, &partials);
+        for (to_x, sum) in to_x.iter_mut().zip(sums) {
+            *to_x = T::from_f64(sum);
+        }
+    })
+}

@@ -1,0 +1,288 @@
+//! Trials: the distribution of the number of documents above, and of what they contribute, one document after another.
+//!
+//! Document `j` is above with the chance `pi_j`, independently of the others. Over the trials so far, for each rank `r`,
+//!
+//! - `p(r)` is the chance that `r` documents are above, for a product times what they leave of it:
+//!   `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j`, for a product `pi_j (1 - b_j)` in the last place;
+//! - `w(r)`, for a sum, is `p(r)` times the mean of the sum: `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.
+//!
+//! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))`, over all trials but its own.
+//! It is linear in the state before the trial of `i`, and the linear form follows from the trials behind it, backwards.
+//! So the expectations of all documents take two passes, and their gradient two more, of the sums `P` and `W` over the
+//! documents of what they leave out. Nothing is divided by a chance. States are computed again from every `sqrt(n)`-th one.
+
+use super::parameters::Above;
+use super::real::Real;
+use super::sum::dot;
+
+/// A function of the rank, and the documents that may be above.
+#[derive(Clone, Copy)]
+pub struct Trials<'a> {
+    pub above: Above,
+    /// `f` of the first ranks, at least one; 0 beyond.
+    pub values: &'a [f64],
+    pub ahead: &'a [f64],
+    pub behind: &'a [f64],
+    pub b: &'a [f64],
+}
+
+/// What is above for certain: the number of documents, and the product or sum over them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Certain {
+    pub count: usize,
+    pub total: f64,
+}
+
+/// Several arrays over the ranks in one, as many of them as a sum or a product needs.
+#[derive(Clone)]
+struct State {
+    parts: Vec<f64>,
+    ranks: usize,
+}
+
+impl State {
+    fn zeros(count: usize, ranks: usize) -> Self {
+        Self { parts: vec![0.0; count * ranks], ranks }
+    }
+
+    fn part(&self, part: usize) -> &[f64] {
+        &self.parts[part * self.ranks..(part + 1) * self.ranks]
+    }
+
+    fn part_mut(&mut self, part: usize) -> &mut [f64] {
+        &mut self.parts[part * self.ranks..(part + 1) * self.ranks]
+    }
+}
+
+/// Parts of a state: `p` and, for a sum, `w`; then the sums over the documents of both without a document.
+const P: usize = 0;
+const W: usize = 1;
+
+/// `out(r) = x(r) behind + x(r - 1) ahead`
+#[inline(always)]
+fn after<const FMA: bool>(x: &[f64], ahead: f64, behind: f64, out: &mut [f64]) {
+    out[0] = x[0] * behind;
+    for ((out, here), below) in out[1..].iter_mut().zip(&x[1..]).zip(x) {
+        *out = below.fma::<FMA>(ahead, here * behind);
+    }
+}
+
+/// `x(r) <- x(r) behind + x(r + 1) ahead`, with which derivatives go back over a trial.
+#[inline(always)]
+fn before<const FMA: bool>(x: &mut [f64], ahead: f64, behind: f64) {
+    let last = x.len() - 1;
+    for rank in 0..last {
+        x[rank] = x[rank + 1].fma::<FMA>(ahead, x[rank] * behind);
+    }
+    x[last] *= behind;
+}
+
+/// `x(r) <- x(r) + factor y(r)`
+#[inline(always)]
+fn add<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
+    for (x, y) in x.iter_mut().zip(y) {
+        *x = y.fma::<FMA>(factor, *x);
+    }
+}
+
+/// `x(r) <- x(r) + factor y(r - 1)`
+#[inline(always)]
+fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
+    add::<FMA>(&mut x[1..], factor, y);
+}
+
+/// Expectation of a document, and the derivative of the weighted sum of all expectations by its chance to be above.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Found {
+    pub expectation: f64,
+    pub slope: f64,
+}
+
+impl Trials<'_> {
+    /// States of the two kinds of arrays: `p` and `w`, or `p` alone.
+    fn width(&self) -> usize {
+        if self.above == Above::Sum { 2 } else { 1 }
+    }
+
+    /// `pi_j`, for a product times what the document leaves of it.
+    fn arrives(&self, j: usize) -> f64 {
+        if self.above == Above::Product { self.ahead[j] * (1.0 - self.b[j]) } else { self.ahead[j] }
+    }
+
+    /// Before the first trial; `None` where so many are above that no rank counts.
+    fn start(&self, certain: Certain, count: usize) -> Option<State> {
+        let mut state = State::zeros(count, self.values.len());
+        if self.above == Above::Sum {
+            *state.part_mut(P).get_mut(certain.count)? = 1.0;
+            state.part_mut(W)[certain.count] = certain.total;
+        } else {
+            *state.part_mut(P).get_mut(certain.count)? = certain.total;
+        }
+        Some(state)
+    }
+
+    /// The state after trial `j`, of which the weight of the document is `weight`. Sums of what documents leave out are kept
+    /// where the state has room for them, `weighted` if they are other than 0.
+    #[inline(always)]
+    fn advance<const FMA: bool>(&self, j: usize, weight: f64, weighted: bool, state: &State, out: &mut State) {
+        let (width, ahead, behind, b) = (self.width(), self.arrives(j), self.behind[j], self.b[j]);
+        after::<FMA>(state.part(P), ahead, behind, out.part_mut(P));
+        if width == 2 {
+            after::<FMA>(state.part(W), ahead, behind, out.part_mut(W));
+            add_below::<FMA>(out.part_mut(W), ahead * b, state.part(P));
+        }
+        if state.parts.len() == width * state.ranks {
+            return;
+        }
+        let [p, w] = [width + P, width + W];
+        if weighted {
+            after::<FMA>(state.part(p), ahead, behind, out.part_mut(p));
+            if width == 2 {
+                after::<FMA>(state.part(w), ahead, behind, out.part_mut(w));
+                add_below::<FMA>(out.part_mut(w), ahead * b, state.part(p));
+            }
+        } else {
+            out.parts[width * state.ranks..].fill(0.0);
+        }
+        if weight != 0.0 {
+            add::<FMA>(out.part_mut(p), weight, state.part(P));
+            if width == 2 {
+                add::<FMA>(out.part_mut(w), weight, state.part(W));
+                add::<FMA>(out.part_mut(w), weight * b, state.part(P));
+            }
+        }
+    }
+
+    /// Calls `visit` with every document and the state before its trial, from the last to the first, until it returns
+    /// false. Weights may be left out.
+    #[inline(always)]
+    fn backwards<const FMA: bool>(&self, start: State, weights: &[f64], mut visit: impl FnMut(usize, &State) -> bool) {
+        let n = self.ahead.len();
+        let block = n.isqrt().max(1);
+        let first_weighted = weights.iter().position(|weight| *weight != 0.0).unwrap_or(n);
+        let advance = |j: usize, state: &State, out: &mut State| {
+            self.advance::<FMA>(j, weights.get(j).copied().unwrap_or(0.0), j > first_weighted, state, out);
+        };
+        let mut starts = vec![start.clone()];
+        let mut here = start;
+        let mut next = State::zeros(here.parts.len() / here.ranks, here.ranks);
+        for j in 0..n.saturating_sub(1) {
+            advance(j, &here, &mut next);
+            std::mem::swap(&mut here, &mut next);
+            if (j + 1) % block == 0 {
+                starts.push(here.clone());
+            }
+        }
+        let mut states = vec![next; block];
+        for (first, start) in (0..n).step_by(block).zip(starts).rev() {
+            let last = (first + block).min(n);
+            states[0] = start;
+            for j in first..last - 1 {
+                let (before, after) = states.split_at_mut(j - first + 1);
+                advance(j, &before[j - first], &mut after[0]);
+            }
+            for j in (first..last).rev() {
+                if !visit(j, &states[j - first]) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The expectation of document `j` from the state before its trial and the linear form behind it.
+    #[inline(always)]
+    fn expectation<const FMA: bool>(&self, j: usize, state: &State, form: &State) -> f64 {
+        match self.above {
+            Above::Product => dot::<f64, FMA>(form.part(P), state.part(P)),
+            Above::Sum => {
+                let of_p = dot::<f64, FMA>(form.part(P), state.part(P));
+                of_p + dot::<f64, FMA>(form.part(W), state.part(W))
+                    + self.b[j] * dot::<f64, FMA>(form.part(W), state.part(P))
+            }
+        }
+    }
+
+    /// Takes a linear form back over trial `j`.
+    #[inline(always)]
+    fn retreat<const FMA: bool>(&self, j: usize, form: &mut State) {
+        let (ahead, behind) = (self.arrives(j), self.behind[j]);
+        before::<FMA>(form.part_mut(P), ahead, behind);
+        if self.above == Above::Sum {
+            let (p, w) = form.parts.split_at_mut(form.ranks);
+            // By `p(r)` through `w(r + 1)`.
+            let last = w.len() - 1;
+            add::<FMA>(&mut p[..last], ahead * self.b[j], &w[1..]);
+            before::<FMA>(w, ahead, behind);
+        }
+    }
+
+    /// The linear form behind the last trial.
+    fn last_form(&self) -> State {
+        let mut form = State::zeros(self.width(), self.values.len());
+        form.part_mut(self.width() - 1).copy_from_slice(self.values);
+        form
+    }
+
+    /// The expectations of the documents that `is_row` names; `None` where no rank counts.
+    #[inline(always)]
+    pub fn expectations<const FMA: bool>(&self, certain: Certain, is_row: impl Fn(usize) -> bool) -> Option<Vec<f64>> {
+        let start = self.start(certain, self.width())?;
+        let mut out = vec![0.0; self.ahead.len()];
+        let first = (0..out.len()).find(|&j| is_row(j))?;
+        let mut form = self.last_form();
+        self.backwards::<FMA>(start, &[], |j, state| {
+            if is_row(j) {
+                out[j] = self.expectation::<FMA>(j, state, &form);
+            }
+            self.retreat::<FMA>(j, &mut form);
+            j > first
+        });
+        Some(out)
+    }
+
+    /// The expectation of every document with a weight, and the derivatives of the weighted sum of them by every chance;
+    /// `None` where no rank counts.
+    #[inline(always)]
+    pub fn slopes<const FMA: bool>(&self, certain: Certain, weights: &[f64]) -> Option<Vec<Found>> {
+        let width = self.width();
+        let start = self.start(certain, 2 * width)?;
+        let mut out = vec![Found::default(); self.ahead.len()];
+        let mut form = self.last_form();
+        // Derivatives by `p` and `w` through the weights of documents behind.
+        let mut through = State::zeros(width, self.values.len());
+        self.backwards::<FMA>(start, weights, |j, state| {
+            let (b, weight, below) = (self.b[j], weights[j], state.ranks - 1);
+            if weight != 0.0 {
+                out[j].expectation = self.expectation::<FMA>(j, state, &form);
+            }
+            // By `pi_j`, through the trial of every array.
+            let [mut arrives, mut stays] = [0.0; 2];
+            let mut pass = |form: &[f64], array: &[f64]| {
+                arrives += dot::<f64, FMA>(&form[1..], &array[..below]);
+                stays += dot::<f64, FMA>(form, array);
+            };
+            pass(through.part(P), state.part(P));
+            pass(form.part(P), state.part(width + P));
+            if width == 2 {
+                pass(through.part(W), state.part(W));
+                pass(form.part(W), state.part(width + W));
+                arrives += b * dot::<f64, FMA>(&through.part(W)[1..], &state.part(P)[..below]);
+                arrives += b * dot::<f64, FMA>(&form.part(W)[1..], &state.part(width + P)[..below]);
+            } else {
+                arrives *= 1.0 - b;
+            }
+            out[j].slope = arrives - stays;
+            self.retreat::<FMA>(j, &mut through);
+            if weight != 0.0 {
+                add::<FMA>(through.part_mut(P), weight, form.part(P));
+                if width == 2 {
+                    add::<FMA>(through.part_mut(P), weight * b, form.part(W));
+                    add::<FMA>(through.part_mut(W), weight, form.part(W));
+                }
+            }
+            self.retreat::<FMA>(j, &mut form);
+            true
+        });
+        Some(out)
+    }
+}
