@@ -17,6 +17,7 @@
 //! - `--seeds A,B,..`: of the first weights and of the order of queries; 1 by default
 //! - `--out FILE`: appends one JSON object for each training, and skips what the file has already; without `DATA` it prints
 //!   the tables of the file
+//! - `--own`: prints, instead of the tables, each cell's own measure at the default temperature and tuned
 //! - `--targets`: prints, instead of the tables, what the defaults are to reach and where they miss it
 //! - `--choose`: prints, instead of the table, the mean validation values by temperature, which no test figure enters
 
@@ -63,6 +64,7 @@ struct Options {
 enum Print {
     Figures,
     Choice,
+    Own,
     Targets,
 }
 
@@ -101,6 +103,7 @@ fn main() -> Result<(), Failure> {
     let text = match options.print {
         Print::Figures => table::figures(&records)?,
         Print::Choice => table::choice(&records),
+        Print::Own => table::own_measures(&records)?,
         Print::Targets => targets::figures(&records)?,
     };
     print!("{text}");
@@ -160,6 +163,7 @@ impl Options {
                 "--out" => options.out = Some(value()?.into()),
                 "--cells" => cells = true,
                 "--choose" => options.print = Print::Choice,
+                "--own" => options.print = Print::Own,
                 "--targets" => options.print = Print::Targets,
                 option if option.starts_with("--") => return Err(format!("unknown option {option}").into()),
                 _ => options.data.push(argument),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use burn_rank::loss::LossSpec;
+use burn_rank::loss::{Cell, LossSpec, MeasureName};
 
 use super::Failure;
 use super::record::{Record, Records};
@@ -26,10 +26,8 @@ pub fn figures(records: &Records) -> Result<String, Failure> {
     let mut text = String::new();
     for scorer in scorers {
         let of_scorer: Vec<&Record> = records.all.iter().filter(|record| record.key.scorer == scorer).collect();
-        let sets: BTreeSet<&str> = of_scorer.iter().map(|record| record.key.set.as_str()).collect();
-        let losses = by_loss(&of_scorer);
+        let (names, losses) = (sets_of(&of_scorer), by_loss(&of_scorer));
         for measure in MEASURES {
-            let names: Vec<&str> = sets.iter().copied().collect();
             writeln!(text, "\n{scorer}, test {measure} (minus {BASELINE} ± paired standard error)\n")?;
             writeln!(text, "| loss | temperature | {} |", names.join(" | "))?;
             writeln!(text, "|---|---|{}", "---|".repeat(names.len()))?;
@@ -47,6 +45,56 @@ pub fn figures(records: &Records) -> Result<String, Failure> {
         }
     }
     Ok(text)
+}
+
+/// Each cell's own measure on test queries at the default temperature and at that with the best validation value, a table for
+/// each scorer: a row for each cell, a column for each set.
+pub fn own_measures(records: &Records) -> Result<String, Failure> {
+    let scorers: BTreeSet<&str> = records.all.iter().map(|record| record.key.scorer.as_str()).collect();
+    let mut text = String::new();
+    for scorer in scorers {
+        let of_scorer: Vec<&Record> = records.all.iter().filter(|record| record.key.scorer == scorer).collect();
+        let (sets, losses) = (sets_of(&of_scorer), by_loss(&of_scorer));
+        writeln!(text, "\n{scorer}, each cell's own measure: at the default temperature, tuned\n")?;
+        writeln!(text, "| cell | measure | default | {} |", sets.join(" | "))?;
+        writeln!(text, "|---|---|---|{}", "---|".repeat(sets.len()))?;
+        for cell in Cell::all() {
+            let name = format!("{}:{}", cell.measure.name(), cell.relaxation.name());
+            let Some((measure, default)) = own_measure(cell.measure).zip(default_temperature(&name)?) else { continue };
+            let Some(of_sets) = losses.get(name.as_str()) else { continue };
+            let figures = sets.iter().map(|set| {
+                let [default, tuned] = [Row::Default(default), Row::Tuned].map(|row| {
+                    let trained = of_sets.get(set).and_then(|all| row.choose(all, measure));
+                    trained.map_or(String::new(), |trained| row.cell(trained, None, measure))
+                });
+                if tuned.is_empty() { default } else { format!("{default}, {tuned}") }
+            });
+            let figures: Vec<String> = figures.collect();
+            writeln!(text, "| `{name}` | {measure} | {default} | {} |", figures.join(" | "))?;
+        }
+    }
+    Ok(text)
+}
+
+/// The column of the tables that is this measure; none for DCG and recall, which they have not.
+pub fn own_measure(measure: MeasureName) -> Option<&'static str> {
+    Some(match measure {
+        MeasureName::Ndcg => "ndcg@10",
+        MeasureName::Ap => "map",
+        MeasureName::Rr => "mrr",
+        MeasureName::Err => "err",
+        MeasureName::Precision => "p@5",
+        MeasureName::Success => "success@5",
+        MeasureName::Rbp => "rbp@p=0.8",
+        MeasureName::RPrecision => "r_precision",
+        MeasureName::KendallTau => "kendall_tau",
+        MeasureName::Dcg | MeasureName::Recall => return None,
+    })
+}
+
+fn sets_of<'a>(records: &[&'a Record]) -> Vec<&'a str> {
+    let sets: BTreeSet<&str> = records.iter().map(|record| record.key.set.as_str()).collect();
+    sets.into_iter().collect()
 }
 
 /// Which temperature a row shows.

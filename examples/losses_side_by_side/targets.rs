@@ -7,7 +7,9 @@ use burn_rank::loss::{Cell, MeasureName, RelaxationName};
 
 use super::Failure;
 use super::record::Records;
-use super::table::{BASELINE, Losses, Trained, by_loss, default_temperature, difference, test_values, validation};
+use super::table::{
+    BASELINE, Losses, Trained, by_loss, default_temperature, difference, own_measure, test_values, validation,
+};
 
 /// A cell may be this far below ListNet beyond two standard errors, by scorer.
 const BELOW_BASELINE: [(&str, f64); 2] = [("linear", 0.010), ("mlp", 0.020)];
@@ -78,22 +80,6 @@ fn beside_tuned(losses: &Losses) -> Result<(usize, Vec<String>), Failure> {
         }
     }
     Ok((of, misses))
-}
-
-/// The column of the table that is this measure; none for DCG and recall, which the table has not.
-fn own_measure(measure: MeasureName) -> Option<&'static str> {
-    Some(match measure {
-        MeasureName::Ndcg => "ndcg@10",
-        MeasureName::Ap => "map",
-        MeasureName::Rr => "mrr",
-        MeasureName::Err => "err",
-        MeasureName::Precision => "p@5",
-        MeasureName::Success => "success@5",
-        MeasureName::Rbp => "rbp@p=0.8",
-        MeasureName::RPrecision => "r_precision",
-        MeasureName::KendallTau => "kendall_tau",
-        MeasureName::Dcg | MeasureName::Recall => return None,
-    })
 }
 
 fn at<'a, 'b>(all: &'b [Trained<'a>], temperature: f64) -> Option<&'b Trained<'a>> {

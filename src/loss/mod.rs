@@ -38,12 +38,12 @@
 //! | `smooth_ndcg` | [`SmoothNdcg`] | `ndcg@k` | O(n^2) |
 //! | `smooth_precision` | [`SmoothPrecision`] | `precision@k` | O(n^2) |
 //! | `smooth_rr` | [`SmoothRr`] | `mrr` | O(n^2) |
-//! | `soft_ap` | [`SoftAp`] | `map` | O(M n^2), M = 14; O(Q M n^2) in the exact model, Q = 12 + 8 ln n |
+//! | `soft_ap` | [`SoftAp`] | `map` | O(M n^2), M = 14; O(M n log n) in the exact model |
 //! | `soft_dcg` | [`SoftDcg`] | `dcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
-//! | `soft_err` | [`SoftErr`] | `err` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
+//! | `soft_err` | [`SoftErr`] | `err` | O(M n log n), M = 14; O(M n^2) with independent trials |
 //! | `soft_ndcg` | [`SoftNdcg`] | `ndcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
 //! | `soft_precision` | [`SoftPrecision`] | `precision@k` | O(k n^2) |
-//! | `soft_rr` | [`SoftRr`] | `mrr` | O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials |
+//! | `soft_rr` | [`SoftRr`] | `mrr` | O(M n log n), M = 14; O(M n^2) with independent trials |
 //! | `softmax_cross_entropy` | [`SoftmaxCrossEntropy`] | fits the top document | O(n), times the draws |
 //! | `stochastic_rank` | [`StochasticRank`] | `ndcg@k` | O(n^2), times the draws |
 //! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |

@@ -20,7 +20,7 @@ const SORT: NeuralSortMatrix = NeuralSortMatrix { temperature: 1.0, iterations: 
 type Attempt = (&'static str, &'static str, &'static str, fn(&dyn Fn([usize; 2]) -> Tensor<2>, [usize; 2]));
 
 /// Name of the primitive, the input under test, the input that it must fit, and the call.
-const ATTEMPTS: [Attempt; 22] = [
+const ATTEMPTS: [Attempt; 24] = [
     ("step_sum", "v is", "x", |t, s| drop(step_sum(t(SHAPE), t(s), 1.0, Step::Logistic))),
     ("counted_step_sum", "v is", "x", |t, s| {
         drop(counted_step_sum(t(SHAPE), t(s), t(SHAPE), 1.0, Step::Logistic));

@@ -9,8 +9,8 @@
 //! That is SoftRank's model, in which documents beat a document independently. With `model = "exact"` the same is
 //! averaged over the noise of the document (see [`RankModel`]); the difference is small.
 //!
-//! Cost: O(M n) for each relevant document, with M about 14 exponentials in float32; `12 + 8 ln n` times as much in the
-//! exact model. A query whose documents are all relevant or all irrelevant has loss 0.
+//! Cost: O(M n) for each relevant document, with M about 14 exponentials in float32. Cost in the exact model: O(M n log n)
+//! for the list (see [`RankModel`]). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -29,7 +29,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     name: NAME,
     summary: "expectation of average precision under Gaussian scores (SoftRank)",
     formula: "1 - 1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)], R_i = number of j above i, P(j above i) = (1 + erf((s_j - s_i) / (2 sigma))) / 2",
-    cost: "O(M n^2), M = 14; O(Q M n^2) in the exact model, Q = 12 + 8 ln n",
+    cost: "O(M n^2), M = 14; O(M n log n) in the exact model",
     paper: "the model of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for AP",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,

@@ -3,8 +3,8 @@
 //! `sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j` is a sum of independent trials "k beats j" (softrank-directness,
 //! section III). It is not divided by the ideal DCG. It tends to DCG@k as `sigma` tends to 0.
 //!
-//! Cost: that of [`SoftNdcg`](super::SoftNdcg). It costs `12 + 8 ln n` times as much with `model = "exact"`, in which
-//! the trials are independent given the noise of the document alone (see [`RankModel`]).
+//! With `model = "exact"` the trials are independent given the noise of the document alone (see [`RankModel`]). Cost: that of
+//! [`SoftNdcg`](super::SoftNdcg).
 //!
 //! A query whose labels are all equal has loss 0.
 

@@ -7,8 +7,8 @@
 //!
 //! With `model = "independent"`, SoftRank's, it costs less, but tied documents at which readers stop shut each other out.
 //!
-//! Cost: O(Q M n) for each document with a label above 0, with Q about `12 + 8 ln n` values of the document's noise and M
-//! about 14 exponentials in float32; O(M n) with independent trials. A query whose labels are all equal has loss 0.
+//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for each
+//! document with a label above 0. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 
@@ -27,7 +27,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     name: NAME,
     summary: "expectation of expected reciprocal rank under Gaussian scores (SoftRank)",
     formula: "1 - sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)], g = (2^y - 1) / 2^maximum_grade, R_i = number of j above i, P(j above i | x) = Phi((s_j - s_i) / sigma - x), x normal",
-    cost: "O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials",
+    cost: "O(M n log n), M = 14; O(M n^2) with independent trials",
     paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the measure of Chapelle et al., Expected reciprocal rank for graded relevance",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,

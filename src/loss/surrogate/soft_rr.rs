@@ -11,8 +11,8 @@
 //! (sigma sqrt(2)))`, without an average. It costs less, but tied relevant documents then shut each other out: `R` of
 //! them at the top have the value `R 2^(1 - R)` in place of 1.
 //!
-//! Cost: O(Q M n) for each relevant document, with Q about `12 + 8 ln n` values of `x` and M about 14 exponentials in
-//! float32; O(M n) with independent trials. A query whose documents are all relevant or all irrelevant has loss 0.
+//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for each
+//! relevant document. A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -31,7 +31,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     name: NAME,
     summary: "expectation of the reciprocal rank under Gaussian scores (SoftRank)",
     formula: "1 - sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)], R_i = number of j above i, P(j above i | x) = Phi((s_j - s_i) / sigma - x), x normal",
-    cost: "O(Q M n^2), Q = 12 + 8 ln n, M = 14; O(M n^2) with independent trials",
+    cost: "O(M n log n), M = 14; O(M n^2) with independent trials",
     paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the reciprocal rank",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,

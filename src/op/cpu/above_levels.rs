@@ -152,13 +152,23 @@ struct AtLevels<'a> {
     /// Of every term over all documents.
     products: Vec<Block>,
     sums: Vec<Block>,
+    /// One over the factors, block by block, document by document.
+    inverses: Vec<Block>,
 }
 
 impl<'a> AtLevels<'a> {
     fn new(list: &'a List, part: Part, certain: Certain) -> Self {
         let blocks = vec![[0.0; LANES]; list.terms.bases.len()];
         let first = part.above;
-        Self { list, first, walk: list.levels.walk(part), certain, products: blocks.clone(), sums: blocks }
+        Self {
+            list,
+            first,
+            walk: list.levels.walk(part),
+            certain,
+            products: blocks.clone(),
+            sums: blocks,
+            inverses: Vec::new(),
+        }
     }
 
     /// Goes on to the next level and returns whether there is one, and something is left of a product there.
@@ -173,18 +183,22 @@ impl<'a> AtLevels<'a> {
             return false;
         }
         walk.meet::<FMA>();
-        let is_sum = list.terms.above == Above::Sum;
-        for (block, bases) in list.terms.bases.iter().enumerate() {
+        let (is_sum, count) = (list.terms.above == Above::Sum, walk.places.len());
+        self.inverses.resize(count * list.terms.bases.len(), [0.0; LANES]);
+        for (block, (bases, inverses)) in
+            list.terms.bases.iter().zip(self.inverses.chunks_exact_mut(count.max(1))).enumerate()
+        {
             let (mut products, mut sums) = (certain.products[block], [certain.sum; LANES]);
             let chances = walk.around.ahead.iter().zip(&walk.around.behind).zip(&list.b[walk.places.clone()]);
-            for (j, ((&ahead, &behind), &b)) in chances.enumerate() {
+            for (j, (((&ahead, &behind), &b), inverses)) in chances.zip(inverses).enumerate() {
                 let factors = factors::<FMA>(bases, list.terms.passes(b), ahead, behind);
+                *inverses = factors.map(|factor| 1.0 / factor);
                 for (product, factor) in products.iter_mut().zip(factors) {
                     *product *= factor;
                 }
                 if is_sum && b != 0.0 {
-                    for ((sum, base), factor) in sums.iter_mut().zip(bases).zip(factors) {
-                        *sum += b * ahead * base / factor;
+                    for ((sum, base), inverse) in sums.iter_mut().zip(bases).zip(*inverses) {
+                        *sum += b * ahead * base * inverse;
                     }
                 }
                 if j % LANES == LANES - 1 {
@@ -199,23 +213,22 @@ impl<'a> AtLevels<'a> {
     /// What is left in a block of terms without a document: the inverse of its factor, and the rest of the sum with the
     /// document's own `b`, 1 for a product.
     #[inline(always)]
-    fn without<const FMA: bool>(&self, block: usize, j: usize) -> (Block, Block) {
-        let (terms, b) = (&self.list.terms, self.list.b[self.walk.places.start + j]);
-        let (bases, ahead, behind) = (&terms.bases[block], self.walk.around.ahead[j], self.walk.around.behind[j]);
-        let inverses = factors::<FMA>(bases, terms.passes(b), ahead, behind).map(|factor| 1.0 / factor);
-        if terms.above == Above::Product {
+    fn without(&self, block: usize, j: usize) -> (Block, Block) {
+        let inverses = self.inverses[block * self.walk.places.len() + j];
+        if self.list.terms.above == Above::Product {
             return (inverses, [1.0; LANES]);
         }
-        let sums = &self.sums[block];
+        let (b, ahead) = (self.list.b[self.walk.places.start + j], self.walk.around.ahead[j]);
+        let (bases, sums) = (&self.list.terms.bases[block], &self.sums[block]);
         (inverses, std::array::from_fn(|lane| sums[lane] + (b - b * ahead * bases[lane] * inverses[lane])))
     }
 
     /// `E[D(R_i) A_i]` given the level.
     #[inline(always)]
-    fn expectation<const FMA: bool>(&self, j: usize) -> f64 {
+    fn expectation(&self, j: usize) -> f64 {
         let mut lanes = [0.0; LANES];
         for (block, coefficients) in self.list.terms.coefficients.iter().enumerate() {
-            let (inverses, rest) = self.without::<FMA>(block, j);
+            let (inverses, rest) = self.without(block, j);
             for (lane, sum) in lanes.iter_mut().enumerate() {
                 *sum += coefficients[lane] * self.products[block][lane] * inverses[lane] * rest[lane];
             }
@@ -238,7 +251,7 @@ impl Kernel for Values<'_> {
             for (j, place) in levels.walk.places.clone().enumerate() {
                 if list.a[place] != 0.0 {
                     let weight = list.levels.step * levels.walk.around.density[j];
-                    sums[place - levels.first] += weight * levels.expectation::<FMA>(j);
+                    sums[place - levels.first] += weight * levels.expectation(j);
                 }
             }
         }
@@ -256,11 +269,11 @@ impl Gradient<'_> {
     /// Adds what the chances of each document to be above the others send to it in a block of terms: sums over all
     /// documents, from which its own part is taken.
     #[inline(always)]
-    fn add_flows<const FMA: bool>(&self, block: usize, weights: &[f64], flows: &mut [f64]) {
+    fn add_flows(&self, block: usize, weights: &[f64], flows: &mut [f64]) {
         let (levels, terms) = (&self.levels, &self.levels.list.terms);
         let (mut all, mut with_rest) = ([0.0; LANES], [0.0; LANES]);
         for (j, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-            let (inverses, rest) = levels.without::<FMA>(block, j);
+            let (inverses, rest) = levels.without(block, j);
             for lane in 0..LANES {
                 let inverse = weight * inverses[lane];
                 all[lane] += inverse;
@@ -272,7 +285,7 @@ impl Gradient<'_> {
         for (j, (flow, &weight)) in flows.iter_mut().zip(weights).enumerate() {
             let b = levels.list.b[levels.walk.places.start + j];
             let passes = terms.passes(b);
-            let (inverses, rest) = levels.without::<FMA>(block, j);
+            let (inverses, rest) = levels.without(block, j);
             let mut lanes = [0.0; LANES];
             for lane in 0..LANES {
                 let (inverse, base) = (inverses[lane], bases[lane]);
@@ -304,13 +317,13 @@ impl Kernel for Gradient<'_> {
                 let weight = self.g[start + j] * step * density;
                 weights.push(weight);
                 if weight != 0.0 {
-                    *sum -= weight * distance * self.levels.expectation::<FMA>(j);
+                    *sum -= weight * distance * self.levels.expectation(j);
                 }
             }
             flows.clear();
             flows.resize(weights.len(), 0.0);
             for block in 0..self.levels.products.len() {
-                self.add_flows::<FMA>(block, &weights, &mut flows);
+                self.add_flows(block, &weights, &mut flows);
             }
             let around = &self.levels.walk.around;
             let sums = &mut self.sums[start - self.levels.first..];

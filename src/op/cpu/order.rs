@@ -1,10 +1,50 @@
-//! Descending order of values that are mostly small whole numbers, as labels and their gains are: counted then, sorted
-//! else.
+//! Descending order: of scores, and of values that are mostly small whole numbers, as labels and their gains are: counted
+//! then, sorted else.
 
 use super::real::Real;
 
 /// Whole numbers below this are counted.
 const LEVELS: usize = 64;
+
+/// Bits of a digit, and documents from which on their digits are sorted one after another.
+const DIGIT: u32 = 11;
+const LONG: usize = 1024;
+
+/// The documents by descending values, ties by index. A long list takes a few passes, each a sort by one digit of the
+/// values that keeps the order of equal ones (Knuth, The Art of Computer Programming 3, section 5.2.5).
+pub(super) fn descending<T: Real>(documents: impl Iterator<Item = (u32, T)>) -> Vec<u32> {
+    let mut keys: Vec<T::Key> = documents.map(|(i, value)| value.descending_key(i)).collect();
+    if keys.len() < LONG {
+        keys.sort_unstable();
+    } else {
+        sort_digits::<T>(&mut keys);
+    }
+    keys.into_iter().map(T::index_of).collect()
+}
+
+/// Sorts keys, whose indices ascend, by their values.
+fn sort_digits<T: Real>(keys: &mut Vec<T::Key>) {
+    let mut sorted = keys.clone();
+    for shift in (0..8 * size_of::<T>() as u32).step_by(DIGIT as usize) {
+        let digit = |key: &T::Key| T::digit(*key, shift, DIGIT);
+        let mut places = [0; 1 << DIGIT];
+        keys.iter().for_each(|key| places[digit(key)] += 1);
+        // A digit that all have in common moves nothing.
+        if places[digit(&keys[0])] == keys.len() {
+            continue;
+        }
+        let mut next = 0;
+        for place in &mut places {
+            next += std::mem::replace(place, next);
+        }
+        for key in keys.iter() {
+            let place = &mut places[digit(key)];
+            sorted[*place] = *key;
+            *place += 1;
+        }
+        std::mem::swap(keys, &mut sorted);
+    }
+}
 
 /// How often each whole number occurs; `None` where there is any other value.
 fn counts<T: Real>(values: impl Iterator<Item = T>) -> Option<[usize; LEVELS]> {
@@ -66,6 +106,25 @@ mod tests {
             by_descending_value(&mut members, &values);
             assert_eq!(members, [2, 1, 4, 3, 7, 0, 5, 6]);
         }
+    }
+
+    #[test]
+    fn long_and_short_lists_have_one_order() {
+        fn check<T: Real>(of: impl Fn(usize) -> f64) {
+            let values: Vec<T> = (0..3 * LONG).map(|i| T::from_f64(of(i))).collect();
+            let mut keys: Vec<T::Key> = (0..).zip(&values).map(|(i, x)| x.descending_key(i)).collect();
+            keys.sort_unstable();
+            let expected: Vec<u32> = keys.into_iter().map(T::index_of).collect();
+            assert!(descending((0..).zip(values)) == expected);
+        }
+        let sine = |i: usize| (i as f64 * 12.9898).sin();
+        for scale in [1e-30, 1.0, 1e30] {
+            check::<f32>(|i| scale * sine(i));
+            check::<f64>(|i| scale * sine(i));
+        }
+        check::<f32>(|i| (i % 7) as f64);
+        check::<f32>(|i| [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e-40, -1e-40, 2.5][i * 5 % 7]);
+        check::<f32>(|_| 1.5);
     }
 
     #[test]

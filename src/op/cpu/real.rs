@@ -51,6 +51,8 @@ pub trait Real:
     fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
     fn descending_key(self, index: u32) -> Self::Key;
     fn index_of(key: Self::Key) -> u32;
+    /// `bits` bits of the value in a key, from bit `shift` on.
+    fn digit(key: Self::Key, shift: u32, bits: u32) -> usize;
 
     /// Coefficients of [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc) and
     /// [`log_1p`](Self::log_1p), highest degree first, for kernels that are not written over this trait.
@@ -152,6 +154,11 @@ macro_rules! real {
             #[inline(always)]
             fn index_of(key: $key) -> u32 {
                 (key & 0xffff_ffff) as u32
+            }
+
+            #[inline(always)]
+            fn digit(key: $key, shift: u32, bits: u32) -> usize {
+                (key >> (32 + shift)) as usize & ((1 << bits) - 1)
             }
 
             #[inline(always)]

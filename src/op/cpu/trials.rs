@@ -286,3 +286,88 @@ impl Trials<'_> {
         Some(out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALUES: [f64; 7] = [1.0, 0.6, -0.3, 0.5, 0.2, 0.7, 0.4];
+    const AHEAD: [f64; 6] = [0.9, 0.25, 0.0, 0.5, 1.0, 0.7];
+    const B: [f64; 6] = [0.5, 0.0, 1.0, 0.25, 0.75, 1.0];
+
+    fn trials<'a>(above: Above, ranks: usize, ahead: &'a [f64], behind: &'a [f64]) -> Trials<'a> {
+        Trials { above, values: &VALUES[..ranks], ahead, behind, b: &B }
+    }
+
+    /// Nobody, or two documents that are above for certain.
+    fn certains(above: Above) -> [Certain; 2] {
+        match above {
+            Above::Product => [Certain { count: 0, total: 1.0 }, Certain { count: 2, total: 0.3 }],
+            Above::Sum => [Certain { count: 0, total: 0.0 }, Certain { count: 2, total: 1.75 }],
+        }
+    }
+
+    /// The expectation of document `i`, over all sets of others above it.
+    fn enumerated(above: Above, ranks: usize, ahead: &[f64], certain: Certain, i: usize) -> f64 {
+        let sets = (0..1usize << ahead.len()).filter(|set| set >> i & 1 == 0);
+        sets.map(|set| {
+            let inside = |j: usize| set >> j & 1 == 1;
+            let others = (0..ahead.len()).filter(|&j| j != i);
+            let chance: f64 = others.map(|j| if inside(j) { ahead[j] } else { 1.0 - ahead[j] }).product();
+            let members = || (0..ahead.len()).filter(|&j| inside(j));
+            let contributed = match above {
+                Above::Product => certain.total * members().map(|j| 1.0 - B[j]).product::<f64>(),
+                Above::Sum => certain.total + B[i] + members().map(|j| B[j]).sum::<f64>(),
+            };
+            let rank = certain.count + members().count();
+            chance * contributed * if rank < ranks { VALUES[rank] } else { 0.0 }
+        })
+        .sum()
+    }
+
+    #[test]
+    fn every_set_of_documents_above_is_counted() {
+        let behind = AHEAD.map(|ahead| 1.0 - ahead);
+        for above in [Above::Sum, Above::Product] {
+            for (ranks, certain) in [1, 3, 7].into_iter().flat_map(|ranks| certains(above).map(|c| (ranks, c))) {
+                let trials = trials(above, ranks, &AHEAD, &behind);
+                let Some(found) = trials.expectations::<false>(certain, |_| true) else {
+                    assert!(certain.count >= ranks);
+                    continue;
+                };
+                for (i, found) in found.into_iter().enumerate() {
+                    let expected = enumerated(above, ranks, &AHEAD, certain, i);
+                    assert!((found - expected).abs() < 1e-14, "{above:?}, {ranks} ranks, {i}: {found} {expected}");
+                }
+                // Some of them alone.
+                let some = trials.expectations::<false>(certain, |j| j == 3).unwrap();
+                assert!((some[3] - enumerated(above, ranks, &AHEAD, certain, 3)).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_weighted_sum() {
+        let weights = [0.0, 0.7, -1.2, 0.0, 0.4, 1.5];
+        let step = 1e-5;
+        for above in [Above::Sum, Above::Product] {
+            for (ranks, certain) in [3, 7].into_iter().flat_map(|ranks| certains(above).map(|c| (ranks, c))) {
+                let behind = AHEAD.map(|ahead| 1.0 - ahead);
+                let found = trials(above, ranks, &AHEAD, &behind).slopes::<false>(certain, &weights).unwrap();
+                for (j, found) in found.into_iter().enumerate() {
+                    let moved = |by: f64| -> f64 {
+                        let mut ahead = AHEAD;
+                        ahead[j] += by;
+                        let all = weights.iter().enumerate();
+                        all.map(|(i, weight)| weight * enumerated(above, ranks, &ahead, certain, i)).sum()
+                    };
+                    let slope = (moved(step) - moved(-step)) / (2.0 * step);
+                    assert!((found.slope - slope).abs() < 1e-9, "{above:?}, {ranks} ranks, {j}: {found:?} {slope}");
+                    let expectation =
+                        if weights[j] == 0.0 { 0.0 } else { enumerated(above, ranks, &AHEAD, certain, j) };
+                    assert!((found.expectation - expectation).abs() < 1e-14);
+                }
+            }
+        }
+    }
+}

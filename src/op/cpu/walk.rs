@@ -18,6 +18,7 @@
 use std::ops::Range;
 
 use super::dispatch::{Kernel, dispatch};
+use super::order::descending;
 use super::parallel::for_each;
 use super::real::Real;
 use crate::execution::Target;
@@ -175,9 +176,7 @@ pub struct Sorted {
 impl Sorted {
     /// Ties by index.
     pub fn new<T: Real>(x: &[T]) -> Self {
-        let mut keys: Vec<T::Key> = (0..).zip(x).map(|(i, x)| x.descending_key(i)).collect();
-        keys.sort_unstable();
-        let order: Vec<u32> = keys.into_iter().map(T::index_of).collect();
+        let order = descending((0..).zip(x.iter().copied()));
         let x = order.iter().map(|&i| x[i as usize].to_f64()).collect();
         Self { order, x }
     }

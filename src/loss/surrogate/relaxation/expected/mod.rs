@@ -11,7 +11,7 @@
 //! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With a cut-off
 //! `k`, or another function of the rank, the distribution of ranks is followed trial by trial ([`above_recursion`]): O(k n).
 //! With [`RankModel::Exact`] all documents together take O(M n log n) or O(k n log n) in float32 on a CPU, elsewhere `Q` times the above,
-//! `Q` about `12 + 8 ln n`. Memory: that of [`above_expectation`] and [`above_recursion`].
+//! `Q` about `29 sqrt(1 + ln n)`. Memory: that of [`above_expectation`] and [`above_recursion`].
 //!
 //! Measures in which only two documents at a time are compared, such as Kendall's tau, are the same in both models.
 
