@@ -80,6 +80,13 @@ impl<T: Real> Batch<T> {
                 let inputs = AboveInputs { x, a: labels, b: mask, mask, n };
                 above_expectation(inputs, &expectation);
                 above_expectation_gradient(inputs, g, &expectation);
+                // Another function of the first ranks for each list; pairs of short ones alone, as below.
+                if n <= 300 || matches!(expectation.noise, ScoreNoise::Exact { .. }) {
+                    let values = &labels[..labels.len() / n.max(1) * n.min(3)];
+                    let recursion = AboveRecursion { noise: expectation.noise, above };
+                    above_recursion(inputs, values, &recursion);
+                    above_recursion_gradient(inputs, values, g, &recursion);
+                }
             }
         }
         // Quadratic at any length: short lists reach every end of a vector or block.

@@ -83,11 +83,11 @@ mod tests {
     fn one_document_is_the_first() {
         for n in [2, 3, 5, 10, 20, 60, 200, 1000, 5000] {
             let tied = first(&[(0.0, n)]);
-            assert!((tied - 1.0).abs() < 5e-8, "{n} tied: {tied}");
+            assert!((tied - 1.0).abs() < 5e-7, "{n} tied: {tied}");
             for gap in [0.5, 1.0, 2.0, 3.5, 6.0] {
                 for above in [1, n / 2, n - 1] {
                     let found = first(&[(gap, above), (0.0, n - above)]);
-                    assert!((found - 1.0).abs() < 5e-8, "{above} of {n}, {gap} above: {found}");
+                    assert!((found - 1.0).abs() < 5e-7, "{above} of {n}, {gap} above: {found}");
                 }
             }
         }
