@@ -18,7 +18,7 @@ mod above_expectation;
 mod at_rank;
 mod beats;
 #[cfg(test)]
-mod box_cases;
+pub(super) mod box_cases;
 mod boxes;
 mod by_label;
 mod choice;

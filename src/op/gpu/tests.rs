@@ -26,15 +26,20 @@ fn gpu() -> Option<Device> {
     BACKENDS.iter().filter(|backend| gpu(backend.name)).find_map(|backend| device::open(backend.name).ok())
 }
 
-/// Two lists of three documents on the first device; none where there is no device.
-fn scores() -> Option<CubeTensor> {
-    let gpu = gpu();
-    if gpu.is_none() {
+/// Whether there is a GPU; says so where there is none.
+pub fn has_gpu() -> bool {
+    let found = gpu().is_some();
+    if !found {
         // Not by `eprintln!`, whose lines of tests that pass are not shown.
         let test = std::thread::current();
         let _ = writeln!(std::io::stderr(), "skipped: {} needs a GPU", test.name().unwrap_or("a test"));
     }
-    gpu.map(|_| {
+    found
+}
+
+/// Two lists of three documents on the first device; none where there is no device.
+fn scores() -> Option<CubeTensor> {
+    has_gpu().then(|| {
         let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
         CubeBackend::float_from_data(data, &CubeDevice::default())
     })
