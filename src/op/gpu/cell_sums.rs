@@ -1,97 +1,17 @@
-//! Sums of a function of the difference of two scores over the documents of a list in [`cells`](super::cells).
+//! Sums of a function of the difference of two scores over the documents of a list in [`cells`](mod@super::cells).
 //!
-//! A target meets the nodes of its own cell and of those around it, outwards, until the function is constant: 0 below
-//! (for a slope above, too), 1 above (for a step), where the weights are already added up. Targets are nodes, too: the sums of a
-//! document in a cell with points are the polynomial through those at the points. A document of a smaller cell has its
-//! own, so that one beside all others sends itself exactly what the definition says.
+//! A target meets the nodes of its own cell and of those around it, outwards, until the function is constant: 0, or 1 far
+//! above for a step, where the weights are already added up. Targets are nodes, too: the sums of a document in a cell with
+//! points are the polynomial through those at the points. In a smaller cell every document has sums of its own, so that
+//! what it exchanges with itself is exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cells::{Cell, Cells, POINTS, cell, cells, has_points, members, nodes, polynomial, position, stride};
+use super::cells::{Cell, Cells, POINTS, cell, cells, has_points, members, nodes};
 use super::launch::{read, write};
-use super::real::{exponential, probability, sigmoid};
-
-/// A function of the difference `t` of source and target.
-#[cube]
-pub(super) trait Function: 'static + Send + Sync {
-    fn at(t: f32) -> f32;
-}
-
-/// `1 / (1 + e^-t)`
-pub(super) struct Logistic;
-
-#[cube]
-impl Function for Logistic {
-    fn at(t: f32) -> f32 {
-        sigmoid(t).of
-    }
-}
-
-/// Its slope.
-pub(super) struct LogisticSlope;
-
-#[cube]
-impl Function for LogisticSlope {
-    fn at(t: f32) -> f32 {
-        let sigmoid = sigmoid(t);
-        sigmoid.of * sigmoid.against
-    }
-}
-
-/// `(1 + erf t) / 2`
-pub(super) struct Erf;
-
-#[cube]
-impl Function for Erf {
-    fn at(t: f32) -> f32 {
-        probability(t).of
-    }
-}
-
-/// `exp(-t^2)`
-pub(super) struct Bell;
-
-#[cube]
-impl Function for Bell {
-    fn at(t: f32) -> f32 {
-        exponential(-t * t)
-    }
-}
-
-/// `t exp(-t^2)`
-pub(super) struct Pull;
-
-#[cube]
-impl Function for Pull {
-    fn at(t: f32) -> f32 {
-        t * exponential(-t * t)
-    }
-}
-
-/// How far a function reaches, and over how much it is known from the points of a cell.
-#[derive(Clone, Copy)]
-pub(super) struct Reach {
-    /// Distance of a source below from which on the function is 0 in `f32`.
-    pub below: f32,
-    /// Distance of a source above from which on it is 0, or for a step 1, to half a unit in the last place.
-    pub above: f32,
-    /// Width of a cell.
-    pub width: f32,
-}
-
-/// Poles at `+-i pi`: over half this width the error falls by a factor of 6.4 per point, `6.4^-12 = 2e-10`.
-pub(super) const LOGISTIC: Reach = Reach { below: 87.4, above: 17.4, width: 2.0 };
-
-/// At distance `d` the function changes over a cell like `exp(2 d s)`, by `exp(9.35 / 4)` to either side of the middle.
-pub(super) const NORMAL: Reach = Reach { below: 9.35, above: 4.1, width: 0.25 };
-
-impl Reach {
-    /// Of the slope.
-    pub const fn both_ways(self) -> Self {
-        Self { above: self.below, ..self }
-    }
-}
+use super::nodes::{polynomial, position, stride};
+use super::smooth::{Function, Reach};
 
 /// What is made of a function, of the weights of a target and those of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,10 +3,11 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cell_sums::{Bell, Form, NORMAL, Pull, Reach, sum_at};
+use super::cell_sums::{Form, sum_at};
 use super::cells::{Cells, members};
 use super::choice::fast_columns;
 use super::launch::{Batch, read, write};
+use super::smooth::{Bell, NORMAL, Pull, Reach};
 
 /// Documents from which on a list is summed in cells.
 pub(super) const PAYS: usize = 2048;

@@ -3,12 +3,11 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cell_sums::{
-    Bell, Erf, Form, Function, LOGISTIC, Logistic, LogisticSlope, NORMAL, Target, interpolated, meet_all, sum_at,
-};
+use super::cell_sums::{Form, Target, interpolated, meet_all, sum_at};
 use super::cells::{Cells, cell, cells, has_points, members, rows};
 use super::choice::fast_columns;
 use super::launch::{Batch, read, write};
+use super::smooth::{Bell, Erf, Function, LOGISTIC, Logistic, LogisticSlope, NORMAL, Reach};
 use crate::op::cpu::Step;
 
 /// Documents with a value from which on a list is summed in cells.
@@ -177,7 +176,7 @@ pub(super) fn values(call: Call, counted: Option<&CubeTensor>, out: &CubeTensor)
     }
 }
 
-fn values_of<F: Function>(call: Call, counted: Option<&CubeTensor>, out: &CubeTensor, reach: super::cell_sums::Reach) {
+fn values_of<F: Function>(call: Call, counted: Option<&CubeTensor>, out: &CubeTensor, reach: Reach) {
     let Call { batch, x, v, order, counts, rate, .. } = call;
     let cells = Cells::new(batch, x, order, counts, rate, reach.width);
     let records = cells.nodes(&weights(&cells, [v, v], 1), 1, true);
