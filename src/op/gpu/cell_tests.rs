@@ -27,6 +27,26 @@ fn by<R>(sums: SumPath, f: impl FnOnce() -> R) -> R {
     Execution::current().with_sums(sums).scope(f)
 }
 
+/// Scores and steepness, also where cells are as wide as they get and far away, and where the grid has no digits.
+fn all_cases() -> Vec<(String, Vec<f32>, f64)> {
+    let mut all = cases(N);
+    let (_, scattered, _) = all[2].clone();
+    // Seen from afar, those at the near end of the cluster count as much as all others.
+    let beside = |score: f32, near: f32| {
+        let mut x: Vec<f32> = scattered.iter().map(|u| u * 1e-3 * near.abs()).collect();
+        [x[0], x[2], x[5], x[8]] = [score, near, near * 0.7, near * 0.35];
+        x
+    };
+    all.push(("one 7.5 above a wide cluster".to_owned(), beside(7.5, 0.45), 1.0));
+    all.push(("one 40 below a wide cluster".to_owned(), beside(-40.0, -5.0), 1.0));
+    // Just below 2^27, where neighbours in `f32` are 8 apart, and on the grid above 2^29, where they are 64 apart.
+    let far: Vec<f32> = (0..N).map(|i| 134_217_728.0 - 8.0 * (1 + i % 5) as f32).collect();
+    for steepness in [1.0125, 8.1] {
+        all.push((format!("ties far from 0, {steepness}"), far.clone(), steepness));
+    }
+    all
+}
+
 /// Values of which one in three is 0.
 fn values(zero: usize) -> Vec<f32> {
     (0..N).map(|i| if i % 3 == zero { 0.0 } else { (1 + i % 5) as f32 }).collect()
@@ -56,7 +76,7 @@ fn steps_in_cells_are_as_precise_as_single_precision_wherever_documents_stand() 
     // The first document, which stands alone in some cases, with a value and without.
     for (step, zero) in [(Step::Logistic, 1), (Step::Logistic, 0), (Step::Erf, 1), (Step::Erf, 0)] {
         let v = values(zero);
-        for (name, x, alpha) in cases(N) {
+        for (name, x, alpha) in all_cases() {
             let tensors = [&x, &v, &g].map(|values| tensor(values, 1));
             let [value, gradient] = by(SumPath::Fast, || {
                 let [x, v, g] = &tensors;
@@ -85,7 +105,7 @@ fn indicators_in_cells_are_as_precise_as_single_precision_wherever_documents_sta
     }
     let (g, mask) = (gradient_weights(N), vec![1.0; N]);
     let a: Vec<f32> = (0..N).map(|i| if i % 3 == 1 { (i % 7) as f32 } else { 0.0 }).collect();
-    for (name, x, steepness) in cases(N) {
+    for (name, x, steepness) in all_cases() {
         let sigma = 1.0 / (steepness * steepness);
         let [x_in, a_in, mask_in, g_in] = [&x, &a, &mask, &g].map(|values| tensor(values, 1));
         let (out, total, gradient) = by(SumPath::Fast, || {
