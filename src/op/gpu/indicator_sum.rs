@@ -1,5 +1,5 @@
-//! [`indicator_sum`](crate::op::indicator_sum()) on the device: an exponential a pair. No pass for the maximum is
-//! needed, since a document is its own nearest member.
+//! [`indicator_sum`](crate::op::indicator_sum()) on the device: an exponential a pair; long lists in
+//! [cells](super::indicator_cells). No pass for the maximum is needed, since a document is its own nearest member.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

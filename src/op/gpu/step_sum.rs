@@ -1,4 +1,5 @@
-//! [`step_sum`](crate::op::step_sum()) on the device: an exponential (or arc tangent) and a division a pair.
+//! [`step_sum`](crate::op::step_sum()) on the device: an exponential (or arc tangent) and a division a pair; long
+//! lists in [cells](super::step_cells).
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
