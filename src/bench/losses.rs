@@ -122,7 +122,7 @@ pub struct LossRow {
     /// The same peak in bytes per document of the lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_bytes_per_document: Option<f64>,
-    /// How the fused kernels of the CPU were told to take sums over pairs.
+    /// How fused kernels were told to take sums over pairs.
     pub sums: SumPath,
 }
 

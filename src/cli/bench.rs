@@ -32,7 +32,7 @@ pub struct BenchArgs {
     /// How the primitives are computed
     #[arg(long, value_enum, value_delimiter = ',', default_value = "fused,tensor")]
     paths: Vec<OpPath>,
-    /// How the fused kernels of the CPU take sums over the pairs of a list
+    /// How fused kernels take sums over the pairs of a list
     #[arg(long, value_enum, default_value = "auto", global = true)]
     sums: SumPath,
     /// Bursts of runs (epochs of training) of which the median counts; `serving` has --requests

@@ -93,7 +93,7 @@ impl Execution {
         Ok(Self { target: target.with_sums(self.target.sums()), ..self })
     }
 
-    /// Sets how the fused kernels of the CPU take sums over pairs, for tests and measurements.
+    /// Sets how fused kernels take sums over pairs, for tests and measurements.
     pub fn with_sums(self, sums: SumPath) -> Self {
         Self { target: self.target.with_sums(sums), ..self }
     }
@@ -113,7 +113,7 @@ impl Execution {
         self.target.instructions()
     }
 
-    /// Returns how the fused kernels of the CPU take sums over pairs.
+    /// Returns how fused kernels take sums over pairs.
     pub fn sums(self) -> SumPath {
         self.target.sums()
     }

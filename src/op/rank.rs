@@ -1,4 +1,4 @@
-//! `rank`: ranks by counting comparisons, since GPU backends have no fast sort.
+//! `rank`: ranks by counting comparisons, since tensors on GPUs have no fast sort; kernels sort long lists.
 
 use burn::{backend::Dispatch, tensor::Tensor};
 

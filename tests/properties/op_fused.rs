@@ -24,6 +24,8 @@ const TOLERANCE: f64 = 1e-5;
 /// Inputs of one case, row-major `[batch, documents]`.
 struct Case {
     name: String,
+    /// The primitive it is for, or what it is about.
+    purpose: String,
     shape: [usize; 2],
     scores: Vec<f32>,
     labels: Vec<f32>,
@@ -59,7 +61,8 @@ fn cases(purpose: &str, longest: usize) -> Vec<Case> {
                     gradient[cell] *= mask[cell];
                 }
                 let name = format!("{kind}, {documents} documents, {padding} padded");
-                cases.push(Case { name, shape, scores, labels, values, gradient, mask });
+                let purpose = purpose.to_owned();
+                cases.push(Case { name, purpose, shape, scores, labels, values, gradient, mask });
             }
         }
     }
@@ -128,7 +131,13 @@ fn check_on(
 /// Largest error by device, type and output.
 type Errors = BTreeMap<(String, &'static str, &'static str), f64>;
 
-/// Compares the default path of every device, and the fast sums of the CPU, with `reference`; see [`check`].
+/// Whether a device has another way for the sums of a case, whatever the length of the list.
+fn has_fast_sums(present: &Present, dtype: DType, case: &Case) -> bool {
+    let gpu = present.path == Path::Gpu && matches!(case.purpose.as_str(), "step_sum" | "indicator_sum");
+    dtype == DType::F32 && (present.name == "flex" || gpu)
+}
+
+/// Compares the default path of every device, and the fast sums of those that have some, with `reference`; see [`check`].
 fn compare(
     on: fn(&Present) -> bool,
     what: &str,
@@ -141,10 +150,9 @@ fn compare(
     for present in devices().iter().filter(|present| on(present)) {
         for &dtype in present.types {
             for sums in [SumPath::Auto, SumPath::Fast] {
-                // Only these kernels have another way, whatever the length of the list.
                 let name = match sums {
-                    SumPath::Fast if present.name != "flex" || dtype != DType::F32 => continue,
-                    SumPath::Fast => "flex by fast sums".to_owned(),
+                    SumPath::Fast if !has_fast_sums(present, dtype, case) => continue,
+                    SumPath::Fast => format!("{} by fast sums", present.name),
                     SumPath::Auto | SumPath::Pairs => present.name.clone(),
                 };
                 let run = || run(case, &present.device, dtype, primitive);
@@ -439,8 +447,11 @@ fn rank_agrees_with_its_definition() {
         let expected = with_tensor_path(|| run_rank(&case, &Device::flex(), DType::F64));
         for present in devices() {
             for &dtype in present.types {
-                let found = run_rank(&case, &present.device, dtype);
-                assert_eq!(found, expected, "{} on {}: {dtype:?}", case.name, present.name);
+                for sums in [SumPath::Auto, SumPath::Fast] {
+                    let run = || run_rank(&case, &present.device, dtype);
+                    let found = Execution::current().with_sums(sums).scope(run);
+                    assert_eq!(found, expected, "{} on {}: {dtype:?}, {sums:?}", case.name, present.name);
+                }
             }
         }
         let documents = case.shape[1];
@@ -466,6 +477,7 @@ fn a_row_of_many_pairs_is_summed_in_blocks() {
     let one = |first: f32, others: f32| [vec![first], vec![others; documents - 1]].concat();
     let case = Case {
         name: "one relevant document".into(),
+        purpose: "pair_loss".into(),
         shape: [1, documents],
         scores: one(0.7, 0.3),
         labels: one(1.0, 0.0),

@@ -37,11 +37,12 @@ pub fn padded(values: &[f32]) -> Vec<f32> {
     [values, &[0.0; 300]].concat()
 }
 
-/// A sum, and its largest term.
+/// A sum, its largest term, and the sizes of all.
 #[derive(Default)]
 pub struct Errors {
     sum: f64,
     largest: f64,
+    sizes: f64,
 }
 
 impl Errors {
@@ -53,11 +54,21 @@ impl Errors {
     pub fn add(&mut self, term: f64) {
         self.sum += term;
         self.largest = self.largest.max(term.abs());
+        self.sizes += term.abs();
     }
 
     /// Error of what was found, relative to the sum or its largest term; 0 for sums that `f32` does not hold.
     pub fn error(&self, found: f32) -> f64 {
-        let size = self.largest.max(self.sum.abs());
+        self.relative_to(self.largest.max(self.sum.abs()), found)
+    }
+
+    /// Error of what was found, relative to the sizes of all terms together.
+    #[cfg_attr(not(feature = "_cube"), allow(dead_code, reason = "kernels for GPUs add in f32"))]
+    pub fn error_of_sizes(&self, found: f32) -> f64 {
+        self.relative_to(self.sizes, found)
+    }
+
+    fn relative_to(&self, size: f64, found: f32) -> f64 {
         let difference = (f64::from(found) - self.sum).abs();
         if size > 1.2e-38 {
             difference / size

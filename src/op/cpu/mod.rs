@@ -23,7 +23,7 @@ mod above_recursion;
 mod at_rank;
 mod beats;
 #[cfg(test)]
-mod box_cases;
+pub(super) mod box_cases;
 mod boxes;
 mod by_label;
 mod choice;

@@ -1,9 +1,11 @@
-//! [`indicator_sum`](crate::op::indicator_sum()) on the device: an exponential a pair. No pass for the maximum is
-//! needed, since a document is its own nearest member.
+//! [`indicator_sum`](crate::op::indicator_sum()) on the device: an exponential a pair; long lists in
+//! [cells](super::indicator_cells). No pass for the maximum is needed, since a document is its own nearest member.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::choice::{Scores, divided, least};
+use super::indicator_cells::{self, Call, PAYS};
 use super::launch::{Batch, read, run, write};
 use super::members::{Counting, members, order};
 use super::real::exponential;
@@ -120,11 +122,15 @@ fn gradients(
     }
 }
 
+/// The least number of documents of a list that is summed in cells, if any list of the batch can be.
+fn least_in_cells(batch: &Batch, sigma: f64) -> Option<usize> {
+    if indicator_cells::sums(sigma) { least(batch.documents, PAYS) } else { None }
+}
+
 /// See [`indicator_sum`](crate::op::indicator_sum()): the sums and the denominators of their softmax.
 pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
-    run("indicator_sum", x, 6, || {
-        let batch = Batch::from_tensor(x);
-        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
+    let batch = Batch::from_tensor(x);
+    let by_pairs = |order: &CubeTensor| {
         let (out, total) = (batch.per_document(), batch.per_document());
         values::launch(
             &batch.client,
@@ -133,7 +139,7 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
             read(x),
             read(a),
             read(mask),
-            read(&order),
+            read(order),
             write(&out),
             write(&total),
             batch.lists,
@@ -141,7 +147,19 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
             (-1.0 / sigma) as f32,
         );
         [out, total]
-    })
+    };
+    let documents = Counting::Separately { rows: mask, columns: mask };
+    let in_cells = least_in_cells(&batch, sigma).and_then(|least| {
+        run("indicator_sum in cells", x, 8, || {
+            let order = order(&batch, documents);
+            let counts = divided(&batch, x, &order, least, Scores::Finite);
+            let [out, total] = by_pairs(&order);
+            let call = Call { batch: &batch, x, a, mask, order: &order, counts, sigma };
+            indicator_cells::values(&call, &out, &total);
+            [out, total]
+        })
+    });
+    in_cells.or_else(|| run("indicator_sum", x, 6, || by_pairs(&order(&batch, documents))))
 }
 
 /// Gradient of [`indicator_sum`] in `x`, given that of its output; `[out, total]` are what it computed.
@@ -153,9 +171,8 @@ pub fn indicator_sum_gradient(
     gradient: &CubeTensor,
     sigma: f64,
 ) -> Option<CubeTensor> {
-    let [to_x] = run("gradient of indicator_sum", x, 8, || {
-        let batch = Batch::from_tensor(x);
-        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
+    let batch = Batch::from_tensor(x);
+    let by_pairs = |order: &CubeTensor| {
         let to_x = batch.per_document();
         gradients::launch(
             &batch.client,
@@ -167,13 +184,26 @@ pub fn indicator_sum_gradient(
             read(out),
             read(total),
             read(gradient),
-            read(&order),
+            read(order),
             write(&to_x),
             batch.lists,
             batch.documents,
             (-1.0 / sigma) as f32,
         );
-        [to_x]
-    })?;
+        to_x
+    };
+    let documents = Counting::Separately { rows: mask, columns: mask };
+    let in_cells = least_in_cells(&batch, sigma).and_then(|least| {
+        run("gradient of indicator_sum in cells", x, 8, || {
+            let order = order(&batch, documents);
+            let counts = divided(&batch, x, &order, least, Scores::Finite);
+            let to_x = by_pairs(&order);
+            let call = Call { batch: &batch, x, a, mask, order: &order, counts, sigma };
+            indicator_cells::gradients(&call, [out, total], gradient, &to_x);
+            [to_x]
+        })
+    });
+    let [to_x] =
+        in_cells.or_else(|| run("gradient of indicator_sum", x, 8, || [by_pairs(&order(&batch, documents))]))?;
     Some(to_x)
 }

@@ -5,21 +5,34 @@
 //! stored for a pair, nothing is added atomically: see [`tile`]. Rows and columns that count for nothing are skipped where
 //! they can be many: see [`members`].
 //!
+//! Long lists are sorted, and sums of smooth functions taken in [`cells`] of the sorted list, in O(n log n); the device
+//! says which lists do: see [`choice`].
+//!
 //! The kernels are those of burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
 //! crate can ask for; so our GPU features turn fusion on, there is one type, and `backend/fusion.rs` brings the kernels
 //! to it.
 
 mod above_expectation;
 mod above_trials;
+mod cell_sums;
+#[cfg(test)]
+mod cell_tests;
+mod cells;
+mod choice;
 mod distance_sum;
+mod indicator_cells;
 mod indicator_sum;
 mod launch;
 mod members;
+mod nodes;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
 mod rank_recursion;
 mod real;
+mod smooth;
+mod sort;
+mod step_cells;
 mod step_sum;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,12 @@
-//! [`rank`](crate::op::rank()) on the device, by counting comparisons.
+//! [`rank`](crate::op::rank()) on the device, by counting comparisons, or in long lists by sorting.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::choice::{Scores, divided, fast_columns, least};
 use super::launch::{Batch, read, run, write};
+use super::members::{Counting, members, order};
+use super::sort::sort;
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 
 /// Row `i`: one more than the documents ahead; for padding, than all documents and the padding before it.
@@ -39,8 +42,54 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     }
 }
 
+/// One more than the place of each document in the order of the scores; padding follows in its own order. One unit per
+/// place.
+#[cube(launch)]
+fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists: usize, documents: usize) {
+    let cell = ABSOLUTE_POS;
+    if cell < lists * documents {
+        let list = cell / documents;
+        let place = cell % documents;
+        let members = members(order, list, documents);
+        let is_document = place < fast_columns(counts, list);
+        let document = if is_document { sorted[cell] } else { order[members.rows + place] };
+        out[list * documents + document as usize] = f32::cast_from(u32::cast_from(place + 1));
+    }
+}
+
+/// Documents of a batch from which on it is sorted.
+const PAYS: usize = 2048;
+
+/// Whole numbers are the same either way, so the width of the batch decides.
+fn by_sorting(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
+    let batch = Batch::from_tensor(x);
+    least(batch.documents, PAYS)?;
+    let [out] = run("rank, sorted", x, 7, || {
+        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
+        let counts = divided(&batch, x, &order, 0, Scores::Any);
+        let sorted = sort(&batch, x, &order, &counts);
+        let out = batch.per_document();
+        places::launch(
+            &batch.client,
+            batch.cubes_per_document(),
+            batch.units(),
+            read(&sorted),
+            read(&order),
+            read(&counts),
+            write(&out),
+            batch.lists,
+            batch.documents,
+        );
+        [out]
+    })?;
+    Some(out)
+}
+
 /// See [`rank`](crate::op::rank()).
 pub fn rank(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
+    if let Some(out) = by_sorting(x, mask) {
+        return Some(out);
+    }
     let [out] = run("rank", x, 3, || {
         let batch = Batch::from_tensor(x);
         let out = batch.per_document();

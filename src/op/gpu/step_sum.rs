@@ -1,11 +1,14 @@
-//! [`step_sum`](crate::op::step_sum()) on the device: an exponential (or arc tangent) and a division a pair.
+//! [`step_sum`](crate::op::step_sum()) on the device: an exponential (or arc tangent) and a division a pair; long
+//! lists in [cells](super::step_cells).
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::choice::{Scores, divided, least};
 use super::launch::{Batch, read, run, write};
 use super::members::{Counting, members, order};
 use super::real::{arc_tangent, difference_of_products, exponential, probability, sigmoid};
+use super::step_cells::{self, Call, PAYS};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::Step;
 
@@ -191,6 +194,11 @@ fn scaled(alpha: f64, step: Step) -> f32 {
     (if step == Step::Tanh { 2.0 * alpha } else { alpha }) as f32
 }
 
+/// The least number of columns of a list that is summed in cells, if any list of the batch can be.
+fn least_in_cells(batch: &Batch, alpha: f64, step: Step) -> Option<usize> {
+    if step_cells::sums(step, scaled(alpha, step)) { least(batch.documents, PAYS) } else { None }
+}
+
 /// See [`step_sum`](crate::op::step_sum()) and [`counted_step_sum`](crate::op::counted_step_sum()): only the documents
 /// with `counted` other than 0 are rows, if it is given. `None` where the device has no kernel.
 pub fn step_sum(
@@ -200,10 +208,9 @@ pub fn step_sum(
     alpha: f64,
     step: Step,
 ) -> Option<CubeTensor> {
-    let [out] = run(&format!("step_sum, {step:?}"), x, 4, || {
-        let batch = Batch::from_tensor(x);
-        let columns = Counting::Columns(v);
-        let order = order(&batch, counted.map_or(columns, |rows| Counting::Separately { rows, columns: v }));
+    let batch = Batch::from_tensor(x);
+    let counting = counted.map_or(Counting::Columns(v), |rows| Counting::Separately { rows, columns: v });
+    let by_pairs = |order: &CubeTensor| {
         let out = batch.per_document();
         with_phi!(step, P => values::launch::<P>(
             &batch.client,
@@ -211,15 +218,27 @@ pub fn step_sum(
             batch.units(),
             read(x),
             read(v),
-            read(&order),
+            read(order),
             write(&out),
             batch.lists,
             batch.documents,
             scaled(alpha, step),
             0.5,
         ));
-        [out]
-    })?;
+        out
+    };
+    let in_cells = least_in_cells(&batch, alpha, step).and_then(|least| {
+        run(&format!("step_sum in cells, {step:?}"), x, 8, || {
+            let order = order(&batch, counting);
+            let counts = divided(&batch, x, &order, least, Scores::Finite);
+            let out = by_pairs(&order);
+            let call = Call { batch: &batch, x, v, order: &order, counts, rate: scaled(alpha, step), step };
+            step_cells::values(call, counted, &out);
+            [out]
+        })
+    });
+    let [out] =
+        in_cells.or_else(|| run(&format!("step_sum, {step:?}"), x, 4, || [by_pairs(&order(&batch, counting))]))?;
     Some(out)
 }
 
@@ -231,9 +250,9 @@ pub fn step_sum_gradient(
     alpha: f64,
     step: Step,
 ) -> Option<CubeTensor> {
-    let [to_x] = run(&format!("gradient of step_sum, {step:?}"), x, 5, || {
-        let batch = Batch::from_tensor(x);
-        let order = order(&batch, Counting::Either(v, gradient));
+    let batch = Batch::from_tensor(x);
+    let counting = Counting::Either(v, gradient);
+    let by_pairs = |order: &CubeTensor| {
         let to_x = batch.per_document();
         with_phi!(step, P => gradients::launch::<P>(
             &batch.client,
@@ -242,13 +261,25 @@ pub fn step_sum_gradient(
             read(x),
             read(v),
             read(gradient),
-            read(&order),
+            read(order),
             write(&to_x),
             batch.lists,
             batch.documents,
             scaled(alpha, step),
         ));
-        [to_x]
-    })?;
+        to_x
+    };
+    let in_cells = least_in_cells(&batch, alpha, step).and_then(|least| {
+        run(&format!("gradient of step_sum in cells, {step:?}"), x, 7, || {
+            let order = order(&batch, counting);
+            let counts = divided(&batch, x, &order, least, Scores::Finite);
+            let to_x = by_pairs(&order);
+            let call = Call { batch: &batch, x, v, order: &order, counts, rate: scaled(alpha, step), step };
+            step_cells::gradients(call, gradient, &to_x);
+            [to_x]
+        })
+    });
+    let [to_x] = in_cells
+        .or_else(|| run(&format!("gradient of step_sum, {step:?}"), x, 5, || [by_pairs(&order(&batch, counting))]))?;
     Some(to_x)
 }

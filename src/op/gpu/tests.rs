@@ -11,7 +11,7 @@ use burn_cubecl::{CubeBackend, CubeDevice};
 
 use super::launch::{Batch, run};
 use crate::device::{self, BACKENDS};
-use crate::execution::Execution;
+use crate::execution::{Execution, SumPath};
 use crate::op::gpu::{
     above_expectation, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
@@ -28,15 +28,20 @@ fn gpu() -> Option<Device> {
     BACKENDS.iter().filter(|backend| gpu(backend.name)).find_map(|backend| device::open(backend.name).ok())
 }
 
-/// Two lists of three documents on the first device; none where there is no device.
-fn scores() -> Option<CubeTensor> {
-    let gpu = gpu();
-    if gpu.is_none() {
+/// Whether there is a GPU; says so where there is none.
+pub fn has_gpu() -> bool {
+    let found = gpu().is_some();
+    if !found {
         // Not by `eprintln!`, whose lines of tests that pass are not shown.
         let test = std::thread::current();
         let _ = writeln!(std::io::stderr(), "skipped: {} needs a GPU", test.name().unwrap_or("a test"));
     }
-    gpu.map(|_| {
+    found
+}
+
+/// Two lists of three documents on the first device; none where there is no device.
+fn scores() -> Option<CubeTensor> {
+    has_gpu().then(|| {
         let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
         CubeBackend::float_from_data(data, &CubeDevice::default())
     })
@@ -180,6 +185,25 @@ fn kernels_stay_in_use_under_fusion() {
     }
     op::rank(random(), mask.clone()).into_data();
     assert_eq!(launched(), ["rank"]);
+}
+
+/// The queue is worked off on another thread, which must take sums as the thread that asks for them says.
+#[test]
+fn cells_stay_in_use_under_fusion() {
+    let Some(device) = gpu() else { return };
+    // No other test has lists of this length.
+    let shape = [2, 57];
+    let random = || Tensor::<2>::random(shape, Distribution::Uniform(0.0, 4.0), &device.clone().autodiff());
+    Execution::current().with_sums(SumPath::Fast).scope(|| {
+        let x = random().require_grad();
+        let out = op::step_sum(x.clone(), random(), 1.0, Step::Logistic);
+        out.clone().into_data();
+        let gradients = out.sum().backward();
+        x.grad(&gradients).expect("x has a gradient").into_data();
+    });
+    let mut launched = LAUNCHED.lock().expect("no test panics here");
+    let ours: Vec<_> = launched.extract_if(.., |(_, batch)| *batch == shape).map(|(kernel, _)| kernel).collect();
+    assert_eq!(ours, ["step_sum in cells, Logistic", "gradient of step_sum in cells, Logistic"]);
 }
 
 #[test]

@@ -1,0 +1,342 @@
+//! Sums of a function of the difference of two scores over the documents of a list in [`cells`](mod@super::cells).
+//!
+//! A target meets the nodes of its own cell and of those around it, outwards, until the function is constant: 0, or 1 far
+//! above for a step, where the weights are already added up. Targets are nodes, too: the sums of a document in a cell with
+//! points are the polynomial through those at the points. In a smaller cell every document has sums of its own, so that
+//! what it exchanges with itself is exactly 0.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::cells::{Cell, Cells, POINTS, cell, cells, has_points, members, nodes};
+use super::launch::{read, write};
+use super::nodes::{polynomial, position, stride};
+use super::smooth::{Function, Reach};
+
+/// What is made of a function, of the weights of a target and those of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    /// `f w`, with `f = 1` far above.
+    Step,
+    /// `f w`, for every weight.
+    Plain,
+    /// `f (v_i g_j - g_i v_j)` of the weights `v`, `g`.
+    Exchange,
+    /// `f (q_i a_j - o_i m_j + a_i q_j - m_i o_j)` of the weights `a`, `m`, `q`, `o`.
+    Flow,
+}
+
+impl Form {
+    /// Whether it takes weights of the target.
+    pub(super) const fn joins(self) -> bool {
+        matches!(self, Self::Exchange | Self::Flow)
+    }
+
+    pub(super) const fn with_totals(self) -> bool {
+        matches!(self, Self::Step)
+    }
+}
+
+/// The joined weights of a target and of a source, from `first` in `weights`.
+#[cube]
+fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: Form) -> f32 {
+    if comptime!(form == Form::Exchange) {
+        own[0] * weights[first + 1] - own[1] * weights[first]
+    } else {
+        let of_target = own[2] * weights[first] - own[3] * weights[first + 1];
+        of_target + (own[0] * weights[first + 2] - own[1] * weights[first + 3])
+    }
+}
+
+/// A target, `offset` below `score`.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Target {
+    pub score: f32,
+    pub offset: f32,
+}
+
+/// Adds to the sums what the nodes of a cell send to a target, and to `sums[width]` what they do to `own` weights.
+#[cube]
+fn meet<F: Function>(
+    scores: &[f32],
+    records: &[f32],
+    list: usize,
+    cell: Cell,
+    target: Target,
+    own: &Array<f32>,
+    sums: &mut Array<f32>,
+    rate: f32,
+    #[comptime] width: usize,
+    #[comptime] form: Form,
+) {
+    let mut partial = Array::<f32>::new(comptime!(width + 1));
+    #[unroll]
+    for i in 0..comptime!(width + 1) {
+        partial[i] = 0.0f32;
+    }
+    let gap = scores[list + cell.start] - target.score;
+    for node in cell.start..cell.start + nodes(cell) {
+        let record = (list + node) * comptime!(stride(width, form.with_totals()));
+        let value = F::at(fma(gap, rate, records[record] - target.offset));
+        #[unroll]
+        for i in 0..width {
+            partial[i] = fma(value, records[record + 1 + i], partial[i]);
+        }
+        if comptime!(form.joins()) {
+            partial[width] = fma(value, joined(own, records, record + 1, form), partial[width]);
+        }
+    }
+    #[unroll]
+    for i in 0..comptime!(width + 1) {
+        sums[i] += partial[i];
+    }
+}
+
+/// The sums of a target over all cells of its list, outwards from cell `from`, which is the highest that is not above it.
+#[cube]
+pub(super) fn meet_all<F: Function>(
+    scores: &[f32],
+    starts: &[u32],
+    records: &[f32],
+    number: usize,
+    documents: usize,
+    from: usize,
+    target: Target,
+    own: &Array<f32>,
+    sums: &mut Array<f32>,
+    rate: f32,
+    below: f32,
+    above: f32,
+    #[comptime] width: usize,
+    #[comptime] form: Form,
+) {
+    let list = number * documents;
+    let count = cells(starts, number, documents);
+    let mut next = from;
+    while next < count {
+        let cell = cell(starts, number, documents, next);
+        let highest = fma(scores[list + cell.start] - target.score, rate, -target.offset);
+        if highest < -below {
+            next = count;
+        } else {
+            meet::<F>(scores, records, list, cell, target, own, sums, rate, width, form);
+            next += 1;
+        }
+    }
+    let mut left = from;
+    while left > 0 {
+        let cell = cell(starts, number, documents, left - 1);
+        let lowest = fma(scores[list + cell.end - 1] - target.score, rate, -target.offset);
+        if lowest > above {
+            if comptime!(form.with_totals()) {
+                let record = (list + cell.end - 1) * comptime!(stride(width, true));
+                sums[0] += records[record + 1 + width];
+            }
+            left = 0;
+        } else {
+            meet::<F>(scores, records, list, cell, target, own, sums, rate, width, form);
+            left -= 1;
+        }
+    }
+}
+
+/// The sums of each node, `width` of them; of a document of a small cell whose weights join those of sources, that one
+/// sum. One unit per place.
+#[cube(launch)]
+fn at_nodes<F: Function>(
+    scores: &[f32],
+    starts: &[u32],
+    cell_of: &[u32],
+    records: &[f32],
+    out: &mut [f32],
+    lists: usize,
+    documents: usize,
+    rate: f32,
+    below: f32,
+    above: f32,
+    #[comptime] width: usize,
+    #[comptime] form: Form,
+) {
+    let at = min(ABSOLUTE_POS, lists * documents - 1);
+    let number = at / documents;
+    let list = number * documents;
+    let place = at % documents;
+    if place < members(starts, number, documents) {
+        let of = cell_of[at] as usize;
+        let cell = cell(starts, number, documents, of);
+        if place - cell.start < nodes(cell) {
+            let record = at * comptime!(stride(width, form.with_totals()));
+            let mut own = Array::<f32>::new(width);
+            let mut sums = Array::<f32>::new(comptime!(width + 1));
+            #[unroll]
+            for i in 0..width {
+                own[i] = records[record + 1 + i];
+                sums[i] = 0.0f32;
+            }
+            sums[width] = 0.0f32;
+            let target = Target { score: scores[list + cell.start], offset: records[record] };
+            meet_all::<F>(
+                scores, starts, records, number, documents, of, target, &own, &mut sums, rate, below, above, width,
+                form,
+            );
+            #[unroll]
+            for i in 0..width {
+                out[at * width + i] = sums[i];
+            }
+            if comptime!(form.joins()) && !has_points(cell) {
+                out[at * width] = sums[width];
+            }
+        }
+    }
+}
+
+/// Sum `i` of a document of a cell that has points, of the sums at these.
+#[cube]
+pub(super) fn interpolated(
+    scores: &[f32],
+    at_nodes: &[f32],
+    list: usize,
+    cell: Cell,
+    score: f32,
+    rate: f32,
+    i: usize,
+    #[comptime] width: usize,
+) -> f32 {
+    let s = position(scores, list, cell, score, rate);
+    let mut sum = 0.0f32;
+    for point in 0..POINTS {
+        sum = fma(polynomial(point, s), at_nodes[(list + cell.start + point) * width + i], sum);
+    }
+    sum
+}
+
+/// The sums of the document at a place.
+#[cube]
+pub(super) fn sum_at(
+    scores: &[f32],
+    starts: &[u32],
+    cell_of: &[u32],
+    at_nodes: &[f32],
+    number: usize,
+    documents: usize,
+    place: usize,
+    rate: f32,
+    i: usize,
+    #[comptime] width: usize,
+) -> f32 {
+    let list = number * documents;
+    let cell = cell(starts, number, documents, cell_of[list + place] as usize);
+    if has_points(cell) {
+        interpolated(scores, at_nodes, list, cell, scores[list + place], rate, i, width)
+    } else {
+        at_nodes[(list + place) * width + i]
+    }
+}
+
+/// The sum of each document with the weights joined, times `scale`. One unit per place.
+#[cube(launch)]
+fn join(
+    scores: &[f32],
+    sorted: &[u32],
+    starts: &[u32],
+    cell_of: &[u32],
+    weights: &[f32],
+    at_nodes: &[f32],
+    out: &mut [f32],
+    lists: usize,
+    documents: usize,
+    rate: f32,
+    scale: f32,
+    #[comptime] width: usize,
+    #[comptime] form: Form,
+) {
+    let at = min(ABSOLUTE_POS, lists * documents - 1);
+    let number = at / documents;
+    let list = number * documents;
+    let place = at % documents;
+    if place < members(starts, number, documents) {
+        let cell = cell(starts, number, documents, cell_of[at] as usize);
+        let mut sum = at_nodes[at * width];
+        if has_points(cell) {
+            let mut sums = Array::<f32>::new(width);
+            let mut own = Array::<f32>::new(width);
+            #[unroll]
+            for i in 0..width {
+                sums[i] = interpolated(scores, at_nodes, list, cell, scores[at], rate, i, width);
+                own[i] = weights[at * width + i];
+            }
+            sum = joined_sums(&own, &sums, form);
+        }
+        out[list + sorted[at] as usize] = sum * scale;
+    }
+}
+
+/// [`joined`], of sums.
+#[cube]
+fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f32 {
+    if comptime!(form == Form::Exchange) {
+        own[0] * sums[1] - own[1] * sums[0]
+    } else {
+        (own[2] * sums[0] - own[3] * sums[1]) + (own[0] * sums[2] - own[1] * sums[3])
+    }
+}
+
+impl Cells<'_> {
+    /// The sums at the nodes of `width` weights a document.
+    pub fn sums<F: Function>(&self, records: &CubeTensor, width: usize, form: Form, reach: Reach) -> CubeTensor {
+        let batch = self.batch;
+        let out = batch.per_document_and(width);
+        at_nodes::launch::<F>(
+            &batch.client,
+            batch.cubes_per_document(),
+            batch.units(),
+            read(&self.scores),
+            read(&self.starts),
+            read(&self.cell_of),
+            read(records),
+            write(&out),
+            batch.lists,
+            batch.documents,
+            self.rate,
+            reach.below,
+            reach.above,
+            width,
+            form,
+        );
+        out
+    }
+
+    /// Writes the sums over all pairs of documents whose weights are joined, times `scale`, to `out`.
+    pub fn joined<F: Function>(
+        &self,
+        weights: &CubeTensor,
+        width: usize,
+        form: Form,
+        reach: Reach,
+        scale: f32,
+        out: &CubeTensor,
+    ) {
+        let batch = self.batch;
+        let records = self.nodes(weights, width, false);
+        let sums = self.sums::<F>(&records, width, form, reach);
+        join::launch(
+            &batch.client,
+            batch.cubes_per_document(),
+            batch.units(),
+            read(&self.scores),
+            read(&self.sorted),
+            read(&self.starts),
+            read(&self.cell_of),
+            read(weights),
+            read(&sums),
+            write(out),
+            batch.lists,
+            batch.documents,
+            self.rate,
+            scale,
+            width,
+            form,
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! [`indicator_sum`](super::indicator_sum) of long lists on the device, in O(n log n).
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::cell_sums::{Form, sum_at};
+use super::cells::{Cells, members};
+use super::choice::fast_columns;
+use super::launch::{Batch, read, write};
+use super::smooth::{Bell, NORMAL, Pull, Reach};
+
+/// Documents from which on a list is summed in cells.
+pub(super) const PAYS: usize = 2048;
+
+/// From where on a kernel is 0 on either side.
+const REACH: Reach = NORMAL.both_ways();
+
+fn rate(sigma: f64) -> f32 {
+    (1.0 / sigma.sqrt()) as f32
+}
+
+/// Whether differences of scores over `sqrt(sigma)` are numbers.
+pub(super) fn sums(sigma: f64) -> bool {
+    rate(sigma).is_finite()
+}
+
+/// `m_j a_j` and `m_j` in the order of the scores; for the gradient also `q_j = m_j g_j / total_j` and `q_j out_j`. One
+/// unit per place.
+#[cube(launch)]
+fn weigh(
+    a: &[f32],
+    mask: &[f32],
+    out: &[f32],
+    total: &[f32],
+    g: &[f32],
+    sorted: &[u32],
+    counts: &[u32],
+    weights: &mut [f32],
+    lists: usize,
+    documents: usize,
+    #[comptime] width: usize,
+) {
+    let place = ABSOLUTE_POS;
+    if place < lists * documents {
+        let list = place / documents;
+        if place % documents < fast_columns(counts, list) {
+            let document = list * documents + sorted[place] as usize;
+            weights[place * width] = mask[document] * a[document];
+            weights[place * width + 1] = mask[document];
+            if comptime!(width > 2) {
+                let q = g[document] * mask[document] / total[document];
+                weights[place * width + 2] = q;
+                weights[place * width + 3] = q * out[document];
+            }
+        }
+    }
+}
+
+/// The softmax of each document. One unit per place.
+#[cube(launch)]
+fn divide(
+    scores: &[f32],
+    sorted: &[u32],
+    starts: &[u32],
+    cell_of: &[u32],
+    weights: &[f32],
+    at_nodes: &[f32],
+    out: &mut [f32],
+    total: &mut [f32],
+    lists: usize,
+    documents: usize,
+    rate: f32,
+) {
+    let at = min(ABSOLUTE_POS, lists * documents - 1);
+    let number = at / documents;
+    let place = at % documents;
+    if place < members(starts, number, documents) {
+        let weighted = sum_at(scores, starts, cell_of, at_nodes, number, documents, place, rate, 0usize, 2usize);
+        let plain = sum_at(scores, starts, cell_of, at_nodes, number, documents, place, rate, 1usize, 2usize);
+        let mask = weights[at * 2 + 1];
+        let denominator = plain - mask + 1.0f32;
+        let document = number * documents + sorted[at] as usize;
+        out[document] = weighted / denominator * mask;
+        total[document] = denominator;
+    }
+}
+
+/// What a call is about.
+pub(super) struct Call<'a> {
+    pub batch: &'a Batch,
+    pub x: &'a CubeTensor,
+    pub a: &'a CubeTensor,
+    pub mask: &'a CubeTensor,
+    pub order: &'a CubeTensor,
+    pub counts: CubeTensor,
+    pub sigma: f64,
+}
+
+impl Call<'_> {
+    /// The cells, and `width` weights of their documents.
+    fn cells(&self, [out, total, g]: [&CubeTensor; 3], width: usize) -> (Cells<'_>, CubeTensor) {
+        let batch = self.batch;
+        let counts = self.counts.clone();
+        let cells = Cells::new(batch, self.x, self.order, counts, rate(self.sigma), REACH.width);
+        let weights = batch.per_document_and(width);
+        weigh::launch(
+            &batch.client,
+            batch.cubes_per_document(),
+            batch.units(),
+            read(self.a),
+            read(self.mask),
+            read(out),
+            read(total),
+            read(g),
+            read(&cells.sorted),
+            read(&cells.counts),
+            write(&weights),
+            batch.lists,
+            batch.documents,
+            width,
+        );
+        (cells, weights)
+    }
+}
+
+/// Writes the sums and the denominators of the lists that take this way.
+pub(super) fn values(call: &Call, out: &CubeTensor, total: &CubeTensor) {
+    let batch = call.batch;
+    let (cells, weights) = call.cells([call.mask; 3], 2);
+    let records = cells.nodes(&weights, 2, false);
+    let at_nodes = cells.sums::<Bell>(&records, 2, Form::Plain, REACH);
+    divide::launch(
+        &batch.client,
+        batch.cubes_per_document(),
+        batch.units(),
+        read(&cells.scores),
+        read(&cells.sorted),
+        read(&cells.starts),
+        read(&cells.cell_of),
+        read(&weights),
+        read(&at_nodes),
+        write(out),
+        write(total),
+        batch.lists,
+        batch.documents,
+        cells.rate,
+    );
+}
+
+/// Writes the gradients of the lists that take this way; `[out, total]` are what [`values`] made, `g` comes in.
+pub(super) fn gradients(call: &Call, [out, total]: [&CubeTensor; 2], g: &CubeTensor, to_x: &CubeTensor) {
+    let (cells, weights) = call.cells([out, total, g], 4);
+    cells.joined::<Pull>(&weights, 4, Form::Flow, REACH, 2.0 * cells.rate, to_x);
+}

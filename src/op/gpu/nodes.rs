@@ -1,0 +1,243 @@
+//! The nodes that stand for the documents of a cell.
+//!
+//! A weight `w_j` at `s_j` becomes `w_j l_k(s_j)` at Chebyshev point `k`, with `l_k` the polynomial that is 1 there and 0
+//! at the others. In a cell of no more documents than points they are the nodes. A node is where a document is in the
+//! order, so nothing is longer than the list; its position is a distance from the highest document of its cell, since a
+//! score far from 0 has no digits for it.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::cells::{Cell, Cells, POINTS, cell, has_points, members};
+use super::launch::{read, write};
+use super::tile::UNITS;
+
+/// Documents of a cell whose weights one unit adds up.
+const BLOCK: usize = 128;
+
+/// Half the distance between the lowest and the highest document of a cell, in units of the function.
+#[cube]
+fn half_span(scores: &[f32], list: usize, cell: Cell, rate: f32) -> f32 {
+    (scores[list + cell.start] - scores[list + cell.end - 1]) * rate * 0.5f32
+}
+
+/// A document of a cell in `[-1, 1]`; 0 where all are at one point.
+#[cube]
+pub(super) fn position(scores: &[f32], list: usize, cell: Cell, score: f32, rate: f32) -> f32 {
+    let half = half_span(scores, list, cell, rate);
+    let below = (score - scores[list + cell.start]) * rate;
+    select(half > 0.0f32, below / half + 1.0f32, 0.0f32)
+}
+
+/// Chebyshev point `k` in `[-1, 1]`.
+fn point(k: usize) -> f32 {
+    (std::f64::consts::PI * (k as f64 + 0.5) / POINTS as f64).cos() as f32
+}
+
+/// What makes `prod_l (s - c_l)`, `l != k`, 1 at the point `c_k`.
+fn factor(k: usize) -> f32 {
+    let others = (0..POINTS).filter(|&l| l != k);
+    (1.0 / others.map(|l| f64::from(point(k)) - f64::from(point(l))).product::<f64>()) as f32
+}
+
+/// The polynomial that is 1 at point `k` and 0 at the others, at `s`: a product, right relative to its own size.
+#[cube]
+pub(super) fn polynomial(k: usize, s: f32) -> f32 {
+    let mut value = f32::new(1.0f32);
+    #[unroll]
+    for l in 0..POINTS {
+        let is_own = k == l;
+        value *= select(is_own, f32::new(comptime!(factor(l))), s - f32::new(comptime!(point(l))));
+    }
+    value
+}
+
+/// The weights of the points of each cell that has some, block by block of its documents; the last block is longer. One
+/// unit per place: the `k`-th of a block makes its part of point `k`.
+#[cube(launch)]
+fn carry(
+    scores: &[f32],
+    starts: &[u32],
+    cell_of: &[u32],
+    weights: &[f32],
+    parts: &mut [f32],
+    lists: usize,
+    documents: usize,
+    rate: f32,
+    #[comptime] width: usize,
+) {
+    let at = min(ABSOLUTE_POS, lists * documents - 1);
+    let number = at / documents;
+    let list = number * documents;
+    let place = at % documents;
+    if place < members(starts, number, documents) {
+        let cell = cell(starts, number, documents, cell_of[at] as usize);
+        let blocks = max((cell.end - cell.start) / BLOCK, 1);
+        let block = min((place - cell.start) / BLOCK, blocks - 1);
+        let first = cell.start + block * BLOCK;
+        let last = select(block == blocks - 1, cell.end, first + BLOCK);
+        let point = place - first;
+        if has_points(cell) && point < POINTS {
+            let mut sums = Array::<f32>::new(width);
+            #[unroll]
+            for i in 0..width {
+                sums[i] = 0.0f32;
+            }
+            for other in first..last {
+                let share = polynomial(point, position(scores, list, cell, scores[list + other], rate));
+                #[unroll]
+                for i in 0..width {
+                    sums[i] = fma(share, weights[(list + other) * width + i], sums[i]);
+                }
+            }
+            #[unroll]
+            for i in 0..width {
+                parts[at * width + i] = sums[i];
+            }
+        }
+    }
+}
+
+/// The nodes: position, weights, and with `totals` the sum of the first weight down to this place. One unit per place.
+#[cube(launch)]
+fn settle(
+    scores: &[f32],
+    starts: &[u32],
+    cell_of: &[u32],
+    weights: &[f32],
+    parts: &[f32],
+    totals: &[f32],
+    records: &mut [f32],
+    lists: usize,
+    documents: usize,
+    rate: f32,
+    #[comptime] width: usize,
+    #[comptime] with_totals: bool,
+) {
+    let at = min(ABSOLUTE_POS, lists * documents - 1);
+    let number = at / documents;
+    let list = number * documents;
+    let place = at % documents;
+    if place < members(starts, number, documents) {
+        let cell = cell(starts, number, documents, cell_of[at] as usize);
+        let record = at * comptime!(stride(width, with_totals));
+        let node = place - cell.start;
+        if !has_points(cell) {
+            records[record] = (scores[at] - scores[list + cell.start]) * rate;
+            #[unroll]
+            for i in 0..width {
+                records[record + 1 + i] = weights[at * width + i];
+            }
+        } else if node < POINTS {
+            let mut position = f32::new(0.0f32);
+            #[unroll]
+            for k in 0..POINTS {
+                position = select(node == k, f32::new(comptime!(point(k))), position);
+            }
+            records[record] = half_span(scores, list, cell, rate) * (position - 1.0f32);
+            let blocks = max((cell.end - cell.start) / BLOCK, 1);
+            #[unroll]
+            for i in 0..width {
+                let mut sum = 0.0f32;
+                for block in 0..blocks {
+                    sum += parts[(at + block * BLOCK) * width + i];
+                }
+                records[record + 1 + i] = sum;
+            }
+        }
+        if comptime!(with_totals) {
+            records[record + 1 + width] = totals[at];
+        }
+    }
+}
+
+/// The sum of the weights down to each place. One cube per list.
+#[cube(launch)]
+fn add_up(starts: &[u32], weights: &[f32], totals: &mut [f32], lists: usize, documents: usize) {
+    let mut sums = Shared::<[f32]>::new_slice(UNITS);
+    let number = min(CUBE_POS, lists - 1);
+    let list = number * documents;
+    let unit = UNIT_POS as usize;
+    let count = members(starts, number, documents);
+    let share = count.div_ceil(UNITS);
+    let first = min(unit * share, count);
+    let last = min(first + share, count);
+    let mut own = 0.0f32;
+    for place in first..last {
+        own += weights[list + place];
+    }
+    sums[unit] = own;
+    sync_cube();
+    let mut before = 0.0f32;
+    for other in 0..unit {
+        before += sums[other];
+    }
+    let mut within = 0.0f32;
+    for place in first..last {
+        within += weights[list + place];
+        totals[list + place] = before + within;
+    }
+}
+
+/// Numbers of a node.
+pub(super) const fn stride(width: usize, with_totals: bool) -> usize {
+    1 + width + with_totals as usize
+}
+
+impl Cells<'_> {
+    /// The nodes of `width` weights a document in the order of the scores.
+    pub fn nodes(&self, weights: &CubeTensor, width: usize, with_totals: bool) -> CubeTensor {
+        let batch = self.batch;
+        let parts = batch.per_document_and(width);
+        carry::launch(
+            &batch.client,
+            batch.cubes_per_document(),
+            batch.units(),
+            read(&self.scores),
+            read(&self.starts),
+            read(&self.cell_of),
+            read(weights),
+            write(&parts),
+            batch.lists,
+            batch.documents,
+            self.rate,
+            width,
+        );
+        let totals = if with_totals { self.totals(weights) } else { parts.clone() };
+        let records = batch.per_document_and(stride(width, with_totals));
+        settle::launch(
+            &batch.client,
+            batch.cubes_per_document(),
+            batch.units(),
+            read(&self.scores),
+            read(&self.starts),
+            read(&self.cell_of),
+            read(weights),
+            read(&parts),
+            read(&totals),
+            write(&records),
+            batch.lists,
+            batch.documents,
+            self.rate,
+            width,
+            with_totals,
+        );
+        records
+    }
+
+    fn totals(&self, weights: &CubeTensor) -> CubeTensor {
+        let batch = self.batch;
+        let totals = batch.per_document();
+        add_up::launch(
+            &batch.client,
+            batch.cubes_for(batch.lists),
+            batch.units(),
+            read(&self.starts),
+            read(weights),
+            write(&totals),
+            batch.lists,
+            batch.documents,
+        );
+        totals
+    }
+}

@@ -1,0 +1,164 @@
+//! The columns of each list that count, by descending score, equal ones by index.
+//!
+//! A cube sorts a tile of [`UNITS`] by counting; runs are then merged in pairs, run length after run length: each document
+//! finds its place in the other run by bisection. The order is total, so every document has one place, whatever the
+//! number of documents and of units: no atomics, and the same bits in every run.
+
+use burn::tensor::{DType, Shape};
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
+use burn_cubecl::tensor::CubeTensor;
+
+use super::choice::fast_columns;
+use super::launch::{Batch, read, write};
+use super::tile::UNITS;
+
+/// A whole number that ascends where scores descend; the two zeros have one.
+#[cube]
+fn key(score: f32) -> u32 {
+    let bits = u32::reinterpret(score);
+    let bits = select(bits == 0x8000_0000u32, 0u32, bits);
+    select(bits < 0x8000_0000u32, 0x7fff_ffffu32 - bits, bits)
+}
+
+/// Whether a document comes before another.
+#[cube]
+fn precedes(key: u32, document: u32, other_key: u32, other: u32) -> bool {
+    key < other_key || (key == other_key && document < other)
+}
+
+/// Sorts the columns of each tile of each list. One cube per tile.
+#[cube(launch)]
+fn sort_tiles(
+    x: &[f32],
+    order: &[u32],
+    counts: &[u32],
+    keys: &mut [u32],
+    sorted: &mut [u32],
+    lists: usize,
+    documents: usize,
+) {
+    let mut tile_keys = Shared::<[u32]>::new_slice(UNITS);
+    let mut tile_documents = Shared::<[u32]>::new_slice(UNITS);
+    let tiles = documents.div_ceil(UNITS);
+    let list = min(CUBE_POS / tiles, lists - 1);
+    let unit = UNIT_POS as usize;
+    let first = (CUBE_POS % tiles) * UNITS;
+    let count = fast_columns(counts, list);
+    let length = min(max(count, first) - first, UNITS);
+    // The columns follow the rows.
+    let columns = (list * 2 + 1) * (documents + 1);
+    if unit < length {
+        let document = order[columns + first + unit];
+        tile_keys[unit] = key(x[list * documents + document as usize]);
+        tile_documents[unit] = document;
+    }
+    sync_cube();
+    if unit < length {
+        let mine = tile_keys[unit];
+        let document = tile_documents[unit];
+        let mut place = 0usize;
+        for other in 0..length {
+            let before = precedes(tile_keys[other], tile_documents[other], mine, document);
+            place += select(before, 1usize, 0usize);
+        }
+        keys[list * documents + first + place] = mine;
+        sorted[list * documents + first + place] = document;
+    }
+}
+
+/// Merges runs of `length` in pairs. One unit per place.
+#[cube(launch)]
+fn merge_runs(
+    keys: &[u32],
+    sorted: &[u32],
+    counts: &[u32],
+    to_keys: &mut [u32],
+    to_sorted: &mut [u32],
+    lists: usize,
+    documents: usize,
+    length: usize,
+) {
+    let cell = ABSOLUTE_POS;
+    if cell < lists * documents {
+        let list = cell / documents;
+        let place = cell % documents;
+        let count = fast_columns(counts, list);
+        if place < count {
+            let start = list * documents;
+            let pair = place / (2 * length) * (2 * length);
+            let middle = min(pair + length, count);
+            let is_first = place < middle;
+            // Where the other run begins and ends.
+            let begin = select(is_first, middle, pair);
+            let mut low = begin;
+            let mut high = select(is_first, min(pair + 2 * length, count), middle);
+            let mine = keys[cell];
+            let document = sorted[cell];
+            while low < high {
+                let half = (low + high) / 2;
+                if precedes(keys[start + half], sorted[start + half], mine, document) {
+                    low = half + 1;
+                } else {
+                    high = half;
+                }
+            }
+            // Those before it in its own run, and in the other.
+            let own = place - select(is_first, pair, middle);
+            let target = start + pair + own + (low - begin);
+            to_keys[target] = mine;
+            to_sorted[target] = document;
+        }
+    }
+}
+
+/// Indices of the documents of each list in the order of their scores: as many as `counts` says of the columns in
+/// `order`. What follows them is not written.
+pub(super) fn sort(batch: &Batch, x: &CubeTensor, order: &CubeTensor, counts: &CubeTensor) -> CubeTensor {
+    let [mut keys, mut sorted, mut to_keys, mut to_sorted] = [(); 4].map(|()| batch.indices(batch.documents));
+    sort_tiles::launch(
+        &batch.client,
+        batch.cubes_for(batch.lists * batch.documents.div_ceil(UNITS)),
+        batch.units(),
+        read(x),
+        read(order),
+        read(counts),
+        write(&keys),
+        write(&sorted),
+        batch.lists,
+        batch.documents,
+    );
+    let mut length = UNITS;
+    while length < batch.documents {
+        merge_runs::launch(
+            &batch.client,
+            batch.cubes_per_document(),
+            batch.units(),
+            read(&keys),
+            read(&sorted),
+            read(counts),
+            write(&to_keys),
+            write(&to_sorted),
+            batch.lists,
+            batch.documents,
+            length,
+        );
+        std::mem::swap(&mut keys, &mut to_keys);
+        std::mem::swap(&mut sorted, &mut to_sorted);
+        length *= 2;
+    }
+    sorted
+}
+
+impl Batch {
+    /// A cube's worth of units for every [`UNITS`] documents.
+    pub(super) fn cubes_per_document(&self) -> CubeCount {
+        self.cubes_for((self.lists * self.documents).div_ceil(UNITS))
+    }
+
+    /// `width` whole numbers a list, not yet written.
+    pub(super) fn indices(&self, width: usize) -> CubeTensor {
+        let shape = Shape::new([self.lists, width]);
+        empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), shape, DType::U32)
+    }
+}
