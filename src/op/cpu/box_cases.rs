@@ -48,7 +48,7 @@ pub struct Errors {
 impl Errors {
     /// Sums of less than `least` are taken for that.
     pub fn of_at_least(least: f64) -> Self {
-        Self { sum: 0.0, largest: least }
+        Self { largest: least, ..Self::default() }
     }
 
     pub fn add(&mut self, term: f64) {

@@ -231,7 +231,7 @@ mod tests {
     fn parts_are_all_levels_around_rows() {
         let y: Vec<f64> = (0..2000).map(|i| 5e7 - f64::from(i / 2) * if i < 1000 { 0.001 } else { 40.0 }).collect();
         let levels = Levels::new(y);
-        let is_row = |place: usize| place % 3 == 0;
+        let is_row = |place: usize| place.is_multiple_of(3);
         let parts = levels.parts(is_row);
         assert!(parts.len() > 1 && parts.len() <= PARTS, "{}", parts.len());
         let mut covered: Vec<(f64, u64)> = Vec::new();
