@@ -277,12 +277,14 @@ fn expectations_under_exact_noise_agree_with_their_definitions() {
             let noise = ScoreNoise::Exact { sigma };
             let expectation = AboveExpectation { noise: noise.clone(), ..above(sigma, what) };
             let label = format!("{what:?}, exact, sigma {sigma}");
-            check(&label, "above_expectation", 20, 1e-6, |[x, _, labels, mask]| {
+            check_on(fused_on_the_cpu, &label, "above_expectation", 20, 1e-6, |[x, _, labels, mask]| {
                 let b = chances(labels) * mask.clone();
                 above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation)
             });
             let recursion = AboveRecursion { noise, above: what };
-            check(&label, "above_recursion", 12, 1e-6, |inputs| recursion_of_first_ranks(inputs, 5, &recursion));
+            check_on(fused_on_the_cpu, &label, "above_recursion", 12, 1e-6, |inputs| {
+                recursion_of_first_ranks(inputs, 5, &recursion)
+            });
         }
     }
 }
@@ -305,7 +307,7 @@ fn above_recursion_agrees_with_its_definition() {
         for (sigma, ranks, longest) in [(1e-2, 10, 60), (1.0, 1, 60), (1.0, 10, 60), (30.0, 3, 60), (1.0, 40, 40)] {
             let recursion = AboveRecursion { noise: above(sigma, what).noise, above: what };
             let label = format!("{what:?}, sigma {sigma}, {ranks} ranks");
-            check(&label, "above_recursion", longest, 1e-6, |inputs| {
+            check_on(fused_on_the_cpu, &label, "above_recursion", longest, 1e-6, |inputs| {
                 recursion_of_first_ranks(inputs, ranks, &recursion)
             });
         }

@@ -34,6 +34,7 @@ struct List {
 
 impl List {
     /// The trials of all others against a row, the row last.
+    #[inline(always)]
     fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, trial: &mut Trial) {
         let Trial { documents, ahead, behind, density, b } = trial;
         documents.clear();

@@ -11,6 +11,8 @@
 //! So the expectations of all documents take two passes, and their gradient two more, of the sums `P` and `W` over the
 //! documents of what they leave out. Nothing is divided by a chance. States are computed again from every `sqrt(n)`-th one.
 
+use std::ops::Range;
+
 use super::parameters::Above;
 use super::real::Real;
 use super::sum::dot;
@@ -91,6 +93,12 @@ fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     add::<FMA>(&mut x[1..], factor, y);
 }
 
+/// The states before every block of trials that has not been gone back over, and those before the trials of one block.
+struct Tape {
+    starts: Vec<State>,
+    states: Vec<State>,
+}
+
 /// Expectation of a document, and the derivative of the weighted sum of all expectations by its chance to be above.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Found {
@@ -153,40 +161,43 @@ impl Trials<'_> {
         }
     }
 
-    /// Calls `visit` with every document and the state before its trial, from the last to the first, until it returns
-    /// false. Weights may be left out.
+    /// Goes over all trials once. Weights may be left out.
     #[inline(always)]
-    fn backwards<const FMA: bool>(&self, start: State, weights: &[f64], mut visit: impl FnMut(usize, &State) -> bool) {
+    fn record<const FMA: bool>(&self, start: State, weights: &[f64]) -> Tape {
         let n = self.ahead.len();
         let block = n.isqrt().max(1);
-        let first_weighted = weights.iter().position(|weight| *weight != 0.0).unwrap_or(n);
-        let advance = |j: usize, state: &State, out: &mut State| {
-            self.advance::<FMA>(j, weights.get(j).copied().unwrap_or(0.0), j > first_weighted, state, out);
-        };
         let mut starts = vec![start.clone()];
-        let mut here = start;
-        let mut next = State::zeros(here.parts.len() / here.ranks, here.ranks);
+        let mut next = State::zeros(start.parts.len() / start.ranks, start.ranks);
+        let (mut here, mut weighted) = (start, false);
         for j in 0..n.saturating_sub(1) {
-            advance(j, &here, &mut next);
+            let weight = weights.get(j).copied().unwrap_or(0.0);
+            self.advance::<FMA>(j, weight, weighted, &here, &mut next);
+            weighted |= weight != 0.0;
             std::mem::swap(&mut here, &mut next);
             if (j + 1) % block == 0 {
                 starts.push(here.clone());
             }
         }
-        let mut states = vec![next; block];
-        for (first, start) in (0..n).step_by(block).zip(starts).rev() {
-            let last = (first + block).min(n);
-            states[0] = start;
-            for j in first..last - 1 {
-                let (before, after) = states.split_at_mut(j - first + 1);
-                advance(j, &before[j - first], &mut after[0]);
-            }
-            for j in (first..last).rev() {
-                if !visit(j, &states[j - first]) {
-                    return;
-                }
-            }
+        Tape { starts, states: vec![next; block] }
+    }
+
+    /// Computes the states before the trials of the last block that is left again, and returns its documents; `None`
+    /// where no block is left.
+    #[inline(always)]
+    fn replay<const FMA: bool>(&self, tape: &mut Tape, weights: &[f64]) -> Option<Range<usize>> {
+        let block = tape.states.len();
+        let start = tape.starts.pop()?;
+        let first = tape.starts.len() * block;
+        let documents = first..(first + block).min(self.ahead.len());
+        let mut weighted = weights.iter().take(first).any(|weight| *weight != 0.0);
+        tape.states[0] = start;
+        for j in first..documents.end.saturating_sub(1) {
+            let (before, after) = tape.states.split_at_mut(j - first + 1);
+            let weight = weights.get(j).copied().unwrap_or(0.0);
+            self.advance::<FMA>(j, weight, weighted, &before[j - first], &mut after[0]);
+            weighted |= weight != 0.0;
         }
+        Some(documents)
     }
 
     /// The expectation of document `j` from the state before its trial and the linear form behind it.
@@ -230,13 +241,18 @@ impl Trials<'_> {
         let mut out = vec![0.0; self.ahead.len()];
         let first = (0..out.len()).find(|&j| is_row(j))?;
         let mut form = self.last_form();
-        self.backwards::<FMA>(start, &[], |j, state| {
-            if is_row(j) {
-                out[j] = self.expectation::<FMA>(j, state, &form);
+        let mut tape = self.record::<FMA>(start, &[]);
+        while let Some(documents) = self.replay::<FMA>(&mut tape, &[]) {
+            for j in documents.clone().rev().take_while(|&j| j >= first) {
+                if is_row(j) {
+                    out[j] = self.expectation::<FMA>(j, &tape.states[j - documents.start], &form);
+                }
+                self.retreat::<FMA>(j, &mut form);
             }
-            self.retreat::<FMA>(j, &mut form);
-            j > first
-        });
+            if documents.start <= first {
+                break;
+            }
+        }
         Some(out)
     }
 
@@ -250,40 +266,47 @@ impl Trials<'_> {
         let mut form = self.last_form();
         // Derivatives by `p` and `w` through the weights of documents behind.
         let mut through = State::zeros(width, self.values.len());
-        self.backwards::<FMA>(start, weights, |j, state| {
-            let (b, weight, below) = (self.b[j], weights[j], state.ranks - 1);
-            if weight != 0.0 {
-                out[j].expectation = self.expectation::<FMA>(j, state, &form);
-            }
-            // By `pi_j`, through the trial of every array.
-            let [mut arrives, mut stays] = [0.0; 2];
-            let mut pass = |form: &[f64], array: &[f64]| {
-                arrives += dot::<f64, FMA>(&form[1..], &array[..below]);
-                stays += dot::<f64, FMA>(form, array);
-            };
-            pass(through.part(P), state.part(P));
-            pass(form.part(P), state.part(width + P));
-            if width == 2 {
-                pass(through.part(W), state.part(W));
-                pass(form.part(W), state.part(width + W));
-                arrives += b * dot::<f64, FMA>(&through.part(W)[1..], &state.part(P)[..below]);
-                arrives += b * dot::<f64, FMA>(&form.part(W)[1..], &state.part(width + P)[..below]);
-            } else {
-                arrives *= 1.0 - b;
-            }
-            out[j].slope = arrives - stays;
-            self.retreat::<FMA>(j, &mut through);
-            if weight != 0.0 {
-                add::<FMA>(through.part_mut(P), weight, form.part(P));
-                if width == 2 {
-                    add::<FMA>(through.part_mut(P), weight * b, form.part(W));
-                    add::<FMA>(through.part_mut(W), weight, form.part(W));
+        let mut tape = self.record::<FMA>(start, weights);
+        while let Some(documents) = self.replay::<FMA>(&mut tape, weights) {
+            for j in documents.clone().rev() {
+                let state = &tape.states[j - documents.start];
+                if weights[j] != 0.0 {
+                    out[j].expectation = self.expectation::<FMA>(j, state, &form);
                 }
+                out[j].slope = self.slope::<FMA>(j, state, &form, &through);
+                self.retreat::<FMA>(j, &mut through);
+                if weights[j] != 0.0 {
+                    add::<FMA>(through.part_mut(P), weights[j], form.part(P));
+                    if width == 2 {
+                        add::<FMA>(through.part_mut(P), weights[j] * self.b[j], form.part(W));
+                        add::<FMA>(through.part_mut(W), weights[j], form.part(W));
+                    }
+                }
+                self.retreat::<FMA>(j, &mut form);
             }
-            self.retreat::<FMA>(j, &mut form);
-            true
-        });
+        }
         Some(out)
+    }
+
+    /// The derivative by `pi_j` through the trial of every array.
+    #[inline(always)]
+    fn slope<const FMA: bool>(&self, j: usize, state: &State, form: &State, through: &State) -> f64 {
+        let (width, b, below) = (self.width(), self.b[j], state.ranks - 1);
+        let of_p = [(through.part(P), state.part(P)), (form.part(P), state.part(width + P))];
+        let [mut arrives, mut stays] = [0.0; 2];
+        for (form, array) in of_p {
+            arrives += dot::<f64, FMA>(&form[1..], &array[..below]);
+            stays += dot::<f64, FMA>(form, array);
+        }
+        if width == 1 {
+            return arrives * (1.0 - b) - stays;
+        }
+        let of_w = [(through.part(W), state.part(W)), (form.part(W), state.part(width + W))];
+        for ((form, array), (_, p)) in of_w.into_iter().zip(of_p) {
+            arrives += dot::<f64, FMA>(&form[1..], &array[..below]) + b * dot::<f64, FMA>(&form[1..], &p[..below]);
+            stays += dot::<f64, FMA>(form, array);
+        }
+        arrives - stays
     }
 }
 
