@@ -75,15 +75,15 @@ impl<T: Real> Batch<T> {
         for above in [Above::Sum, Above::Product] {
             let mixture = vec![(0.5, Comparison::independent(1.0)), (0.5, Comparison::given(0.5, 1.0))];
             // In double precision exact noise visits all pairs, again and again.
-            let exact = (n <= 300 || size_of::<T>() == 4).then_some(ScoreNoise::Exact { sigma: 1.0 });
+            let exact = (n <= 40 || size_of::<T>() == 4).then_some(ScoreNoise::Exact { sigma: 1.0 });
             for noise in [ScoreNoise::Mixture(mixture)].into_iter().chain(exact) {
                 let expectation = AboveExpectation { noise, terms: terms.to_vec(), above };
                 // The relevant documents are rows, and others are not.
                 let inputs = AboveInputs { x, a: labels, b: mask, mask, n };
                 above_expectation(inputs, &expectation);
                 above_expectation_gradient(inputs, g, &expectation);
-                // Another function of the first ranks for each list; pairs of short ones alone, as below.
-                if n <= 300 || expectation.noise == (ScoreNoise::Exact { sigma: 1.0 }) {
+                // Another function of the first ranks for each list, of short ones alone.
+                if n <= 40 {
                     let values = &labels[..labels.len() / n.max(1) * n.min(3)];
                     let recursion = AboveRecursion { noise: expectation.noise, above };
                     above_recursion(inputs, values, &recursion);
