@@ -283,7 +283,7 @@ fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f
 }
 
 impl Cells<'_> {
-    /// The sums at the nodes of `width` weights a document.
+    /// The sums at the nodes of `width` weights per document.
     pub fn sums<F: Function>(&self, records: &CubeTensor, width: usize, form: Form, reach: Reach) -> CubeTensor {
         let batch = self.batch;
         let out = batch.per_document_and(width);

@@ -185,7 +185,7 @@ pub(super) const fn stride(width: usize, with_totals: bool) -> usize {
 }
 
 impl Cells<'_> {
-    /// The nodes of `width` weights a document in the order of the scores.
+    /// The nodes of `width` weights per document in the order of the scores.
     pub fn nodes(&self, weights: &CubeTensor, width: usize, with_totals: bool) -> CubeTensor {
         let batch = self.batch;
         let parts = batch.per_document_and(width);

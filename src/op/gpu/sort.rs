@@ -156,7 +156,7 @@ impl Batch {
         self.cubes_for((self.lists * self.documents).div_ceil(UNITS))
     }
 
-    /// `width` whole numbers a list, not yet written.
+    /// `width` whole numbers per list, not yet written.
     pub(super) fn indices(&self, width: usize) -> CubeTensor {
         let shape = Shape::new([self.lists, width]);
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), shape, DType::U32)
