@@ -105,8 +105,9 @@ fn check(what: &str, purpose: &str, longest: usize, natural: f64, primitive: imp
     check_on(|_| true, what, purpose, longest, natural, primitive);
 }
 
-fn fused_on_the_cpu(present: &Present) -> bool {
-    present.path == Path::Processor
+/// Whether a device has kernels. The definitions of some primitives take many operations.
+fn fused(present: &Present) -> bool {
+    present.path != Path::Tensor
 }
 
 /// [`check`] on some of the devices.
@@ -224,7 +225,7 @@ fn neural_sort_sum_agrees_with_its_definition() {
         (300.0, 50, false, 5),
     ] {
         let sort = NeuralSortMatrix { temperature, iterations, transposed, ranks };
-        check_on(fused_on_the_cpu, &format!("{sort:?}"), "neural_sort_sum", 100, 1e-6, |[x, v, _, mask]| {
+        check_on(fused, &format!("{sort:?}"), "neural_sort_sum", 100, 1e-6, |[x, v, _, mask]| {
             neural_sort_sum(x.clone(), v.clone(), mask.clone(), sort)
         });
     }
@@ -277,12 +278,12 @@ fn expectations_under_exact_noise_agree_with_their_definitions() {
             let noise = ScoreNoise::Exact { sigma };
             let expectation = AboveExpectation { noise: noise.clone(), ..above(sigma, what) };
             let label = format!("{what:?}, exact, sigma {sigma}");
-            check_on(fused_on_the_cpu, &label, "above_expectation", 20, 1e-6, |[x, _, labels, mask]| {
+            check_on(fused, &label, "above_expectation", 20, 1e-6, |[x, _, labels, mask]| {
                 let b = chances(labels) * mask.clone();
                 above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation)
             });
             let recursion = AboveRecursion { noise, above: what };
-            check_on(fused_on_the_cpu, &label, "above_recursion", 12, 1e-6, |inputs| {
+            check_on(fused, &label, "above_recursion", 12, 1e-6, |inputs| {
                 recursion_of_first_ranks(inputs, 5, &recursion)
             });
         }
@@ -307,7 +308,7 @@ fn above_recursion_agrees_with_its_definition() {
         for (sigma, ranks, longest) in [(1e-2, 10, 60), (1.0, 1, 60), (1.0, 10, 60), (30.0, 3, 60), (1.0, 40, 40)] {
             let recursion = AboveRecursion { noise: above(sigma, what).noise, above: what };
             let label = format!("{what:?}, sigma {sigma}, {ranks} ranks");
-            check_on(fused_on_the_cpu, &label, "above_recursion", longest, 1e-6, |inputs| {
+            check_on(fused, &label, "above_recursion", longest, 1e-6, |inputs| {
                 recursion_of_first_ranks(inputs, ranks, &recursion)
             });
         }
@@ -377,7 +378,7 @@ fn lists_of_2048_documents_agree() {
     let terms =
         [(0.3, 0.4), (0.4, 0.95), (0.3, 0.9999)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
     type Primitive<'a> = (&'static str, &'a dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>);
-    let primitives: [Primitive; 7] = [
+    let primitives: [Primitive; 8] = [
         ("step_sum", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 10.0, Step::Logistic)),
         ("step_sum, erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 10.0, Step::Erf)),
         ("indicator_sum", &|[x, v, _, mask]| indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5)),
@@ -386,6 +387,10 @@ fn lists_of_2048_documents_agree() {
         ("above_expectation", &|[x, _, labels, mask]| {
             let b = chances(labels) * mask.clone();
             above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, Above::Product))
+        }),
+        ("above_recursion", &|inputs| {
+            let recursion = AboveRecursion { noise: above(1.0, Above::Sum).noise, above: Above::Sum };
+            recursion_of_first_ranks(inputs, 10, &recursion)
         }),
         ("pair_loss", &|inputs| {
             let [x, _, labels, mask] = inputs;
@@ -397,7 +402,8 @@ fn lists_of_2048_documents_agree() {
     for case in &cases("long", 2048)[24..26] {
         for (what, primitive) in primitives {
             let reference = run(case, &Device::flex(), DType::F64, primitive);
-            compare(|_| true, what, case, 1e-6, &reference, primitive, &mut Errors::new());
+            let on = if what == "above_recursion" { fused } else { |_: &Present| true };
+            compare(on, what, case, 1e-6, &reference, primitive, &mut Errors::new());
         }
     }
 }
@@ -505,7 +511,7 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         let [x, _, labels, mask] = inputs;
         pair_loss(x.clone(), labels.clone(), mask.clone(), weight, loss)
     };
-    let primitives: [Primitive; 17] = [
+    let primitives: [Primitive; 18] = [
         ("logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Logistic)),
         ("steep logistic", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 300.0, Step::Logistic)),
         ("erf", &|[x, v, ..]| step_sum(x.clone(), v.clone(), 3.0, Step::Erf)),
@@ -526,6 +532,10 @@ fn nan_and_infinite_scores_make_their_list_nan() {
         ("neural_sort_sum", &|[x, v, _, mask]| neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT)),
         ("product above", &|[x, _, labels, mask]| {
             above_expectation(x.clone(), mask.clone(), chances(labels), mask.clone(), &above(1.0, Above::Product))
+        }),
+        ("trials", &|inputs| {
+            let recursion = AboveRecursion { noise: above(1.0, Above::Sum).noise, above: Above::Sum };
+            recursion_of_first_ranks(inputs, 3, &recursion)
         }),
     ];
     // The first, one in the middle and the last document of 17 normal ones with padding; the bad document has the value
@@ -598,10 +608,18 @@ fn instructions_with_fused_multiply_add_give_the_same_bits_on_rayons_threads() {
     assert!(baseline.iter().zip(&expected).all(close));
 }
 
-/// Returns the bits of values and gradients of two padded lists of 937 documents, without those of the padding.
-fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec<u32> {
+/// Inputs of a primitive: scores, values, labels and mask.
+type Inputs = [Tensor<2>; 4];
+
+/// Returns the bits of values and gradients of two padded lists, without those of the padding.
+fn bits_of(
+    present: &Present,
+    documents: usize,
+    padding: usize,
+    of_score: impl Fn(f32) -> f32,
+    primitives: impl Fn(&Inputs) -> Vec<Tensor<2>>,
+) -> Vec<u32> {
     let device = present.device.clone().autodiff();
-    let documents = 937;
     let [short] = &cases("padding", documents)[24..25] else { unreachable!("one case of the longest lists") };
     assert_eq!(short.shape, [2, documents]);
     let padded = |values: &[f32], fill: f32| {
@@ -616,27 +634,8 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
     let v = padded(&short.values, 0.0).require_grad();
     let (labels, mask) = (padded(&short.labels, 0.0), padded(&short.mask, 0.0));
     let g = padded(&short.gradient, 0.0);
-    let terms = [ExponentialTerm { coefficient: 1.0, base: 0.7 }];
-    let weight = lambda(&[x.clone(), v.clone(), labels.clone(), mask.clone()], 1.0, 0.5);
-    let mut outputs = vec![
-        step_sum(x.clone(), v.clone(), 3.0, Step::Logistic),
-        step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
-        indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
-        rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
-        pair_loss(x.clone(), labels.clone(), mask.clone(), &weight, PairLoss::Logistic),
-    ];
-    outputs.push(rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5]));
-    for what in [Above::Sum, Above::Product] {
-        let b = chances(&labels) * mask.clone();
-        outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, what)));
-    }
-    // On GPUs its sums are the backend's own, whose order depends on the width of the batch.
-    if present.path == Path::Processor {
-        outputs.push(log_softmax(x.clone(), mask.clone()));
-        outputs.push(neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT));
-    }
     let mut bits = Vec::new();
-    for output in outputs {
+    for output in primitives(&[x.clone(), v.clone(), labels, mask]) {
         let gradients = (output.clone() * g.clone()).sum().backward();
         let parts = [Some(output.inner()), x.grad(&gradients), v.grad(&gradients)];
         for part in parts.into_iter().flatten() {
@@ -647,4 +646,57 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
         }
     }
     bits
+}
+
+/// [`bits_of`] primitives in lists of 937 documents.
+fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec<u32> {
+    bits_of(present, 937, padding, of_score, |inputs| {
+        let [x, v, labels, mask] = inputs;
+        let terms = [ExponentialTerm { coefficient: 1.0, base: 0.7 }];
+        let weight = lambda(inputs, 1.0, 0.5);
+        let mut outputs = vec![
+            step_sum(x.clone(), v.clone(), 3.0, Step::Logistic),
+            step_sum(x.clone(), v.clone(), 3.0, Step::Erf),
+            indicator_sum(x.clone(), v.clone(), mask.clone(), 0.5),
+            rank_expectation(x.clone(), mask.clone(), 1.0, &terms),
+            pair_loss(x.clone(), labels.clone(), mask.clone(), &weight, PairLoss::Logistic),
+        ];
+        outputs.push(rank_recursion(x.clone(), mask.clone(), 1.0, &[1.0, 0.6, 0.5]));
+        for what in [Above::Sum, Above::Product] {
+            let b = chances(labels) * mask.clone();
+            outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, what)));
+        }
+        // On GPUs its sums are the backend's own, whose order depends on the width of the batch.
+        if present.path == Path::Processor {
+            outputs.push(log_softmax(x.clone(), mask.clone()));
+            outputs.push(neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT));
+        }
+        outputs
+    })
+}
+
+/// Trials and exact noise are dear: lists are shorter. 40 ranks take more than one window of them on a GPU.
+#[test]
+fn padding_never_changes_a_bit_of_trials_or_under_exact_noise() {
+    for present in devices().iter().filter(|present| fused(present)) {
+        let bits = |padding| {
+            bits_of(present, 67, padding, |score| score, |inputs| {
+                let [x, _, labels, mask] = inputs;
+                let mut outputs = Vec::new();
+                for what in [Above::Sum, Above::Product] {
+                    let noise = ScoreNoise::Exact { sigma: 1.0 };
+                    let trials = |noise, above| recursion_of_first_ranks(inputs, 40, &AboveRecursion { noise, above });
+                    outputs.extend([trials(noise.clone(), what), trials(above(1.0, what).noise, what)]);
+                    let b = chances(labels) * mask.clone();
+                    let expectation = AboveExpectation { noise, ..above(1.0, what) };
+                    outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation));
+                }
+                outputs
+            })
+        };
+        let expected = bits(0);
+        for padding in [0, 1, 30] {
+            assert!(bits(padding) == expected, "{padding} padded, on {}", present.name);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Pairs of documents in the order of their labels minus those in the other order, under each form of relaxation.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::Tensor;
 
 use super::relaxation::{Indicators, PairSteps};
 use crate::loss::lists::{Lists, sum_documents};
@@ -42,24 +42,15 @@ pub(super) fn by_chances(lists: &Lists, chances: Tensor<3>) -> Tensor<1> {
     sum_pairs((chances * -2.0 + 1.0) * more_relevant(lists))
 }
 
-/// By soft indicators: the document at one rank and the document at a rank below it. Each place of the list is looked up
-/// by itself.
-pub(super) fn by_indicators(lists: &Lists, Indicators { at_ranks, ranks }: &Indicators) -> Tensor<1> {
-    let [batch, n] = lists.mask.dims();
-    let device = lists.mask.device();
-    let places = Tensor::<1, Int>::arange(0..n as i64, &device).unsqueeze::<2>().expand([batch, n]);
-    let column = |place: usize| {
-        let only = places.clone().equal_elem(place as i64).float().cast(lists.mask.dtype());
-        at_ranks(only * lists.mask.clone()) * lists.mask.clone()
-    };
-    // [.., d, i]: document i at the rank of document d.
-    let indicators = Tensor::<2>::stack::<3>((0..n).map(column).collect(), 2);
-    // [.., d, e]: pairs in order minus others if the document at the rank of d is above the one at the rank of e.
+/// By soft indicators: the document at one rank and the document at a rank below it.
+pub(super) fn by_indicators(lists: &Lists, indicators: &Indicators) -> Tensor<1> {
+    let at_ranks = indicators.matrix(&lists.mask);
     let ordered = more_relevant(lists);
     let order = ordered.clone() - ordered.swap_dims(1, 2);
-    let met = indicators.clone().matmul(order).matmul(indicators.swap_dims(1, 2));
-    let above = differences(ranks).greater_elem(0.0).float().cast(lists.mask.dtype());
-    sum_pairs(met * above)
+    // [.., r, i]: documents at rank r that are less relevant than i, minus those that are more relevant.
+    let lower = at_ranks.clone().matmul(order.swap_dims(1, 2));
+    let below = lower.clone().sum_dim(1) - lower.cumsum(1);
+    sum_documents((at_ranks * below).sum_dim(2).squeeze_dim(2))
 }
 
 /// 1 at `[.., x, y]` for documents `x` of a larger label than `y`, else 0.

@@ -107,7 +107,7 @@ impl<'a> MeasureContext<'a> {
         assert_same("sum", ("scores", &self.lists.scores), &[("a", &a)]);
         sum_documents(match &self.relaxed {
             Relaxed::Positions(positions) => weigh(a, f, k, positions),
-            Relaxed::Indicators(Indicators { at_ranks, ranks }) => at_ranks(a) * self.at(f, ranks, k),
+            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => at_ranks(a) * self.at(f, ranks, k),
             Relaxed::Expectations(expectations) => {
                 self.expected.borrow_mut().push((f.clone(), k));
                 a * expectations.of_rank(f, k)
@@ -153,7 +153,7 @@ impl<'a> MeasureContext<'a> {
                     + b * (positions.own - 0.5);
                 sum_documents(weigh(a, f, k, positions) * above)
             }
-            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
+            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {
                 let at_ranks = |values| at_ranks(values) * self.lists.mask.clone();
                 let a = at_ranks(a);
                 let b = b.map_or_else(|| a.clone(), at_ranks);
@@ -209,7 +209,7 @@ impl<'a> MeasureContext<'a> {
                 let none = ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2);
                 sum_documents(weigh(a, f, k, positions) * none)
             }
-            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
+            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {
                 let [a, b] = [a, b].map(|values| at_ranks(values) * self.lists.mask.clone());
                 sum_documents(a * self.at(f, ranks, k) * product_above(ranks.clone(), b.neg() + 1.0))
             }
@@ -229,7 +229,7 @@ impl<'a> MeasureContext<'a> {
                 let outside = (positions.clone() - (k as f64 + 0.5)) * *cutoff;
                 sum_documents(relevance * log_sigmoid(outside)).exp()
             }
-            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
+            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {
                 let found = at_ranks(relevance) * self.at(&PositionFunction::one(), ranks, Some(k));
                 (found.neg() + 1.0).prod_dim(1).squeeze_dim(1)
             }
@@ -257,7 +257,7 @@ impl<'a> MeasureContext<'a> {
             Relaxed::Positions(Positions { positions, cutoff, .. }) => {
                 a * sigmoid((positions.clone().neg() + cutoffs + 0.5) * *cutoff)
             }
-            Relaxed::Indicators(Indicators { at_ranks, ranks }) => {
+            Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {
                 let inside = ranks.clone().lower_equal(cutoffs.expand(a.dims())).float().cast(a.dtype());
                 at_ranks(a) * inside * self.lists.mask.clone()
             }

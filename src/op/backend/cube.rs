@@ -4,9 +4,9 @@ use burn::backend::tensor::FloatTensor;
 use burn_cubecl::CubeBackend;
 
 use super::{pair_weight::Weight, pairwise::Pairwise};
-use crate::op::cpu::{AboveExpectation, Comparison, ExponentialTerm, PairLoss, Step};
+use crate::op::cpu::{AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, Step};
 use crate::op::definition::{
-    above_expectation, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+    above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
 };
 use crate::op::gpu;
 
@@ -103,6 +103,31 @@ impl Pairwise for CubeBackend {
     ) -> FloatTensor<Self> {
         gpu::above_expectation_gradient(&x, &a, &b, &mask, &gradient, &expectation)
             .unwrap_or_else(|| above_expectation::gradient::<Self>(x, a, b, mask, gradient, &expectation))
+    }
+
+    fn above_recursion(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        gpu::above_recursion(&x, &a, &b, &mask, &values, &recursion)
+            .unwrap_or_else(|| above_recursion::value::<Self>(x, a, b, mask, values, &recursion))
+    }
+
+    fn above_recursion_gradient(
+        x: FloatTensor<Self>,
+        a: FloatTensor<Self>,
+        b: FloatTensor<Self>,
+        mask: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        recursion: AboveRecursion,
+    ) -> FloatTensor<Self> {
+        gpu::above_recursion_gradient(&x, &a, &b, &mask, &values, &gradient, &recursion)
+            .unwrap_or_else(|| above_recursion::gradient::<Self>(x, a, b, mask, values, gradient, &recursion))
     }
 
     fn indicator_sum(

@@ -73,6 +73,8 @@ pub use at_rank::at_rank;
 pub use elementwise::{exp2, log2_discount};
 pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
+#[cfg(feature = "_cube")]
+pub use levels::STEP as NOISE_STEP;
 pub use log_softmax::{log_softmax, log_softmax_gradient};
 pub use neural_sort::{neural_sort_sum, neural_sort_sum_gradient};
 pub use pair_derivatives::{PairDerivatives, pair_derivatives};
@@ -88,5 +90,7 @@ pub use rank_recursion::{rank_recursion, rank_recursion_gradient};
 #[cfg(feature = "_cube")]
 pub use real::Coefficients;
 pub use real::Real;
+#[cfg(feature = "_cube")]
+pub use score_noise::RANGE as NOISE_RANGE;
 pub use score_noise::ScoreNoise;
 pub use step_sum::{counted_step_sum, step_sum, step_sum_gradient, where_counted};

@@ -19,7 +19,7 @@ pub enum ScoreNoise {
 }
 
 /// Range of a document's own noise, in standard deviations. Beyond it lies a chance below 1e-10.
-const RANGE: f64 = 6.5;
+pub const RANGE: f64 = 6.5;
 
 /// Nodes of the trapezoidal rule for lists of `n` documents.
 fn nodes(n: usize) -> usize {

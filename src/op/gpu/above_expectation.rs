@@ -8,11 +8,12 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::above_trials::{Row, SMALLEST, Scratch, TILE, meet, passes, trial};
-use super::launch::{Batch, product, read, run, write};
+use super::above_trials::{Row, SMALLEST, Scratch, TILE, meet, passes};
+use super::launch::{Batch, product, read, run, sum, write};
 use super::members::{Counting, collect_columns, members, order};
+use super::noise::{Kind, comparison, comparisons, numbers};
 use super::real::probability;
-use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
+use super::tile::{ROWS, SLICES, UNITS, place, place_in_part, sum_of_row};
 use crate::op::cpu::{Above, AboveExpectation};
 
 /// Distance between the columns of a tile of flows, so that the units of neighbouring columns read neighbouring words.
@@ -29,11 +30,11 @@ fn values(
     b: &[f32],
     order: &[u32],
     terms: &[f32],
-    mixture: &[f32],
+    noise: &[f32],
     out: &mut [f32],
     lists: usize,
     documents: usize,
-    comparisons: usize,
+    #[comptime] kind: Kind,
     #[comptime] own: usize,
     #[comptime] sum: bool,
 ) {
@@ -57,17 +58,18 @@ fn values(
     let mut products = Array::<f32>::new(own);
     let mut sums = Array::<f32>::new(own);
     let mut expectation = 0.0f32;
-    for comparison in 0..comparisons {
-        let trial = trial(mixture, comparison);
+    let comparisons = comparisons(noise, members.column_count, kind);
+    for number in 0..comparisons {
+        let comparison = comparison(noise, number, comparisons, kind);
         #[unroll]
         for term in 0..own {
             products[term] = 1.0f32;
             sums[term] = b[cell];
         }
-        meet(x, b, order, terms, row, trial, &mut scratch, &mut products, &mut sums, own, sum);
+        meet(x, b, order, terms, row, comparison, &mut scratch, &mut products, &mut sums, own, sum);
         #[unroll]
         for term in 0..own {
-            let coefficient = terms[comptime!(2 * own * SLICES) + place.slice + term * SLICES] * trial.weight;
+            let coefficient = terms[comptime!(2 * own * SLICES) + place.slice + term * SLICES] * comparison.weight;
             if comptime!(sum) {
                 expectation = fma(coefficient, products[term] * sums[term], expectation);
             } else {
@@ -81,8 +83,8 @@ fn values(
     }
 }
 
-/// What the rows of a cube send, `w` their weights times the gradient that comes in: to their own documents in `to_x`,
-/// and, added up over the rows, to every column in `partials`. The lists are those from `first`.
+/// What the rows of a cube send, `w` their weights times the gradient that comes in: to their own documents in `to_rows`,
+/// and, added up over the rows, to every column in `partials`. The cubes are those from `first`.
 #[cube(launch)]
 fn flows(
     x: &[f32],
@@ -90,18 +92,18 @@ fn flows(
     b: &[f32],
     order: &[u32],
     terms: &[f32],
-    mixture: &[f32],
-    to_x: &mut [f32],
+    noise: &[f32],
+    to_rows: &mut [f32],
     partials: &mut [f32],
     first: usize,
-    lists: usize,
+    cubes: usize,
     documents: usize,
-    comparisons: usize,
+    #[comptime] kind: Kind,
     #[comptime] own: usize,
     #[comptime] sum: bool,
 ) {
-    let place = place(lists, documents);
-    let list = first * documents + place.list;
+    let place = place_in_part(first, cubes, documents);
+    let list = place.list;
     let members = members(order, list / documents, documents);
     let mut scratch = Scratch {
         ahead: Shared::<[f32]>::new_slice(TILE * STRIDE),
@@ -126,31 +128,32 @@ fn flows(
     let mut products = Array::<f32>::new(own);
     let mut sums = Array::<f32>::new(own);
     let mut to_row = 0.0f32;
-    for comparison in 0..comparisons {
-        let trial = trial(mixture, comparison);
+    let comparisons = comparisons(noise, members.column_count, kind);
+    for number in 0..comparisons {
+        let comparison = comparison(noise, number, comparisons, kind);
         #[unroll]
         for term in 0..own {
             products[term] = 1.0f32;
             sums[term] = b[cell];
         }
-        meet(x, b, order, terms, row, trial, &mut scratch, &mut products, &mut sums, own, sum);
+        meet(x, b, order, terms, row, comparison, &mut scratch, &mut products, &mut sums, own, sum);
         #[unroll]
         for term in 0..own {
             let m = place.slice + term * SLICES;
-            let weight = products[term] * row_w * trial.weight * terms[comptime!(2 * own * SLICES) + m];
+            let weight = products[term] * row_w * comparison.weight * terms[comptime!(2 * own * SLICES) + m];
             by_product[m * ROWS + place.lane] = weight;
             if comptime!(sum) {
                 by_factor[m * ROWS + place.lane] = -weight * sums[term] * terms[comptime!(own * SLICES) + m];
             }
         }
         sync_cube();
-        let slope = trial.rate * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI);
+        let slope = comparison.rate * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI);
         for start in range_stepped(0, row.visited, TILE) {
             let length = min(row.visited - start, TILE);
             let mut partial = 0.0f32;
             for j in range_stepped(place.slice, length, SLICES) {
                 let other = list + order[row.columns + start + j] as usize;
-                let beats = probability((x[other] - row_x) * trial.rate - trial.shift);
+                let beats = probability((x[other] - row_x) * comparison.rate - comparison.shift);
                 let b = b[other];
                 let left = passes(b, sum);
                 let mut flow = 0.0f32;
@@ -178,7 +181,7 @@ fn flows(
                     column += scratch.ahead[place.unit * STRIDE + lane];
                 }
                 let entry = CUBE_POS * documents + start + place.unit;
-                if comparison == 0 {
+                if number == 0 {
                     partials[entry] = column;
                 } else {
                     partials[entry] += column;
@@ -189,7 +192,7 @@ fn flows(
     }
     let to_row = sum_of_row(to_row, place, &mut row_sums);
     if place.exists && place.slice == 0 {
-        to_x[cell] = select(place.row < members.row_count, to_row, 0.0f32);
+        to_rows[cell] = select(place.row < members.row_count, to_row, 0.0f32);
     }
 }
 
@@ -211,16 +214,10 @@ fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
 }
 
-/// Weight, rate and shift of every comparison in lists of `documents`.
-fn mixture(expectation: &AboveExpectation, documents: usize) -> Vec<f32> {
-    let mixture = expectation.noise.mixture(documents);
-    let numbers = mixture.iter().flat_map(|(weight, trial)| [*weight, trial.rate, trial.shift]);
-    numbers.map(|number| number as f32).collect()
-}
-
 /// Name of a kernel, the same for every expectation that it can compute.
 fn name(expectation: &AboveExpectation) -> String {
-    format!("above_expectation, {:?}, {} terms a unit", expectation.above, own(expectation))
+    let (kind, _) = numbers(&expectation.noise);
+    format!("above_expectation, {kind:?}, {:?}, {} terms a unit", expectation.above, own(expectation))
 }
 
 /// See [`above_expectation`](crate::op::above_expectation()).
@@ -239,7 +236,7 @@ pub fn above_expectation(
         let a = product(a, mask);
         let order = order(&batch, Counting::Separately { rows: &a, columns: mask });
         let out = batch.per_document();
-        let mixture = mixture(expectation, batch.documents);
+        let (kind, noise) = numbers(&expectation.noise);
         values::launch(
             &batch.client,
             batch.cubes(),
@@ -249,11 +246,11 @@ pub fn above_expectation(
             read(b),
             read(&order),
             batch.upload(&terms(expectation)),
-            batch.upload(&mixture),
+            batch.upload(&noise),
             write(&out),
             batch.lists,
             batch.documents,
-            mixture.len() / 3,
+            kind,
             own(expectation),
             expectation.above == Above::Sum,
         );
@@ -278,32 +275,32 @@ pub fn above_expectation_gradient(
         let batch = Batch::from_tensor(x);
         let weights = product(&product(a, gradient), mask);
         let order = order(&batch, Counting::Separately { rows: &weights, columns: mask });
-        let to_x = batch.per_document();
-        let mixture = mixture(expectation, batch.documents);
-        for (first, part) in batch.parts(batch.tiles() * batch.documents) {
-            let partials = part.per_tile_and_document();
+        let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
+        let (kind, noise) = numbers(&expectation.noise);
+        for part in batch.parts(batch.documents) {
+            let partials = batch.numbers([part.cubes, batch.documents]);
             flows::launch(
-                &part.client,
-                part.cubes(),
-                part.units(),
+                &batch.client,
+                batch.cubes_for(part.cubes),
+                batch.units(),
                 read(x),
                 read(&weights),
                 read(b),
                 read(&order),
                 batch.upload(&terms(expectation)),
-                batch.upload(&mixture),
-                write(&to_x),
+                batch.upload(&noise),
+                write(&to_rows),
                 write(&partials),
-                first,
-                part.lists,
-                part.documents,
-                mixture.len() / 3,
+                part.first,
+                part.cubes,
+                batch.documents,
+                kind,
                 own(expectation),
                 expectation.above == Above::Sum,
             );
-            collect_columns(&part, first, &partials, &order, &to_x);
+            collect_columns(&batch, part, 1, &partials, &order, &to_columns);
         }
-        [to_x]
+        [sum(to_rows, to_columns)]
     })?;
     Some(to_x)
 }

@@ -3,6 +3,7 @@
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
+use super::noise::Comparison;
 use super::real::probability;
 use super::tile::{ROWS, SLICES};
 use crate::op::cpu::Real;
@@ -43,20 +44,6 @@ pub(super) struct Row {
     pub lane: usize,
 }
 
-/// One comparison.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-pub(super) struct Trial {
-    pub weight: f32,
-    pub rate: f32,
-    pub shift: f32,
-}
-
-#[cube]
-pub(super) fn trial(mixture: &[f32], comparison: usize) -> Trial {
-    Trial { weight: mixture[comparison * 3], rate: mixture[comparison * 3 + 1], shift: mixture[comparison * 3 + 2] }
-}
-
 /// Multiplies `products` and adds to `sums`, for the terms of the unit: `terms` holds bases, gaps `1 - z_m` and
 /// coefficients, `own * SLICES` of each. Every unit of the cube must call it.
 #[cube]
@@ -66,7 +53,7 @@ pub(super) fn meet(
     order: &[u32],
     terms: &[f32],
     row: Row,
-    trial: Trial,
+    comparison: Comparison,
     scratch: &mut Scratch,
     products: &mut Array<f32>,
     sums: &mut Array<f32>,
@@ -78,7 +65,7 @@ pub(super) fn meet(
         let length = min(row.visited - start, TILE);
         for j in range_stepped(row.slice, length, SLICES) {
             let other = row.list + order[row.columns + start + j] as usize;
-            let beats = probability((x[other] - row_x) * trial.rate - trial.shift);
+            let beats = probability((x[other] - row_x) * comparison.rate - comparison.shift);
             scratch.ahead[j * ROWS + row.lane] = select(other != row.cell, beats.of, 0.0f32);
             scratch.behind[j * ROWS + row.lane] = select(other != row.cell, beats.against, 1.0f32);
             if row.lane == 0 {

@@ -29,6 +29,13 @@ pub(super) struct Batch {
     pub documents: usize,
 }
 
+/// Some of the cubes of a batch, each for a tile of rows of a list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub first: usize,
+    pub cubes: usize,
+}
+
 impl Batch {
     /// The batch of `x`, `[lists, documents]`, neither 0.
     pub fn from_tensor(x: &CubeTensor) -> Self {
@@ -51,16 +58,13 @@ impl Batch {
         CubeCountSelection::new(&self.client, cubes as u32).cube_count()
     }
 
-    /// The batch in parts, each with its first list, of which none takes more than the memory budget of the calling
-    /// thread for `numbers` per list; a part has at least one list.
-    pub fn parts(&self, numbers: usize) -> impl Iterator<Item = (usize, Self)> + use<'_> {
+    /// The cubes of the batch in parts, of which none takes more than the memory budget of the calling thread for `numbers`
+    /// per cube; a part has at least one cube.
+    pub fn parts(&self, numbers: usize) -> impl Iterator<Item = Part> + use<> {
+        let all = self.lists * self.tiles();
         let budget = Execution::current().memory_budget();
-        let most = (budget / (numbers * size_of::<f32>()).max(1)).clamp(1, self.lists);
-        (0..self.lists).step_by(most).map(move |first| {
-            let lists = most.min(self.lists - first);
-            let part = Self { client: self.client.clone(), device: self.device.clone(), lists, ..*self };
-            (first, part)
-        })
+        let most = (budget / (numbers * size_of::<f32>()).max(1)).clamp(1, all);
+        (0..all).step_by(most).map(move |first| Part { first, cubes: most.min(all - first) })
     }
 
     /// The units of a cube.
@@ -76,11 +80,6 @@ impl Batch {
     /// `width` numbers a document, not yet written.
     pub fn per_document_and(&self, width: usize) -> CubeTensor {
         self.numbers([self.lists, self.documents, width])
-    }
-
-    /// A number per tile of rows and document, not yet written.
-    pub fn per_tile_and_document(&self) -> CubeTensor {
-        self.numbers([self.lists, self.tiles(), self.documents])
     }
 
     /// Numbers that are not yet written.
@@ -110,6 +109,11 @@ pub(super) fn write(tensor: &CubeTensor) -> BufferArg {
 /// The products of two tensors of one shape.
 pub(super) fn product(a: &CubeTensor, b: &CubeTensor) -> CubeTensor {
     CubeBackend::float_mul(a.clone(), b.clone())
+}
+
+/// The sums of two tensors of one shape.
+pub(super) fn sum(a: CubeTensor, b: CubeTensor) -> CubeTensor {
+    CubeBackend::float_add(a, b)
 }
 
 /// Runs `launch`, a kernel of `bindings` buffers on the batch of `x`; `None` where the device cannot, which the log

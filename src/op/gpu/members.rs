@@ -10,7 +10,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{Batch, read, write};
+use super::launch::{Batch, Part, read, write};
 use super::tile::{ROWS, UNITS};
 
 /// Where the rows and columns of a list stand in the order, and how many count.
@@ -170,46 +170,69 @@ pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
     order
 }
 
-/// Adds what the rows of each list send to its columns to the gradient, tile of rows by tile of rows. `partials` holds
-/// the sums over one tile per cube and column, for the lists from `first`. One unit per column.
+/// Adds up what the cubes from `first` send to each column of the lists from `first_list`, tile of rows by tile of rows.
+/// `partials` holds `sums` sums over the rows of a cube for each column. The cubes of a list may be in several parts, of
+/// which the one with the first tile begins. One unit per column.
 #[cube(launch)]
-fn collect(partials: &[f32], order: &[u32], to_x: &mut [f32], first: usize, lists: usize, documents: usize) {
+fn collect(
+    partials: &[f32],
+    order: &[u32],
+    to_columns: &mut [f32],
+    first: usize,
+    cubes: usize,
+    sums: usize,
+    first_list: usize,
+    lists: usize,
+    documents: usize,
+) {
     let cell = ABSOLUTE_POS;
     if cell < lists * documents {
-        let list = cell / documents;
+        let list = first_list + cell / documents;
         let column = cell % documents;
-        let members = members(order, first + list, documents);
-        let document = (first + list) * documents + order[members.columns + column] as usize;
+        let members = members(order, list, documents);
+        let document = list * documents + order[members.columns + column] as usize;
+        let first_cube = list * documents.div_ceil(ROWS);
+        let begin = max(first_cube, first);
+        let end = min(first_cube + members.row_count.div_ceil(ROWS), first + cubes);
+        let mut sum = 0.0f32;
         if column < members.column_count {
-            let tiles = documents.div_ceil(ROWS);
-            let mut sum = to_x[document];
-            for tile in 0..members.row_count.div_ceil(ROWS) {
-                sum += partials[(list * tiles + tile) * documents + column];
+            if first_cube < first {
+                sum = to_columns[document];
             }
-            to_x[document] = sum;
-        } else {
-            to_x[document] = 0.0f32;
+            for cube in begin..end {
+                for of_cube in 0..sums {
+                    sum += partials[((cube - first) * sums + of_cube) * documents + column];
+                }
+            }
         }
+        to_columns[document] = sum;
     }
 }
 
-/// See [`collect`]: `part` holds the lists from `first` of `to_x`, whose rows are in place.
+/// See [`collect`].
 pub(super) fn collect_columns(
-    part: &Batch,
-    first: usize,
+    batch: &Batch,
+    part: Part,
+    sums: usize,
     partials: &CubeTensor,
     order: &CubeTensor,
-    to_x: &CubeTensor,
+    to_columns: &CubeTensor,
 ) {
+    let tiles = batch.tiles();
+    let first_list = part.first / tiles;
+    let lists = (part.first + part.cubes - 1) / tiles - first_list + 1;
     collect::launch(
-        &part.client,
-        part.cubes_for((part.lists * part.documents).div_ceil(UNITS)),
-        part.units(),
+        &batch.client,
+        batch.cubes_for((lists * batch.documents).div_ceil(UNITS)),
+        batch.units(),
         read(partials),
         read(order),
-        write(to_x),
-        first,
-        part.lists,
-        part.documents,
+        write(to_columns),
+        part.first,
+        part.cubes,
+        sums,
+        first_list,
+        lists,
+        batch.documents,
     );
 }

@@ -13,6 +13,7 @@
 //! to it.
 
 mod above_expectation;
+mod above_recursion;
 mod above_trials;
 mod cell_sums;
 #[cfg(test)]
@@ -25,10 +26,11 @@ mod indicator_sum;
 mod launch;
 mod members;
 mod nodes;
+mod noise;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
-mod rank_recursion;
+mod rank_window;
 mod real;
 mod smooth;
 mod sort;
@@ -39,10 +41,12 @@ mod tests;
 mod tile;
 
 pub use above_expectation::{above_expectation, above_expectation_gradient};
+pub use above_recursion::{
+    above_recursion, above_recursion_gradient, rank_recursion, rank_recursion_gradient,
+};
 pub use distance_sum::{distance_sum, distance_sum_gradient};
 pub use indicator_sum::{indicator_sum, indicator_sum_gradient};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};
-pub use rank_recursion::{rank_recursion, rank_recursion_gradient};
 pub use step_sum::{step_sum, step_sum_gradient};

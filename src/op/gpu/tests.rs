@@ -13,10 +13,10 @@ use super::launch::{Batch, run};
 use crate::device::{self, BACKENDS};
 use crate::execution::{Execution, SumPath};
 use crate::op::gpu::{
-    above_expectation, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+    above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_window, step_sum,
 };
 use crate::op::{
-    self, Above, AboveExpectation, Comparison, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step, cpu,
+    self, Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step, cpu,
 };
 
 /// Kernels by name, with the batch that each was launched on.
@@ -87,13 +87,20 @@ fn every_primitive_has_a_kernel() {
 fn distributions_of_ranks_have_kernels() {
     let Some(x) = scores() else { return };
     let comparison = Comparison::given(0.5, 1.0);
-    for ranks in [1, 8, 9, rank_recursion::MOST_RANKS] {
+    for ranks in [1, 9, rank_window::WIDEST + 1] {
         let discounts = vec![0.5; ranks];
-        assert!(rank_recursion::rank_recursion(&x, &x, comparison, &discounts).is_some(), "{ranks} ranks");
-        let gradient = rank_recursion::rank_recursion_gradient(&x, &x, &x, comparison, &discounts);
+        assert!(above_recursion::rank_recursion(&x, &x, comparison, &discounts).is_some(), "{ranks} ranks");
+        let gradient = above_recursion::rank_recursion_gradient(&x, &x, &x, comparison, &discounts);
         assert!(gradient.is_some(), "{ranks} ranks");
     }
     for above in [Above::Sum, Above::Product] {
+        for noise in [ScoreNoise::one(comparison), ScoreNoise::Exact { sigma: 1.0 }] {
+            let recursion = AboveRecursion { noise, above };
+            let value = above_recursion::above_recursion(&x, &x, &x, &x, &x, &recursion);
+            assert!(value.is_some(), "{recursion:?}");
+            let gradient = above_recursion::above_recursion_gradient(&x, &x, &x, &x, &x, &x, &recursion);
+            assert!(gradient.is_some(), "{recursion:?}");
+        }
         for count in [1, 8, 9, above_expectation::MOST_TERMS] {
             let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; count];
             let expectation = AboveExpectation { noise: ScoreNoise::one(comparison), terms, above };
@@ -120,8 +127,12 @@ fn the_memory_budget_changes_no_bit() {
         Execution::current().with_memory_budget(budget).scope(|| {
             let above = above_expectation::above_expectation_gradient(&x, &mask, &mask, &mask, &g, &expectation);
             let comparison = Comparison::independent(0.7);
-            let ranks = rank_recursion::rank_recursion_gradient(&x, &mask, &g, comparison, &discounts);
-            [above, ranks].map(|gradient| CubeBackend::float_into_data(gradient.expect("a kernel")))
+            let ranks = above_recursion::rank_recursion_gradient(&x, &mask, &g, comparison, &discounts);
+            // As many ranks as documents, in windows.
+            let exact = AboveRecursion { noise: ScoreNoise::Exact { sigma: 0.7 }, above: Above::Sum };
+            let trials = above_recursion::above_recursion_gradient(&x, &mask, &mask, &mask, &x, &g, &exact);
+            let values = above_recursion::above_recursion(&x, &mask, &mask, &mask, &x, &exact);
+            [above, ranks, trials, values].map(|gradient| CubeBackend::float_into_data(gradient.expect("a kernel")))
         })
     };
     let read = |budget| gradients(budget).map(|data| burn_cubecl::cubecl::future::block_on(data).expect("data"));
@@ -153,10 +164,14 @@ fn kernels_stay_in_use_under_fusion() {
     let comparison = Comparison::independent(1.0);
     let expectation =
         AboveExpectation { noise: ScoreNoise::one(comparison), terms: terms.to_vec(), above: Above::Product };
-    let primitives: [Primitive; 10] = [
+    let recursion = AboveRecursion { noise: ScoreNoise::Exact { sigma: 1.0 }, above: Above::Sum };
+    let primitives: [Primitive; 11] = [
         ("distance_sum", &|x| op::distance_sum(x, mask.clone())),
         ("rank_recursion", &|x| op::rank_recursion(x, mask.clone(), 1.0, &[1.0, 0.5])),
         ("above_expectation", &|x| op::above_expectation(x, mask.clone(), mask.clone(), mask.clone(), &expectation)),
+        ("above_recursion", &|x| {
+            op::above_recursion(x, mask.clone(), mask.clone(), mask.clone(), labels.clone(), &recursion)
+        }),
         ("step_sum", &|x| op::counted_step_sum(x, v.clone(), labels.clone(), 1.0, Step::Logistic)),
         ("step_sum", &|x| op::step_sum(x, v.clone(), 1.0, Step::Erf)),
         ("indicator_sum", &|x| op::indicator_sum(x, v.clone(), mask.clone(), 1.0)),

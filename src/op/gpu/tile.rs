@@ -36,24 +36,31 @@ pub(super) struct Place {
     pub exists: bool,
 }
 
-/// Cubes beyond the last list, which a device may start, repeat the last.
+/// The place of a unit where every tile of rows of every list has a cube.
 #[cube]
 pub(super) fn place(lists: usize, documents: usize) -> Place {
+    place_in_part(0usize, lists * documents.div_ceil(ROWS), documents)
+}
+
+/// The place of a unit in one of the `cubes` from `first`. Cubes beyond the last, which a device may start, repeat it.
+#[cube]
+pub(super) fn place_in_part(first: usize, cubes: usize, documents: usize) -> Place {
     let tiles = documents.div_ceil(ROWS);
     let unit = UNIT_POS as usize;
     let lane = unit % ROWS;
-    let first_row = (CUBE_POS % tiles) * ROWS;
+    let cube = first + min(CUBE_POS, cubes - 1);
+    let first_row = (cube % tiles) * ROWS;
     let row = first_row + lane;
-    let list = CUBE_POS / tiles;
+    let list_exists = CUBE_POS < cubes;
     Place {
         unit,
         slice: unit / ROWS,
         lane,
         row: min(row, documents - 1),
         first_row,
-        list: min(list, lists - 1) * documents,
-        list_exists: list < lists,
-        exists: row < documents && list < lists,
+        list: cube / tiles * documents,
+        list_exists,
+        exists: row < documents && list_exists,
     }
 }
 

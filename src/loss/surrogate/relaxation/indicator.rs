@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Indicators, Relaxation, Relaxed};
+use super::soft_sort::at_ranks_by_distance;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
@@ -43,6 +44,8 @@ impl Relaxation for Indicator {
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
         let (scores, mask, sigma) = (lists.scores.clone(), lists.mask.clone(), self.sigma);
         let at_ranks = move |values| indicator_sum(scores.clone(), values, mask.clone(), sigma);
-        Relaxed::Indicators(Indicators::new(lists, at_ranks))
+        let all = lists.clone();
+        let matrix = move || at_ranks_by_distance(&all, usize::MAX, |distance| distance.square() * (-1.0 / sigma));
+        Relaxed::Indicators(Indicators::new(lists, at_ranks).with_matrix(matrix))
     }
 }

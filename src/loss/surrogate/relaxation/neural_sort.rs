@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
+use burn::tensor::{Int, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Indicators, Relaxation, Relaxed};
+use super::soft_sort::softmax_over_documents;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::op::{NeuralSortMatrix, neural_sort_sum};
+use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
 /// NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -52,8 +54,19 @@ impl Relaxation for NeuralSort {
             ranks: self.top.unwrap_or(usize::MAX),
         };
         let (scores, mask) = (lists.centered(), lists.mask.clone());
-        Relaxed::Indicators(Indicators::of_ranks(lists, move |values| {
-            neural_sort_sum(scores.clone(), values, mask.clone(), sort)
-        }))
+        let at_ranks = move |values| neural_sort_sum(scores.clone(), values, mask.clone(), sort);
+        let (all, sigma) = (lists.clone(), self.sigma);
+        Relaxed::Indicators(Indicators::of_ranks(lists, at_ranks).with_matrix(move || matrix(&all, sigma)))
     }
+}
+
+/// The matrix itself: `[batch, ranks, documents]`, 0 at padded documents.
+fn matrix(lists: &Lists, sigma: f64) -> Tensor<3> {
+    let (scores, mask) = (lists.centered(), lists.mask.clone());
+    let [batch, n] = mask.dims();
+    let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &mask.device()).float().cast(mask.dtype());
+    let slopes = mask.clone().sum_dim(1).expand([batch, n]) + 1.0 - ranks.unsqueeze::<2>() * 2.0;
+    let spread = distance_sum(scores.clone(), mask);
+    let logits = slopes.unsqueeze_dim::<3>(2) * scores.unsqueeze_dim::<3>(1) - spread.unsqueeze_dim::<3>(1);
+    softmax_over_documents(lists, logits * (1.0 / sigma))
 }

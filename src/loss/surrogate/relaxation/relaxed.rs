@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, Int, Tensor};
 
 use crate::loss::approximation::Approximation;
 use crate::loss::error::LossError;
-use crate::loss::lists::Lists;
+use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::Step;
@@ -137,31 +137,60 @@ pub struct Indicators {
     pub at_ranks: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
     /// The rank of each document, from 1: `[batch, documents]`.
     pub ranks: Tensor<2>,
+    /// Every document at every rank; see [`Indicators::matrix`].
+    matrix: Option<Box<dyn Fn() -> Tensor<3>>>,
 }
 
 impl Indicators {
     /// Soft documents at the ranks of these lists.
     pub fn new(lists: &Lists, at_ranks: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
-        Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks() }
+        Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks(), matrix: None }
+    }
+
+    /// The same with a way to all of them, for measures that look at all pairs (Kendall's tau); without one each place of
+    /// the list is looked up by itself. `matrix` gives the indicator of each document at each rank, the first rank first,
+    /// `[batch, ranks, documents]`. What stands at padded ranks and documents does not matter.
+    pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {
+        Self { matrix: Some(Box::new(matrix)), ..self }
     }
 
     /// The same from a matrix, of the ranks from the first on that a measure needs: `[batch, ranks, documents]`, 0 at
     /// padded documents.
     pub(super) fn of_matrix(lists: &Lists, matrix: Tensor<3>) -> Self {
+        let [batch, top, n] = matrix.dims();
+        let below = Tensor::<3>::zeros([batch, n - top, n], (&matrix.device(), matrix.dtype()));
+        let all = matrix.clone();
         Self::of_ranks(lists, move |values| {
-            let [batch, n] = values.dims();
             let found: Tensor<2> = (matrix.clone() * values.unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2);
-            let [_, top] = found.dims();
             let beyond = Tensor::zeros([batch, n - top], (&found.device(), found.dtype()));
             if top < n { Tensor::cat(vec![found, beyond], 1) } else { found }
         })
+        .with_matrix(move || if top < n { Tensor::cat(vec![all.clone(), below.clone()], 1) } else { all.clone() })
     }
 
     /// The same from the values found at the ranks, the first rank first, `[batch, documents]`.
     pub(super) fn of_ranks(lists: &Lists, found: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
-        let ranks = lists.ranks();
-        let places = (ranks.clone() - 1.0).int();
-        Self { at_ranks: Box::new(move |values| found(values).gather(1, places.clone())), ranks }
+        let places = (lists.ranks() - 1.0).int();
+        Self::new(lists, move |values| found(values).gather(1, places.clone()))
+    }
+
+    /// The indicator of each document at each rank, the first rank first, 0 at padding: `[batch, ranks, documents]`.
+    pub(in crate::loss::surrogate) fn matrix(&self, mask: &Tensor<2>) -> Tensor<3> {
+        let [batch, n] = mask.dims();
+        let order = order_of_ranks(self.ranks.clone());
+        let matrix = match &self.matrix {
+            Some(matrix) => matrix(),
+            None => {
+                let places = Tensor::<1, Int>::arange(0..n as i64, &mask.device()).unsqueeze::<2>().expand([batch, n]);
+                let column = |place: usize| {
+                    let only = places.clone().equal_elem(place as i64).float().cast(mask.dtype());
+                    (self.at_ranks)(only * mask.clone()).gather(1, order.clone())
+                };
+                Tensor::stack((0..n).map(column).collect(), 2)
+            }
+        };
+        let ranks = mask.clone().gather(1, order);
+        matrix * ranks.unsqueeze_dim::<3>(2) * mask.clone().unsqueeze_dim::<3>(1)
     }
 }
 
@@ -266,5 +295,44 @@ impl Positions {
     /// The same with another comparison of pairs.
     pub fn with_pairs(self, pairs: PairSteps) -> Self {
         Self { pairs, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Bool, Device, TensorData};
+
+    use super::*;
+    use crate::loss::surrogate::relaxation::{Indicator, NeuralSort, SmoothIndicators, SoftSort};
+
+    #[test]
+    fn matrices_are_what_is_looked_up_place_by_place() {
+        let device = Device::flex();
+        // Padding in front, in the middle and at the end, and ties.
+        let scores = [0.3, -1.2, 0.3, 7.0, 2.5, -0.4, 9.0, 0.1, 0.3, 0.2, -5.0, 1.1];
+        let members = [true, true, true, false, true, true, false, true, true, true, false, true];
+        let scores = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), [2, 6]), (&device, DType::F64));
+        let mask = Tensor::<2, Bool>::from_data(TensorData::new(members.to_vec(), [2, 6]), &device);
+        let lists = Lists::new(scores.clone(), scores.zeros_like(), mask);
+        let relaxations: [(Arc<dyn Relaxation>, usize); 6] = [
+            (Arc::new(Indicator { sigma: 0.7 }), 6),
+            (Arc::new(NeuralSort { sigma: 2.0, top: None }), 6),
+            (Arc::new(SoftSort { sigma: 0.7, top: None }), 6),
+            (Arc::new(SoftSort { sigma: 0.7, top: Some(2) }), 2),
+            (Arc::new(SmoothIndicators { alpha: 2.0, delta: 0.1, top: None }), 6),
+            (Arc::new(SmoothIndicators { alpha: 2.0, delta: 0.1, top: Some(2) }), 2),
+        ];
+        for (relaxation, ranks) in relaxations {
+            let Relaxed::Indicators(whole) = relaxation.relax(&lists, 0) else { panic!("{relaxation:?}") };
+            let Relaxed::Indicators(parts) = relaxation.relax(&lists, 0) else { panic!("{relaxation:?}") };
+            let parts = Indicators { matrix: None, ..parts };
+            let read = |indicators: &Indicators| indicators.matrix(&lists.mask).into_data().iter::<f64>().collect();
+            let (whole, parts): (Vec<f64>, Vec<f64>) = (read(&whole), read(&parts));
+            let largest = whole.iter().zip(&parts).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(largest < 1e-12, "{relaxation:?}: {largest:e}");
+            // Four and five documents: rows of ranks that are there add up to 1.
+            let sum: f64 = whole.iter().sum();
+            assert!((sum - (ranks.min(4) + ranks.min(5)) as f64).abs() < 1e-9, "{relaxation:?}: {sum}");
+        }
     }
 }

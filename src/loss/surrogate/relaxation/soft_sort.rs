@@ -53,16 +53,28 @@ impl Relaxation for SoftSort {
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
-        let [_, n] = lists.scores.dims();
-        let rows = self.top.unwrap_or(n).min(n);
-        let scores = lists.centered();
-        let sorted = scores.clone().gather(1, order_of_ranks(lists.ranks())).narrow(1, 0, rows);
-        let columns: Tensor<3> = scores.unsqueeze_dim(1);
-        let rows: Tensor<3> = sorted.unsqueeze_dim(2);
-        let logits = (columns - rows).abs() * (-1.0 / self.sigma);
-        let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.dims());
-        // Finite, so that a row of padding only is not 0 / 0.
-        let matrix = softmax(logits.mask_fill(padded, -1e30), 2) * lists.mask.clone().unsqueeze_dim::<3>(1);
+        let top = self.top.unwrap_or(usize::MAX);
+        let matrix = at_ranks_by_distance(lists, top, |distance| distance.abs() * (-1.0 / self.sigma));
         Relaxed::Indicators(Indicators::of_matrix(lists, matrix))
     }
+}
+
+/// `softmax_i(logit(s_i - s_d(r)))` at the ranks `r` up to `top`: `[batch, ranks, documents]`, 0 at padded documents.
+pub(super) fn at_ranks_by_distance(
+    lists: &Lists,
+    top: usize,
+    logit: impl FnOnce(Tensor<3>) -> Tensor<3>,
+) -> Tensor<3> {
+    let [_, n] = lists.scores.dims();
+    let scores = lists.centered();
+    let sorted = scores.clone().gather(1, order_of_ranks(lists.ranks())).narrow(1, 0, top.min(n));
+    let (columns, rows) = (scores.unsqueeze_dim::<3>(1), sorted.unsqueeze_dim::<3>(2));
+    softmax_over_documents(lists, logit(columns - rows))
+}
+
+/// A softmax over the documents of a list, `[batch, ranks, documents]`, 0 at padded ones.
+pub(super) fn softmax_over_documents(lists: &Lists, logits: Tensor<3>) -> Tensor<3> {
+    let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.dims());
+    // Finite, so that a row of padding only is not 0 / 0.
+    softmax(logits.mask_fill(padded, -1e30), 2) * lists.mask.clone().unsqueeze_dim::<3>(1)
 }

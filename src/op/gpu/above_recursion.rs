@@ -1,0 +1,549 @@
+//! [`above_recursion`](crate::op::above_recursion()) and [`rank_recursion`](crate::op::rank_recursion()) on the device.
+//!
+//! A unit follows the trials of all columns against one row under one comparison, which nothing else can share, for a
+//! [window](super::rank_window) of ranks that it holds. More ranks take several windows, of which only as many run as the
+//! function of a list needs; neighbours leave each other one number per trial. The gradient goes back through the trials;
+//! the states that it needs are kept from block to block of trials and computed again within a block. Units add up what
+//! their rows send to every column, and a second kernel adds the tiles of rows.
+
+use burn::backend::TensorMetadata;
+use burn::backend::ops::FloatTensorOps;
+use burn::tensor::{FloatDType, TensorData};
+use burn_cubecl::CubeBackend;
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, product, read, run, sum, write};
+use super::members::{Counting, Members, collect_columns, members, order};
+use super::noise::{comparison, comparisons, numbers};
+use super::rank_window::{Form, Neighbour, Row, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
+use super::tile::{Place, ROWS, UNITS, place_in_part, sum_of_row};
+use crate::op::cpu::{Above, AboveRecursion, Comparison, ScoreNoise};
+
+/// Trials of which the flows of a cube are summed together.
+const TILE: usize = 8;
+
+/// Distance between the columns of a tile of flows, so that neighbouring units read neighbouring words.
+const STRIDE: usize = ROWS + 1;
+
+/// Where a unit keeps numbers: those of all units for one slot stand together.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+struct Slots {
+    unit: usize,
+    units: usize,
+}
+
+#[cube]
+fn slots(cubes: usize, #[comptime] form: Form) -> Slots {
+    Slots { unit: CUBE_POS * comptime!(form.units()) + UNIT_POS as usize, units: cubes * comptime!(form.units()) }
+}
+
+#[cube]
+fn slot(slots: Slots, number: usize) -> usize {
+    number * slots.units + slots.unit
+}
+
+/// Keeps a state in the slots from `first`.
+#[cube]
+fn keep(scratch: &mut [f32], slots: Slots, first: usize, state: &Window, #[comptime] form: Form) {
+    #[unroll]
+    for rank in 0..comptime!(form.width) {
+        scratch[slot(slots, first + rank)] = state.p[rank];
+        if comptime!(form.sum) {
+            scratch[slot(slots, first + comptime!(form.width) + rank)] = state.w[rank];
+        }
+    }
+}
+
+/// One rank of the state in the slots from `first`.
+#[cube]
+fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] form: Form) -> Neighbour {
+    let p = scratch[slot(slots, first + rank)];
+    if comptime!(form.sum) {
+        Neighbour { p, w: scratch[slot(slots, first + comptime!(form.width) + rank)] }
+    } else {
+        Neighbour { p, w: f32::new(0.0f32) }
+    }
+}
+
+/// The numbers of a neighbour for trial `j`, in the slots from `first`; nothing beyond the windows.
+#[cube]
+fn take(
+    scratch: &[f32],
+    slots: Slots,
+    first: usize,
+    j: usize,
+    is_there: bool,
+    #[comptime] form: Form,
+) -> Neighbour {
+    let mut p = 0.0f32;
+    let mut w = 0.0f32;
+    if comptime!(form.several) {
+        if is_there {
+            let first = first + j * comptime!(form.arrays());
+            p = scratch[slot(slots, first)];
+            if comptime!(form.sum) {
+                w = scratch[slot(slots, first + 1)];
+            }
+        }
+    }
+    Neighbour { p, w }
+}
+
+/// Leaves a rank of the window to a neighbour.
+#[cube]
+fn leave(
+    scratch: &mut [f32],
+    slots: Slots,
+    first: usize,
+    j: usize,
+    window: &Window,
+    #[comptime] rank: usize,
+    #[comptime] form: Form,
+) {
+    if comptime!(form.several) {
+        let first = first + j * comptime!(form.arrays());
+        scratch[slot(slots, first)] = window.p[rank];
+        if comptime!(form.sum) {
+            scratch[slot(slots, first + 1)] = window.w[rank];
+        }
+    }
+}
+
+/// Windows that the function of a list takes, at least one: up to its last value that is not 0.
+#[cube]
+fn windows(values: &[f32], first: usize, ranks: usize, #[comptime] form: Form) -> usize {
+    let mut counted = 1usize;
+    for rank in 0..ranks {
+        counted = select(values[first + rank] != 0.0f32, rank + 1, counted);
+    }
+    counted.div_ceil(comptime!(form.width))
+}
+
+/// The function of a rank; 0 beyond the last.
+#[cube]
+fn value(values: &[f32], first: usize, rank: usize, ranks: usize) -> f32 {
+    select(rank < ranks, values[first + min(rank, ranks - 1)], 0.0f32)
+}
+
+/// The row of a unit.
+#[cube]
+fn row(x: &[f32], order: &[u32], place: Place, members: Members) -> Row {
+    let cell = place.list + order[members.rows + place.row] as usize;
+    Row { x: x[cell], cell, list: place.list, columns: members.columns }
+}
+
+/// Columns that a row meets, the same for all units of a cube, since they wait for each other.
+#[cube]
+fn visited(place: Place, members: Members) -> usize {
+    select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
+}
+
+/// Row `i`: `a_i` times the mean over comparisons of `sum_r f(r) p(r)` or `sum_r f(r) (w(r) + b_i p(r))`.
+#[cube(launch)]
+fn values(
+    x: &[f32],
+    a: &[f32],
+    b: &[f32],
+    order: &[u32],
+    values: &[f32],
+    noise: &[f32],
+    scratch: &mut [f32],
+    out: &mut [f32],
+    first: usize,
+    cubes: usize,
+    documents: usize,
+    ranks: usize,
+    #[comptime] form: Form,
+) {
+    let place = place_in_part(first, cubes, documents);
+    let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
+    let list = place.list / documents;
+    let members = members(order, list, documents);
+    let row = row(x, order, place, members);
+    let visited = visited(place, members);
+    let slots = slots(cubes, form);
+    let windows = windows(values, list * ranks, ranks, form);
+    let comparisons = comparisons(noise, members.column_count, comptime!(form.kind));
+    let mut state = empty(form);
+    let mut expectation = 0.0f32;
+    for round in 0..comparisons.div_ceil(comptime!(form.slices())) {
+        let number = round * comptime!(form.slices()) + place.slice;
+        let comparison = comparison(noise, number, comparisons, comptime!(form.kind));
+        let mut found = 0.0f32;
+        for window in 0..windows {
+            begin(&mut state, window == 0, form);
+            for j in 0..visited {
+                let below = take(&*scratch, slots, 0usize, j, window > 0, form);
+                leave(scratch, slots, 0usize, j, &state, comptime!(form.width - 1), form);
+                let trial = trial(x, b, order, row, comparison, j, form);
+                advance(&mut state, below, trial, form);
+            }
+            #[unroll]
+            for rank in 0..comptime!(form.width) {
+                let value = value(values, list * ranks, window * comptime!(form.width) + rank, ranks);
+                if comptime!(form.sum) {
+                    found = fma(value, fma(b[row.cell], state.p[rank], state.w[rank]), found);
+                } else {
+                    found = fma(value, state.p[rank], found);
+                }
+            }
+        }
+        expectation = fma(comparison.weight, found, expectation);
+    }
+    if comptime!(form.slices() > 1) {
+        expectation = sum_of_row(expectation, place, &mut row_sums);
+    }
+    if place.exists && place.slice == 0 {
+        out[row.cell] = select(place.row < members.row_count, expectation * a[row.cell], 0.0f32);
+    }
+}
+
+/// Where the gradient keeps what: states before blocks of trials, states before the trials of a block, and for several
+/// windows what they leave each other.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+struct Kept {
+    within: usize,
+    below: usize,
+    above: usize,
+}
+
+#[cube]
+fn layout(documents: usize, block: usize, #[comptime] form: Form) -> Kept {
+    let within = documents.div_ceil(block) * comptime!(form.state());
+    let below = within + block * comptime!(form.state());
+    Kept { within, below, above: below + documents * comptime!(form.arrays()) }
+}
+
+/// Slots of [`layout`].
+fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
+    let left = if form.several { 2 * documents * form.arrays() } else { 0 };
+    (documents.div_ceil(block) + block) * form.state() + left
+}
+
+/// What the rows of a cube send, `w` their weights times the gradient that comes in: to their own documents in `to_rows`,
+/// and, added up over the rows, to every column in `partials`. The cubes are those from `first`.
+#[cube(launch)]
+fn flows(
+    x: &[f32],
+    w: &[f32],
+    b: &[f32],
+    order: &[u32],
+    values: &[f32],
+    noise: &[f32],
+    scratch: &mut [f32],
+    to_rows: &mut [f32],
+    partials: &mut [f32],
+    first: usize,
+    cubes: usize,
+    documents: usize,
+    ranks: usize,
+    block: usize,
+    #[comptime] form: Form,
+) {
+    let place = place_in_part(first, cubes, documents);
+    let mut tile = Shared::<[f32]>::new_slice(comptime!(TILE * form.slices() * STRIDE));
+    let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
+    let list = place.list / documents;
+    let members = members(order, list, documents);
+    let row = row(x, order, place, members);
+    let visited = visited(place, members);
+    let row_counts = place.exists && place.row < members.row_count;
+    let row_w = select(row_counts, w[row.cell], 0.0f32);
+    let slots = slots(cubes, form);
+    let kept_at = layout(documents, block, form);
+    let windows = windows(values, list * ranks, ranks, form);
+    let comparisons = comparisons(noise, members.column_count, comptime!(form.kind));
+    let blocks = visited.div_ceil(block);
+    let mut state = empty(form);
+    let mut slopes = empty(form);
+    let mut to_row = 0.0f32;
+    for round in 0..comparisons.div_ceil(comptime!(form.slices())) {
+        let number = round * comptime!(form.slices()) + place.slice;
+        let comparison = comparison(noise, number, comparisons, comptime!(form.kind));
+        let slope = row_w * comparison.weight * comparison.rate * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI);
+        for windows_above in 0..windows {
+            let window = windows - 1 - windows_above;
+            if comptime!(form.several) {
+                for lower in 0..window {
+                    begin(&mut state, lower == 0, form);
+                    for j in 0..visited {
+                        let below = take(&*scratch, slots, kept_at.below, j, lower > 0, form);
+                        leave(scratch, slots, kept_at.below, j, &state, comptime!(form.width - 1), form);
+                        let trial = trial(x, b, order, row, comparison, j, form);
+                        advance(&mut state, below, trial, form);
+                    }
+                }
+            }
+            begin(&mut state, window == 0, form);
+            for number in 0..blocks {
+                keep(scratch, slots, number * comptime!(form.state()), &state, form);
+                for j in number * block..min((number + 1) * block, visited) {
+                    let below = take(&*scratch, slots, kept_at.below, j, window > 0, form);
+                    let trial = trial(x, b, order, row, comparison, j, form);
+                    advance(&mut state, below, trial, form);
+                }
+            }
+            #[unroll]
+            for rank in 0..comptime!(form.width) {
+                let value = value(values, list * ranks, window * comptime!(form.width) + rank, ranks);
+                if comptime!(form.sum) {
+                    slopes.p[rank] = value * b[row.cell];
+                    slopes.w[rank] = value;
+                } else {
+                    slopes.p[rank] = value;
+                }
+            }
+            for blocks_behind in 0..blocks {
+                let number = blocks - 1 - blocks_behind;
+                let start = number * block;
+                let length = min(visited - start, block);
+                #[unroll]
+                for rank in 0..comptime!(form.width) {
+                    let kept = kept(&*scratch, slots, number * comptime!(form.state()), rank, form);
+                    state.p[rank] = kept.p;
+                    if comptime!(form.sum) {
+                        state.w[rank] = kept.w;
+                    }
+                }
+                for j in 0..length {
+                    keep(scratch, slots, kept_at.within + j * comptime!(form.state()), &state, form);
+                    let below = take(&*scratch, slots, kept_at.below, start + j, window > 0, form);
+                    let trial = trial(x, b, order, row, comparison, start + j, form);
+                    advance(&mut state, below, trial, form);
+                }
+                let tiles = length.div_ceil(TILE);
+                for tiles_behind in 0..tiles {
+                    let in_block = (tiles - 1 - tiles_behind) * TILE;
+                    let in_tile = min(length - in_block, TILE);
+                    for behind in 0..in_tile {
+                        let column = in_tile - 1 - behind;
+                        let j = in_block + column;
+                        let trial = trial(x, b, order, row, comparison, start + j, form);
+                        let above = take(&*scratch, slots, kept_at.above, start + j, windows_above > 0, form);
+                        let states = kept_at.within + j * comptime!(form.state());
+                        let by_chance = through_ranks(&*scratch, slots, states, &slopes, above, trial, form);
+                        let flow = select(row_counts, by_chance * trial.bell * slope, 0.0f32);
+                        leave(scratch, slots, kept_at.above, start + j, &slopes, 0usize, form);
+                        retreat(&mut slopes, above, trial, form);
+                        to_row -= flow;
+                        tile[(column * comptime!(form.slices()) + place.slice) * STRIDE + place.lane] = flow;
+                    }
+                    sync_cube();
+                    if place.lane < in_tile {
+                        let mut column = 0.0f32;
+                        for lane in 0..ROWS {
+                            column += tile[(place.lane * comptime!(form.slices()) + place.slice) * STRIDE + lane];
+                        }
+                        let sums = (CUBE_POS * comptime!(form.slices()) + place.slice) * documents;
+                        let entry = sums + start + in_block + place.lane;
+                        if round == 0 && windows_above == 0 {
+                            partials[entry] = column;
+                        } else {
+                            partials[entry] += column;
+                        }
+                    }
+                    sync_cube();
+                }
+            }
+        }
+    }
+    if comptime!(form.slices() > 1) {
+        to_row = sum_of_row(to_row, place, &mut row_sums);
+    }
+    if place.exists && place.slice == 0 {
+        to_rows[row.cell] = to_row;
+    }
+}
+
+/// Derivative of the expectation by the chance that a column is above, from the state before its trial, in the slots from
+/// `states`, and the derivatives after it.
+#[cube]
+fn through_ranks(
+    scratch: &[f32],
+    slots: Slots,
+    states: usize,
+    slopes: &Window,
+    above: Neighbour,
+    trial: Trial,
+    #[comptime] form: Form,
+) -> f32 {
+    let mut by_chance = 0.0f32;
+    #[unroll]
+    for rank in 0..comptime!(form.width) {
+        let here = kept(scratch, slots, states, rank, form);
+        by_chance += slope_at(here, slopes, above, trial, rank, form);
+    }
+    by_chance
+}
+
+/// The inputs of the kernels, of one batch.
+struct Inputs<'a> {
+    x: &'a CubeTensor,
+    /// Weights of the rows, 0 at padding.
+    weights: &'a CubeTensor,
+    b: &'a CubeTensor,
+    mask: &'a CubeTensor,
+    values: &'a CubeTensor,
+}
+
+impl Inputs<'_> {
+    fn ranks(&self) -> usize {
+        self.values.shape().dims::<2>()[1]
+    }
+}
+
+/// Starts the kernel of the values.
+fn launch_values(inputs: &Inputs, noise: &ScoreNoise, above: Above) -> CubeTensor {
+    let Inputs { x, weights, b, mask, values } = *inputs;
+    let (batch, ranks) = (Batch::from_tensor(x), inputs.ranks());
+    let (kind, noise) = numbers(noise);
+    let form = Form::new(kind, ranks, above);
+    let order = order(&batch, Counting::Separately { rows: weights, columns: mask });
+    let out = batch.per_document();
+    let slots = if form.several { batch.documents * form.arrays() } else { 0 };
+    for part in batch.parts(form.units() * slots) {
+        let scratch = batch.numbers([(part.cubes * form.units() * slots).max(1)]);
+        values::launch(
+            &batch.client,
+            batch.cubes_for(part.cubes),
+            CubeDim::new_1d(form.units() as u32),
+            read(x),
+            read(weights),
+            read(b),
+            read(&order),
+            read(values),
+            batch.upload(&noise),
+            write(&scratch),
+            write(&out),
+            part.first,
+            part.cubes,
+            batch.documents,
+            ranks,
+            form,
+        );
+    }
+    out
+}
+
+/// Starts the kernels of the gradient.
+fn launch_flows(inputs: &Inputs, noise: &ScoreNoise, above: Above) -> CubeTensor {
+    let Inputs { x, weights, b, mask, values } = *inputs;
+    let (batch, ranks) = (Batch::from_tensor(x), inputs.ranks());
+    let (kind, noise) = numbers(noise);
+    let form = Form::new(kind, ranks, above);
+    let order = order(&batch, Counting::Separately { rows: weights, columns: mask });
+    let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
+    let block = batch.documents.isqrt().next_multiple_of(TILE);
+    let slots = slots_needed(batch.documents, block, form);
+    for part in batch.parts(form.units() * slots + form.slices() * batch.documents) {
+        let scratch = batch.numbers([part.cubes * form.units() * slots]);
+        let partials = batch.numbers([part.cubes * form.slices(), batch.documents]);
+        flows::launch(
+            &batch.client,
+            batch.cubes_for(part.cubes),
+            CubeDim::new_1d(form.units() as u32),
+            read(x),
+            read(weights),
+            read(b),
+            read(&order),
+            read(values),
+            batch.upload(&noise),
+            write(&scratch),
+            write(&to_rows),
+            write(&partials),
+            part.first,
+            part.cubes,
+            batch.documents,
+            ranks,
+            block,
+            form,
+        );
+        collect_columns(&batch, part, form.slices(), &partials, &order, &to_columns);
+    }
+    sum(to_rows, to_columns)
+}
+
+/// Name of a kernel, the same for all that it can compute.
+fn name(primitive: &str, noise: &ScoreNoise, values: &CubeTensor, above: Above) -> String {
+    let form = Form::new(numbers(noise).0, values.shape().dims::<2>()[1], above);
+    format!("{primitive}, {form:?}")
+}
+
+/// See [`above_recursion`](crate::op::above_recursion()).
+pub fn above_recursion(
+    x: &CubeTensor,
+    a: &CubeTensor,
+    b: &CubeTensor,
+    mask: &CubeTensor,
+    values: &CubeTensor,
+    recursion: &AboveRecursion,
+) -> Option<CubeTensor> {
+    let AboveRecursion { noise, above } = recursion;
+    let [out] = run(&name("above_recursion", noise, values, *above), x, 8, || {
+        let weights = &product(a, mask);
+        [launch_values(&Inputs { x, weights, b, mask, values }, noise, *above)]
+    })?;
+    Some(out)
+}
+
+/// Gradient of [`above_recursion`] in `x`, given that of its output.
+pub fn above_recursion_gradient(
+    x: &CubeTensor,
+    a: &CubeTensor,
+    b: &CubeTensor,
+    mask: &CubeTensor,
+    values: &CubeTensor,
+    gradient: &CubeTensor,
+    recursion: &AboveRecursion,
+) -> Option<CubeTensor> {
+    let AboveRecursion { noise, above } = recursion;
+    let [to_x] = run(&name("gradient of above_recursion", noise, values, *above), x, 9, || {
+        let weights = &product(&product(a, gradient), mask);
+        [launch_flows(&Inputs { x, weights, b, mask, values }, noise, *above)]
+    })?;
+    Some(to_x)
+}
+
+/// The inputs of a product of nothing over the documents above, `0` and `discounts` in every list.
+fn of_ranks(x: &CubeTensor, discounts: &[f64]) -> [CubeTensor; 2] {
+    let lists = x.shape().dims::<2>()[0];
+    let values: Vec<f32> = discounts.iter().map(|&discount| discount as f32).collect();
+    let values = TensorData::new(values.repeat(lists), [lists, discounts.len()]);
+    let values = CubeBackend::float_from_data(values, &x.device);
+    [CubeBackend::float_zeros(x.shape(), &x.device, FloatDType::F32), values]
+}
+
+/// See [`rank_recursion`](crate::op::rank_recursion()).
+pub fn rank_recursion(
+    x: &CubeTensor,
+    mask: &CubeTensor,
+    comparison: Comparison,
+    discounts: &[f64],
+) -> Option<CubeTensor> {
+    let [b, values] = &of_ranks(x, discounts);
+    let noise = ScoreNoise::one(comparison);
+    let [out] = run(&name("rank_recursion", &noise, values, Above::Product), x, 8, || {
+        [launch_values(&Inputs { x, weights: mask, b, mask, values }, &noise, Above::Product)]
+    })?;
+    Some(out)
+}
+
+/// Gradient of [`rank_recursion`] in `x`, given that of its output.
+pub fn rank_recursion_gradient(
+    x: &CubeTensor,
+    mask: &CubeTensor,
+    gradient: &CubeTensor,
+    comparison: Comparison,
+    discounts: &[f64],
+) -> Option<CubeTensor> {
+    let [b, values] = &of_ranks(x, discounts);
+    let noise = ScoreNoise::one(comparison);
+    let [to_x] = run(&name("gradient of rank_recursion", &noise, values, Above::Product), x, 9, || {
+        let weights = &product(gradient, mask);
+        [launch_flows(&Inputs { x, weights, b, mask, values }, &noise, Above::Product)]
+    })?;
+    Some(to_x)
+}

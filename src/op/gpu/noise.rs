@@ -1,0 +1,77 @@
+//! The comparisons that an expectation over noisy scores averages ([`ScoreNoise`]).
+//!
+//! How many there are under exact noise depends on the documents of a list, which the device counts: with any padding a list
+//! has the same comparisons.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+
+use super::real::exponential;
+use crate::op::cpu::{NOISE_RANGE, NOISE_STEP, ScoreNoise};
+
+/// One comparison.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Comparison {
+    pub weight: f32,
+    pub rate: f32,
+    pub shift: f32,
+}
+
+/// Whether the noise is exact, and otherwise how many comparisons there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Exact,
+    Mixture,
+}
+
+/// Density of normal noise at 0.
+const FRAC_1_SQRT_2PI: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
+
+/// The number of comparisons in a list of `documents`. `noise` is what [`numbers`] gives.
+#[cube]
+pub(super) fn comparisons(noise: &[f32], documents: usize, #[comptime] kind: Kind) -> usize {
+    match kind {
+        Kind::Exact => {
+            let logarithm = f32::cast_from(u32::cast_from(max(documents, 1))).ln();
+            let steps = comptime!((2.0 * NOISE_RANGE / NOISE_STEP) as f32) * (1.0f32 + logarithm).sqrt();
+            u32::cast_from(steps.ceil()) as usize + 1
+        }
+        Kind::Mixture => noise.len() / 3,
+    }
+}
+
+/// Comparison `number` of `count`; beyond the last, one of weight 0.
+#[cube]
+pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime] kind: Kind) -> Comparison {
+    let last = count - 1;
+    let bounded = min(number, last);
+    let found = match kind {
+        Kind::Exact => {
+            // The trapezoidal rule. Its sum of densities is 1 to nine digits.
+            let step = comptime!((2.0 * NOISE_RANGE) as f32) / f32::cast_from(u32::cast_from(last));
+            let own = fma(step, f32::cast_from(u32::cast_from(bounded)), comptime!(-NOISE_RANGE as f32));
+            Comparison {
+                weight: step * comptime!(FRAC_1_SQRT_2PI as f32) * exponential(-0.5f32 * own * own),
+                rate: noise[0],
+                shift: own * comptime!(std::f32::consts::FRAC_1_SQRT_2),
+            }
+        }
+        Kind::Mixture => {
+            Comparison { weight: noise[bounded * 3], rate: noise[bounded * 3 + 1], shift: noise[bounded * 3 + 2] }
+        }
+    };
+    Comparison { weight: select(number <= last, found.weight, 0.0f32), rate: found.rate, shift: found.shift }
+}
+
+/// What the kernels need of a noise: the rate of all comparisons under exact noise, else weight, rate and shift of each.
+pub(super) fn numbers(noise: &ScoreNoise) -> (Kind, Vec<f32>) {
+    match noise {
+        ScoreNoise::Exact { sigma } => {
+            (Kind::Exact, vec![crate::op::Comparison::given(0.0, *sigma).rate as f32])
+        }
+        ScoreNoise::Mixture(mixture) => {
+            let numbers = mixture.iter().flat_map(|(weight, trial)| [*weight, trial.rate, trial.shift]);
+            (Kind::Mixture, numbers.map(|number| number as f32).collect())
+        }
+    }
+}
