@@ -14,8 +14,8 @@ use super::{backend::Pairwise, cpu::AboveRecursion, definition, path::takes_defi
 /// exponentials, at less cost.
 ///
 /// Differentiable in `x` alone. Documents with `a_i = 0` are skipped: O(Q k n) time for each other document, for `k` ranks that
-/// count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is O(k n) on the CPU, else that of
-/// the chunks of rows.
+/// count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is O(k n) on the CPU and O(k sqrt n) for
+/// each row on a GPU, else that of the pairs of a chunk of rows; rows of GPUs and chunks are as many as the memory budget allows.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:

@@ -120,8 +120,14 @@ fn check_on(
     primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>,
 ) {
     let mut largest = Errors::new();
+    if !devices().iter().any(on) {
+        return;
+    }
+    // Definitions take long. Where the CPU is not under test, its kernels for f64, which that test compares with them, do.
+    let by_definition = devices().iter().any(|present| present.path == Path::Processor);
     for case in cases(purpose, longest) {
-        let reference = with_tensor_path(|| run(&case, &Device::flex(), DType::F64, &primitive));
+        let run = || run(&case, &Device::flex(), DType::F64, &primitive);
+        let reference = if by_definition { with_tensor_path(run) } else { run() };
         compare(on, what, &case, natural, &reference, &primitive, &mut largest);
     }
     for ((device, dtype, part), error) in largest {

@@ -5,7 +5,7 @@
 //! alone.
 
 use super::cells::Cell;
-use super::names::RelaxationName;
+use super::names::{MeasureName, RelaxationName};
 use super::relaxed_measure::{self, named_cell};
 use crate::json::Map;
 
@@ -13,9 +13,12 @@ use crate::json::Map;
 /// warm as it is for scorers; none for a loss without a temperature, and for those that are no cell, for which none was
 /// found.
 pub(in crate::loss) fn in_spreads(name: &str, params: &Map, times: f64) -> Option<f64> {
-    let relaxation = match name {
-        relaxed_measure::NAME => named_cell(params).relaxation,
-        _ => Cell::all().find(|cell| cell.named() == Some(name))?.relaxation,
+    let Cell { measure, relaxation } = match name {
+        relaxed_measure::NAME => {
+            let named = named_cell(params);
+            Cell { measure: named.measure, relaxation: named.relaxation }
+        }
+        _ => Cell::all().find(|cell| cell.named() == Some(name))?,
     };
     Some(match relaxation {
         RelaxationName::ApproximatePositions => 20.0 / times,
@@ -27,6 +30,20 @@ pub(in crate::loss) fn in_spreads(name: &str, params: &Map, times: f64) -> Optio
         RelaxationName::NeuralSort => 5.0 * times,
         RelaxationName::SoftSort => 0.15 * times,
         RelaxationName::SmoothIndicators => 5.0 / times,
-        RelaxationName::ProjectedRanks => 0.0125 * times,
+        // Without a gradient between documents further apart: where few ranks count, more of them must meet.
+        RelaxationName::ProjectedRanks => times * if falls_gradually(measure) { 0.0125 } else { 0.05 },
     })
+}
+
+/// Whether a document counts at every rank, for less at each further one.
+fn falls_gradually(measure: MeasureName) -> bool {
+    match measure {
+        MeasureName::Ndcg | MeasureName::Dcg | MeasureName::Ap | MeasureName::Err | MeasureName::Rbp => true,
+        MeasureName::Rr
+        | MeasureName::Precision
+        | MeasureName::Recall
+        | MeasureName::Success
+        | MeasureName::RPrecision
+        | MeasureName::KendallTau => false,
+    }
 }
