@@ -46,7 +46,7 @@ pub struct MeasureContext<'a> {
 const NONE_ABOVE: u64 = 6;
 const BY_STEPS: u64 = 3;
 const BY_CHANCES: u64 = 3;
-const BY_INDICATORS: u64 = 8;
+const BY_INDICATORS: u64 = 9;
 
 impl<'a> MeasureContext<'a> {
     pub(super) fn new(lists: &'a Lists, relaxed: Relaxed) -> Self {
