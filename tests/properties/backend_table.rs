@@ -60,7 +60,7 @@ fn milliseconds(present: &Present, name: &str) -> f64 {
 #[ignore = "measures for docs/BACKENDS.md, see .ci/backends"]
 fn backend_table() {
     let [lists, documents] = BATCH;
-    let build = if cfg!(debug_assertions) { "unoptimized build" } else { "release build" };
+    let build = if cfg!(debug_assertions) { "a build of `cargo test`" } else { "a release build" };
     println!("| device | losses | largest difference | `approx_ndcg` | `soft_ndcg` | `lambda_ndcg` |");
     println!("|---|---|---|---|---|---|");
     for present in devices() {

@@ -686,19 +686,26 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
 fn padding_never_changes_a_bit_of_trials_or_under_exact_noise() {
     for present in devices().iter().filter(|present| fused(present)) {
         let bits = |padding| {
-            bits_of(present, 67, padding, |score| score, |inputs| {
-                let [x, _, labels, mask] = inputs;
-                let mut outputs = Vec::new();
-                for what in [Above::Sum, Above::Product] {
-                    let noise = ScoreNoise::Exact { sigma: 1.0 };
-                    let trials = |noise, above| recursion_of_first_ranks(inputs, 40, &AboveRecursion { noise, above });
-                    outputs.extend([trials(noise.clone(), what), trials(above(1.0, what).noise, what)]);
-                    let b = chances(labels) * mask.clone();
-                    let expectation = AboveExpectation { noise, ..above(1.0, what) };
-                    outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation));
-                }
-                outputs
-            })
+            bits_of(
+                present,
+                67,
+                padding,
+                |score| score,
+                |inputs| {
+                    let [x, _, labels, mask] = inputs;
+                    let mut outputs = Vec::new();
+                    for what in [Above::Sum, Above::Product] {
+                        let noise = ScoreNoise::Exact { sigma: 1.0 };
+                        let trials =
+                            |noise, above| recursion_of_first_ranks(inputs, 40, &AboveRecursion { noise, above });
+                        outputs.extend([trials(noise.clone(), what), trials(above(1.0, what).noise, what)]);
+                        let b = chances(labels) * mask.clone();
+                        let expectation = AboveExpectation { noise, ..above(1.0, what) };
+                        outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &expectation));
+                    }
+                    outputs
+                },
+            )
         };
         let expected = bits(0);
         for padding in [0, 1, 30] {

@@ -6,7 +6,8 @@ use burn_cubecl::CubeBackend;
 use super::{pair_weight::Weight, pairwise::Pairwise};
 use crate::op::cpu::{AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, Step};
 use crate::op::definition::{
-    above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion, step_sum,
+    above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion,
+    step_sum,
 };
 use crate::op::gpu;
 

@@ -69,14 +69,7 @@ fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] fo
 
 /// The numbers of a neighbour for trial `j`, in the slots from `first`; nothing beyond the windows.
 #[cube]
-fn take(
-    scratch: &[f32],
-    slots: Slots,
-    first: usize,
-    j: usize,
-    is_there: bool,
-    #[comptime] form: Form,
-) -> Neighbour {
+fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbour {
     let mut p = 0.0f32;
     let mut w = 0.0f32;
     if comptime!(form.several) {

@@ -123,7 +123,10 @@ pub(super) struct Neighbour {
 
 #[cube]
 pub(super) fn empty(#[comptime] form: Form) -> Window {
-    Window { p: Array::<f32>::new(comptime!(form.width)), w: Array::<f32>::new(comptime!(if form.sum { form.width } else { 1 })) }
+    Window {
+        p: Array::<f32>::new(comptime!(form.width)),
+        w: Array::<f32>::new(comptime!(if form.sum { form.width } else { 1 })),
+    }
 }
 
 /// Before the first trial.
@@ -141,12 +144,7 @@ pub(super) fn begin(state: &mut Window, is_first: bool, #[comptime] form: Form) 
 
 /// Takes a state over a trial, the highest rank first; `below` is that of the rank below before the trial.
 #[cube]
-pub(super) fn advance(
-    state: &mut Window,
-    below: Neighbour,
-    trial: Trial,
-    #[comptime] form: Form,
-) {
+pub(super) fn advance(state: &mut Window, below: Neighbour, trial: Trial, #[comptime] form: Form) {
     if comptime!(form.sum) {
         let added = trial.ahead * trial.b;
         #[unroll]
@@ -167,12 +165,7 @@ pub(super) fn advance(
 
 /// Takes derivatives back over a trial, the lowest rank first; `above` is that of the rank above after the trial.
 #[cube]
-pub(super) fn retreat(
-    slopes: &mut Window,
-    above: Neighbour,
-    trial: Trial,
-    #[comptime] form: Form,
-) {
+pub(super) fn retreat(slopes: &mut Window, above: Neighbour, trial: Trial, #[comptime] form: Form) {
     let added = trial.ahead * trial.b;
     #[unroll]
     for rank in 0..comptime!(form.width) {
@@ -189,12 +182,7 @@ pub(super) fn retreat(
 
 /// What stands at a rank of the window, or above it.
 #[cube]
-fn neighbour(
-    window: &Window,
-    above: Neighbour,
-    #[comptime] rank: usize,
-    #[comptime] form: Form,
-) -> Neighbour {
+fn neighbour(window: &Window, above: Neighbour, #[comptime] rank: usize, #[comptime] form: Form) -> Neighbour {
     if comptime!(rank == form.width) {
         above
     } else if comptime!(form.sum) {

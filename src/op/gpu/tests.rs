@@ -13,10 +13,12 @@ use super::launch::{Batch, run};
 use crate::device::{self, BACKENDS};
 use crate::execution::{Execution, SumPath};
 use crate::op::gpu::{
-    above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_window, step_sum,
+    above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_window,
+    step_sum,
 };
 use crate::op::{
-    self, Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step, cpu,
+    self, Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, PairWeight, ScoreNoise, Step,
+    cpu,
 };
 
 /// Kernels by name, with the batch that each was launched on.

@@ -60,11 +60,7 @@ impl Relaxation for SoftSort {
 }
 
 /// `softmax_i(logit(s_i - s_d(r)))` at the ranks `r` up to `top`: `[batch, ranks, documents]`, 0 at padded documents.
-pub(super) fn at_ranks_by_distance(
-    lists: &Lists,
-    top: usize,
-    logit: impl FnOnce(Tensor<3>) -> Tensor<3>,
-) -> Tensor<3> {
+pub(super) fn at_ranks_by_distance(lists: &Lists, top: usize, logit: impl FnOnce(Tensor<3>) -> Tensor<3>) -> Tensor<3> {
     let [_, n] = lists.scores.dims();
     let scores = lists.centered();
     let sorted = scores.clone().gather(1, order_of_ranks(lists.ranks())).narrow(1, 0, top.min(n));
