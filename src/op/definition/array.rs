@@ -78,6 +78,11 @@ impl<B: Backend> Array<B> {
         Self(B::float_log(self.0))
     }
 
+    /// `log(1 + x)`, precise for small `x`.
+    pub fn log_1p(self) -> Self {
+        Self(B::float_log1p(self.0))
+    }
+
     pub fn erf(self) -> Self {
         Self(B::float_erf(self.0))
     }

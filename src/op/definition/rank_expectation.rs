@@ -10,6 +10,13 @@ fn beats<B: Backend>(t: Array<B>) -> Array<B> {
     (t.erf() + 1.0) * 0.5
 }
 
+/// `prod_j (1 + pi_j (z - 1))` over the documents. Near 1 the factors of a long list would all be rounded the same way; their
+/// logarithms keep what makes them differ from 1.
+fn product<B: Backend>(beats: &Array<B>, base: f64) -> Array<B> {
+    let above = beats.clone() * (base - 1.0);
+    if base > 0.5 { above.log_1p().sum(2).exp() } else { (above + 1.0).product(2) }
+}
+
 /// The tensor definition: the expectation, and the product of every term, `[batch, documents, terms]`.
 pub fn value<B: Backend>(
     x: FloatTensor<B>,
@@ -23,7 +30,7 @@ pub fn value<B: Backend>(
     let [out, products] = by_rows(&x, |rows| {
         let others = index.differences(rows).equals_zero() * -1.0 + 1.0;
         let beats = beats(x.differences(rows) / (2.0 * sigma)) * mask.columns() * others;
-        let products: Vec<_> = terms.iter().map(|term| (beats.clone() * (term.base - 1.0) + 1.0).product(2)).collect();
+        let products: Vec<_> = terms.iter().map(|term| product(&beats, term.base)).collect();
         let out = products
             .iter()
             .zip(terms)
