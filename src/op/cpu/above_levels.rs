@@ -7,10 +7,10 @@
 
 use super::choice::is_fast;
 use super::dispatch::{Kernel, dispatch};
-use super::levels::{Levels, Part, Walk};
+use super::levels::{Part, Walk};
+use super::noisy_list::NoisyList;
 use super::parameters::{Above, AboveExpectation};
 use super::real::Real;
-use super::walk::Sorted;
 use crate::execution::Target;
 
 /// Terms that are computed together.
@@ -24,13 +24,8 @@ const NOTHING: f64 = 1e-290;
 
 /// A list by descending score, for one function of the rank and of what stands above.
 pub struct List {
-    sorted: Sorted,
-    levels: Levels,
-    /// Weights of documents, and `b`.
-    a: Vec<f64>,
-    b: Vec<f64>,
+    noisy: NoisyList,
     terms: Terms,
-    deviation: f64,
 }
 
 /// The exponentials, in whole blocks: those beyond the last have a coefficient of 0.
@@ -76,7 +71,7 @@ impl Certain {
     /// Adds documents up to the first `count` of the list.
     #[inline(always)]
     fn up_to(&mut self, count: usize, list: &List) {
-        for &b in &list.b[self.count..count] {
+        for &b in &list.noisy.b[self.count..count] {
             let passes = list.terms.passes(b);
             for (products, bases) in self.products.iter_mut().zip(&list.terms.bases) {
                 for (product, base) in products.iter_mut().zip(bases) {
@@ -96,10 +91,7 @@ impl List {
     /// `None` without exact noise, and in `f64`.
     pub fn new<T: Real>(target: Target, x: &[T], a: &[T], b: &[T], expectation: &AboveExpectation) -> Option<Self> {
         let deviation = expectation.noise.deviation().filter(|_| is_fast::<T>(target, x.len(), true))?;
-        let sorted = Sorted::new(x);
-        let levels = Levels::new(sorted.scaled(1.0 / deviation));
-        let [a, b] = [a, b].map(|values| sorted.gather(values).into_iter().map(T::to_f64).collect());
-        Some(Self { sorted, levels, a, b, terms: Terms::new(expectation), deviation })
+        Some(Self { noisy: NoisyList::new(x, a, b, deviation), terms: Terms::new(expectation) })
     }
 
     /// Sums `of_part` over the parts of the levels.
@@ -109,8 +101,8 @@ impl List {
             certain.up_to(part.above, self);
             (part, certain.clone())
         };
-        let parts = self.levels.parts(|place| self.a[place] != 0.0).into_iter().map(with_certain).collect();
-        self.levels.summed(parts, self.terms.bases.len() * LANES, |part, certain, sums| {
+        let parts = self.noisy.parts().into_iter().map(with_certain).collect();
+        self.noisy.levels.summed(parts, self.terms.bases.len() * LANES, |part, certain, sums| {
             of_part(AtLevels::new(self, part, certain), sums);
         })
     }
@@ -118,15 +110,14 @@ impl List {
     /// `a_i E[D(R_i) A_i]` of every document.
     pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
         let sums = self.summed(|levels, sums| dispatch(target, Values { levels, sums }));
-        self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a), out);
+        self.noisy.put_expectations(&sums, out);
     }
 
     /// Gradient of [`value`](Self::value) in the scores.
     pub fn gradient<T: Real>(&self, target: Target, g: &[T], to_x: &mut [T]) {
-        let g = self.sorted.gather(g);
-        let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| if *a == 0.0 { 0.0 } else { g.to_f64() * a }).collect();
+        let g = self.noisy.weighted(g);
         let sums = self.summed(|levels, sums| dispatch(target, Gradient { levels, g: &g, sums }));
-        self.sorted.scatter(sums.iter().map(|sum| sum / self.deviation), to_x);
+        self.noisy.put_slopes(&sums, to_x);
     }
 }
 
@@ -163,7 +154,7 @@ impl<'a> AtLevels<'a> {
         Self {
             list,
             first,
-            walk: list.levels.walk(part),
+            walk: list.noisy.levels.walk(part),
             certain,
             products: blocks.clone(),
             sums: blocks,
@@ -189,7 +180,7 @@ impl<'a> AtLevels<'a> {
             list.terms.bases.iter().zip(self.inverses.chunks_exact_mut(count.max(1))).enumerate()
         {
             let (mut products, mut sums) = (certain.products[block], [certain.sum; LANES]);
-            let chances = walk.around.ahead.iter().zip(&walk.around.behind).zip(&list.b[walk.places.clone()]);
+            let chances = walk.around.ahead.iter().zip(&walk.around.behind).zip(&list.noisy.b[walk.places.clone()]);
             for (j, (((&ahead, &behind), &b), inverses)) in chances.zip(inverses).enumerate() {
                 let factors = factors::<FMA>(bases, list.terms.passes(b), ahead, behind);
                 *inverses = factors.map(|factor| 1.0 / factor);
@@ -218,7 +209,7 @@ impl<'a> AtLevels<'a> {
         if self.list.terms.above == Above::Product {
             return (inverses, [1.0; LANES]);
         }
-        let (b, ahead) = (self.list.b[self.walk.places.start + j], self.walk.around.ahead[j]);
+        let (b, ahead) = (self.list.noisy.b[self.walk.places.start + j], self.walk.around.ahead[j]);
         let (bases, sums) = (&self.list.terms.bases[block], &self.sums[block]);
         (inverses, std::array::from_fn(|lane| sums[lane] + (b - b * ahead * bases[lane] * inverses[lane])))
     }
@@ -249,8 +240,8 @@ impl Kernel for Values<'_> {
         let list = levels.list;
         while levels.next::<FMA>() {
             for (j, place) in levels.walk.places.clone().enumerate() {
-                if list.a[place] != 0.0 {
-                    let weight = list.levels.step * levels.walk.around.density[j];
+                if list.noisy.a[place] != 0.0 {
+                    let weight = list.noisy.levels.step * levels.walk.around.density[j];
                     sums[place - levels.first] += weight * levels.expectation(j);
                 }
             }
@@ -283,7 +274,7 @@ impl Gradient<'_> {
         let (bases, is_sum) = (&terms.bases[block], terms.above == Above::Sum);
         let sent: Block = std::array::from_fn(|lane| terms.coefficients[block][lane] * levels.products[block][lane]);
         for (j, (flow, &weight)) in flows.iter_mut().zip(weights).enumerate() {
-            let b = levels.list.b[levels.walk.places.start + j];
+            let b = levels.list.noisy.b[levels.walk.places.start + j];
             let passes = terms.passes(b);
             let (inverses, rest) = levels.without(block, j);
             let mut lanes = [0.0; LANES];
@@ -306,7 +297,7 @@ impl Kernel for Gradient<'_> {
     fn run<const FMA: bool>(mut self) {
         let (mut weights, mut flows) = (Vec::new(), Vec::new());
         while self.levels.next::<FMA>() {
-            let (start, step) = (self.levels.walk.places.start, self.levels.list.levels.step);
+            let (start, step) = (self.levels.walk.places.start, self.levels.list.noisy.levels.step);
             let around = &self.levels.walk.around;
             let sums = &mut self.sums[start - self.levels.first..];
             weights.clear();

@@ -41,6 +41,7 @@ mod list;
 mod log_softmax;
 mod neural_sort;
 mod neural_sort_matrix;
+mod noisy_list;
 mod order;
 mod pair_derivatives;
 mod pair_loss;

@@ -3,57 +3,49 @@
 //! that count, nothing is left to do, so that few levels of a long list are visited.
 
 use super::dispatch::{Kernel, dispatch};
-use super::levels::{Levels, Part};
+use super::levels::Part;
+use super::noisy_list::NoisyList;
 use super::parameters::Above;
 use super::real::Real;
 use super::trials::{Certain, Trials};
-use super::walk::Sorted;
 use crate::execution::Target;
 
 /// A list by descending score, for one function of the rank and of what stands above.
 pub struct List<'a> {
-    sorted: Sorted,
-    levels: Levels,
-    /// Weights of documents, and `b`.
-    a: Vec<f64>,
-    b: Vec<f64>,
+    noisy: NoisyList,
     /// What the first documents contribute together, from none of them to all.
     totals: Vec<f64>,
     values: &'a [f64],
     above: Above,
-    deviation: f64,
 }
 
 impl<'a> List<'a> {
     pub fn new<T: Real>(x: &[T], a: &[T], b: &[T], values: &'a [f64], above: Above, deviation: f64) -> Self {
-        let sorted = Sorted::new(x);
-        let levels = Levels::new(sorted.scaled(1.0 / deviation));
-        let [a, b] = [a, b].map(|values| sorted.gather(values).into_iter().map(T::to_f64).collect::<Vec<f64>>());
+        let noisy = NoisyList::new(x, a, b, deviation);
         let mut totals = vec![if above == Above::Product { 1.0 } else { 0.0 }];
-        for b in &b {
+        for b in &noisy.b {
             let before = totals[totals.len() - 1];
             totals.push(if above == Above::Product { before * (1.0 - b) } else { before + b });
         }
-        Self { sorted, levels, a, b, totals, values, above, deviation }
+        Self { noisy, totals, values, above }
     }
 
     fn summed(&self, of_part: impl Fn(Part, &mut [f64]) + Sync + Send) -> Vec<f64> {
-        let parts = self.levels.parts(|place| self.a[place] != 0.0).into_iter().map(|part| (part, ())).collect();
-        self.levels.summed(parts, 8 * self.values.len(), |part, (), sums| of_part(part, sums))
+        let parts = self.noisy.parts().into_iter().map(|part| (part, ())).collect();
+        self.noisy.levels.summed(parts, 8 * self.values.len(), |part, (), sums| of_part(part, sums))
     }
 
     /// `a_i E[f(R_i) A_i]` of every document.
     pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
         let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: None, part, sums }));
-        self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a), out);
+        self.noisy.put_expectations(&sums, out);
     }
 
     /// Gradient of [`value`](Self::value) in the scores.
     pub fn gradient<T: Real>(&self, target: Target, g: &[T], to_x: &mut [T]) {
-        let g = self.sorted.gather(g);
-        let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| if *a == 0.0 { 0.0 } else { g.to_f64() * a }).collect();
+        let g = self.noisy.weighted(g);
         let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: Some(&g), part, sums }));
-        self.sorted.scatter(sums.iter().map(|sum| sum / self.deviation), to_x);
+        self.noisy.put_slopes(&sums, to_x);
     }
 }
 
@@ -70,7 +62,7 @@ impl Kernel for Summed<'_> {
     fn run<const FMA: bool>(self) {
         let Self { list, g, part, sums } = self;
         let first = part.above;
-        let mut walk = list.levels.walk(part);
+        let mut walk = list.noisy.levels.walk(part);
         while walk.next() {
             let (places, count) = (walk.places.clone(), walk.places.start);
             let certain = Certain { count, total: list.totals[count] };
@@ -78,14 +70,14 @@ impl Kernel for Summed<'_> {
                 return;
             }
             walk.meet::<FMA>();
-            let (around, step) = (&walk.around, list.levels.step);
-            let b = &list.b[places.clone()];
+            let (around, step) = (&walk.around, list.noisy.levels.step);
+            let b = &list.noisy.b[places.clone()];
             let trials =
                 Trials { above: list.above, values: list.values, ahead: &around.ahead, behind: &around.behind, b };
             let sums = sums[count - first..].iter_mut().zip(&around.density);
             match g {
                 None => {
-                    let found = trials.expectations::<FMA>(certain, |j| list.a[places.start + j] != 0.0);
+                    let found = trials.expectations::<FMA>(certain, |j| list.noisy.a[places.start + j] != 0.0);
                     for ((sum, density), expectation) in sums.zip(found.into_iter().flatten()) {
                         *sum += step * density * expectation;
                     }
