@@ -202,7 +202,7 @@ impl CvArgs {
         } else if !self.quiet {
             writeln!(
                 out,
-                "part {part}: {fits} of {all} fits are done; when all parts are, --merge puts them together"
+                "part {part} is done: {fits} of the {all} fits; when all parts are done, --merge puts them together"
             )?;
         }
         Ok(())
@@ -249,14 +249,19 @@ fn trials(result: &CrossValidation) -> String {
     text
 }
 
+/// `1 seed`, `3 seeds`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 fn render(result: &CrossValidation) -> String {
     let mut text = format!(
-        "{}: {} convention, {} test queries, {} without a relevant document, {} seed(s)\n",
+        "{}: {} convention, {} test queries, {} without a relevant document, {}\n",
         result.name,
         result.convention.name,
         result.queries,
         result.empty_queries,
-        result.seeds.len()
+        counted(result.seeds.len(), "seed")
     );
     let names: Vec<&String> = result.measures.keys().collect();
     let mut table = Table::new(

@@ -90,10 +90,11 @@ impl TrainArgs {
         } else if !self.quiet {
             writeln!(
                 out,
-                "{}: round {} of {} selected, {:.1} s, written to {}",
+                "{}: round {} of {} selected, {}, {:.1} s, written to {}",
                 name,
                 fit.best_round,
                 fit.history.len(),
+                fit.stop.in_words(),
                 start.elapsed().as_secs_f64(),
                 path.display()
             )?;

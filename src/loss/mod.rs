@@ -12,32 +12,32 @@
 //!
 //! | name | type | measure | cost |
 //! |---|---|---|---|
-//! | `approx_ap` | [`ApproxAp`] | `map` | O(n^2) |
-//! | `approx_dcg` | [`ApproxDcg`] | `dcg` | O(n^2) |
-//! | `approx_kendall_tau` | [`ApproxKendallTau`] | `kendall_tau` | O(n^2) |
-//! | `approx_ndcg` | [`ApproxNdcg`] | `ndcg@k` | O(n^2) |
-//! | `approx_precision` | [`ApproxPrecision`] | `precision@k` | O(n^2) |
+//! | `approx_ap` | [`ApproxAp`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_dcg` | [`ApproxDcg`] | `dcg` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_kendall_tau` | [`ApproxKendallTau`] | `kendall_tau` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_ndcg` | [`ApproxNdcg`] | `ndcg@k` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `approx_precision` | [`ApproxPrecision`] | `precision@k` | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `approx_rr` | [`ApproxRr`] | `mrr` | O(n^2) |
-//! | `fidelity` | [`Fidelity`] | orders pairs | O(n^2) |
+//! | `fidelity` | [`Fidelity`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `lambda_loss` | [`LambdaLoss`] | bounds NDCG@k | O(n^2) |
 //! | `lambda_measure` | [`LambdaMeasure`] | orders pairs by what they change AP, RR, ERR or precision | O(n^2) |
-//! | `lambda_ndcg` | [`LambdaNdcg`] | orders pairs by what they change NDCG@k | O(n^2) |
-//! | `list_mle` | [`ListMle`] | orders the list | O(n^2) |
+//! | `lambda_ndcg` | [`LambdaNdcg`] | orders pairs by what they change NDCG@k | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `list_mle` | [`ListMle`] | orders the list | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `list_net` | [`ListNet`] | fits the top document | O(n) |
 //! | `mse_gain` | [`MseGain`] | fits gains | O(n) |
 //! | `neural_ndcg` | [`NeuralNdcg`] | `ndcg@k` | O(iterations n^2) |
-//! | `pairwise_exponential` | [`PairwiseExponential`] | orders pairs | O(n^2) |
-//! | `pairwise_hinge` | [`PairwiseHinge`] | orders pairs | O(n^2) |
-//! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2) |
+//! | `pairwise_exponential` | [`PairwiseExponential`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `pairwise_hinge` | [`PairwiseHinge`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `plackett_luce_ndcg` | [`PlackettLuceNdcg`] | `ndcg@k` | O(n log n), times the rankings |
-//! | `rank_net` | [`RankNet`] | orders pairs | O(n^2) |
+//! | `rank_net` | [`RankNet`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `relaxed_measure` | [`RelaxedMeasure`] | `ndcg@k` | O(n^2), or that of the relaxation |
-//! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2) |
-//! | `smooth_ap_rank` | [`SmoothApRank`] | `map` | O(n^2) |
-//! | `smooth_dcg` | [`SmoothDcg`] | `dcg` | O(n^2) |
-//! | `smooth_ndcg` | [`SmoothNdcg`] | `ndcg@k` | O(n^2) |
-//! | `smooth_precision` | [`SmoothPrecision`] | `precision@k` | O(n^2) |
-//! | `smooth_rr` | [`SmoothRr`] | `mrr` | O(n^2) |
+//! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_ap_rank` | [`SmoothApRank`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_dcg` | [`SmoothDcg`] | `dcg` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_ndcg` | [`SmoothNdcg`] | `ndcg@k` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_precision` | [`SmoothPrecision`] | `precision@k` | O(n^2); long lists in float32 on the CPU O(n log n) |
+//! | `smooth_rr` | [`SmoothRr`] | `mrr` | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `soft_ap` | [`SoftAp`] | `map` | O(M n^2), M = 14; O(M n log n) in the exact model |
 //! | `soft_dcg` | [`SoftDcg`] | `dcg@k` | O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts |
 //! | `soft_err` | [`SoftErr`] | `err` | O(M n log n), M = 14; O(M n^2) with independent trials |

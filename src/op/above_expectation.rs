@@ -4,7 +4,7 @@
 use burn::{backend::Dispatch, tensor::Tensor};
 
 use super::{
-    backend::Pairwise, cpu::AboveExpectation, cpu::ScoreNoise, definition, path::takes_definition, shape::assert_same,
+    backend::Pairwise, cpu::AboveExpectation, cpu::ScoreNoise, definition, path::takes_definition, shape::assert_alike,
 };
 
 /// `out_i = a_i E[D(R_i) A_i]`, where the rank `R_i`, counted from 0, is the number of documents above `i`,
@@ -26,7 +26,7 @@ use super::{
 ///   `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn above_expectation(
     x: Tensor<2>,
@@ -35,7 +35,7 @@ pub fn above_expectation(
     mask: Tensor<2>,
     expectation: &AboveExpectation,
 ) -> Tensor<2> {
-    assert_same("above_expectation", ("x", &x), &[("a", &a), ("b", &b), ("mask", &mask)]);
+    assert_alike("above_expectation", ("x", &x), &[("a", &a), ("b", &b), ("mask", &mask)]);
     if expectation.terms.is_empty() || expectation.noise == ScoreNoise::Mixture(Vec::new()) || x.dims()[1] == 0 {
         return x.zeros_like();
     }

@@ -1,9 +1,15 @@
 //! `above_recursion`: the expectation of a function of a document's rank times what stands above the document, under noisy
-//! scores, trial by trial.
+//! scores, trial by trial (softrank-directness, section III, for the rank alone).
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::AboveRecursion, definition, path::takes_definition, shape::assert_same};
+use super::{
+    backend::Pairwise,
+    cpu::{AboveRecursion, ScoreNoise},
+    definition,
+    path::takes_definition,
+    shape::{assert_alike, assert_type},
+};
 
 /// `out_i = a_i E[f(R_i) A_i]`, where the rank `R_i`, counted from 0, is the number of documents above `i`, `f` is a function
 /// of each list that `values` gives, 0 beyond the last, and `A_i` is `b_i` plus the sum of `b_j` over the documents above, or
@@ -14,16 +20,17 @@ use super::{backend::Pairwise, cpu::AboveRecursion, definition, path::takes_defi
 /// exponentials, at less cost.
 ///
 /// Differentiable in `x` alone. Documents with `a_i = 0` are skipped: O(Q k n) time for each other document, for `k` ranks that
-/// count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is O(k n) on the CPU and O(k sqrt n) for
-/// each row on a GPU, else that of the pairs of a chunk of rows; rows of GPUs and chunks are as many as the memory budget allows.
+/// count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is O(n + k sqrt n) for
+/// each thread on the CPU, outside the memory budget. It is O(k sqrt n) for each row on a GPU, and O(n + k sqrt n) for each row
+/// elsewhere; rows are as many at a time as the memory budget allows.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:
 ///   `[batch, documents]`
-/// - `values`: `[batch, ranks]`
+/// - `values`: `[batch, ranks]`; what stands beyond as many ranks as documents is ignored
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types, and values of another number of lists.
 #[track_caller]
 pub fn above_recursion(
     x: Tensor<2>,
@@ -33,12 +40,13 @@ pub fn above_recursion(
     values: Tensor<2>,
     recursion: &AboveRecursion,
 ) -> Tensor<2> {
-    assert_same("above_recursion", ("x", &x), &[("a", &a), ("b", &b), ("mask", &mask)]);
+    assert_alike("above_recursion", ("x", &x), &[("a", &a), ("b", &b), ("mask", &mask)]);
     let ([batch, documents], [lists, ranks]) = (x.dims(), values.dims());
     assert!(lists == batch, "above_recursion: values of {lists} lists for {batch}");
+    assert_type("above_recursion", ("x", &x), ("values", &values));
     // No document has a rank of n or more.
     let ranks = ranks.min(documents);
-    if ranks == 0 {
+    if ranks == 0 || recursion.noise == ScoreNoise::Mixture(Vec::new()) {
         return x.zeros_like();
     }
     let values = values.narrow(1, 0, ranks);

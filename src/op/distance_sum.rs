@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_same};
+use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_alike};
 
 /// `out_i = sum_j |x_i - x_j|` over the documents with `mask = 1`; 0 at padding.
 ///
@@ -13,10 +13,10 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub(crate) fn distance_sum(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
-    assert_same("distance_sum", ("x", &x), &[("mask", &mask)]);
+    assert_alike("distance_sum", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.into_dispatch(), mask.into_dispatch());
     Tensor::from_dispatch(if takes_definition(&x) {
         definition::distance_sum::value::<Dispatch>(x, mask)

@@ -6,7 +6,7 @@ use super::{
     backend::Pairwise,
     definition,
     path::takes_definition,
-    shape::{assert_entry_per_rank, assert_same},
+    shape::{assert_alike, assert_entry_per_rank},
 };
 
 /// `max over orders of sum_i gains_i discounts[rank(i) - 1]` of each list, which descending gains reach when discounts
@@ -18,10 +18,10 @@ use super::{
 /// - output: `[batch]`
 ///
 /// # Panics
-/// Inputs of different shapes, discounts of another number.
+/// Inputs of different shapes or types, discounts of another number.
 #[track_caller]
 pub fn ideal_dcg(gains: Tensor<2>, mask: Tensor<2>, discounts: Vec<f64>) -> Tensor<1> {
-    assert_same("ideal_dcg", ("gains", &gains), &[("mask", &mask)]);
+    assert_alike("ideal_dcg", ("gains", &gains), &[("mask", &mask)]);
     assert_entry_per_rank("ideal_dcg", ("discounts", &discounts), ("gains", &gains));
     let (gains, mask) = (gains.detach().into_dispatch(), mask.detach().into_dispatch());
     Tensor::from_dispatch(if takes_definition(&gains) {

@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_same};
+use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_alike};
 
 /// `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, the softmax taken over the documents with `mask = 1`; 0 at
 /// padding.
@@ -13,10 +13,10 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 /// - `x`, `a`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn indicator_sum(x: Tensor<2>, a: Tensor<2>, mask: Tensor<2>, sigma: f64) -> Tensor<2> {
-    assert_same("indicator_sum", ("x", &x), &[("a", &a), ("mask", &mask)]);
+    assert_alike("indicator_sum", ("x", &x), &[("a", &a), ("mask", &mask)]);
     let (x, a, mask) = (x.into_dispatch(), a.into_dispatch(), mask.into_dispatch());
     let (out, _) = if takes_definition(&x) {
         definition::indicator_sum::value::<Dispatch>(x, a, mask, sigma)

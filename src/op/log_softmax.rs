@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_same};
+use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_alike};
 
 /// `x_i - log sum_j exp(x_j)` over the documents of each list, 0 at padding.
 ///
@@ -12,10 +12,10 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn log_softmax(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
-    assert_same("log_softmax", ("x", &x), &[("mask", &mask)]);
+    assert_alike("log_softmax", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.into_dispatch(), mask.detach().into_dispatch());
     Tensor::from_dispatch(if takes_definition(&x) {
         definition::log_softmax::value::<Dispatch>(x, mask)

@@ -17,14 +17,13 @@
 //! | [`log_softmax`] | `x_i - log sum_j exp(x_j)` |
 //! | [`log2_discount`] | `1 / log2(1 + p_i)` |
 //! | [`exp2`] | `2^x_i`, no gradient |
-//! | [`ideal_dcg`] | one value a list: the largest sum of gains times discounts, no gradient |
+//! | [`ideal_dcg`] | one value per list: the largest sum of gains times discounts, no gradient |
 //!
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`. Inputs of one call have one shape:
 //! anything else panics with both shapes, before anything is computed.
 //!
-//! Some losses do their main work with the backend's own operations. `lambda_measure` and
-//! [`sum_with_none_above`](crate::loss::MeasureContext::sum_with_none_above) of positions hold tensors over pairs,
-//! `[B, N, N]`, outside the memory budget; `list_mle` takes suffix sums over `[B, N]`.
+//! Some losses do their main work with the backend's own operations, and some of these hold tensors over pairs,
+//! `[B, N, N]`, outside the memory budget: ARCHITECTURE.md lists them under "Limits".
 
 mod above_expectation;
 mod above_recursion;

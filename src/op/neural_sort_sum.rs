@@ -3,7 +3,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::NeuralSortMatrix, definition, path::takes_definition, shape::assert_same};
+use super::{backend::Pairwise, cpu::NeuralSortMatrix, definition, path::takes_definition, shape::assert_alike};
 
 /// `out_r = sum_j P_rj v_j` for the ranks `r` of each list, the first rank first, `P` a [`NeuralSortMatrix`]; 0 beyond
 /// the ranks that are asked for and beyond the documents of the list.
@@ -16,10 +16,10 @@ use super::{backend::Pairwise, cpu::NeuralSortMatrix, definition, path::takes_de
 /// - `x`, `v`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn neural_sort_sum(x: Tensor<2>, v: Tensor<2>, mask: Tensor<2>, sort: NeuralSortMatrix) -> Tensor<2> {
-    assert_same("neural_sort_sum", ("x", &x), &[("v", &v), ("mask", &mask)]);
+    assert_alike("neural_sort_sum", ("x", &x), &[("v", &v), ("mask", &mask)]);
     if x.dims().contains(&0) || sort.ranks == 0 {
         return x.zeros_like();
     }

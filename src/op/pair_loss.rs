@@ -7,7 +7,7 @@ use super::{
     cpu::{self, Distance, PairLoss},
     definition,
     path::takes_definition,
-    shape::assert_same,
+    shape::assert_alike,
 };
 
 /// The weight of a pair in tensors of `[batch, documents]`. Weights carry no gradient.
@@ -21,17 +21,17 @@ pub type PairWeight = cpu::PairWeight<Tensor<2>>;
 /// - `x`, `labels`, `mask` (1 for a document, 0 for padding), tensors of `weight`, output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &PairWeight, loss: PairLoss) -> Tensor<2> {
-    assert_same("pair_loss", ("x", &x), &[("labels", &labels), ("mask", &mask)]);
+    assert_alike("pair_loss", ("x", &x), &[("labels", &labels), ("mask", &mask)]);
     match weight {
         PairWeight::Unit => {}
-        PairWeight::Document(u) => assert_same("pair_loss", ("x", &x), &[("document weights", u)]),
+        PairWeight::Document(u) => assert_alike("pair_loss", ("x", &x), &[("document weights", u)]),
         PairWeight::Lambda { gain, discount, rank, distance, .. } => {
-            assert_same("pair_loss", ("x", &x), &[("gain", gain), ("discount", discount), ("rank", rank)]);
+            assert_alike("pair_loss", ("x", &x), &[("gain", gain), ("discount", discount), ("rank", rank)]);
             if let Some(Distance { scores, .. }) = distance {
-                assert_same("pair_loss", ("x", &x), &[("scores", scores)]);
+                assert_alike("pair_loss", ("x", &x), &[("scores", scores)]);
             }
         }
     }

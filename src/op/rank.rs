@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_same};
+use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_alike};
 
 /// 1-based rank of each document by descending `x`, ties by index; padded documents come last. Carries no gradient.
 ///
@@ -10,10 +10,10 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 /// - `x`, `mask` (1 for a document, 0 for padding), output (same float type): `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn rank(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
-    assert_same("rank", ("x", &x), &[("mask", &mask)]);
+    assert_alike("rank", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.detach().into_dispatch(), mask.detach().into_dispatch());
     Tensor::from_dispatch(if takes_definition(&x) {
         definition::rank::value::<Dispatch>(x, mask)

@@ -5,7 +5,7 @@ use burn::{backend::Dispatch, tensor::Tensor};
 
 use super::{
     backend::Pairwise, cpu::ExponentialTerm, definition, definition::array::Array, path::takes_definition,
-    shape::assert_same,
+    shape::assert_alike,
 };
 
 /// `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))` with
@@ -17,7 +17,7 @@ use super::{
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[ExponentialTerm]) -> Tensor<2> {
     counted_rank_expectation(x, mask, None, sigma, terms)
@@ -33,7 +33,7 @@ pub(crate) fn counted_rank_expectation(
     sigma: f64,
     terms: &[ExponentialTerm],
 ) -> Tensor<2> {
-    assert_same("rank_expectation", ("x", &x), &[("mask", &mask)]);
+    assert_alike("rank_expectation", ("x", &x), &[("mask", &mask)]);
     if terms.is_empty() {
         return x.zeros_like();
     }

@@ -8,12 +8,12 @@ use burn::{
 
 use super::{
     above_recursion::above_recursion,
-    backend::{Pairwise, shares_levels},
+    backend::{Pairwise, averages_exact_noise},
     cpu::{Above, AboveRecursion, Comparison, ScoreNoise},
     definition,
     definition::array::Array,
     path::takes_definition,
-    shape::assert_same,
+    shape::assert_alike,
 };
 
 /// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`,
@@ -26,10 +26,10 @@ use super::{
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f64]) -> Tensor<2> {
-    assert_same("rank_recursion", ("x", &x), &[("mask", &mask)]);
+    assert_alike("rank_recursion", ("x", &x), &[("mask", &mask)]);
     compared_rank_recursion(x, mask, None, Comparison::independent(sigma), discounts)
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn noisy_rank_recursion(
     discounts: &[f64],
 ) -> Tensor<2> {
     let [batch, documents] = x.dims();
-    if noise.deviation().is_some() && shares_levels(&x.clone().into_dispatch()) {
+    if noise.deviation().is_some() && averages_exact_noise(&x.clone().into_dispatch()) {
         let asked = counted.map_or(mask.clone(), |counted| counted.not_equal_elem(0.0).float().cast(mask.dtype()));
         let ranks = discounts.len();
         let values = TensorData::new(discounts.to_vec(), [1, ranks]);

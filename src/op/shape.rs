@@ -1,5 +1,6 @@
-//! Shapes compared before anything is computed. Broadcasting, and kernels that walk several arrays at once, would make
-//! a number out of inputs that do not belong together. Shapes are known on the host: nothing is read from a device.
+//! Shapes and types compared before anything is computed. Broadcasting, and kernels that walk several arrays at once,
+//! would make a number out of inputs that do not belong together. Both are known on the host: nothing is read from a
+//! device.
 
 use burn::tensor::Tensor;
 
@@ -21,6 +22,30 @@ pub(crate) fn assert_same<const D: usize>(
         let found = other.dims();
         assert!(found == expected, "{function}: {}", difference(what, &found, name, &expected));
     }
+}
+
+/// Panics unless every other input of `function` has the shape and the type of the first.
+#[track_caller]
+pub(super) fn assert_alike<const D: usize>(
+    function: &str,
+    (name, first): (&str, &Tensor<D>),
+    others: &[(&str, &Tensor<D>)],
+) {
+    assert_same(function, (name, first), others);
+    for (what, other) in others {
+        assert_type(function, (name, first), (what, other));
+    }
+}
+
+/// Panics unless another input of `function` has the type of the first.
+#[track_caller]
+pub(super) fn assert_type<const D: usize>(
+    function: &str,
+    (name, first): (&str, &Tensor<D>),
+    (what, other): (&str, &Tensor<D>),
+) {
+    let (found, expected) = (other.dtype(), first.dtype());
+    assert!(found == expected, "{function}: {what} of type {found:?}, {name} of type {expected:?}");
 }
 
 /// Panics unless a table of `function` has one entry for each rank of `ranked`.

@@ -2,7 +2,7 @@
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::{backend::Pairwise, cpu::Step, definition, path::takes_definition, shape::assert_same};
+use super::{backend::Pairwise, cpu::Step, definition, path::takes_definition, shape::assert_alike};
 
 /// `out_i = sum_j v_j phi(alpha (x_j - x_i))`, the term `j = i` (`v_i / 2`) included.
 ///
@@ -12,10 +12,10 @@ use super::{backend::Pairwise, cpu::Step, definition, path::takes_definition, sh
 /// - `x`, `v`, output: `[batch, documents]`; give padded documents `v = 0`.
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
-    assert_same("step_sum", ("x", &x), &[("v", &v)]);
+    assert_alike("step_sum", ("x", &x), &[("v", &v)]);
     let (x, v) = (x.into_dispatch(), v.into_dispatch());
     Tensor::from_dispatch(if takes_definition(&x) {
         definition::step_sum::value::<Dispatch>(x, v, alpha, step)
@@ -33,10 +33,10 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
 /// - `x`, `v`, `counted`, output: `[batch, documents]`; give padded documents `v = 0`.
 ///
 /// # Panics
-/// Inputs of different shapes.
+/// Inputs of different shapes or types.
 #[track_caller]
 pub fn counted_step_sum(x: Tensor<2>, v: Tensor<2>, counted: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
-    assert_same("counted_step_sum", ("x", &x), &[("v", &v), ("counted", &counted)]);
+    assert_alike("counted_step_sum", ("x", &x), &[("v", &v), ("counted", &counted)]);
     let (x, v, counted) = (x.into_dispatch(), v.into_dispatch(), counted.into_dispatch());
     Tensor::from_dispatch(if takes_definition(&x) {
         definition::step_sum::counted::<Dispatch>(x, v, counted, alpha, step)

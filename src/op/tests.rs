@@ -84,3 +84,20 @@ fn definitions_call_definitions_only() {
         }
     }
 }
+
+/// Kernels read the bits of one type.
+#[test]
+#[should_panic(expected = "step_sum: v of type F64, x of type F32")]
+fn inputs_of_different_types_are_refused() {
+    let x = Tensor::<2>::from_data(TensorData::new(X.to_vec(), SHAPE), &Device::flex());
+    step_sum(x.clone(), x.cast(burn::tensor::DType::F64), 1.0, Step::Logistic);
+}
+
+/// An average over no comparisons.
+#[test]
+fn a_mixture_of_nothing_gives_nothing() {
+    let x = Tensor::<2>::from_data(TensorData::new(X.to_vec(), SHAPE), &Device::flex());
+    let recursion = AboveRecursion { noise: ScoreNoise::Mixture(Vec::new()), above: Above::Sum };
+    let found = above_recursion(x.clone(), x.clone(), x.clone(), x.ones_like(), x.clone(), &recursion);
+    assert_eq!(found.into_data().iter::<f32>().collect::<Vec<_>>(), vec![0.0; 6]);
+}

@@ -5,7 +5,6 @@ use crate::json::Value;
 use super::html::{Html, Table, element, note, section};
 use super::number;
 use crate::experiment::RunRecord;
-use crate::learner::StopReason;
 use crate::learner::registry::LEARNERS;
 use crate::measure::Convention;
 use crate::ranker::Versions;
@@ -55,17 +54,6 @@ pub(super) fn convention_in_words(convention: &Convention) -> Html {
     let words = preset
         .map_or_else(|| serde_json::to_string(convention).unwrap_or_default(), |preset| preset.description.to_string());
     element("strong", format!("{} convention", convention.name)).then(Html::text(format!(": {words}.")))
-}
-
-/// Returns the reason why a fit ended, in words.
-pub(super) fn stop_in_words(stop: StopReason) -> &'static str {
-    match stop {
-        StopReason::Completed => "all rounds done",
-        StopReason::Converged => "converged",
-        StopReason::EarlyStopped => "stopped early",
-        StopReason::NotConverged => "not converged",
-        StopReason::Interrupted => "interrupted",
-    }
 }
 
 /// Returns the learner's word for a round.

@@ -1,8 +1,6 @@
 //! The page of one fit.
 
-use super::about::{
-    Fact, Frame, configuration, convention_in_words, cost, header, provenance, round_word, stop_in_words,
-};
+use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance, round_word};
 use super::curves::Curves;
 use super::html::{Html, Table, element, note, section};
 use super::{data, extremes, importance, number, partial_dependence, queries, weights};
@@ -51,7 +49,7 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
     facts.push(Fact::new(
         format!("selected {}", round_word(&report.config)),
         number::count(report.fit.best_round),
-        format!("of {rounds}, {}", stop_in_words(report.fit.stop)),
+        format!("of {rounds}, {}", report.fit.stop.in_words()),
     ));
     facts.extend(record.map(cost));
     facts

@@ -235,12 +235,13 @@ fn fewer_errors(rates: &Rates) -> Judged {
     let fewer = Mean::of_differences(&rates.queries[1], &rates.queries[0]);
     let [first, second] = rates.errors.map(|errors| errors / rates.pairs as f64);
     let found = format!(
-        "rates {} and {} over {} pairs; per query {} \u{b1} {} fewer",
+        "rates {} and {} over {} pairs; per query {} \u{b1} {} {}",
         short(first),
         short(second),
         rates.pairs,
-        short(fewer.mean),
-        short(fewer.error)
+        short(fewer.mean.abs()),
+        short(fewer.error),
+        if fewer.mean < 0.0 { "more" } else { "fewer" }
     );
     Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
 }

@@ -38,7 +38,9 @@ fn parts_put_together_end_in_the_bytes_of_a_run_without_parts() {
         let fits = [3, 3, 2, 2, 2][at];
         assert_eq!(
             said,
-            format!("part {part}: {fits} of 12 fits are done; when all parts are, --merge puts them together\n")
+            format!(
+                "part {part} is done: {fits} of the 12 fits; when all parts are done, --merge puts them together\n"
+            )
         );
         assert_eq!(files(&bench.path("merged")), ["config.toml", "jobs"]);
     }
@@ -57,7 +59,7 @@ fn parts_put_together_end_in_the_bytes_of_a_run_without_parts() {
     assert_same(&bench, "whole", "one");
     // More parts than fits: some have nothing to do.
     let said = bench.output(&["cv", "grid.toml", "--out", "one", "--part", "15/15"]);
-    assert!(said.starts_with("part 15/15: 0 of 12 fits are done"), "{said}");
+    assert!(said.starts_with("part 15/15 is done: 0 of the 12 fits"), "{said}");
 }
 
 #[test]

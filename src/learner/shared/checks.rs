@@ -78,10 +78,11 @@ pub(crate) fn trainable(
     }
     if !constant.is_empty() {
         context.progress.warn(&format!(
-            "{learner}: {} of {} features (number {}) are constant in the training data, so nothing is learned about them; \
+            "{learner}: {} of {} features ({} {}) are constant in the training data, so nothing is learned about them; \
              leave them out if they vary elsewhere",
             constant.len(),
             train.feature_count,
+            if constant.len() == 1 { "number" } else { "numbers" },
             constant.join(", ")
         ));
     }
@@ -274,7 +275,7 @@ mod tests {
             error,
             "test: none of the 1 features varies in the training data: check the features and the normaliser"
         );
-        assert!(warnings.text().contains("2 of 3 features (number 2, 3)"), "{}", warnings.text());
+        assert!(warnings.text().contains("2 of 3 features (numbers 2, 3)"), "{}", warnings.text());
     }
 
     #[test]

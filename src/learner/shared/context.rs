@@ -140,6 +140,19 @@ pub enum StopReason {
     Interrupted,
 }
 
+impl StopReason {
+    /// The reason in words.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::Completed => "all rounds done",
+            Self::Converged => "converged",
+            Self::EarlyStopped => "stopped early",
+            Self::NotConverged => "not converged",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// How much a sum of trees makes of each feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Importance {

@@ -26,7 +26,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     name: NAME,
     summary: "Kendall's tau with a smooth sign",
     formula: "-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}",
-    cost: "O(n^2)",
+    cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (19)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,

@@ -18,7 +18,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     name: NAME,
     summary: "fidelity loss over ordered pairs (FRank)",
     formula: "sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))",
-    cost: "O(n^2)",
+    cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Tsai et al., FRank: a ranking method with fidelity loss, eq. (8)",
     smoothing: None,
     shift_invariant: true,

@@ -37,7 +37,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     name: NAME,
     summary: "logistic loss weighted by the change of NDCG@k (LambdaRank)",
     formula: "sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))",
-    cost: "O(n^2)",
+    cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Burges, From RankNet to LambdaRank to LambdaMART, section 4",
     smoothing: None,
     shift_invariant: true,

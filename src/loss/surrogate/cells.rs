@@ -44,7 +44,7 @@ impl CellCost {
 impl Display for CellCost {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Linear => "O(n^2) time, O(n) memory",
+            Self::Linear => "O(n^2) time (mostly O(n log n) for long lists in float32), O(n) memory",
             Self::Trials => "O(k n^2) time, O(k n) memory, for k ranks that count",
             Self::Pairs => "O(n^2) time and memory",
             Self::Cubic => "O(n^3) time, O(n^2) memory",

@@ -30,18 +30,20 @@ fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     }
 }
 
-/// Whether the documents of a list share the levels of exact noise on the backend of `tensor`: where the fused kernels of
-/// the CPU run.
-pub fn shares_levels(tensor: &DispatchTensor) -> bool {
-    kind_shares_levels(&tensor.kind)
+/// Whether [`above_recursion`](super::Pairwise::above_recursion) averages the comparisons of exact noise in one operation on
+/// the backend of `tensor`: by levels that documents share on the CPU, and by a kernel on a GPU.
+pub fn averages_exact_noise(tensor: &DispatchTensor) -> bool {
+    kind_averages_exact_noise(&tensor.kind)
 }
 
 #[allow(unreachable_patterns)]
-fn kind_shares_levels(kind: &DispatchTensorKind) -> bool {
+fn kind_averages_exact_noise(kind: &DispatchTensorKind) -> bool {
     match kind {
-        DispatchTensorKind::Autodiff(inner) => kind_shares_levels(inner),
+        DispatchTensorKind::Autodiff(inner) => kind_averages_exact_noise(inner),
         #[cfg(any(feature = "flex", test))]
         DispatchTensorKind::Flex(_) => true,
+        #[cfg(feature = "_cube")]
+        DispatchTensorKind::Cube(_) => true,
         _ => false,
     }
 }

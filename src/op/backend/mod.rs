@@ -16,5 +16,5 @@ mod tests;
 
 #[cfg(feature = "flex")]
 pub(crate) use flex::{Stored, tensor};
-pub use listed::{Unlisted, is_listed, shares_levels, unlisted};
+pub use listed::{Unlisted, averages_exact_noise, is_listed, unlisted};
 pub use pairwise::Pairwise;

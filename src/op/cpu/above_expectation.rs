@@ -7,7 +7,6 @@
 
 use super::above_boxes;
 use super::above_levels;
-use super::beats::beats;
 use super::rank_expectation::flushed;
 use super::{
     dispatch::{Kernel, dispatch, target},
@@ -17,6 +16,7 @@ use super::{
     real::Real,
     sum::sum,
     tiles::{BLOCK, TILE, add, reduce, stripes},
+    trial::{Compared, Trial},
 };
 
 /// The inputs of lists of `n` documents.
@@ -40,8 +40,7 @@ struct Term<T> {
 /// One comparison in the type of the kernels.
 struct Weighted<T> {
     weight: T,
-    rate: T,
-    shift: T,
+    compared: Compared<T>,
 }
 
 /// What does not differ between lists.
@@ -51,7 +50,13 @@ struct Parameters<T> {
     mixture: Vec<Weighted<T>>,
 }
 
+/// Terms of a pair of documents, over all comparisons in a list of `n`.
+fn work_per_pair(expectation: &AboveExpectation, n: usize) -> usize {
+    expectation.terms.len() * expectation.noise.mixture(n).len()
+}
+
 impl<T: Real> Parameters<T> {
+    /// For lists of `n` documents.
     fn new(expectation: &AboveExpectation, n: usize) -> Self {
         let AboveExpectation { noise, terms, above } = expectation;
         let term = |term: &ExponentialTerm| Term {
@@ -59,21 +64,15 @@ impl<T: Real> Parameters<T> {
             base: T::from_f64(term.base).larger(T::SMALLEST_FACTOR),
             gap: T::from_f64(1.0 - term.base),
         };
-        let weighted = |&(weight, Comparison { rate, shift }): &(f64, Comparison)| Weighted {
+        let weighted = |&(weight, comparison): &(f64, Comparison)| Weighted {
             weight: T::from_f64(weight),
-            rate: T::from_f64(rate),
-            shift: T::from_f64(shift),
+            compared: comparison.into(),
         };
         Self {
             above: *above,
             terms: terms.iter().map(term).collect(),
             mixture: noise.mixture(n).iter().map(weighted).collect(),
         }
-    }
-
-    /// Work per pair of documents, in terms.
-    fn width(&self) -> usize {
-        self.terms.len() * self.mixture.len()
     }
 
     /// Share of `z_m` that is left by a document above: `1 - b_j` in a product.
@@ -116,13 +115,6 @@ struct Tile<'a, T> {
     rows: &'a [usize],
     x: &'a [T],
     b: &'a [T],
-}
-
-/// The trial of one document against each row.
-struct Trial<'a, T> {
-    ahead: &'a mut [T],
-    behind: &'a mut [T],
-    density: &'a mut [T],
 }
 
 /// Trials of pairs that are kept for the second time that they are wanted, at most; those of longer lists are made again.
@@ -168,17 +160,10 @@ impl<T: Real> Kept<T> {
 }
 
 impl<T: Real> Tile<'_, T> {
-    /// The chances that `j` beats each row and that it does not, and the density of the difference; no row meets itself.
+    /// Document `j` against the rows.
     #[inline(always)]
     fn meet<const FMA: bool>(self, j: usize, comparison: &Weighted<T>, trial: &mut Trial<T>) {
-        let chances = trial.ahead.iter_mut().zip(trial.behind.iter_mut()).zip(trial.density.iter_mut());
-        for (((ahead, behind), density), &row) in chances.zip(self.x) {
-            let t = (self.list.x[j] - row) * comparison.rate - comparison.shift;
-            (*ahead, *behind, *density) = beats::<T, FMA>(t);
-        }
-        if let Ok(own) = self.rows.binary_search(&j) {
-            (trial.ahead[own], trial.behind[own], trial.density[own]) = (T::ZERO, T::ONE, T::ZERO);
-        }
+        trial.meet::<FMA>((j, self.list.x[j]), self.x, self.rows, comparison.compared);
     }
 
     /// The product of every term for each row, `[terms, rows]`, and the sums of the documents above, `b_i` included.
@@ -318,11 +303,10 @@ impl<T: Real> Kernel for Expectation<'_, T> {
 /// The expectations `a_i E[D(R_i) A_i]` of every document.
 pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
-    let parameters = Parameters::new(expectation, n);
     let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(a.chunks(n)).zip(b.chunks(n)).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n * parameters.width(), |((((x, a), b), mask), out)| {
+    for_each(lists, x.len() * n * work_per_pair(expectation, n), |((((x, a), b), mask), out)| {
         let list = List::new(x, a, b, mask);
         let mut expected = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut expected) {
@@ -336,13 +320,18 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
             boxes.value(target, &mut expected);
             return scatter(out, &list.members, &expected);
         }
+        let parameters = Parameters::new(expectation, list.x.len());
         let mut of_rows = vec![T::ZERO; list.rows.len()];
         let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
         let tiles = of_rows.chunks_mut(TILE).zip(list.rows.chunks(TILE)).zip(x.chunks(TILE).zip(b.chunks(TILE)));
-        for_each(tiles.collect(), list.rows.len() * list.x.len() * parameters.width(), |((out, rows), (x, b))| {
-            let tile = Tile { list: &list, parameters: &parameters, rows, x, b };
-            dispatch(target, Expectation { tile, out });
-        });
+        for_each(
+            tiles.collect(),
+            list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len()),
+            |((out, rows), (x, b))| {
+                let tile = Tile { list: &list, parameters: &parameters, rows, x, b };
+                dispatch(target, Expectation { tile, out });
+            },
+        );
         for ((&row, &weight), &value) in list.rows.iter().zip(&list.weights).zip(&of_rows) {
             expected[row] = weight * value;
         }
@@ -381,7 +370,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                     *sum = -*product * *sum * term.gap;
                 }
             }
-            let slope = comparison.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+            let slope = comparison.compared.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
             for (j, &b) in tile.list.b.iter().enumerate() {
                 if !kept.restore(j, &mut trial) {
                     tile.meet::<FMA>(j, comparison, &mut trial);
@@ -420,12 +409,11 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 /// Gradient of [`above_expectation`] in `x`.
 pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
-    let parameters = Parameters::new(expectation, n);
     let target = target();
     let mut to_x = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(a.chunks(n)).zip(b.chunks(n)).zip(mask.chunks(n));
     let lists = lists.zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n * parameters.width(), |(((((x, a), b), mask), g), to_x)| {
+    for_each(lists, x.len() * n * work_per_pair(expectation, n), |(((((x, a), b), mask), g), to_x)| {
         let list = List::new(x, a, b, mask);
         let mut to_members = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut to_members) {
@@ -439,6 +427,7 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
             boxes.gradient(target, &gather(g, &list.members), &mut to_members);
             return scatter(to_x, &list.members, &to_members);
         }
+        let parameters = Parameters::new(expectation, list.x.len());
         let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
         let weights = list.rows.iter().zip(&list.weights);
         let g: Vec<T> = weights.map(|(&row, &weight)| g[list.members[row]] * weight).collect();
@@ -447,20 +436,24 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; list.x.len()]).collect();
         let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
         let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
-        for_each(tasks, list.rows.len() * list.x.len() * parameters.width(), |((to_rows, to_all), stripe)| {
-            for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
-                let start = stripe.start + tile * TILE;
-                let at = start..start + to_rows.len();
-                let rows = Tile {
-                    list: &list,
-                    parameters: &parameters,
-                    rows: &list.rows[at.clone()],
-                    x: &x[at.clone()],
-                    b: &b[at.clone()],
-                };
-                dispatch(target, Gradient { tile: rows, g: &g[at], to_rows, to_all });
-            }
-        });
+        for_each(
+            tasks,
+            list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len()),
+            |((to_rows, to_all), stripe)| {
+                for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
+                    let start = stripe.start + tile * TILE;
+                    let at = start..start + to_rows.len();
+                    let rows = Tile {
+                        list: &list,
+                        parameters: &parameters,
+                        rows: &list.rows[at.clone()],
+                        x: &x[at.clone()],
+                        b: &b[at.clone()],
+                    };
+                    dispatch(target, Gradient { tile: rows, g: &g[at], to_rows, to_all });
+                }
+            },
+        );
         reduce(&mut to_members, &partials);
         for (&row, &own) in list.rows.iter().zip(&to_rows) {
             to_members[row] = to_members[row] + own;
@@ -468,4 +461,27 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
         scatter(to_x, &list.members, &to_members);
     });
     to_x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::cpu::ScoreNoise;
+
+    /// How many comparisons exact noise takes depends on the documents of a list, not on the width of its batch.
+    #[test]
+    fn padding_changes_no_bit_under_exact_noise_in_double_precision() {
+        let terms = vec![ExponentialTerm { coefficient: 0.5, base: 0.7 }];
+        let expectation = AboveExpectation { noise: ScoreNoise::Exact { sigma: 0.4 }, terms, above: Above::Sum };
+        let run = |padding: usize| {
+            let padded = |values: [f64; 4]| [values.to_vec(), vec![0.0; padding]].concat();
+            let (x, b, mask) = (padded([0.3, -0.2, 1.1, 0.4]), padded([1.0, 0.0, 2.0, 0.5]), padded([1.0; 4]));
+            let inputs = Inputs { x: &x, a: &mask, b: &b, mask: &mask, n: 4 + padding };
+            let out = above_expectation(inputs, &expectation);
+            let inputs = Inputs { x: &x, a: &mask, b: &b, mask: &mask, n: 4 + padding };
+            let gradient = above_expectation_gradient(inputs, &mask, &expectation);
+            [out, gradient].map(|values| values[..4].to_vec())
+        };
+        assert_eq!(run(0), run(60));
+    }
 }

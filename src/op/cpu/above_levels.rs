@@ -22,6 +22,12 @@ type Block = [f64; LANES];
 /// Products below this are 0, before they become slow numbers.
 const NOTHING: f64 = 1e-290;
 
+/// The product, 0 below [`NOTHING`]; what is no number stays that.
+#[inline(always)]
+fn above_nothing(product: f64) -> f64 {
+    if product < NOTHING { 0.0 } else { product }
+}
+
 /// A list by descending score, for one function of the rank and of what stands above.
 pub struct List {
     noisy: NoisyList,
@@ -76,7 +82,7 @@ impl Certain {
             for (products, bases) in self.products.iter_mut().zip(&list.terms.bases) {
                 for (product, base) in products.iter_mut().zip(bases) {
                     *product *= base * passes;
-                    *product = if *product > NOTHING { *product } else { 0.0 };
+                    *product = above_nothing(*product);
                 }
             }
             if list.terms.above == Above::Sum {
@@ -193,7 +199,7 @@ impl<'a> AtLevels<'a> {
                     }
                 }
                 if j % LANES == LANES - 1 {
-                    products = products.map(|product| if product > NOTHING { product } else { 0.0 });
+                    products = products.map(above_nothing);
                 }
             }
             (self.products[block], self.sums[block]) = (products, sums);

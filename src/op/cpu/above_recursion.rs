@@ -35,8 +35,8 @@ struct List {
 impl List {
     /// The trials of all others against a row, the row last.
     #[inline(always)]
-    fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, trial: &mut Trial) {
-        let Trial { documents, ahead, behind, density, b } = trial;
+    fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, trial: &mut AgainstRow) {
+        let AgainstRow { documents, ahead, behind, density, b } = trial;
         documents.clear();
         documents.extend((0..self.x.len()).filter(|&j| j != row).chain([row]));
         for values in [&mut *ahead, behind, density, b] {
@@ -56,15 +56,15 @@ impl List {
         (ahead[own], behind[own], density[own]) = (0.0, 1.0, 0.0);
     }
 
-    fn trials<'a>(&'a self, trial: &'a Trial) -> Trials<'a> {
-        let Trial { ahead, behind, b, .. } = trial;
+    fn trials<'a>(&'a self, trial: &'a AgainstRow) -> Trials<'a> {
+        let AgainstRow { ahead, behind, b, .. } = trial;
         Trials { above: self.above, values: &self.values, ahead, behind, b }
     }
 }
 
-/// The trials of all documents against one.
+/// The trials of all documents against one row.
 #[derive(Default)]
-struct Trial {
+struct AgainstRow {
     documents: Vec<usize>,
     ahead: Vec<f64>,
     behind: Vec<f64>,
@@ -83,7 +83,7 @@ struct Expectations<'a> {
 impl Kernel for Expectations<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let mut trial = Trial::default();
+        let mut trial = AgainstRow::default();
         for (&row, out) in self.rows.iter().zip(self.out) {
             for &(weight, comparison) in &self.list.mixture {
                 self.list.meet::<FMA>(row, comparison, &mut trial);
@@ -107,7 +107,7 @@ struct Gradient<'a> {
 impl Kernel for Gradient<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (mut trial, mut weights) = (Trial::default(), vec![0.0; self.list.x.len()]);
+        let (mut trial, mut weights) = (AgainstRow::default(), vec![0.0; self.list.x.len()]);
         for (&row, &g) in self.rows.iter().zip(self.g) {
             for &(weight, comparison) in &self.list.mixture {
                 self.list.meet::<FMA>(row, comparison, &mut trial);

@@ -65,6 +65,7 @@ mod step_walk;
 mod sum;
 mod tiles;
 mod tree;
+mod trial;
 mod trials;
 mod walk;
 

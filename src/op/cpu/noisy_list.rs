@@ -5,9 +5,12 @@ use super::levels::{Levels, Part};
 use super::real::Real;
 use super::walk::Sorted;
 
+/// A list by descending score.
 pub struct NoisyList {
     sorted: Sorted,
+    /// Of its scores in standard deviations.
     pub levels: Levels,
+    /// By descending score. The expectations of documents with `a = 0` are not wanted.
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     deviation: f64,

@@ -4,7 +4,6 @@
 //! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one. Long lists
 //! make only the trials that matter, and only of [documents near the top](super::recursion_boxes).
 
-use super::beats::beats;
 use super::rank_expectation::flushed;
 use super::recursion_boxes;
 use super::{
@@ -15,6 +14,7 @@ use super::{
     real::Real,
     sum::sum,
     tiles::{BLOCK, TILE, reduce, stripes},
+    trial::{Compared, Trial},
 };
 
 /// Numbers that the distributions of one tile may take, and fewest rows of a tile.
@@ -38,29 +38,14 @@ struct Trials<'a, T> {
     /// Scores of the rows, and their places among the documents, which ascend.
     rows: &'a [T],
     places: &'a [usize],
-    rate: T,
-    shift: T,
-}
-
-/// The trial of one document against each row.
-struct Trial<'a, T> {
-    ahead: &'a mut [T],
-    behind: &'a mut [T],
-    density: &'a mut [T],
+    compared: Compared<T>,
 }
 
 impl<T: Real> Trials<'_, T> {
-    /// The probabilities that `j` beats each row and that it does not, and the density of the difference; no row meets
-    /// itself.
+    /// Document `j` against the rows.
     #[inline(always)]
     fn of<const FMA: bool>(self, j: usize, trial: &mut Trial<T>) {
-        let probabilities = trial.ahead.iter_mut().zip(trial.behind.iter_mut()).zip(trial.density.iter_mut());
-        for (((ahead, behind), density), &row) in probabilities.zip(self.rows) {
-            (*ahead, *behind, *density) = beats::<T, FMA>((self.x[j] - row) * self.rate - self.shift);
-        }
-        if let Ok(own) = self.places.binary_search(&j) {
-            (trial.ahead[own], trial.behind[own], trial.density[own]) = (T::ZERO, T::ONE, T::ZERO);
-        }
+        trial.meet::<FMA>((j, self.x[j]), self.rows, self.places, self.compared);
     }
 }
 
@@ -105,7 +90,7 @@ impl<T: Real> Kernel for Expectation<'_, T> {
         let rows = self.out.len();
         let mut scratch = [[T::ZERO; TILE]; 3];
         let [ahead, behind, density] = &mut scratch;
-        let mut trial = Trial { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] };
+        let mut trial = Trial::of_rows(rows, [ahead, behind, density]);
         certain(self.p, rows);
         for j in 0..self.trials.x.len() {
             self.trials.of::<FMA>(j, &mut trial);
@@ -131,7 +116,7 @@ pub fn rank_recursion<T: Real>(
     let exact = discounts;
     let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
     let ranks = discounts.len();
-    let (rate, shift) = (T::from_f64(comparison.rate), T::from_f64(comparison.shift));
+    let compared = Compared::from(comparison);
     let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).enumerate().collect();
@@ -152,7 +137,7 @@ pub fn rank_recursion<T: Real>(
         let tiles = rows.chunks(length).zip(places.chunks(length)).zip(of_rows.chunks_mut(length)).collect();
         for_each(tiles, x.len() * rows.len() * ranks, |((rows, places), out)| {
             let mut p = vec![T::ZERO; ranks * out.len()];
-            let trials = Trials { x: &x, rows, places, rate, shift };
+            let trials = Trials { x: &x, rows, places, compared };
             dispatch(target, Expectation { trials, discounts: &discounts, p: &mut p, out });
         });
         scatter(&mut expected, &places, &of_rows);
@@ -207,7 +192,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         let mut scratch = [[T::ZERO; TILE]; 5];
         let [ahead, behind, density, flow, partial] = &mut scratch;
         let (flow, partial) = (&mut flow[..rows], &mut partial[..rows]);
-        let mut trial = Trial { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] };
+        let mut trial = Trial::of_rows(rows, [ahead, behind, density]);
 
         certain(&mut starts[..size], rows);
         for (number, first) in (0..documents).step_by(block).enumerate().take(documents.div_ceil(block) - 1) {
@@ -224,7 +209,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                 *own = g * rise;
             }
         }
-        let slope = self.trials.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+        let slope = self.trials.compared.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
         for (number, first) in (0..documents).step_by(block).enumerate().rev() {
             let last = (first + block).min(documents);
             before[..size].copy_from_slice(&starts[number * size..(number + 1) * size]);
@@ -295,7 +280,7 @@ pub fn rank_recursion_gradient<T: Real>(
     let next = discounts.iter().skip(1).chain(&[0.0]);
     let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::from_f64(next - here)).collect();
     let ranks = rises.len();
-    let (rate, shift) = (T::from_f64(comparison.rate), T::from_f64(comparison.shift));
+    let compared = Compared::from(comparison);
     let target = target();
     let mut to_x = vec![T::ZERO; x.len()];
     let lists = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
@@ -322,7 +307,7 @@ pub fn rank_recursion_gradient<T: Real>(
             for (tile, to_rows) in to_rows.chunks_mut(rows).enumerate() {
                 let start = stripe.start + tile * rows;
                 let here = start..start + to_rows.len();
-                let trials = Trials { x: &x, rows: &own[here.clone()], places: &places[here.clone()], rate, shift };
+                let trials = Trials { x: &x, rows: &own[here.clone()], places: &places[here.clone()], compared };
                 let g = &own_g[here];
                 dispatch(target, Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
             }

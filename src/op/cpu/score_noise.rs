@@ -8,7 +8,7 @@ use super::parameters::Comparison;
 /// How documents with noisy scores compare.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScoreNoise {
-    /// By each of some comparisons, with weights that add up to 1.
+    /// By each of some comparisons, with weights that add up to 1. Without any, expectations are 0.
     Mixture(Vec<(f64, Comparison)>),
     /// By independent normal noise of the score of every document, with this standard deviation, above 0. Given the noise
     /// of a document, others beat it independently; expectations are averaged over that noise.

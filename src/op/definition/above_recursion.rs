@@ -6,7 +6,7 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use super::{
     array::Array,
     rank_recursion::{density, trials},
-    rows::by_rows,
+    rows::{by_rows, by_rows_with},
 };
 use crate::op::cpu::{Above, AboveRecursion};
 
@@ -160,8 +160,10 @@ pub fn gradient<B: Backend>(
     let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
     let mixture = recursion.noise.mixture(documents);
     let block = documents.isqrt().max(1);
+    // Before every block and within one: one or two arrays over the ranks.
+    let states = 2 * block * ranks * if recursion.above == Above::Sum { 2 } else { 1 };
     // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]`: what its rows send to every document.
-    let [to_rows, to_all] = by_rows(&x, |rows| {
+    let [to_rows, to_all] = by_rows_with(&x, states, |rows| {
         let nothing = x.rows(rows) * 0.0;
         let mut sent: Option<Array<B>> = None;
         for &(weight, comparison) in mixture.iter() {

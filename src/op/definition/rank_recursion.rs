@@ -2,7 +2,10 @@
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
-use super::{array::Array, rows::by_rows};
+use super::{
+    array::Array,
+    rows::{by_rows, by_rows_with},
+};
 use crate::op::cpu::Comparison;
 
 /// The distribution after one more trial, from `[batch, rows]` arrays for the ranks that can be reached by then.
@@ -79,8 +82,9 @@ pub fn gradient<B: Backend>(
     let [_, documents] = x.dims();
     let ranks = discounts.len();
     let block = documents.isqrt().max(1);
-    // Each chunk gives `[batch, documents, rows]`: what its rows send to every document.
-    let [to_rows, to_all] = by_rows(&x, |rows| {
+    // Each chunk gives `[batch, documents, rows]`: what its rows send to every document. It holds distributions before every
+    // block and within one.
+    let [to_rows, to_all] = by_rows_with(&x, 2 * block * ranks, |rows| {
         let [ahead, behind, trial] = trials(&x, &mask, comparison, rows);
         let after = |p: &Vec<Array<B>>, j: usize| after_trial(p, &ahead.slice_last(j), &behind.slice_last(j), ranks);
         let mut starts = vec![vec![x.rows(rows) * 0.0 + 1.0]];

@@ -13,8 +13,20 @@ pub fn by_rows<B: Backend, const K: usize>(
     x: &Array<B>,
     chunk: impl Fn((usize, usize)) -> [Array<B>; K],
 ) -> [Array<B>; K] {
-    let [_, documents] = x.dims();
-    by_first_rows(x, documents, chunk)
+    by_rows_with(x, 0, chunk)
+}
+
+/// The same where each row holds `numbers` beside its pairs.
+pub fn by_rows_with<B: Backend, const K: usize>(
+    x: &Array<B>,
+    numbers: usize,
+    chunk: impl Fn((usize, usize)) -> [Array<B>; K],
+) -> [Array<B>; K] {
+    let [batch, documents] = x.dims();
+    let element = x.0.dtype().size();
+    let beside = [numbers, element].into_iter().fold(batch, usize::saturating_mul);
+    let row_bytes = bytes_of_rows(batch, 1, documents, element).saturating_add(beside);
+    in_chunks(x, chunks(Execution::current().memory_budget(), row_bytes, documents), chunk)
 }
 
 /// The same of the first `count` rows alone.
@@ -23,8 +35,16 @@ pub fn by_first_rows<B: Backend, const K: usize>(
     count: usize,
     chunk: impl Fn((usize, usize)) -> [Array<B>; K],
 ) -> [Array<B>; K] {
+    in_chunks(x, chunks_of(x, count), chunk)
+}
+
+fn in_chunks<B: Backend, const K: usize>(
+    x: &Array<B>,
+    chunks: impl Iterator<Item = (usize, usize)>,
+    chunk: impl Fn((usize, usize)) -> [Array<B>; K],
+) -> [Array<B>; K] {
     let mut parts: [Vec<Array<B>>; K] = std::array::from_fn(|_| Vec::new());
-    for rows in chunks_of(x, count) {
+    for rows in chunks {
         for (part, value) in parts.iter_mut().zip(chunk(rows)) {
             part.push(value);
         }

@@ -8,16 +8,14 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::above_trials::{Row, SMALLEST, Scratch, TILE, meet, passes};
+use super::above_products::{SMALLEST, Scratch, TILE, meet, passes, row};
+use super::diverged::mark_diverged;
 use super::launch::{Batch, product, read, run, sum, write};
-use super::members::{Counting, collect_columns, members, order};
+use super::members::{Counting, collect_columns, members, order, send};
 use super::noise::{Kind, comparison, comparisons, numbers};
 use super::real::probability;
-use super::tile::{ROWS, SLICES, UNITS, place, place_in_part, sum_of_row};
+use super::tile::{ROWS, SLICES, STRIDE, UNITS, place, place_in_part, sum_of_row};
 use crate::op::cpu::{Above, AboveExpectation};
-
-/// Distance between the columns of a tile of flows, so that the units of neighbouring columns read neighbouring words.
-const STRIDE: usize = ROWS + 1;
 
 /// Terms beyond which the shared memory that devices must have does not hold a tile of the gradient.
 pub(super) const MOST_TERMS: usize = 40;
@@ -46,15 +44,8 @@ fn values(
         tile_b: Shared::<[f32]>::new_slice(TILE),
     };
     let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = place.list + order[members.rows + place.row] as usize;
-    let row = Row {
-        cell,
-        list: place.list,
-        columns: members.columns,
-        visited: select(place.first_row < members.row_count, members.column_count, 0usize),
-        slice: place.slice,
-        lane: place.lane,
-    };
+    let row = row(order, place, members);
+    let cell = row.cell;
     let mut products = Array::<f32>::new(own);
     let mut sums = Array::<f32>::new(own);
     let mut expectation = 0.0f32;
@@ -114,15 +105,8 @@ fn flows(
     let mut by_product = Shared::<[f32]>::new_slice(own * UNITS);
     let mut by_factor = Shared::<[f32]>::new_slice(comptime!(if sum { own * UNITS } else { 1 }));
     let mut row_sums = Shared::<[f32]>::new_slice(UNITS);
-    let cell = list + order[members.rows + place.row] as usize;
-    let row = Row {
-        cell,
-        list,
-        columns: members.columns,
-        visited: select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize),
-        slice: place.slice,
-        lane: place.lane,
-    };
+    let row = row(order, place, members);
+    let cell = row.cell;
     let row_x = x[cell];
     let row_w = select(place.exists && place.row < members.row_count, w[cell], 0.0f32);
     let mut products = Array::<f32>::new(own);
@@ -176,16 +160,8 @@ fn flows(
             to_row -= partial;
             sync_cube();
             if place.unit < length {
-                let mut column = 0.0f32;
-                for lane in 0..ROWS {
-                    column += scratch.ahead[place.unit * STRIDE + lane];
-                }
                 let entry = CUBE_POS * documents + start + place.unit;
-                if number == 0 {
-                    partials[entry] = column;
-                } else {
-                    partials[entry] += column;
-                }
+                send(&scratch.ahead, place.unit, partials, entry, number == 0);
             }
             sync_cube();
         }
@@ -254,6 +230,7 @@ pub fn above_expectation(
             own(expectation),
             expectation.above == Above::Sum,
         );
+        mark_diverged(&batch, x, Some(mask), &out);
         [out]
     })?;
     Some(out)
@@ -300,7 +277,9 @@ pub fn above_expectation_gradient(
             );
             collect_columns(&batch, part, 1, &partials, &order, &to_columns);
         }
-        [sum(to_rows, to_columns)]
+        let to_x = sum(to_rows, to_columns);
+        mark_diverged(&batch, x, Some(mask), &to_x);
+        [to_x]
     })?;
     Some(to_x)
 }

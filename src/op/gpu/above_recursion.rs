@@ -13,18 +13,16 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::diverged::mark_diverged;
 use super::launch::{Batch, product, read, run, sum, write};
-use super::members::{Counting, Members, collect_columns, members, order};
+use super::members::{Counting, Members, collect_columns, is_counted, members, order, send, visited};
 use super::noise::{comparison, comparisons, numbers};
 use super::rank_window::{Form, Neighbour, Row, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
-use super::tile::{Place, ROWS, UNITS, place_in_part, sum_of_row};
+use super::tile::{Place, STRIDE, UNITS, place_in_part, sum_of_row};
 use crate::op::cpu::{Above, AboveRecursion, Comparison, ScoreNoise};
 
 /// Trials of which the flows of a cube are summed together.
 const TILE: usize = 8;
-
-/// Distance between the columns of a tile of flows, so that neighbouring units read neighbouring words.
-const STRIDE: usize = ROWS + 1;
 
 /// Where a unit keeps numbers: those of all units for one slot stand together.
 #[derive(CubeType, Clone, Copy)]
@@ -109,7 +107,7 @@ fn leave(
 fn windows(values: &[f32], first: usize, ranks: usize, #[comptime] form: Form) -> usize {
     let mut counted = 1usize;
     for rank in 0..ranks {
-        counted = select(values[first + rank] != 0.0f32, rank + 1, counted);
+        counted = select(is_counted(values[first + rank]), rank + 1, counted);
     }
     counted.div_ceil(comptime!(form.width))
 }
@@ -125,12 +123,6 @@ fn value(values: &[f32], first: usize, rank: usize, ranks: usize) -> f32 {
 fn row(x: &[f32], order: &[u32], place: Place, members: Members) -> Row {
     let cell = place.list + order[members.rows + place.row] as usize;
     Row { x: x[cell], cell, list: place.list, columns: members.columns }
-}
-
-/// Columns that a row meets, the same for all units of a cube, since they wait for each other.
-#[cube]
-fn visited(place: Place, members: Members) -> usize {
-    select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
 }
 
 /// Row `i`: `a_i` times the mean over comparisons of `sum_r f(r) p(r)` or `sum_r f(r) (w(r) + b_i p(r))`.
@@ -193,21 +185,23 @@ fn values(
     }
 }
 
-/// Where the gradient keeps what: states before blocks of trials, states before the trials of a block, and for several
-/// windows what they leave each other.
+/// First slots of what a unit keeps for the gradient. From slot 0 on stand the states before the blocks of trials.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
-struct Kept {
+struct Layout {
+    /// The states before the trials of one block.
     within: usize,
+    /// One number of each kind per trial, which the window beneath leaves.
     below: usize,
+    /// The same of the window above.
     above: usize,
 }
 
 #[cube]
-fn layout(documents: usize, block: usize, #[comptime] form: Form) -> Kept {
+fn layout(documents: usize, block: usize, #[comptime] form: Form) -> Layout {
     let within = documents.div_ceil(block) * comptime!(form.state());
     let below = within + block * comptime!(form.state());
-    Kept { within, below, above: below + documents * comptime!(form.arrays()) }
+    Layout { within, below, above: below + documents * comptime!(form.arrays()) }
 }
 
 /// Slots of [`layout`].
@@ -218,6 +212,13 @@ fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
 
 /// What the rows of a cube send, `w` their weights times the gradient that comes in: to their own documents in `to_rows`,
 /// and, added up over the rows, to every column in `partials`. The cubes are those from `first`.
+///
+/// For each comparison, and each window of ranks from the highest down:
+/// 1. The windows below are gone over again, for the number that the window beneath leaves at each trial.
+/// 2. All trials are gone over once, and the state before each block of them is kept.
+/// 3. From the last block to the first, the states before its trials are made again and kept. Then derivatives go back,
+///    trial by trial. The flows of up to [`TILE`] trials wait in shared memory, where a unit for each column adds them over
+///    the rows.
 #[cube(launch)]
 fn flows(
     x: &[f32],
@@ -246,7 +247,7 @@ fn flows(
     let row_counts = place.exists && place.row < members.row_count;
     let row_w = select(row_counts, w[row.cell], 0.0f32);
     let slots = slots(cubes, form);
-    let kept_at = layout(documents, block, form);
+    let slots_of = layout(documents, block, form);
     let windows = windows(values, list * ranks, ranks, form);
     let comparisons = comparisons(noise, members.column_count, comptime!(form.kind));
     let blocks = visited.div_ceil(block);
@@ -263,8 +264,8 @@ fn flows(
                 for lower in 0..window {
                     begin(&mut state, lower == 0, form);
                     for j in 0..visited {
-                        let below = take(&*scratch, slots, kept_at.below, j, lower > 0, form);
-                        leave(scratch, slots, kept_at.below, j, &state, comptime!(form.width - 1), form);
+                        let below = take(&*scratch, slots, slots_of.below, j, lower > 0, form);
+                        leave(scratch, slots, slots_of.below, j, &state, comptime!(form.width - 1), form);
                         let trial = trial(x, b, order, row, comparison, j, form);
                         advance(&mut state, below, trial, form);
                     }
@@ -274,7 +275,7 @@ fn flows(
             for number in 0..blocks {
                 keep(scratch, slots, number * comptime!(form.state()), &state, form);
                 for j in number * block..min((number + 1) * block, visited) {
-                    let below = take(&*scratch, slots, kept_at.below, j, window > 0, form);
+                    let below = take(&*scratch, slots, slots_of.below, j, window > 0, form);
                     let trial = trial(x, b, order, row, comparison, j, form);
                     advance(&mut state, below, trial, form);
                 }
@@ -302,8 +303,8 @@ fn flows(
                     }
                 }
                 for j in 0..length {
-                    keep(scratch, slots, kept_at.within + j * comptime!(form.state()), &state, form);
-                    let below = take(&*scratch, slots, kept_at.below, start + j, window > 0, form);
+                    keep(scratch, slots, slots_of.within + j * comptime!(form.state()), &state, form);
+                    let below = take(&*scratch, slots, slots_of.below, start + j, window > 0, form);
                     let trial = trial(x, b, order, row, comparison, start + j, form);
                     advance(&mut state, below, trial, form);
                 }
@@ -315,28 +316,21 @@ fn flows(
                         let column = in_tile - 1 - behind;
                         let j = in_block + column;
                         let trial = trial(x, b, order, row, comparison, start + j, form);
-                        let above = take(&*scratch, slots, kept_at.above, start + j, windows_above > 0, form);
-                        let states = kept_at.within + j * comptime!(form.state());
+                        let above = take(&*scratch, slots, slots_of.above, start + j, windows_above > 0, form);
+                        let states = slots_of.within + j * comptime!(form.state());
                         let by_chance = through_ranks(&*scratch, slots, states, &slopes, above, trial, form);
                         let flow = select(row_counts, by_chance * trial.bell * slope, 0.0f32);
-                        leave(scratch, slots, kept_at.above, start + j, &slopes, 0usize, form);
+                        leave(scratch, slots, slots_of.above, start + j, &slopes, 0usize, form);
                         retreat(&mut slopes, above, trial, form);
                         to_row -= flow;
                         tile[(column * comptime!(form.slices()) + place.slice) * STRIDE + place.lane] = flow;
                     }
                     sync_cube();
                     if place.lane < in_tile {
-                        let mut column = 0.0f32;
-                        for lane in 0..ROWS {
-                            column += tile[(place.lane * comptime!(form.slices()) + place.slice) * STRIDE + lane];
-                        }
+                        let column = place.lane * comptime!(form.slices()) + place.slice;
                         let sums = (CUBE_POS * comptime!(form.slices()) + place.slice) * documents;
                         let entry = sums + start + in_block + place.lane;
-                        if round == 0 && windows_above == 0 {
-                            partials[entry] = column;
-                        } else {
-                            partials[entry] += column;
-                        }
+                        send(&tile, column, partials, entry, round == 0 && windows_above == 0);
                     }
                     sync_cube();
                 }
@@ -418,6 +412,7 @@ fn launch_values(inputs: &Inputs, noise: &ScoreNoise, above: Above) -> CubeTenso
             form,
         );
     }
+    mark_diverged(&batch, x, Some(mask), &out);
     out
 }
 
@@ -456,7 +451,9 @@ fn launch_flows(inputs: &Inputs, noise: &ScoreNoise, above: Above) -> CubeTensor
         );
         collect_columns(&batch, part, form.slices(), &partials, &order, &to_columns);
     }
-    sum(to_rows, to_columns)
+    let to_x = sum(to_rows, to_columns);
+    mark_diverged(&batch, x, Some(mask), &to_x);
+    to_x
 }
 
 /// Name of a kernel, the same for all that it can compute.

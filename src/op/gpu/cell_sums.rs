@@ -8,7 +8,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cells::{Cell, Cells, POINTS, cell, cells, has_points, members, nodes};
+use super::cells::{Cell, Cells, POINTS, cell, cells, has_points, nodes, spot};
 use super::launch::{read, write};
 use super::nodes::{polynomial, position, stride};
 use super::smooth::{Function, Reach};
@@ -48,7 +48,7 @@ fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: For
     }
 }
 
-/// A target, `offset` below `score`.
+/// A target at `rate * score + offset`, in units of the function; `offset` is 0 or below.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Target {
@@ -158,15 +158,12 @@ fn at_nodes<F: Function>(
     #[comptime] width: usize,
     #[comptime] form: Form,
 ) {
-    let at = min(ABSOLUTE_POS, lists * documents - 1);
-    let number = at / documents;
-    let list = number * documents;
-    let place = at % documents;
-    if place < members(starts, number, documents) {
-        let of = cell_of[at] as usize;
-        let cell = cell(starts, number, documents, of);
-        if place - cell.start < nodes(cell) {
-            let record = at * comptime!(stride(width, form.with_totals()));
+    let spot = spot(starts, lists, documents);
+    if spot.exists {
+        let of = cell_of[spot.at] as usize;
+        let cell = cell(starts, spot.number, documents, of);
+        if spot.place - cell.start < nodes(cell) {
+            let record = spot.at * comptime!(stride(width, form.with_totals()));
             let mut own = Array::<f32>::new(width);
             let mut sums = Array::<f32>::new(comptime!(width + 1));
             #[unroll]
@@ -175,17 +172,29 @@ fn at_nodes<F: Function>(
                 sums[i] = 0.0f32;
             }
             sums[width] = 0.0f32;
-            let target = Target { score: scores[list + cell.start], offset: records[record] };
+            let target = Target { score: scores[spot.list + cell.start], offset: records[record] };
             meet_all::<F>(
-                scores, starts, records, number, documents, of, target, &own, &mut sums, rate, below, above, width,
+                scores,
+                starts,
+                records,
+                spot.number,
+                documents,
+                of,
+                target,
+                &own,
+                &mut sums,
+                rate,
+                below,
+                above,
+                width,
                 form,
             );
             #[unroll]
             for i in 0..width {
-                out[at * width + i] = sums[i];
+                out[spot.at * width + i] = sums[i];
             }
             if comptime!(form.joins()) && !has_points(cell) {
-                out[at * width] = sums[width];
+                out[spot.at * width] = sums[width];
             }
         }
     }
@@ -251,24 +260,21 @@ fn join(
     #[comptime] width: usize,
     #[comptime] form: Form,
 ) {
-    let at = min(ABSOLUTE_POS, lists * documents - 1);
-    let number = at / documents;
-    let list = number * documents;
-    let place = at % documents;
-    if place < members(starts, number, documents) {
-        let cell = cell(starts, number, documents, cell_of[at] as usize);
-        let mut sum = at_nodes[at * width];
+    let spot = spot(starts, lists, documents);
+    if spot.exists {
+        let cell = cell(starts, spot.number, documents, cell_of[spot.at] as usize);
+        let mut sum = at_nodes[spot.at * width];
         if has_points(cell) {
             let mut sums = Array::<f32>::new(width);
             let mut own = Array::<f32>::new(width);
             #[unroll]
             for i in 0..width {
-                sums[i] = interpolated(scores, at_nodes, list, cell, scores[at], rate, i, width);
-                own[i] = weights[at * width + i];
+                sums[i] = interpolated(scores, at_nodes, spot.list, cell, scores[spot.at], rate, i, width);
+                own[i] = weights[spot.at * width + i];
             }
             sum = joined_sums(&own, &sums, form);
         }
-        out[list + sorted[at] as usize] = sum * scale;
+        out[spot.list + sorted[spot.at] as usize] = sum * scale;
     }
 }
 

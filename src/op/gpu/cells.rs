@@ -37,8 +37,33 @@ pub(super) fn cells(starts: &[u32], list: usize, documents: usize) -> usize {
 
 /// Documents of a list in cells.
 #[cube]
-pub(super) fn members(starts: &[u32], list: usize, documents: usize) -> usize {
+pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + cells(starts, list, documents)] as usize
+}
+
+/// A place of a list, in the order of the scores.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Spot {
+    /// Whether a document in a cell stands there.
+    pub exists: bool,
+    /// Place in the batch.
+    pub at: usize,
+    /// List, and the first place of it in the batch.
+    pub number: usize,
+    pub list: usize,
+    /// Place in the list.
+    pub place: usize,
+}
+
+/// The place of a unit, one unit per place of the batch.
+#[cube]
+pub(super) fn spot(starts: &[u32], lists: usize, documents: usize) -> Spot {
+    let at = min(ABSOLUTE_POS, lists * documents - 1);
+    let number = at / documents;
+    let place = at % documents;
+    let exists = ABSOLUTE_POS < lists * documents && place < documents_in_cells(starts, number, documents);
+    Spot { exists, at, number, list: number * documents, place }
 }
 
 #[cube]

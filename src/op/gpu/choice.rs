@@ -6,6 +6,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::diverged::is_finite;
 use super::launch::{Batch, read, write};
 use super::tile::UNITS;
 use crate::execution::{Execution, SumPath};
@@ -49,9 +50,8 @@ fn divide(
     let column_count = order[columns + documents];
     let mut found = 0u32;
     for column in range_stepped(unit, column_count as usize, UNITS) {
-        let score = u32::reinterpret(x[list * documents + order[columns + column] as usize]);
-        // An exponent of ones is that of infinity and of what is no number.
-        let fits = comptime!(scores == Scores::Any) || (score & 0x7f80_0000u32) != 0x7f80_0000u32;
+        let score = x[list * documents + order[columns + column] as usize];
+        let fits = comptime!(scores == Scores::Any) || is_finite(score);
         found = select(fits, found, 1u32);
     }
     unfit[unit] = found;

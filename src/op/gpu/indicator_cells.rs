@@ -4,7 +4,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::cell_sums::{Form, sum_at};
-use super::cells::{Cells, members};
+use super::cells::{Cells, spot};
 use super::choice::fast_columns;
 use super::launch::{Batch, read, write};
 use super::smooth::{Bell, NORMAL, Pull, Reach};
@@ -71,15 +71,14 @@ fn divide(
     documents: usize,
     rate: f32,
 ) {
-    let at = min(ABSOLUTE_POS, lists * documents - 1);
-    let number = at / documents;
-    let place = at % documents;
-    if place < members(starts, number, documents) {
-        let weighted = sum_at(scores, starts, cell_of, at_nodes, number, documents, place, rate, 0usize, 2usize);
-        let plain = sum_at(scores, starts, cell_of, at_nodes, number, documents, place, rate, 1usize, 2usize);
-        let mask = weights[at * 2 + 1];
+    let spot = spot(starts, lists, documents);
+    if spot.exists {
+        let weighted =
+            sum_at(scores, starts, cell_of, at_nodes, spot.number, documents, spot.place, rate, 0usize, 2usize);
+        let plain = sum_at(scores, starts, cell_of, at_nodes, spot.number, documents, spot.place, rate, 1usize, 2usize);
+        let mask = weights[spot.at * 2 + 1];
         let denominator = plain - mask + 1.0f32;
-        let document = number * documents + sorted[at] as usize;
+        let document = spot.number * documents + sorted[spot.at] as usize;
         out[document] = weighted / denominator * mask;
         total[document] = denominator;
     }

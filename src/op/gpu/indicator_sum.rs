@@ -5,9 +5,10 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::choice::{Scores, divided, least};
+use super::diverged::mark_diverged;
 use super::indicator_cells::{self, Call, PAYS};
 use super::launch::{Batch, read, run, write};
-use super::members::{Counting, members, order};
+use super::members::{Counting, members, order, visited};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 
@@ -27,7 +28,7 @@ fn values(
 ) {
     let place = place(lists, documents);
     let members = members(order, place.list / documents, documents);
-    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let visited = visited(place, members);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_a = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
@@ -85,7 +86,7 @@ fn gradients(
 ) {
     let place = place(lists, documents);
     let members = members(order, place.list / documents, documents);
-    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let visited = visited(place, members);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_a = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_mask = Shared::<[f32]>::new_slice(UNITS);
@@ -156,10 +157,17 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
             let [out, total] = by_pairs(&order);
             let call = Call { batch: &batch, x, a, mask, order: &order, counts, sigma };
             indicator_cells::values(&call, &out, &total);
+            mark_diverged(&batch, x, Some(mask), &out);
             [out, total]
         })
     });
-    in_cells.or_else(|| run("indicator_sum", x, 6, || by_pairs(&order(&batch, documents))))
+    in_cells.or_else(|| {
+        run("indicator_sum", x, 6, || {
+            let [out, total] = by_pairs(&order(&batch, documents));
+            mark_diverged(&batch, x, Some(mask), &out);
+            [out, total]
+        })
+    })
 }
 
 /// Gradient of [`indicator_sum`] in `x`, given that of its output; `[out, total]` are what it computed.
@@ -200,10 +208,16 @@ pub fn indicator_sum_gradient(
             let to_x = by_pairs(&order);
             let call = Call { batch: &batch, x, a, mask, order: &order, counts, sigma };
             indicator_cells::gradients(&call, [out, total], gradient, &to_x);
+            mark_diverged(&batch, x, Some(mask), &to_x);
             [to_x]
         })
     });
-    let [to_x] =
-        in_cells.or_else(|| run("gradient of indicator_sum", x, 8, || [by_pairs(&order(&batch, documents))]))?;
+    let [to_x] = in_cells.or_else(|| {
+        run("gradient of indicator_sum", x, 8, || {
+            let to_x = by_pairs(&order(&batch, documents));
+            mark_diverged(&batch, x, Some(mask), &to_x);
+            [to_x]
+        })
+    })?;
     Some(to_x)
 }

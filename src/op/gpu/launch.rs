@@ -17,8 +17,8 @@ use super::tile::{ROWS, UNITS};
 use crate::device::root_cause;
 use crate::execution::Execution;
 
-/// Shared memory of the hungriest kernel with the most terms ([`MOST_TERMS`](super::rank_expectation::MOST_TERMS)), in
-/// bytes.
+/// Shared memory of the hungriest kernel, the gradient of `above_expectation` with its
+/// [most terms](super::above_expectation::MOST_TERMS), in bytes.
 const SHARED_MEMORY: usize = 16 << 10;
 
 /// Where a kernel runs, and on how much.
@@ -62,7 +62,10 @@ impl Batch {
     /// per cube; a part has at least one cube.
     pub fn parts(&self, numbers: usize) -> impl Iterator<Item = Part> + use<> {
         let all = self.lists * self.tiles();
-        let budget = Execution::current().memory_budget();
+        // A buffer is in one page of the device, and kernels count its numbers in 32 bits.
+        let page = usize::try_from(self.client.properties().memory.max_page_size).unwrap_or(usize::MAX);
+        let most_bytes = page.min(size_of::<f32>() * u32::MAX as usize);
+        let budget = Execution::current().memory_budget().min(most_bytes);
         let most = (budget / (numbers * size_of::<f32>()).max(1)).clamp(1, all);
         (0..all).step_by(most).map(move |first| Part { first, cubes: most.min(all - first) })
     }
@@ -72,12 +75,12 @@ impl Batch {
         CubeDim::new_1d(UNITS as u32)
     }
 
-    /// A number a document, not yet written.
+    /// A number per document, not yet written.
     pub fn per_document(&self) -> CubeTensor {
         self.numbers([self.lists, self.documents])
     }
 
-    /// `width` numbers a document, not yet written.
+    /// `width` numbers per document, not yet written.
     pub fn per_document_and(&self, width: usize) -> CubeTensor {
         self.numbers([self.lists, self.documents, width])
     }
@@ -133,7 +136,9 @@ pub(super) fn run<const K: usize>(
         launch()
     };
     let key = (x.device.clone(), format!("{kernel} ({:?})", x.dtype));
-    match known().get(&key) {
+    // Not in the `match`, which would hold the lock while the kernel is started.
+    let found = known().get(&key).copied();
+    match found {
         Some(true) => return Some(launch()),
         Some(false) => return None,
         None => {}

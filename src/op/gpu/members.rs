@@ -11,7 +11,7 @@ use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{Batch, Part, read, write};
-use super::tile::{ROWS, UNITS};
+use super::tile::{Place, ROWS, STRIDE, UNITS};
 
 /// Where the rows and columns of a list stand in the order, and how many count.
 #[derive(CubeType, Clone, Copy)]
@@ -40,6 +40,12 @@ pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     }
 }
 
+/// Columns that the rows of a cube meet, the same for all its units, since they wait for each other.
+#[cube]
+pub(super) fn visited(place: Place, members: Members) -> usize {
+    select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
+}
+
 /// What makes a row and a column count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Rule {
@@ -51,12 +57,19 @@ enum Rule {
     Columns,
 }
 
+/// Whether a value counts, which all but 0 do. By its bits, since what is no number counts, but is not unequal to 0 on some
+/// devices.
+#[cube]
+pub(super) fn is_counted(value: f32) -> bool {
+    (u32::reinterpret(value) & 0x7fff_ffffu32) != 0u32
+}
+
 /// Whether the document of a cell counts as a row.
 #[cube]
 fn is_row(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Rule) -> bool {
     match rule {
-        Rule::Separately => of_rows[cell] != 0.0f32,
-        Rule::Either => of_rows[cell] != 0.0f32 || of_columns[cell] != 0.0f32,
+        Rule::Separately => is_counted(of_rows[cell]),
+        Rule::Either => is_counted(of_rows[cell]) || is_counted(of_columns[cell]),
         Rule::Columns => true.runtime(),
     }
 }
@@ -65,8 +78,8 @@ fn is_row(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Ru
 #[cube]
 fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Rule) -> bool {
     match rule {
-        Rule::Either => of_rows[cell] != 0.0f32 || of_columns[cell] != 0.0f32,
-        Rule::Separately | Rule::Columns => of_columns[cell] != 0.0f32,
+        Rule::Either => is_counted(of_rows[cell]) || is_counted(of_columns[cell]),
+        Rule::Separately | Rule::Columns => is_counted(of_columns[cell]),
     }
 }
 
@@ -168,6 +181,21 @@ pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
         rule,
     );
     order
+}
+
+/// Adds a column of a tile over the rows of a cube, and writes the sum to `partials[entry]`, or adds it there if this is not
+/// the first tile for the column.
+#[cube]
+pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], entry: usize, is_first: bool) {
+    let mut sum = 0.0f32;
+    for lane in 0..ROWS {
+        sum += tile[column * STRIDE + lane];
+    }
+    if is_first {
+        partials[entry] = sum;
+    } else {
+        partials[entry] += sum;
+    }
 }
 
 /// Adds up what the cubes from `first` send to each column of the lists from `first_list`, tile of rows by tile of rows.

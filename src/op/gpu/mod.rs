@@ -13,14 +13,15 @@
 //! to it.
 
 mod above_expectation;
+mod above_products;
 mod above_recursion;
-mod above_trials;
 mod cell_sums;
 #[cfg(test)]
 mod cell_tests;
 mod cells;
 mod choice;
 mod distance_sum;
+mod diverged;
 mod indicator_cells;
 mod indicator_sum;
 mod launch;

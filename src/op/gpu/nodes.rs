@@ -8,7 +8,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cells::{Cell, Cells, POINTS, cell, has_points, members};
+use super::cells::{Cell, Cells, POINTS, cell, documents_in_cells, has_points, spot};
 use super::launch::{read, write};
 use super::tile::UNITS;
 
@@ -66,17 +66,14 @@ fn carry(
     rate: f32,
     #[comptime] width: usize,
 ) {
-    let at = min(ABSOLUTE_POS, lists * documents - 1);
-    let number = at / documents;
-    let list = number * documents;
-    let place = at % documents;
-    if place < members(starts, number, documents) {
-        let cell = cell(starts, number, documents, cell_of[at] as usize);
+    let spot = spot(starts, lists, documents);
+    if spot.exists {
+        let cell = cell(starts, spot.number, documents, cell_of[spot.at] as usize);
         let blocks = max((cell.end - cell.start) / BLOCK, 1);
-        let block = min((place - cell.start) / BLOCK, blocks - 1);
+        let block = min((spot.place - cell.start) / BLOCK, blocks - 1);
         let first = cell.start + block * BLOCK;
         let last = select(block == blocks - 1, cell.end, first + BLOCK);
-        let point = place - first;
+        let point = spot.place - first;
         if has_points(cell) && point < POINTS {
             let mut sums = Array::<f32>::new(width);
             #[unroll]
@@ -84,15 +81,15 @@ fn carry(
                 sums[i] = 0.0f32;
             }
             for other in first..last {
-                let share = polynomial(point, position(scores, list, cell, scores[list + other], rate));
+                let share = polynomial(point, position(scores, spot.list, cell, scores[spot.list + other], rate));
                 #[unroll]
                 for i in 0..width {
-                    sums[i] = fma(share, weights[(list + other) * width + i], sums[i]);
+                    sums[i] = fma(share, weights[(spot.list + other) * width + i], sums[i]);
                 }
             }
             #[unroll]
             for i in 0..width {
-                parts[at * width + i] = sums[i];
+                parts[spot.at * width + i] = sums[i];
             }
         }
     }
@@ -114,19 +111,16 @@ fn settle(
     #[comptime] width: usize,
     #[comptime] with_totals: bool,
 ) {
-    let at = min(ABSOLUTE_POS, lists * documents - 1);
-    let number = at / documents;
-    let list = number * documents;
-    let place = at % documents;
-    if place < members(starts, number, documents) {
-        let cell = cell(starts, number, documents, cell_of[at] as usize);
-        let record = at * comptime!(stride(width, with_totals));
-        let node = place - cell.start;
+    let spot = spot(starts, lists, documents);
+    if spot.exists {
+        let cell = cell(starts, spot.number, documents, cell_of[spot.at] as usize);
+        let record = spot.at * comptime!(stride(width, with_totals));
+        let node = spot.place - cell.start;
         if !has_points(cell) {
-            records[record] = (scores[at] - scores[list + cell.start]) * rate;
+            records[record] = (scores[spot.at] - scores[spot.list + cell.start]) * rate;
             #[unroll]
             for i in 0..width {
-                records[record + 1 + i] = weights[at * width + i];
+                records[record + 1 + i] = weights[spot.at * width + i];
             }
         } else if node < POINTS {
             let mut position = f32::new(0.0f32);
@@ -134,19 +128,19 @@ fn settle(
             for k in 0..POINTS {
                 position = select(node == k, f32::new(comptime!(point(k))), position);
             }
-            records[record] = half_span(scores, list, cell, rate) * (position - 1.0f32);
+            records[record] = half_span(scores, spot.list, cell, rate) * (position - 1.0f32);
             let blocks = max((cell.end - cell.start) / BLOCK, 1);
             #[unroll]
             for i in 0..width {
                 let mut sum = 0.0f32;
                 for block in 0..blocks {
-                    sum += parts[(at + block * BLOCK) * width + i];
+                    sum += parts[(spot.at + block * BLOCK) * width + i];
                 }
                 records[record + 1 + i] = sum;
             }
         }
         if comptime!(with_totals) {
-            records[record + 1 + width] = totals[at];
+            records[record + 1 + width] = totals[spot.at];
         }
     }
 }
@@ -158,7 +152,7 @@ fn add_up(starts: &[u32], weights: &[f32], totals: &mut [f32], lists: usize, doc
     let number = min(CUBE_POS, lists - 1);
     let list = number * documents;
     let unit = UNIT_POS as usize;
-    let count = members(starts, number, documents);
+    let count = documents_in_cells(starts, number, documents);
     let share = count.div_ceil(UNITS);
     let first = min(unit * share, count);
     let last = min(first + share, count);

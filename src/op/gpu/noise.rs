@@ -17,7 +17,7 @@ pub(super) struct Comparison {
     pub shift: f32,
 }
 
-/// Whether the noise is exact, and otherwise how many comparisons there are.
+/// Whether the device makes the comparisons of exact noise, or the host gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Exact,

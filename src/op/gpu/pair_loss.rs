@@ -4,8 +4,9 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::diverged::mark_diverged;
 use super::launch::{Batch, read, run, write};
-use super::members::{Counting, members, order};
+use super::members::{Counting, members, order, visited};
 use super::real::{exponential, log_1p, sigmoid};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::{EXPONENTIAL_BOUND, PairLoss, PairWeight};
@@ -169,7 +170,7 @@ fn values<L: Term>(
 ) {
     let place = place(lists, documents);
     let members = members(order, place.list / documents, documents);
-    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let visited = visited(place, members);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_y = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
@@ -221,7 +222,7 @@ fn gradients<L: Term>(
 ) {
     let place = place(lists, documents);
     let members = members(order, place.list / documents, documents);
-    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let visited = visited(place, members);
     let mut tile_x = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_y = Shared::<[f32]>::new_slice(UNITS);
     let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
@@ -358,6 +359,7 @@ pub fn pair_loss(
             margin(loss),
             weight.form,
         ));
+        mark_diverged(&batch, x, Some(mask), &out);
         [out]
     })?;
     Some(out)
@@ -397,6 +399,7 @@ pub fn pair_loss_gradient(
             margin(loss),
             weight.form,
         ));
+        mark_diverged(&batch, x, Some(mask), &to_x);
         [to_x]
     })?;
     Some(to_x)

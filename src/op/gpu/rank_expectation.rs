@@ -9,8 +9,9 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::diverged::mark_diverged;
 use super::launch::{Batch, read, run, write};
-use super::members::{Counting, members, order};
+use super::members::{Counting, members, order, visited};
 use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::{ExponentialTerm, Real};
@@ -41,7 +42,7 @@ fn values(
 ) {
     let place = place(lists, documents);
     let members = members(order, place.list / documents, documents);
-    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let visited = visited(place, members);
     let mut ahead = Shared::<[f32]>::new_slice(TILE * ROWS);
     let mut behind = Shared::<[f32]>::new_slice(TILE * ROWS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
@@ -113,7 +114,7 @@ fn gradients(
 ) {
     let place = place(lists, documents);
     let members = members(order, place.list / documents, documents);
-    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let visited = visited(place, members);
     // By row, then by term, and the reverse: units of a row read one word, units of neighbouring rows neighbouring
     // words.
     let mut of_tile = Shared::<[f32]>::new_slice(TILE * terms);
@@ -199,6 +200,7 @@ pub fn rank_expectation(
             (0.5 / sigma) as f32,
             own,
         );
+        mark_diverged(&batch, x, Some(mask), &out);
         [out, products]
     })
 }
@@ -239,6 +241,7 @@ pub fn rank_expectation_gradient(
             (rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI) as f32,
             terms.len(),
         );
+        mark_diverged(&batch, x, Some(mask), &to_x);
         [to_x]
     })?;
     Some(to_x)

@@ -1,12 +1,13 @@
 //! Trials against a row, for a window of ranks: what a unit of [`above_recursion`](super::above_recursion) holds.
 //!
 //! `p(r)` is the chance that `r` documents are above, times what they leave of a product; `w(r)`, for a sum, is that chance
-//! times the mean of the sum. Trials move them to higher ranks, and derivatives by them to lower ones, so a window needs one
+//! times the mean of the sum. A trial takes `p(r)` to `p(r) behind + p(r - 1) ahead`, and `w(r)` to
+//! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`, as in `cpu/trials.rs`; in a product, `ahead` has the factor `1 - b`. Trials move them to higher ranks, and derivatives by them to lower ones, so a window needs one
 //! number of each kind from its neighbour.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
-use super::above_trials::passes;
+use super::above_products::passes;
 use super::noise::{Comparison, Kind};
 use super::real::probability;
 use super::tile::{ROWS, SLICES};

@@ -4,9 +4,10 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::cell_sums::{Form, Target, interpolated, meet_all, sum_at};
-use super::cells::{Cells, cell, cells, has_points, members, rows};
+use super::cells::{Cells, cell, cells, has_points, rows, spot};
 use super::choice::fast_columns;
 use super::launch::{Batch, read, write};
+use super::members::is_counted;
 use super::smooth::{Bell, Erf, Function, LOGISTIC, Logistic, LogisticSlope, NORMAL, Reach};
 use crate::op::cpu::Step;
 
@@ -57,13 +58,12 @@ fn of_documents(
     documents: usize,
     rate: f32,
 ) {
-    let at = min(ABSOLUTE_POS, lists * documents - 1);
-    let number = at / documents;
-    let place = at % documents;
-    if place < members(starts, number, documents) {
-        let document = number * documents + sorted[at] as usize;
-        if counted[document] != 0.0f32 {
-            out[document] = sum_at(scores, starts, cell_of, at_nodes, number, documents, place, rate, 0usize, 1usize);
+    let spot = spot(starts, lists, documents);
+    if spot.exists {
+        let document = spot.number * documents + sorted[spot.at] as usize;
+        if is_counted(counted[document]) {
+            out[document] =
+                sum_at(scores, starts, cell_of, at_nodes, spot.number, documents, spot.place, rate, 0usize, 1usize);
         }
     }
 }

@@ -5,8 +5,9 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::choice::{Scores, divided, least};
+use super::diverged::mark_diverged;
 use super::launch::{Batch, read, run, write};
-use super::members::{Counting, members, order};
+use super::members::{Counting, members, order, visited};
 use super::real::{arc_tangent, difference_of_products, exponential, probability, sigmoid};
 use super::step_cells::{self, Call, PAYS};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
@@ -95,7 +96,7 @@ fn values<P: Phi>(
     let mut tile_v = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
     let cell = place.list + order[members.rows + place.row] as usize;
-    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let visited = visited(place, members);
     let row = x[cell];
     let mut sum = 0.0f32;
     for start in range_stepped(0, visited, UNITS) {
@@ -138,7 +139,7 @@ fn gradients<P: Phi>(
     let mut tile_g = Shared::<[f32]>::new_slice(UNITS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
     let cell = place.list + order[members.rows + place.row] as usize;
-    let visited = select(place.first_row < members.row_count, members.column_count, 0usize);
+    let visited = visited(place, members);
     let (row_x, row_v, row_g) = (x[cell], v[cell], g[cell]);
     let mut sum = 0.0f32;
     for start in range_stepped(0, visited, UNITS) {
@@ -234,11 +235,17 @@ pub fn step_sum(
             let out = by_pairs(&order);
             let call = Call { batch: &batch, x, v, order: &order, counts, rate: scaled(alpha, step), step };
             step_cells::values(call, counted, &out);
+            mark_diverged(&batch, x, None, &out);
             [out]
         })
     });
-    let [out] =
-        in_cells.or_else(|| run(&format!("step_sum, {step:?}"), x, 4, || [by_pairs(&order(&batch, counting))]))?;
+    let [out] = in_cells.or_else(|| {
+        run(&format!("step_sum, {step:?}"), x, 4, || {
+            let out = by_pairs(&order(&batch, counting));
+            mark_diverged(&batch, x, None, &out);
+            [out]
+        })
+    })?;
     Some(out)
 }
 
@@ -276,10 +283,16 @@ pub fn step_sum_gradient(
             let to_x = by_pairs(&order);
             let call = Call { batch: &batch, x, v, order: &order, counts, rate: scaled(alpha, step), step };
             step_cells::gradients(call, gradient, &to_x);
+            mark_diverged(&batch, x, None, &to_x);
             [to_x]
         })
     });
-    let [to_x] = in_cells
-        .or_else(|| run(&format!("gradient of step_sum, {step:?}"), x, 5, || [by_pairs(&order(&batch, counting))]))?;
+    let [to_x] = in_cells.or_else(|| {
+        run(&format!("gradient of step_sum, {step:?}"), x, 5, || {
+            let to_x = by_pairs(&order(&batch, counting));
+            mark_diverged(&batch, x, None, &to_x);
+            [to_x]
+        })
+    })?;
     Some(to_x)
 }

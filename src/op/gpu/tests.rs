@@ -7,7 +7,7 @@ use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
 use burn_cubecl::cubecl::prelude::CubeDim;
 use burn_cubecl::tensor::CubeTensor;
-use burn_cubecl::{CubeBackend, CubeDevice};
+use burn_cubecl::{CubeBackend, CubeDevice, cubecl::future::block_on};
 
 use super::launch::{Batch, run};
 use crate::device::{self, BACKENDS};
@@ -85,6 +85,21 @@ fn every_primitive_has_a_kernel() {
     assert!(distance_sum::distance_sum_gradient(&x, &x, &x).is_some());
 }
 
+/// A document whose weight is no number counts: on some devices it is not unequal to 0.
+#[test]
+fn gradients_that_are_no_numbers_are_not_skipped() {
+    let Some(x) = scores() else { return };
+    let of = |values: [f32; 6]| CubeBackend::float_from_data(TensorData::new(values.to_vec(), [2, 3]), &x.device);
+    let (v, g) = (of([0.0, 1.0, 1.0, 1.0, 1.0, 1.0]), of([f32::NAN, 1.0, 1.0, 1.0, 1.0, 1.0]));
+    let to_x = step_sum::step_sum_gradient(&x, &v, &g, 1.0, Step::Logistic).unwrap();
+    let found = block_on(CubeBackend::float_into_data(to_x)).expect("data");
+    let found: Vec<f32> = found.iter().collect();
+    assert!(
+        found[..3].iter().all(|value| value.is_nan()) && found[3..].iter().all(|value| value.is_finite()),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn distributions_of_ranks_have_kernels() {
     let Some(x) = scores() else { return };
@@ -137,7 +152,7 @@ fn the_memory_budget_changes_no_bit() {
             [above, ranks, trials, values].map(|gradient| CubeBackend::float_into_data(gradient.expect("a kernel")))
         })
     };
-    let read = |budget| gradients(budget).map(|data| burn_cubecl::cubecl::future::block_on(data).expect("data"));
+    let read = |budget| gradients(budget).map(|data| block_on(data).expect("data"));
     assert_eq!(read(1), read(usize::MAX));
 }
 

@@ -1,7 +1,8 @@
 //! How the work is laid out: a cube computes [`ROWS`] rows of one list against all its documents.
 //!
 //! Each row is shared by [`SLICES`] units: unit `s` of a row takes the documents `s, s + SLICES, ..` of each tile that
-//! the cube has brought into shared memory, and the partial sums are added in order. Which document goes to which unit
+//! the cube has brought into shared memory, and the partial sums are added in order. (Expectations of exponentials share
+//! out the terms of a row instead, `above_recursion` its comparisons under exact noise.) Which document goes to which unit
 //! depends on its place alone, and nothing is added atomically, so results have the same bits in every run and with
 //! any padding at the end of a list.
 
@@ -9,6 +10,8 @@ use burn_cubecl::cubecl::{self, prelude::*};
 
 /// Rows of a cube.
 pub(super) const ROWS: usize = 32;
+/// Distance between the columns of a tile of flows, so that the units of neighbouring columns read neighbouring words.
+pub(super) const STRIDE: usize = ROWS + 1;
 /// Units of a row.
 pub(super) const SLICES: usize = 8;
 /// Units of a cube, and documents of a tile.

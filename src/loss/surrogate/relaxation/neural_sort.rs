@@ -32,6 +32,7 @@ impl Relaxation for NeuralSort {
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
         error::positive(loss, "sigma", self.sigma)?;
+        error::at_least_one(loss, "top", self.top)?;
         Ok(())
     }
 
@@ -55,18 +56,19 @@ impl Relaxation for NeuralSort {
         };
         let (scores, mask) = (lists.centered(), lists.mask.clone());
         let at_ranks = move |values| neural_sort_sum(scores.clone(), values, mask.clone(), sort);
-        let (all, sigma) = (lists.clone(), self.sigma);
-        Relaxed::Indicators(Indicators::of_ranks(lists, at_ranks).with_matrix(move || matrix(&all, sigma)))
+        let (all, sigma, top) = (lists.clone(), self.sigma, self.top.unwrap_or(usize::MAX));
+        Relaxed::Indicators(Indicators::of_ranks(lists, at_ranks).with_matrix(move || matrix(&all, sigma, top)))
     }
 }
 
-/// The matrix itself: `[batch, ranks, documents]`, 0 at padded documents.
-fn matrix(lists: &Lists, sigma: f64) -> Tensor<3> {
+/// The matrix itself: `[batch, ranks, documents]`, 0 at padded documents and beyond the ranks that are needed.
+fn matrix(lists: &Lists, sigma: f64, top: usize) -> Tensor<3> {
     let (scores, mask) = (lists.centered(), lists.mask.clone());
     let [batch, n] = mask.dims();
     let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &mask.device()).float().cast(mask.dtype());
+    let needed = ranks.clone().lower_equal_elem(top.min(n) as i64).float().cast(mask.dtype());
     let slopes = mask.clone().sum_dim(1).expand([batch, n]) + 1.0 - ranks.unsqueeze::<2>() * 2.0;
     let spread = distance_sum(scores.clone(), mask);
     let logits = slopes.unsqueeze_dim::<3>(2) * scores.unsqueeze_dim::<3>(1) - spread.unsqueeze_dim::<3>(1);
-    softmax_over_documents(lists, logits * (1.0 / sigma))
+    softmax_over_documents(lists, logits * (1.0 / sigma)) * needed.reshape([1, n, 1])
 }

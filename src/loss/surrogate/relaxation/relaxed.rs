@@ -149,7 +149,9 @@ impl Indicators {
 
     /// The same with a way to all of them, for measures that look at all pairs (Kendall's tau); without one each place of
     /// the list is looked up by itself. `matrix` gives the indicator of each document at each rank, the first rank first,
-    /// `[batch, ranks, documents]`. What stands at padded ranks and documents does not matter.
+    /// `[batch, documents (rank), documents]`, finite everywhere: what stands at padding is multiplied by 0.
+    ///
+    /// A loss panics where `matrix` gives another shape.
     pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {
         Self { matrix: Some(Box::new(matrix)), ..self }
     }
@@ -179,7 +181,16 @@ impl Indicators {
         let [batch, n] = mask.dims();
         let order = order_of_ranks(self.ranks.clone());
         let matrix = match &self.matrix {
-            Some(matrix) => matrix(),
+            Some(matrix) => {
+                let matrix = matrix();
+                assert!(
+                    matrix.dims() == [batch, n, n],
+                    "a matrix of indicators {:?}, {:?}",
+                    matrix.dims(),
+                    [batch, n, n]
+                );
+                matrix
+            }
             None => {
                 let places = Tensor::<1, Int>::arange(0..n as i64, &mask.device()).unsqueeze::<2>().expand([batch, n]);
                 let column = |place: usize| {
@@ -314,9 +325,10 @@ mod tests {
         let scores = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), [2, 6]), (&device, DType::F64));
         let mask = Tensor::<2, Bool>::from_data(TensorData::new(members.to_vec(), [2, 6]), &device);
         let lists = Lists::new(scores.clone(), scores.zeros_like(), mask);
-        let relaxations: [(Arc<dyn Relaxation>, usize); 6] = [
+        let relaxations: [(Arc<dyn Relaxation>, usize); 7] = [
             (Arc::new(Indicator { sigma: 0.7 }), 6),
             (Arc::new(NeuralSort { sigma: 2.0, top: None }), 6),
+            (Arc::new(NeuralSort { sigma: 2.0, top: Some(2) }), 2),
             (Arc::new(SoftSort { sigma: 0.7, top: None }), 6),
             (Arc::new(SoftSort { sigma: 0.7, top: Some(2) }), 2),
             (Arc::new(SmoothIndicators { alpha: 2.0, delta: 0.1, top: None }), 6),

@@ -49,6 +49,7 @@ impl Relaxation for SmoothIndicators {
             return Err(LossError::parameter(loss, "delta", self.delta, "a number above 0 and below 0.5"));
         }
         error::positive(loss, "alpha", self.alpha)?;
+        error::at_least_one(loss, "top", self.top)?;
         Ok(())
     }
 

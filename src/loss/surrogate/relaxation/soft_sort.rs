@@ -33,6 +33,7 @@ impl Relaxation for SoftSort {
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
         error::positive(loss, "sigma", self.sigma)?;
+        error::at_least_one(loss, "top", self.top)?;
         Ok(())
     }
 

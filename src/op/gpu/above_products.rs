@@ -3,9 +3,10 @@
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
+use super::members::{Members, visited};
 use super::noise::Comparison;
 use super::real::probability;
-use super::tile::{ROWS, SLICES};
+use super::tile::{Place, ROWS, SLICES};
 use crate::op::cpu::Real;
 
 /// Documents of a tile.
@@ -42,6 +43,18 @@ pub(super) struct Row {
     pub visited: usize,
     pub slice: usize,
     pub lane: usize,
+}
+
+#[cube]
+pub(super) fn row(order: &[u32], place: Place, members: Members) -> Row {
+    Row {
+        cell: place.list + order[members.rows + place.row] as usize,
+        list: place.list,
+        columns: members.columns,
+        visited: visited(place, members),
+        slice: place.slice,
+        lane: place.lane,
+    }
 }
 
 /// Multiplies `products` and adds to `sums`, for the terms of the unit: `terms` holds bases, gaps `1 - z_m` and

@@ -1,0 +1,75 @@
+//! Lists with a score that is not finite: all their documents get NaN, so that a run that has diverged shows it.
+//!
+//! Smallest and largest values of a device leave NaN out, and a pair that has no part in a result would hide it. So this is
+//! no part of the kernels that compute: it comes after them, and looks at the bits of the scores.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::launch::{Batch, read, write};
+use super::members::is_counted;
+use super::tile::UNITS;
+
+/// Bits of a number that is not finite, whose exponent is all ones, and of NaN.
+const EXPONENT: u32 = 0x7f80_0000;
+const NAN: u32 = 0x7fc0_0000;
+
+/// Whether a number is finite.
+#[cube]
+pub(super) fn is_finite(value: f32) -> bool {
+    (u32::reinterpret(value) & comptime!(EXPONENT)) != comptime!(EXPONENT)
+}
+
+/// Writes NaN to the documents with a `mask` other than 0, or to all, of lists in which the score of one of them is not
+/// finite. One cube per list.
+#[cube(launch)]
+fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize, #[comptime] masked: bool) {
+    let mut found = Shared::<[u32]>::new_slice(UNITS);
+    let first = min(CUBE_POS, lists - 1) * documents;
+    let unit = UNIT_POS as usize;
+    let mut own = 0u32;
+    for document in range_stepped(unit, documents, UNITS) {
+        let cell = first + document;
+        let mut counts = true.runtime();
+        if comptime!(masked) {
+            counts = is_counted(mask[cell]);
+        }
+        if counts && !is_finite(x[cell]) {
+            own = 1u32;
+        }
+    }
+    found[unit] = own;
+    sync_cube();
+    let mut any = 0u32;
+    for other in 0..UNITS {
+        any += found[other];
+    }
+    // Cubes beyond the last list, which a device may start, write what the last one does.
+    if any != 0u32 {
+        for document in range_stepped(unit, documents, UNITS) {
+            let cell = first + document;
+            let mut counts = true.runtime();
+            if comptime!(masked) {
+                counts = is_counted(mask[cell]);
+            }
+            if counts {
+                out[cell] = f32::reinterpret(comptime!(NAN).runtime());
+            }
+        }
+    }
+}
+
+/// See [`spread`]: of the documents of `mask`, or of all.
+pub(super) fn mark_diverged(batch: &Batch, x: &CubeTensor, mask: Option<&CubeTensor>, out: &CubeTensor) {
+    spread::launch(
+        &batch.client,
+        batch.cubes_for(batch.lists),
+        batch.units(),
+        read(x),
+        read(mask.unwrap_or(x)),
+        write(out),
+        batch.lists,
+        batch.documents,
+        mask.is_some(),
+    );
+}
