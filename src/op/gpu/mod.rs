@@ -12,6 +12,9 @@
 //! crate can ask for; so our GPU features turn fusion on, there is one type, and `backend/fusion.rs` brings the kernels
 //! to it.
 
+// A condition of compile time is not joined with one of run time, and an unrolled loop counts.
+#![allow(clippy::collapsible_if, clippy::needless_range_loop)]
+
 mod above_expectation;
 mod above_products;
 mod above_recursion;

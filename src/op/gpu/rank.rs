@@ -31,7 +31,7 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
             let document = tile_mask[j] > 0.0f32;
             let earlier = start + j < place.row;
             let higher = tile_x[j] > row || (tile_x[j] == row && earlier);
-            let counts = (document && (padding || higher)) || (!document && padding && earlier);
+            let counts = (document && (padding || higher)) || (padding && earlier);
             ahead += select(counts, 1.0f32, 0.0f32);
         }
         sync_cube();
