@@ -3,6 +3,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
+use super::diverged::mark_diverged;
 use super::launch::{Batch, read, run, write};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 
@@ -85,6 +86,7 @@ pub fn distance_sum(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
             batch.lists,
             batch.documents,
         );
+        mark_diverged(&batch, x, Some(mask), &out);
         [out]
     })?;
     Some(out)
@@ -106,6 +108,7 @@ pub fn distance_sum_gradient(x: &CubeTensor, mask: &CubeTensor, gradient: &CubeT
             batch.lists,
             batch.documents,
         );
+        mark_diverged(&batch, x, Some(mask), &to_x);
         [to_x]
     })?;
     Some(to_x)
