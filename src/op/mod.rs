@@ -82,6 +82,6 @@ pub(crate) use rank_expectation::counted_rank_expectation;
 pub use rank_expectation::rank_expectation;
 #[cfg(test)]
 pub(crate) use rank_recursion::compared_rank_recursion;
-pub(crate) use rank_recursion::noisy_rank_recursion;
 pub use rank_recursion::rank_recursion;
+pub(crate) use rank_recursion::{asked, noisy_rank_recursion};
 pub use step_sum::{counted_step_sum, step_sum};

@@ -33,6 +33,14 @@ pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f6
     compared_rank_recursion(x, mask, None, Comparison::independent(sigma), discounts)
 }
 
+/// The mask of the documents with `counted` other than 0, where it is given.
+pub(crate) fn asked(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
+    match counted {
+        Some(counted) => counted.not_equal_elem(0.0).float().cast(mask.dtype()) * mask.clone(),
+        None => mask.clone(),
+    }
+}
+
 /// The same averaged over the comparisons of `noise`, of the documents with `counted` other than 0 where it is given; what
 /// stands in place of the others has no meaning.
 pub(crate) fn noisy_rank_recursion(
@@ -44,12 +52,11 @@ pub(crate) fn noisy_rank_recursion(
 ) -> Tensor<2> {
     let [batch, documents] = x.dims();
     if noise.deviation().is_some() && averages_exact_noise(&x.clone().into_dispatch()) {
-        let asked = counted.map_or(mask.clone(), |counted| counted.not_equal_elem(0.0).float().cast(mask.dtype()));
         let ranks = discounts.len();
         let values = TensorData::new(discounts.to_vec(), [1, ranks]);
         let values = Tensor::<2>::from_data(values, (&x.device(), x.dtype())).repeat_dim(0, batch);
         let recursion = AboveRecursion { noise: noise.clone(), above: Above::Product };
-        return above_recursion(x, asked * mask.clone(), mask.zeros_like(), mask, values, &recursion);
+        return above_recursion(x, asked(&mask, counted), mask.zeros_like(), mask, values, &recursion);
     }
     let part = |&(weight, comparison): &(f64, Comparison)| {
         let discounts: Vec<f64> = discounts.iter().map(|discount| discount * weight).collect();

@@ -52,7 +52,7 @@ struct Parameters<T> {
 
 /// Terms of a pair of documents, over all comparisons in a list of `n`.
 fn work_per_pair(expectation: &AboveExpectation, n: usize) -> usize {
-    expectation.terms.len() * expectation.noise.mixture(n).len()
+    expectation.terms.len() * expectation.noise.comparisons(n)
 }
 
 impl<T: Real> Parameters<T> {
@@ -324,14 +324,11 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
         let mut of_rows = vec![T::ZERO; list.rows.len()];
         let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
         let tiles = of_rows.chunks_mut(TILE).zip(list.rows.chunks(TILE)).zip(x.chunks(TILE).zip(b.chunks(TILE)));
-        for_each(
-            tiles.collect(),
-            list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len()),
-            |((out, rows), (x, b))| {
-                let tile = Tile { list: &list, parameters: &parameters, rows, x, b };
-                dispatch(target, Expectation { tile, out });
-            },
-        );
+        let work = list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len());
+        for_each(tiles.collect(), work, |((out, rows), (x, b))| {
+            let tile = Tile { list: &list, parameters: &parameters, rows, x, b };
+            dispatch(target, Expectation { tile, out });
+        });
         for ((&row, &weight), &value) in list.rows.iter().zip(&list.weights).zip(&of_rows) {
             expected[row] = weight * value;
         }
@@ -436,24 +433,21 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
         let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; list.x.len()]).collect();
         let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
         let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
-        for_each(
-            tasks,
-            list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len()),
-            |((to_rows, to_all), stripe)| {
-                for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
-                    let start = stripe.start + tile * TILE;
-                    let at = start..start + to_rows.len();
-                    let rows = Tile {
-                        list: &list,
-                        parameters: &parameters,
-                        rows: &list.rows[at.clone()],
-                        x: &x[at.clone()],
-                        b: &b[at.clone()],
-                    };
-                    dispatch(target, Gradient { tile: rows, g: &g[at], to_rows, to_all });
-                }
-            },
-        );
+        let work = list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len());
+        for_each(tasks, work, |((to_rows, to_all), stripe)| {
+            for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
+                let start = stripe.start + tile * TILE;
+                let at = start..start + to_rows.len();
+                let rows = Tile {
+                    list: &list,
+                    parameters: &parameters,
+                    rows: &list.rows[at.clone()],
+                    x: &x[at.clone()],
+                    b: &b[at.clone()],
+                };
+                dispatch(target, Gradient { tile: rows, g: &g[at], to_rows, to_all });
+            }
+        });
         reduce(&mut to_members, &partials);
         for (&row, &own) in list.rows.iter().zip(&to_rows) {
             to_members[row] = to_members[row] + own;

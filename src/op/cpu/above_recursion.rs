@@ -35,8 +35,8 @@ struct List {
 impl List {
     /// The trials of all others against a row, the row last.
     #[inline(always)]
-    fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, trial: &mut AgainstRow) {
-        let AgainstRow { documents, ahead, behind, density, b } = trial;
+    fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, against: &mut AgainstRow) {
+        let AgainstRow { documents, ahead, behind, density, b } = against;
         documents.clear();
         documents.extend((0..self.x.len()).filter(|&j| j != row).chain([row]));
         for values in [&mut *ahead, behind, density, b] {
@@ -56,8 +56,8 @@ impl List {
         (ahead[own], behind[own], density[own]) = (0.0, 1.0, 0.0);
     }
 
-    fn trials<'a>(&'a self, trial: &'a AgainstRow) -> Trials<'a> {
-        let AgainstRow { ahead, behind, b, .. } = trial;
+    fn trials<'a>(&'a self, against: &'a AgainstRow) -> Trials<'a> {
+        let AgainstRow { ahead, behind, b, .. } = against;
         Trials { above: self.above, values: &self.values, ahead, behind, b }
     }
 }
@@ -83,12 +83,12 @@ struct Expectations<'a> {
 impl Kernel for Expectations<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let mut trial = AgainstRow::default();
+        let mut against = AgainstRow::default();
         for (&row, out) in self.rows.iter().zip(self.out) {
             for &(weight, comparison) in &self.list.mixture {
-                self.list.meet::<FMA>(row, comparison, &mut trial);
-                let own = trial.documents.len() - 1;
-                let found = self.list.trials(&trial).expectations::<FMA>(nobody(self.list.above), |j| j == own);
+                self.list.meet::<FMA>(row, comparison, &mut against);
+                let own = against.documents.len() - 1;
+                let found = self.list.trials(&against).expectations::<FMA>(nobody(self.list.above), |j| j == own);
                 *out += weight * found.map_or(0.0, |found| found[own]);
             }
         }
@@ -107,14 +107,14 @@ struct Gradient<'a> {
 impl Kernel for Gradient<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (mut trial, mut weights) = (AgainstRow::default(), vec![0.0; self.list.x.len()]);
+        let (mut against, mut weights) = (AgainstRow::default(), vec![0.0; self.list.x.len()]);
         for (&row, &g) in self.rows.iter().zip(self.g) {
             for &(weight, comparison) in &self.list.mixture {
-                self.list.meet::<FMA>(row, comparison, &mut trial);
-                weights[trial.documents.len() - 1] = g * weight;
-                let found = self.list.trials(&trial).slopes::<FMA>(nobody(self.list.above), &weights);
+                self.list.meet::<FMA>(row, comparison, &mut against);
+                weights[against.documents.len() - 1] = g * weight;
+                let found = self.list.trials(&against).slopes::<FMA>(nobody(self.list.above), &weights);
                 for ((&j, density), found) in
-                    trial.documents.iter().zip(&trial.density).zip(found.into_iter().flatten())
+                    against.documents.iter().zip(&against.density).zip(found.into_iter().flatten())
                 {
                     let flow = found.slope * density;
                     self.to_all[j] += flow;
@@ -143,7 +143,7 @@ fn by_list<T: Real>(
     let Inputs { x, a, b, mask, n } = inputs;
     let ranks = values.len() / (x.len() / n.max(1)).max(1);
     let mut out = vec![T::ZERO; x.len()];
-    let work = x.len() * n * ranks * recursion.noise.mixture(n).len();
+    let work = x.len() * n * ranks * recursion.noise.comparisons(n);
     for_each(out.chunks_mut(n).enumerate().collect(), work, |(list, out)| {
         let members = documents(&mask[list * n..(list + 1) * n]);
         let [x, a, b] = [x, a, b].map(|values| gather(&values[list * n..(list + 1) * n], &members));

@@ -40,6 +40,14 @@ impl ScoreNoise {
         }
     }
 
+    /// The number of comparisons in lists of `n` documents.
+    pub fn comparisons(&self, n: usize) -> usize {
+        match self {
+            Self::Mixture(mixture) => mixture.len(),
+            Self::Exact { .. } => nodes(n),
+        }
+    }
+
     /// The comparisons in lists of `n` documents, with weights that add up to 1. Exact noise is compared at about
     /// `29 sqrt(1 + ln n)` values of it.
     pub fn mixture(&self, n: usize) -> Cow<'_, [(f64, Comparison)]> {

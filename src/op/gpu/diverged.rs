@@ -20,6 +20,12 @@ pub(super) fn is_finite(value: f32) -> bool {
     (u32::reinterpret(value) & comptime!(EXPONENT)) != comptime!(EXPONENT)
 }
 
+/// Whether the document of a cell counts.
+#[cube]
+fn counts(mask: &[f32], cell: usize, #[comptime] masked: bool) -> bool {
+    if comptime!(masked) { is_counted(mask[cell]) } else { true.runtime() }
+}
+
 /// Writes NaN to the documents with a `mask` other than 0, or to all, of lists in which the score of one of them is not
 /// finite. One cube per list.
 #[cube(launch)]
@@ -30,11 +36,7 @@ fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     let mut own = 0u32;
     for document in range_stepped(unit, documents, UNITS) {
         let cell = first + document;
-        let mut counts = true.runtime();
-        if comptime!(masked) {
-            counts = is_counted(mask[cell]);
-        }
-        if counts && !is_finite(x[cell]) {
+        if counts(mask, cell, masked) && !is_finite(x[cell]) {
             own = 1u32;
         }
     }
@@ -48,11 +50,7 @@ fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     if any != 0u32 {
         for document in range_stepped(unit, documents, UNITS) {
             let cell = first + document;
-            let mut counts = true.runtime();
-            if comptime!(masked) {
-                counts = is_counted(mask[cell]);
-            }
-            if counts {
+            if counts(mask, cell, masked) {
                 out[cell] = f32::reinterpret(comptime!(NAN).runtime());
             }
         }

@@ -157,17 +157,12 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
             let [out, total] = by_pairs(&order);
             let call = Call { batch: &batch, x, a, mask, order: &order, counts, sigma };
             indicator_cells::values(&call, &out, &total);
-            mark_diverged(&batch, x, Some(mask), &out);
             [out, total]
         })
     });
-    in_cells.or_else(|| {
-        run("indicator_sum", x, 6, || {
-            let [out, total] = by_pairs(&order(&batch, documents));
-            mark_diverged(&batch, x, Some(mask), &out);
-            [out, total]
-        })
-    })
+    let [out, total] = in_cells.or_else(|| run("indicator_sum", x, 6, || by_pairs(&order(&batch, documents))))?;
+    mark_diverged(&batch, x, Some(mask), &out);
+    Some([out, total])
 }
 
 /// Gradient of [`indicator_sum`] in `x`, given that of its output; `[out, total]` are what it computed.
@@ -208,16 +203,11 @@ pub fn indicator_sum_gradient(
             let to_x = by_pairs(&order);
             let call = Call { batch: &batch, x, a, mask, order: &order, counts, sigma };
             indicator_cells::gradients(&call, [out, total], gradient, &to_x);
-            mark_diverged(&batch, x, Some(mask), &to_x);
             [to_x]
         })
     });
-    let [to_x] = in_cells.or_else(|| {
-        run("gradient of indicator_sum", x, 8, || {
-            let to_x = by_pairs(&order(&batch, documents));
-            mark_diverged(&batch, x, Some(mask), &to_x);
-            [to_x]
-        })
-    })?;
+    let [to_x] =
+        in_cells.or_else(|| run("gradient of indicator_sum", x, 8, || [by_pairs(&order(&batch, documents))]))?;
+    mark_diverged(&batch, x, Some(mask), &to_x);
     Some(to_x)
 }

@@ -235,17 +235,12 @@ pub fn step_sum(
             let out = by_pairs(&order);
             let call = Call { batch: &batch, x, v, order: &order, counts, rate: scaled(alpha, step), step };
             step_cells::values(call, counted, &out);
-            mark_diverged(&batch, x, None, &out);
             [out]
         })
     });
-    let [out] = in_cells.or_else(|| {
-        run(&format!("step_sum, {step:?}"), x, 4, || {
-            let out = by_pairs(&order(&batch, counting));
-            mark_diverged(&batch, x, None, &out);
-            [out]
-        })
-    })?;
+    let [out] =
+        in_cells.or_else(|| run(&format!("step_sum, {step:?}"), x, 4, || [by_pairs(&order(&batch, counting))]))?;
+    mark_diverged(&batch, x, None, &out);
     Some(out)
 }
 
@@ -283,16 +278,11 @@ pub fn step_sum_gradient(
             let to_x = by_pairs(&order);
             let call = Call { batch: &batch, x, v, order: &order, counts, rate: scaled(alpha, step), step };
             step_cells::gradients(call, gradient, &to_x);
-            mark_diverged(&batch, x, None, &to_x);
             [to_x]
         })
     });
-    let [to_x] = in_cells.or_else(|| {
-        run(&format!("gradient of step_sum, {step:?}"), x, 5, || {
-            let to_x = by_pairs(&order(&batch, counting));
-            mark_diverged(&batch, x, None, &to_x);
-            [to_x]
-        })
-    })?;
+    let [to_x] = in_cells
+        .or_else(|| run(&format!("gradient of step_sum, {step:?}"), x, 5, || [by_pairs(&order(&batch, counting))]))?;
+    mark_diverged(&batch, x, None, &to_x);
     Some(to_x)
 }

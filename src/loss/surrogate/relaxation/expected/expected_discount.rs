@@ -26,7 +26,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
 use crate::measure::Discount;
 use crate::op::{
-    Above, AboveExpectation, ExponentialTerm, above_expectation, counted_rank_expectation, noisy_rank_recursion,
+    Above, AboveExpectation, ExponentialTerm, above_expectation, asked, counted_rank_expectation, noisy_rank_recursion,
 };
 
 /// A discount of the rank, to be averaged over the rank distribution.
@@ -152,10 +152,7 @@ impl ExpectedDiscount {
         let noise = self.model.noise(self.sigma);
         let expectation = AboveExpectation { noise, terms, above: Above::Product };
         let nothing = mask.zeros_like();
-        let asked = match &lists.counted {
-            Some(counted) => counted.clone().not_equal_elem(0.0).float().cast(mask.dtype()) * mask.clone(),
-            None => mask.clone(),
-        };
+        let asked = asked(&mask, lists.counted.clone());
         above_expectation(scores, asked, nothing, mask, &expectation)
     }
 
