@@ -41,7 +41,7 @@ impl ScoreNoise {
     }
 
     /// The number of comparisons in lists of `n` documents.
-    pub fn comparisons(&self, n: usize) -> usize {
+    pub(crate) fn comparisons(&self, n: usize) -> usize {
         match self {
             Self::Mixture(mixture) => mixture.len(),
             Self::Exact { .. } => nodes(n),
