@@ -11,7 +11,8 @@ use lru::LruCache;
 pub(super) const BLOCK: usize = 512 << 10;
 
 /// Memory where a disk may write without the system's cache between: its place and size are multiples of what any disk asks
-/// for.
+/// for. Pages live on the heap alone (`bytemuck::zeroed_vec`): with one on the stack, an optimised build was seen to return
+/// through a frame that it had not set up (LLVM 22).
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 pub(super) struct Page([u8; 4096]);

@@ -8,7 +8,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use bytemuck::Zeroable;
 use bytes::Bytes;
 use memmap2::Mmap;
 
@@ -88,7 +87,9 @@ impl FileMap {
     /// Reads a block into pages.
     fn fill(&self, block: usize, mut pages: Vec<Page>) -> Vec<Page> {
         let whole = self.whole(block);
-        pages.resize(BLOCK / size_of::<Page>(), Page::zeroed());
+        if pages.is_empty() {
+            pages = bytemuck::zeroed_vec(BLOCK / size_of::<Page>());
+        }
         let bytes = bytemuck::cast_slice_mut(&mut pages);
         // The mapping is the last resort, for the system then says what is wrong with the disk.
         if read_at(&self.file, whole.clone(), bytes).is_err() {
@@ -137,7 +138,7 @@ fn pass_by_cache(file: &File) {
     use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};
 
     let Ok(flags) = fcntl_getfl(file) else { return };
-    let mut page = [Page::zeroed()];
+    let mut page: Vec<Page> = bytemuck::zeroed_vec(1);
     let can = fcntl_setfl(file, flags | OFlags::DIRECT).is_ok()
         && read_at(file, 0..1, bytemuck::cast_slice_mut(&mut page)).is_ok();
     if !can {
