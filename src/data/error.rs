@@ -50,6 +50,12 @@ pub enum DataError {
         /// The line where it began, from 1.
         first_line: usize,
     },
+    /// Files of a fold that another program wrote while they were in use.
+    #[error("fold {fold}: found other data than at the start, expected files that do not change while `cv` runs")]
+    Changed {
+        /// Number of the fold, from 1.
+        fold: usize,
+    },
     /// A file without a single document.
     #[error("{}: found no document, expected lines {expected}", path.display())]
     Empty {

@@ -8,7 +8,7 @@ use burn::tensor::{DType, Device};
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
 use super::extreme_queries::ExtremeQueries;
-use super::splits::Split;
+use super::split::Split;
 use crate::data::{Normalizer, RankingDataset};
 use crate::distributed::Processes;
 use crate::learner::{FitContext, Importance, Interrupt, LearnerError, Progress, Round, StopReason};

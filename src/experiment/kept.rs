@@ -10,7 +10,7 @@ use super::config::{ConfigError, Document, ExperimentConfig};
 use super::keep::{KEPT, KeptKind, kept_file};
 use super::record::{CrossValidationReport, Report};
 use super::run_folder::{CONFIG, REPORT};
-use super::splits::Split;
+use super::split::Split;
 use crate::data::{DataError, RankingDataset};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, mean, mean_of};
 use crate::ranker::{Ranker, RankerError};
@@ -31,8 +31,8 @@ pub struct KeptRun {
 /// One fold.
 #[derive(Debug, Clone)]
 pub struct KeptFold {
-    /// Its queries, not normalised.
-    pub split: Split,
+    /// Its test queries, not normalised.
+    pub test: RankingDataset,
     /// The scores of the test documents, one list per seed.
     pub scores: Vec<Vec<f32>>,
 }
@@ -103,21 +103,28 @@ impl KeptRun {
             Report::Train(_) => return Err(refuse("found the report of a `train` run, expected that of `cv`".into())),
         };
         let config = ExperimentConfig::from_document(&Document::read(&folder.join(CONFIG), &[])?)?;
-        let mut splits = config.data.splits(&config.cv, config.seed)?;
+        let splits = config.data.splits(&config.cv, config.seed)?;
         let mut folds = Vec::new();
         for (result, details) in report.result.folds.iter().zip(&report.details) {
             let changed = || KeptError::Data { folder: folder.to_path_buf(), fold: result.fold };
-            let at = splits.iter().position(|split| split.fold == result.fold).ok_or_else(changed)?;
-            let split = splits.swap_remove(at);
-            let test = split.test.as_ref().ok_or_else(changed)?;
+            let at = splits.folds().position(|fold| fold == result.fold).ok_or_else(changed)?;
+            let test = splits.read(at, false)?.test.ok_or_else(changed)?;
             if details.data.test.as_ref().is_none_or(|data| data.hash != test.data_hash()) {
                 return Err(changed());
             }
-            let of_seed = |seed: &u64| scores(folder, result.fold, *seed, test, device);
+            let of_seed = |seed: &u64| scores(folder, result.fold, *seed, &test, device);
             let scores = report.result.seeds.iter().map(of_seed).collect::<Result<_, _>>()?;
-            folds.push(KeptFold { split, scores });
+            folds.push(KeptFold { test, scores });
         }
         Ok(Self { folder: folder.to_path_buf(), config, report, folds })
+    }
+
+    /// Reads the data of the first fold, not normalised.
+    ///
+    /// # Errors
+    /// [`DataError`] of its files.
+    pub fn first_split(&self) -> Result<Split, DataError> {
+        self.config.data.splits(&self.config.cv, self.config.seed)?.read(0, false)
     }
 
     /// Measures the test queries of all folds, averaged over seeds, in any convention.
@@ -129,7 +136,7 @@ impl KeptRun {
         let mut per_query: Vec<Vec<Option<f64>>> = vec![Vec::new(); measures.len()];
         let (mut queries, mut empty_queries) = (0, 0);
         for fold in &self.folds {
-            let Some(test) = &fold.split.test else { continue };
+            let test = &fold.test;
             let of_seed = |scores: &Vec<f32>| evaluator.evaluate(&test.rankings(scores));
             let of_seeds = fold.scores.iter().map(of_seed).collect::<Result<Vec<Evaluation>, _>>()?;
             for (m, values) in per_query.iter_mut().enumerate() {

@@ -17,6 +17,7 @@ mod not_ours;
 mod output;
 mod record;
 mod run_folder;
+mod split;
 mod splits;
 mod start;
 
@@ -47,4 +48,5 @@ pub use record::{
 pub use run_folder::{CARD, CONFIG, JOBS, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]
 pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
-pub use splits::Split;
+pub use split::Split;
+pub use splits::{Contents, Splits};

@@ -1,8 +1,8 @@
-//! The splits of an experiment: which queries train, validate and test.
+//! One split of an experiment: which queries train, validate and test.
 
 use std::path::{Path, PathBuf};
 
-use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
+use super::config::{DataConfig, SyntheticConfig};
 use crate::data::letor::{ReadOptions, Weights};
 use crate::data::{self, DataError, RankingDataset, folds};
 use crate::distributed::{OneProcess, Processes};
@@ -67,64 +67,16 @@ impl DataConfig {
                     let expected = format!("from 1 to {count}, the folds of {}", folder.display());
                     Refusal::new("data.fold", self.fold, expected)
                 })?;
-                self.read_fold(fold).map_err(about("data.folds"))
+                self.read_fold(&fold)
             }
             (None, Some(synthetic)) => synthetic.split(),
             (None, None) => self.read_split(1, &self.train, &self.validation, &self.test),
         }
     }
 
-    /// Every split of a cross-validation.
-    ///
-    /// # Errors
-    /// As [`split`](Self::split), and [`DataError::Refused`] for data without folds or without a test set.
-    pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Vec<Split>, DataError> {
-        let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
-        let splits: Vec<Split> = match (&self.folds, cv.split) {
-            (Some(folder), _) => {
-                let found = discover(folder)?;
-                check_folds(&cv.folds, found.iter().map(|fold| fold.number))?;
-                let found = found.into_iter().filter(|fold| asked(fold.number));
-                let read = |fold| {
-                    let split = self.read_fold(fold).map_err(about("data.folds"))?;
-                    split.check(&OneProcess)?;
-                    Ok(split)
-                };
-                return found.map(read).collect();
-            }
-            (None, Some(parts)) => {
-                let whole = self.split()?.train;
-                let select = |fold: folds::QueryFold| Split {
-                    fold: fold.number,
-                    train: whole.select(&fold.train),
-                    validation: Some(whole.select(&fold.validation)),
-                    test: Some(whole.select(&fold.test)),
-                };
-                let parts = folds::split(&whole, parts, seed).map_err(|refusal| refusal.at("cv.split"))?;
-                parts.into_iter().map(select).collect()
-            }
-            (None, None) => {
-                self.check_test()?;
-                vec![self.split()?]
-            }
-        };
-        check_folds(&cv.folds, splits.iter().map(|split| split.fold))?;
-        Ok(splits.into_iter().filter(|split| asked(split.fold)).collect())
-    }
-
-    /// Refuses data that are one split without a test set.
-    fn check_test(&self) -> Result<(), Refusal> {
-        let (key, found) = match &self.synthetic {
-            Some(synthetic) if synthetic.test_queries == 0 => ("data.synthetic.test_queries", "0"),
-            None if self.test.is_empty() => ("data.test", "nothing"),
-            _ => return Ok(()),
-        };
-        let expected = "queries to test on, or cv.split = the number of folds, or folds of the data in data.folds";
-        Err(Refusal::new(key, found, expected))
-    }
-
-    fn read_fold(&self, fold: folds::Fold) -> Result<Split, DataError> {
-        self.read_split(fold.number, &fold.train, &fold.validation, &fold.test)
+    /// A fold of the folder, whose features may not have been looked through.
+    pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Split, DataError> {
+        self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
     }
 
     fn read_split(
@@ -161,7 +113,7 @@ impl DataConfig {
 }
 
 /// The folds of a folder.
-fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
+pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
     folds::discover(folder).map_err(about("data.folds"))
 }
 
@@ -195,11 +147,4 @@ impl SyntheticConfig {
         let mut other = |count: usize| (count > 0).then(|| take(count));
         Ok(Split { fold: 1, train, validation: other(self.validation_queries), test: other(self.test_queries) })
     }
-}
-
-/// Refuses a fold that the data lack.
-fn check_folds(asked: &[usize], there: impl ExactSizeIterator<Item = usize> + Clone) -> Result<(), Refusal> {
-    let Some(missing) = asked.iter().find(|fold| !there.clone().any(|number| number == **fold)) else { return Ok(()) };
-    let expected = format!("from 1 to {}, the folds of the data", there.len());
-    Err(Refusal::new("cv.folds", format!("{missing} in {asked:?}"), expected))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::data::Training;
 use super::error::StudyError;
 use super::subject::Subject;
-use crate::experiment::KeptRun;
+use crate::experiment::{ExperimentError, KeptRun};
 use crate::json::Value;
 
 /// Runs that were tested on the same queries.
@@ -38,7 +38,8 @@ impl Runs {
     /// Takes runs that kept scores or rankers.
     ///
     /// # Errors
-    /// [`StudyError::NoRuns`] without a run, [`StudyError::OtherQueries`] for runs that were tested on different queries.
+    /// [`StudyError::NoRuns`] without a run, [`StudyError::OtherQueries`] for runs that were tested on different queries,
+    /// [`StudyError::Experiment`] for data that cannot be read.
     pub fn new(kept: Vec<KeptRun>) -> Result<Self, StudyError> {
         let first = kept.first().ok_or(StudyError::NoRuns)?;
         let tests = |run: &KeptRun| -> Vec<String> {
@@ -50,7 +51,7 @@ impl Runs {
             return Err(StudyError::OtherQueries { found, expected });
         }
         let origin = first.folder.display().to_string();
-        let split = first.folds.first().map(|fold| fold.split.clone()).ok_or(StudyError::NoRuns)?;
+        let split = first.first_split().map_err(ExperimentError::from)?;
         let training = Training { origin, config: first.config.clone(), split };
         Ok(Self { runs: kept.into_iter().map(RunSubject::of).collect(), training })
     }
@@ -85,8 +86,8 @@ impl RunSubject {
         let mut subject =
             Subject { origin: format!("{folder}, test queries of {folds} folds{seeds}"), queries: Vec::new() };
         for fold in &run.folds {
-            if let (Some(test), Some(scores)) = (&fold.split.test, fold.scores.first()) {
-                subject.queries.extend(Subject::new(String::new(), test, scores).queries);
+            if let Some(scores) = fold.scores.first() {
+                subject.queries.extend(Subject::new(String::new(), &fold.test, scores).queries);
             }
         }
         let learner = run.config.learner.get("kind").and_then(Value::as_str).unwrap_or_default().to_string();

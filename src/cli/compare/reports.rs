@@ -130,7 +130,7 @@ fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
     let part = |fold: usize| {
         let first = |run: &KeptRun| run.folds[fold].scores.first().cloned();
         let scores = runs.iter().map(first).collect::<Option<Vec<_>>>()?;
-        Some((runs[0].folds[fold].split.test.take()?, scores))
+        Some((std::mem::take(&mut runs[0].folds[fold].test), scores))
     };
     let parts: Option<Vec<_>> = (0..folds).map(part).collect();
     parts.map_or(SystemRankings::Unknown, SystemRankings::Scored)
@@ -147,7 +147,7 @@ impl Systems {
         };
         let measures = input::measures(&names, "")?;
         let evaluations = runs.iter().map(|run| run.evaluate(&measures, convention)).collect::<Result<_, _>>()?;
-        let tests = runs[0].folds.iter().filter_map(|fold| fold.split.test.as_ref());
+        let tests = runs[0].folds.iter().map(|fold| &fold.test);
         Ok(Self {
             names: folders.iter().map(|path| path.display().to_string()).collect(),
             queries: tests.flat_map(|test| test.query_ids.iter().cloned()).collect(),

@@ -33,14 +33,14 @@ impl Jobs<'_> {
     /// A trial goes on from the state in its folder. Without an output folder it is fitted again from its first round,
     /// with the same result.
     pub(super) fn run_rungs(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
-        let of_rung = |trials: usize| trials * self.splits.len() * self.seeds.len();
+        let of_rung = |trials: usize| trials * self.contents.len() * self.seeds.len();
         let all = self.rungs.iter().map(|rung| of_rung(rung.trials)).sum();
         let mut results: Vec<JobResult> = Vec::new();
         let mut before = 0;
         for (at, rung) in self.rungs.iter().enumerate() {
             let numbers: Vec<usize> = match at {
                 0 => (0..self.count()).collect(),
-                _ => (0..self.splits.len()).flat_map(|split| self.numbers_of_rung(&results, split, at)).collect(),
+                _ => (0..self.contents.len()).flat_map(|split| self.numbers_of_rung(&results, split, at)).collect(),
             };
             let last = at + 1 == self.rungs.len();
             let pass = Pass {

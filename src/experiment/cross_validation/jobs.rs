@@ -16,11 +16,11 @@ use crate::experiment::config::candidates::Candidate;
 use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::extreme_queries::ExtremeQueries;
-use crate::experiment::fit::{FitOptions, fit};
+use crate::experiment::fit::{FitOptions, fit_in_place};
 use crate::experiment::output::OutputFolder;
-use crate::experiment::record::{DataReport, FitReport, Sets};
+use crate::experiment::record::FitReport;
 use crate::experiment::run_folder::{JOBS, RANKER, RESULT};
-use crate::experiment::splits::Split;
+use crate::experiment::splits::{Contents, Splits};
 use crate::learner::{Progress, Round, SURROGATE, StopReason};
 use crate::measure::mean_of;
 use crate::memory;
@@ -29,9 +29,9 @@ use crate::text::hexadecimal;
 
 /// Every fit of a cross-validation: folds x candidates x seeds, in this order.
 pub(super) struct Jobs<'a> {
-    pub(super) splits: &'a [Split],
+    pub(super) splits: &'a Splits,
     /// What each split holds.
-    pub(super) data: &'a [Sets<DataReport>],
+    pub(super) contents: &'a [&'a Contents],
     /// What each split chooses among: the points of the grid, or trials of its own. All have as many.
     pub(super) candidates: &'a [&'a [Candidate]],
     /// Those of successive halving; none where every fit goes on to its end.
@@ -57,8 +57,13 @@ pub(super) struct Pass<'a> {
 
 /// One fit.
 struct Job<'a> {
-    split: &'a Split,
-    data: &'a Sets<DataReport>,
+    splits: &'a Splits,
+    /// Index of its split.
+    at: usize,
+    /// What that split holds.
+    contents: &'a Contents,
+    /// Whether it is the only fit of its split.
+    is_only: bool,
     config: &'a ExperimentConfig,
     seed: u64,
     /// Its fold, its candidate where there are several, and its seed.
@@ -110,7 +115,7 @@ impl Progress for FitWarnings<'_> {
 impl Jobs<'_> {
     /// Number of fits.
     pub(super) fn count(&self) -> usize {
-        self.splits.len() * self.choices() * self.seeds.len()
+        self.contents.len() * self.choices() * self.seeds.len()
     }
 
     /// Number of candidates of each fold.
@@ -148,13 +153,13 @@ impl Jobs<'_> {
 
     /// The fits of the candidate that each fold selects: fold by fold, seed by seed.
     pub(super) fn chosen(&self, results: &[JobResult]) -> Vec<usize> {
-        (0..self.splits.len()).flat_map(|split| self.numbers(split, self.selected(results, split))).collect()
+        (0..self.contents.len()).flat_map(|split| self.numbers(split, self.selected(results, split))).collect()
     }
 
-    /// The split and the seed of a fit.
-    pub(super) fn split_and_seed(&self, number: usize) -> (&Split, u64) {
+    /// The index of a fit's split, and its seed.
+    pub(super) fn split_and_seed(&self, number: usize) -> (usize, u64) {
         let job = self.job(number);
-        (job.split, job.seed)
+        (job.at, job.seed)
     }
 
     /// The folder of a fit, as a path in that of the run.
@@ -164,14 +169,15 @@ impl Jobs<'_> {
 
     fn job(&self, number: usize) -> Job<'_> {
         let (rest, seed) = (number / self.seeds.len(), self.seeds[number % self.seeds.len()]);
-        let (split, candidate) = (rest / self.choices(), rest % self.choices());
-        let (candidates, split, data) = (self.candidates[split], &self.splits[split], &self.data[split]);
-        let at = match candidates {
+        let (at, candidate) = (rest / self.choices(), rest % self.choices());
+        let (candidates, contents) = (self.candidates[at], self.contents[at]);
+        let point = match candidates {
             [_] => String::new(),
             candidates => format!(", {}", candidates[candidate].label),
         };
-        let label = format!("fold {}{at}, seed {seed}", split.fold);
-        Job { split, data, config: &candidates[candidate].config, seed, label }
+        let label = format!("fold {}{point}, seed {seed}", contents.fold);
+        let (is_only, config) = (self.choices() * self.seeds.len() == 1, &candidates[candidate].config);
+        Job { splits: self.splits, at, contents, is_only, config, seed, label }
     }
 
     /// What a fit is called: its fold, its candidate where there are several, and its seed.
@@ -196,7 +202,7 @@ impl Jobs<'_> {
     pub(super) fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let count = pass.numbers.len();
         let at_once = options.jobs.unwrap_or_else(|| {
-            let largest = self.splits.iter().map(Split::bytes).max().unwrap_or(0);
+            let largest = self.contents.iter().map(|of| of.bytes).max().unwrap_or(0);
             jobs_that_fit(largest, memory::available(), options.threads)
         });
         let queue: Mutex<VecDeque<usize>> = Mutex::new((0..count).collect());
@@ -256,9 +262,10 @@ impl Job<'_> {
             }
             std::fs::create_dir_all(path).map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
         }
-        let fitted = fit(
+        let mut split = self.splits.read(self.at, !self.is_only)?;
+        let fitted = fit_in_place(
             self.config,
-            self.split,
+            &mut split,
             self.seed,
             &FitOptions {
                 start: None,
@@ -307,11 +314,11 @@ impl Job<'_> {
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(fitted.resolved().to_string());
-        for (name, set) in self.data.iter() {
+        for (name, set) in self.contents.data.iter() {
             hash.update(name);
             hash.update(&set.hash);
         }
-        format!("fold{}-seed{}-{}", self.split.fold, self.seed, &hexadecimal(&hash.finalize())[..12])
+        format!("fold{}-seed{}-{}", self.contents.fold, self.seed, &hexadecimal(&hash.finalize())[..12])
     }
 }
 

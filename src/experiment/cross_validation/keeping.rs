@@ -48,7 +48,8 @@ pub(super) fn keep(
     std::fs::create_dir_all(&kept).map_err(|source| OutputError::Unwritable { path: kept, source })?;
     let tag = tag(&config.name);
     for (number, ranker) in rankers {
-        let (split, seed) = jobs.split_and_seed(number);
+        let (at, seed) = jobs.split_and_seed(number);
+        let split = jobs.splits.read(at, jobs.seeds.len() > 1)?;
         let (Some(ranker), Some(test)) = (ranker, &split.test) else { continue };
         let scores = ranker.predict(test, options.device)?;
         for kind in options.keep.kinds() {

@@ -16,8 +16,8 @@ pub use parts::{PartDone, cross_validate_part, merge_parts};
 use super::config::candidates::Candidate;
 use super::config::{Document, ExperimentConfig};
 use super::error::ExperimentError;
-use super::record::{CrossValidationReport, Sets};
-use super::splits::Split;
+use super::record::CrossValidationReport;
+use super::splits::Contents;
 use crate::refusal::Refusal;
 use jobs::Jobs;
 use keeping::keep;
@@ -53,26 +53,31 @@ fn with_jobs<T>(
     };
     let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
     let splits = config.data.splits(&config.cv, config.seed)?;
+    // All data are read before the first fit, so that no error in a file comes after hours.
+    let contents = (0..splits.count()).map(|at| splits.contents(at)).collect::<Result<Vec<_>, _>>()?;
     let trials = match &config.search {
         None => Vec::new(),
         Some(search) => {
-            splits.iter().map(|split| config.trials(document, search, split.fold)).collect::<Result<Vec<_>, _>>()?
+            contents.iter().map(|of| config.trials(document, search, of.fold)).collect::<Result<Vec<_>, _>>()?
         }
     };
     let candidates: Vec<&[Candidate]> = match &config.search {
-        None => splits.iter().map(|_| grid.as_slice()).collect(),
+        None => contents.iter().map(|_| grid.as_slice()).collect(),
         Some(_) => trials.iter().map(Vec::as_slice).collect(),
     };
-    check_validation(&splits, &candidates, config)?;
+    check_validation(&contents, &candidates, config)?;
     let rungs = candidates.first().and_then(|of| of.first()).map(|trial| trial.config.rungs()).unwrap_or_default();
-    let data: Vec<_> = splits.iter().map(Sets::from_split).collect();
-    then(&Jobs { splits: &splits, data: &data, candidates: &candidates, rungs: &rungs, seeds: &seeds })
+    then(&Jobs { splits: &splits, contents: &contents, candidates: &candidates, rungs: &rungs, seeds: &seeds })
 }
 
 /// Refuses to choose among several candidates without queries to choose on.
-fn check_validation(splits: &[Split], candidates: &[&[Candidate]], config: &ExperimentConfig) -> Result<(), Refusal> {
+fn check_validation(
+    contents: &[&Contents],
+    candidates: &[&[Candidate]],
+    config: &ExperimentConfig,
+) -> Result<(), Refusal> {
     let count = candidates.first().map_or(0, |candidates| candidates.len());
-    if count <= 1 || splits.iter().all(|split| split.validation.is_some()) {
+    if count <= 1 || contents.iter().all(|of| of.data.validation.is_some()) {
         return Ok(());
     }
     let (key, what) = if config.search.is_some() { ("search", "trials") } else { ("grid", "points") };

@@ -20,22 +20,19 @@ pub(super) fn summarize(
     jobs: &Jobs,
     results: &[JobResult],
 ) -> Result<CrossValidationReport, ExperimentError> {
-    let &Jobs { splits, data, candidates, seeds, .. } = jobs;
+    let &Jobs { contents, candidates, seeds, .. } = jobs;
     let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
     let mut folds = Vec::new();
     let mut details = Vec::new();
     // `[measure][query]` over all folds, averaged over seeds.
     let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
-    for (s, split) in splits.iter().enumerate() {
+    for (s, of) in contents.iter().enumerate() {
         let of_candidate = |candidate: usize| jobs.of_candidate(results, s, candidate);
         let selections: Vec<f64> = jobs.selections(results, s);
         let best = jobs.selected(results, s);
         let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
-        let mut per_query = PerQuery {
-            set: "test".to_string(),
-            queries: split.test.as_ref().map(|test| test.query_ids.clone()).unwrap_or_default(),
-            values: BTreeMap::new(),
-        };
+        let mut per_query =
+            PerQuery { set: "test".to_string(), queries: of.test_queries.clone(), values: BTreeMap::new() };
         for (m, name) in names.iter().enumerate() {
             let of_queries = over_seeds(of_candidate(best), m);
             let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
@@ -45,7 +42,7 @@ pub(super) fn summarize(
             per_query.values.insert(name.clone(), of_queries);
         }
         folds.push(FoldResult {
-            fold: split.fold,
+            fold: of.fold,
             selected: grid::label(&candidates[s][best].point),
             validation: selections[best],
             measures,
@@ -54,25 +51,25 @@ pub(super) fn summarize(
             trials: if config.search.is_some() { trials(jobs, results, s) } else { Vec::new() },
         });
         details.push(FoldDetails {
-            data: data[s].clone(),
+            data: of.data.clone(),
             points: if config.search.is_some() { Vec::new() } else { selections },
             per_query,
             extremes: of_candidate(best).first().and_then(|result| result.extremes.clone()),
             fits: of_candidate(best).iter().map(|result| result.fit.clone()).collect(),
         });
     }
-    let tests = splits.iter().filter_map(|split| split.test.as_ref());
+    let tests = contents.iter().filter_map(|of| of.data.test.as_ref()).map(|test| &test.statistics);
     let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
     let result = CrossValidation {
         name: config.name.clone(),
         convention: config.measure.convention.clone(),
-        queries: tests.clone().map(|test| test.queries()).sum(),
-        empty_queries: tests.map(|test| (0..test.queries()).filter(|&q| !test.has_relevant(q)).count()).sum(),
+        queries: tests.clone().map(|test| test.queries).sum(),
+        empty_queries: tests.map(|test| test.empty_queries).sum(),
         measures: names.iter().map(|n| (n.clone(), Value::from(mean(folds.iter().map(|f| value_of(f, n)))))).collect(),
         standard_errors: names.iter().zip(&pooled).map(|(n, v)| (n.clone(), Value::from(standard_error(v)))).collect(),
         seeds: seeds.to_vec(),
         folds,
-        selected_on: if splits.iter().all(|split| split.validation.is_some()) { "validation" } else { "training" }
+        selected_on: if contents.iter().all(|of| of.data.validation.is_some()) { "validation" } else { "training" }
             .into(),
         search: config.search.as_ref().map(|search| SearchReport {
             kind: search.kind().to_string(),

@@ -12,7 +12,7 @@ use crate::data::{RankingDataset, Statistics};
 use crate::experiment::config::ExperimentConfig;
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{Fit, linear_weights};
-use crate::experiment::splits::Split;
+use crate::experiment::split::Split;
 use crate::json::Value;
 use crate::learner::{Importance, Round, StopReason};
 use crate::loss::Approximation;
