@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use burn::tensor::DType;
 
-use crate::measure::{Discount, Gain};
+use crate::measure::{DISCOUNTS, Discount, Gain, is_discount};
 use crate::op::shape::difference;
 use crate::refusal::Refusal;
 use crate::text::did_you_mean;
@@ -281,16 +281,13 @@ pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, Los
     if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }
 }
 
-/// A discount whose value at every rank is finite.
+/// Refuses a discount that is not finite, does not start above 0, or rises.
 pub(crate) fn discount(loss: &'static str, discount: &Discount) -> Result<(), LossError> {
     match discount {
         Discount::Power { exponent } => not_negative(loss, "exponent", *exponent).map(|_| ()),
-        Discount::Table(table) if table.iter().any(|d| !d.is_finite()) => Err(LossError::parameter(
-            loss,
-            "discount",
-            format!("{table:?}"),
-            "a table of finite discounts, from rank 1",
-        )),
+        Discount::Table(table) if !is_discount(table) => {
+            Err(LossError::parameter(loss, "discount", format!("{table:?}"), DISCOUNTS))
+        }
         _ => Ok(()),
     }
 }

@@ -125,6 +125,13 @@ pub trait RankingLoss: Debug + Send + Sync {
         false
     }
 
+    /// Names what the gradient takes as constant although it changes with the scores, as the spread of the scores or the
+    /// weights of pairs by rank: `None`, the default, where the gradient is that of the value. A line search, which
+    /// compares values, is refused for a loss that holds something.
+    fn held(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the same loss with its noise drawn anew, separately for each row of a batch, from `seed(own)`, where
     /// `own` is the seed of this loss. The gradient learner asks for it at every step. `None`, the default, for a loss
     /// without noise.

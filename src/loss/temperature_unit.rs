@@ -124,6 +124,10 @@ impl RankingLoss for RelativeTemperature {
         self.loss.estimates_gradient()
     }
 
+    fn held(&self) -> Option<&'static str> {
+        Some("the spread of the scores (temperature_unit)")
+    }
+
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
         Some(Box::new(Self { loss: self.loss.reseeded(seed)?.into() }))
     }

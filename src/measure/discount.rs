@@ -53,17 +53,21 @@ impl Discount {
             Discount::Power { exponent } if !(exponent.is_finite() && *exponent >= 0.0) => {
                 Err(MeasureError::convention("discount.power.exponent", exponent, "a finite number, 0 or above"))
             }
-            Discount::Table(table) => {
-                let falls = table.windows(2).all(|pair| pair[0] >= pair[1]);
-                if !table.is_empty() && falls && table.iter().all(|d| d.is_finite() && *d >= 0.0) && table[0] > 0.0 {
-                    return Ok(());
-                }
-                let expected = "finite discounts, 0 or above, that start above 0 and never rise";
-                Err(MeasureError::convention("discount.table", format!("{table:?}"), expected))
+            Discount::Table(table) if !is_discount(table) => {
+                Err(MeasureError::convention("discount.table", format!("{table:?}"), DISCOUNTS))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// What a table of discounts has to be. With another one the ideal ranking is not the one sorted by label.
+pub(crate) const DISCOUNTS: &str = "finite discounts, 0 or above, that start above 0 and never rise";
+
+/// Whether a table is one of discounts.
+pub(crate) fn is_discount(table: &[f64]) -> bool {
+    let falls = table.windows(2).all(|pair| pair[0] >= pair[1]);
+    falls && table.iter().all(|d| d.is_finite() && *d >= 0.0) && table.first().is_some_and(|d| *d > 0.0)
 }
 
 /// The discounts of the first ranks, computed once.

@@ -84,6 +84,7 @@ pub use convention::{
     PrecisionDenominator, Ties,
 };
 pub use discount::Discount;
+pub(crate) use discount::{DISCOUNTS, is_discount};
 pub use error::MeasureError;
 pub use evaluate::{Evaluation, Evaluator, QueryValues, Rankings, evaluate};
 pub use gain::Gain;

@@ -177,6 +177,7 @@ fn the_library_changes_nothing_of_its_process() {
         ("data/in_file/mod.rs", 1, "what a pass over a file found, for the clones of its features"),
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
+        ("experiment/splits.rs", 1, "what a split holds, once its files have been read"),
         ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
         ("op/gpu/launch.rs", 1, "kernels that a device can run"),
     ];

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::precision::Precision;
 use super::schedule::ScheduleConfig;
+use crate::json::{Map, Value};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
@@ -62,6 +63,13 @@ pub struct GradientConfig {
     pub evaluate_train_every: usize,
 }
 
+/// `relative_temperature` of the learner's entry. L-BFGS does with the temperature of the papers: its line search needs the
+/// gradient of the value, and a spread is held in the gradient.
+pub(super) fn relative_temperature(learner: &Map) -> Option<f64> {
+    let kind = learner.get("optimizer").and_then(|optimizer| optimizer.get("kind"));
+    (kind.and_then(Value::as_str) != Some("lbfgs")).then_some(1.0)
+}
+
 impl Default for GradientConfig {
     fn default() -> Self {
         Self {
@@ -104,8 +112,8 @@ impl GradientConfig {
         }
     }
 
-    /// A line search compares values of one function: refuses what changes the loss between two evaluations or its
-    /// gradient.
+    /// A line search compares values of one function along its gradient: refuses what changes the loss between two
+    /// evaluations, and gradients of another function.
     fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         let beside = "beside learner.optimizer.kind = \"lbfgs\", whose line search needs one function";
         if let Some((key, found)) = scorer.changes_in_training() {
@@ -113,6 +121,11 @@ impl GradientConfig {
         }
         if loss.reseeded(&|seed| seed).is_some() {
             return Err(Refusal::fault("loss.name", format!("expected a loss without noise {beside}")).into());
+        }
+        if let Some(held) = loss.held() {
+            let name = loss.name();
+            let expected = format!("expected a loss with the gradient of its value {beside}: {name} holds {held}");
+            return Err(Refusal::fault("loss", expected).into());
         }
         if self.anneal.is_some() {
             let instead = "learner.kind = \"smooth_rank\" anneals with L-BFGS";
@@ -284,6 +297,23 @@ mod tests {
                 mlp.clone(),
                 LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 1),
                 format!("loss.name: expected a loss without noise {beside}"),
+            ),
+            (
+                lbfgs(""),
+                mlp.clone(),
+                LossSpec::new("approx_ndcg").with("temperature_unit", "spread"),
+                format!(
+                    "loss: expected a loss with the gradient of its value {beside}: approx_ndcg holds the spread of the \
+                     scores (temperature_unit)"
+                ),
+            ),
+            (
+                lbfgs(""),
+                mlp.clone(),
+                LossSpec::new("lambda_ndcg"),
+                format!(
+                    "loss: expected a loss with the gradient of its value {beside}: lambda_ndcg holds the weights of pairs"
+                ),
             ),
             (
                 r#"{"shards": 2}"#.to_string(),

@@ -9,6 +9,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
 use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing, TrainingLoss};
+use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "smooth_rank";
@@ -100,7 +101,13 @@ impl LearnerConfig for SmoothRankConfig {
                 return Err(checks::parameter("kernel_components", components, "none, or a linear scorer"));
             }
         }
-        loss.build()?;
+        let built = loss.build()?;
+        if let Some(held) = built.held().or(built.estimates_gradient().then_some("the value")) {
+            let name = built.name();
+            let expected =
+                format!("expected a loss with the gradient of its value, to minimise it: {name} holds {held}");
+            return Err(Refusal::fault("loss", expected).into());
+        }
         let Some(smoothing) = loss.smoothing()? else {
             return Err(checks::parameter("loss", loss.name(), "a surrogate with a temperature (sigma or alpha)"));
         };

@@ -123,6 +123,10 @@ impl RankingLoss for LambdaLoss {
         Some(&self.gain)
     }
 
+    fn held(&self) -> Option<&'static str> {
+        Some("the weights of pairs")
+    }
+
     fn check_document_weights(&self) -> Result<(), LossError> {
         Ok(())
     }

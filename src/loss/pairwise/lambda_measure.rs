@@ -135,6 +135,10 @@ impl RankingLoss for LambdaMeasure {
         self.is_graded().then_some(&self.stops)
     }
 
+    fn held(&self) -> Option<&'static str> {
+        Some("the weights of pairs")
+    }
+
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         if self.is_graded() { lists.has_two_gains(&self.stops) } else { lists.has_both_relevances() }
     }

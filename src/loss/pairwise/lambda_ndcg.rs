@@ -132,6 +132,10 @@ impl RankingLoss for LambdaNdcg {
         Some(self)
     }
 
+    fn held(&self) -> Option<&'static str> {
+        Some("the weights of pairs")
+    }
+
     fn check_document_weights(&self) -> Result<(), LossError> {
         Ok(())
     }

@@ -170,7 +170,7 @@ impl<'a> MeasureContext<'a> {
     /// takes O(n) memory, with soft indicators O(n log n).
     ///
     /// # Shapes
-    /// - `a`: `[batch, documents]`, 0 at padded places
+    /// - `a`: `[batch, documents]`, 0 at padded places and at documents that are not relevant
     ///
     /// # Panics
     /// `a` of another shape than the scores.
@@ -187,8 +187,9 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. It
-    /// takes O(n^2) memory with positions, O(n log n) with soft indicators. If `b` is the relevance,
-    /// [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the same and needs less.
+    /// takes O(n^2) memory with positions, O(n log n) with soft indicators. If `b` is the relevance
+    /// and `a` is 0 at every other document, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the same
+    /// and needs less.
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places

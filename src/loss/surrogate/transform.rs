@@ -135,11 +135,17 @@ impl<M: PositionMeasure> Surrogate<M> {
     /// A measure that does not give one value per query.
     #[track_caller]
     pub fn values(&self, lists: &Lists) -> Tensor<1> {
+        self.mean_over_draws(lists, |value| value)
+    }
+
+    /// The mean of a function of the surrogate over the draws of the relaxation: `[B]`.
+    #[track_caller]
+    fn mean_over_draws(&self, lists: &Lists, of: impl Fn(Tensor<1>) -> Tensor<1>) -> Tensor<1> {
         let counting = lists.clone().counting(self.measure.counted(lists));
         let value = |sample| {
             let value = self.measure.value(&MeasureContext::new(lists, self.relaxation.relax(&counting, sample)));
             assert_per_query(self.measure.name(), "values", value.dims(), lists);
-            value
+            of(value)
         };
         let mean = match self.relaxation.samples() {
             1 => value(0),
@@ -213,10 +219,10 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let values = self.values(lists);
         if let Some(bound) = self.bound {
-            return bound.of(values);
+            return self.mean_over_draws(lists, |value| bound.of(value));
         }
+        let values = self.values(lists);
         match self.measure.orientation() {
             Orientation::NormalizedMeasure => values.neg() + 1.0,
             Orientation::Measure => values.neg(),
@@ -527,6 +533,13 @@ mod tests {
         assert!(refused.to_string().starts_with("dcg.exponent = NaN"), "{refused}");
         assert!(dcg(Gain::Exp2, Discount::Table(vec![1.0, f64::INFINITY])).is_err());
         assert!(dcg(Gain::Exp2, Discount::Table(vec![1.0, 0.5])).is_ok());
+        for table in [vec![0.1, 1.0], vec![0.0, 0.0], vec![1.0, -0.5], vec![]] {
+            let refused = dcg(Gain::Exp2, Discount::Table(table)).unwrap_err().to_string();
+            assert!(
+                refused.ends_with("expected finite discounts, 0 or above, that start above 0 and never rise"),
+                "{refused}"
+            );
+        }
     }
 
     #[test]
