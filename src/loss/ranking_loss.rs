@@ -127,8 +127,14 @@ pub trait RankingLoss: Debug + Send + Sync {
 
     /// Names what the gradient takes as constant although it changes with the scores, as the spread of the scores or the
     /// weights of pairs by rank: `None`, the default, where the gradient is that of the value. A line search, which
-    /// compares values, is refused for a loss that holds something.
+    /// compares values, takes such a loss [`differentiated`](RankingLoss::differentiated), or refuses it.
     fn held(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the same loss with the gradient of its value. `None`, the default, for a loss that holds nothing, and for
+    /// one that cannot do without.
+    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
         None
     }
 

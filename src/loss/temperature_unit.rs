@@ -6,7 +6,8 @@
 //! `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if that sum is 0.
 //!
 //! So `sigma` is counted in standard deviations, `alpha` per standard deviation, the `sigma` of rank indicators in
-//! variances, and Gumbel noise in standard deviations. The spread is held: no gradient passes through it. The loss of a
+//! variances, and Gumbel noise in standard deviations. The spread is held: no gradient passes through it, unless a line
+//! search asks for the gradient of the value ([`RankingLoss::differentiated`]). The loss of a
 //! list does not change when its scores are multiplied by a number, and the gradient is divided by that number; for a
 //! power of two no bit changes, as long as the spread stays above 1e-12. A list of equal scores is measured in scores,
 //! so that its gradient is finite.
@@ -59,24 +60,26 @@ const SMALLEST: f64 = 1e-12;
 #[derive(Debug, Clone)]
 pub struct RelativeTemperature {
     loss: Arc<dyn RankingLoss>,
+    /// Whether no gradient passes through the spread.
+    holds_spread: bool,
 }
 
 impl RelativeTemperature {
     /// The same loss with its temperature in spreads.
     pub fn new(loss: impl RankingLoss + 'static) -> Self {
-        Self { loss: Arc::new(loss) }
+        Self { loss: Arc::new(loss), holds_spread: true }
     }
 }
 
-/// The spread of each list, `[B, 1]`; carries no gradient.
-fn spread(lists: &Lists) -> Tensor<2> {
-    let centered = lists.centered().detach();
+/// The spread of each list, `[B, 1]`, from its centred scores.
+fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
     let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
     let mean = centered.clone().sum_dim(1) / count.clone();
     let deviation = (centered - mean) * lists.mask.clone();
-    let spread = ((deviation.clone() * deviation).sum_dim(1) / count).sqrt();
-    let constant = spread.clone().equal_elem(0.0);
-    spread.clamp_min(SMALLEST).mask_fill(constant, 1.0)
+    let variance = (deviation.clone() * deviation).sum_dim(1) / count;
+    // Masked before the root, whose slope at 0 is infinite.
+    let constant = variance.clone().equal_elem(0.0);
+    variance.mask_fill(constant, 1.0).sqrt().clamp_min(SMALLEST)
 }
 
 impl RankingLoss for RelativeTemperature {
@@ -117,7 +120,7 @@ impl RankingLoss for RelativeTemperature {
     }
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
-        Ok(Box::new(Self { loss: self.loss.with_parameter(parameter, value)?.into() }))
+        Ok(Box::new(Self { loss: self.loss.with_parameter(parameter, value)?.into(), ..*self }))
     }
 
     fn estimates_gradient(&self) -> bool {
@@ -125,16 +128,26 @@ impl RankingLoss for RelativeTemperature {
     }
 
     fn held(&self) -> Option<&'static str> {
-        Some("the spread of the scores (temperature_unit)")
+        self.holds_spread.then_some("the spread of the scores").or(self.loss.held())
+    }
+
+    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
+        let loss = match self.loss.held() {
+            Some(_) => self.loss.differentiated()?.into(),
+            None => self.loss.clone(),
+        };
+        Some(Box::new(Self { loss, holds_spread: false }))
     }
 
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self { loss: self.loss.reseeded(seed)?.into() }))
+        Some(Box::new(Self { loss: self.loss.reseeded(seed)?.into(), ..*self }))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         // Centred first: an offset that all scores share would set the size of the rounding errors.
-        let scores = lists.centered() / spread(lists);
+        let centered = lists.centered();
+        let measured = if self.holds_spread { centered.clone().detach() } else { centered.clone() };
+        let scores = centered / spread(lists, measured);
         self.loss.query_losses(&Lists { scores, ..lists.clone() })
     }
 }
@@ -261,6 +274,31 @@ mod tests {
         }
     }
 
+    /// Differences of the loss itself. Those of equal scores are of a function that jumps, so that finite slopes are all
+    /// that is asked of them.
+    #[test]
+    fn gradients_are_differences_where_the_spread_is_not_held() {
+        const STEP: f64 = 1e-5;
+        let held = |spec: &LossSpec| spec.with(TEMPERATURE_UNIT, "spread").build().unwrap();
+        for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().estimates_gradient()) {
+            assert_eq!(held(&spec).held(), Some("the spread of the scores"), "{spec}");
+            let loss = held(&spec).differentiated().unwrap();
+            assert_eq!((loss.held(), loss.parameters()), (None, held(&spec).parameters()), "{spec}");
+            let at = |scores: &[f64]| explain(&*loss, scores, &LABELS, DType::F64).unwrap();
+            assert_eq!(at(&SCORES).loss, explain(&*held(&spec), &SCORES, &LABELS, DType::F64).unwrap().loss, "{spec}");
+            assert!(at(&[0.5; 5]).grad.iter().all(|slope| slope.is_finite()), "{spec}");
+            for (i, found) in at(&SCORES).grad.into_iter().enumerate() {
+                let moved = |offset: f64| {
+                    let mut scores = SCORES;
+                    scores[i] += offset;
+                    at(&scores).loss
+                };
+                let expected = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+                assert!((found - expected).abs() < 2e-6 * (1.0 + expected.abs()), "{spec}, {i}: {found} {expected}");
+            }
+        }
+    }
+
     #[test]
     fn a_power_of_two_changes_no_bit() {
         for spec in specs().into_iter().map(|spec| spec.with(TEMPERATURE_UNIT, "spread")) {
@@ -299,10 +337,11 @@ mod tests {
         let scores = Tensor::<2>::from_floats([[1.0, 3.0, f32::NAN], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
         let lists = Lists::new(scores, mask.clone(), mask.greater_elem(0.5));
-        assert_eq!(spread(&lists).into_data().try_to_vec::<f32>().unwrap(), [1.0, 1.0, 1.0]);
+        assert_eq!(spread(&lists, lists.centered()).into_data().try_to_vec::<f32>().unwrap(), [1.0, 1.0, 1.0]);
         let tiny = Tensor::<2>::from_floats([[1e-13, -1e-13]], &device);
         let mask = tiny.ones_like().greater_elem(0.0);
-        assert_eq!(spread(&Lists::new(tiny.clone(), tiny, mask)).into_scalar::<f32>(), 1e-12);
+        let lists = Lists::new(tiny.clone(), tiny, mask);
+        assert_eq!(spread(&lists, lists.centered()).into_scalar::<f32>(), 1e-12);
     }
 
     #[test]

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::precision::Precision;
 use super::schedule::ScheduleConfig;
-use crate::json::{Map, Value};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
@@ -63,13 +62,6 @@ pub struct GradientConfig {
     pub evaluate_train_every: usize,
 }
 
-/// `relative_temperature` of the learner's entry. L-BFGS does with the temperature of the papers: its line search needs the
-/// gradient of the value, and a spread is held in the gradient.
-pub(super) fn relative_temperature(learner: &Map) -> Option<f64> {
-    let kind = learner.get("optimizer").and_then(|optimizer| optimizer.get("kind"));
-    (kind.and_then(Value::as_str) != Some("lbfgs")).then_some(1.0)
-}
-
 impl Default for GradientConfig {
     fn default() -> Self {
         Self {
@@ -122,7 +114,9 @@ impl GradientConfig {
         if loss.reseeded(&|seed| seed).is_some() {
             return Err(Refusal::fault("loss.name", format!("expected a loss without noise {beside}")).into());
         }
-        if let Some(held) = loss.held() {
+        if let Some(held) = loss.held()
+            && loss.differentiated().is_none()
+        {
             let name = loss.name();
             let expected = format!("expected a loss with the gradient of its value {beside}: {name} holds {held}");
             return Err(Refusal::fault("loss", expected).into());
@@ -297,15 +291,6 @@ mod tests {
                 mlp.clone(),
                 LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 1),
                 format!("loss.name: expected a loss without noise {beside}"),
-            ),
-            (
-                lbfgs(""),
-                mlp.clone(),
-                LossSpec::new("approx_ndcg").with("temperature_unit", "spread"),
-                format!(
-                    "loss: expected a loss with the gradient of its value {beside}: approx_ndcg holds the spread of the \
-                     scores (temperature_unit)"
-                ),
             ),
             (
                 lbfgs(""),

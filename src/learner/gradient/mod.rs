@@ -68,7 +68,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             measures, Algorithm 1, as one query per step",
     takes_loss: true,
     takes_scorer: true,
-    relative_temperature: config::relative_temperature,
+    relative_temperature: |_| Some(1.0),
     takes_query_weights: true,
     takes_document_weights: true,
     takes_missing: false,

@@ -1,6 +1,8 @@
 //! A fit in progress: model, optimiser, schedule and annealing. It advances one epoch at a time and is saved and
 //! restored as a whole.
 
+use std::sync::Arc;
+
 use burn::backend::ExecutionError;
 use burn::lr_scheduler::LrSchedulerRecord;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
@@ -100,7 +102,11 @@ impl<'a> Session<'a> {
     ) -> Result<Self, LearnerError> {
         check_shards(config.shards.unwrap_or(1), train)?;
         config.precision.check_on(&context.device)?;
-        let built = loss.build()?;
+        let mut built = loss.build()?;
+        if let OptimizerConfig::Lbfgs { .. } = config.optimizer {
+            // Its line search compares values along the gradient.
+            built = built.differentiated().map_or(built, Arc::from);
+        }
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;

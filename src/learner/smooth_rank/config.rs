@@ -102,7 +102,8 @@ impl LearnerConfig for SmoothRankConfig {
             }
         }
         let built = loss.build()?;
-        if let Some(held) = built.held().or(built.estimates_gradient().then_some("the value")) {
+        let held = built.held().filter(|_| built.differentiated().is_none());
+        if let Some(held) = held.or(built.estimates_gradient().then_some("the value")) {
             let name = built.name();
             let expected =
                 format!("expected a loss with the gradient of its value, to minimise it: {name} holds {held}");
@@ -136,12 +137,13 @@ pub struct SmoothRank {
 }
 
 impl SmoothRank {
-    /// The loss at a sigma.
+    /// The loss at a sigma, with the gradient of its value.
     pub(super) fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>, LearnerError> {
         let temperature = match self.smoothing.sharper {
             Sharper::Smaller => sigma,
             Sharper::Larger => 1.0 / sigma,
         };
-        Ok(self.loss.build_with(self.smoothing.parameter, temperature)?)
+        let loss = self.loss.build_with(self.smoothing.parameter, temperature)?;
+        Ok(loss.differentiated().map_or(loss, Arc::from))
     }
 }

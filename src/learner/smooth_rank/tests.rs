@@ -60,6 +60,16 @@ fn gradients_agree_with_finite_differences() {
 }
 
 #[test]
+fn losses_whose_gradient_is_not_that_of_their_value_are_refused() {
+    let error = config().check(&Parts::default().with_loss(LossSpec::new("stochastic_rank"))).unwrap_err().to_string();
+    let expected = "loss: expected a loss with the gradient of its value, to minimise it";
+    assert_eq!(error, format!("{expected}: stochastic_rank holds the value"));
+    let spread = LossSpec::new("smooth_ndcg").with("temperature_unit", "spread");
+    let learner = config().check(&Parts::default().with_loss(spread)).unwrap();
+    assert_eq!(learner.surrogate(1.0).unwrap().held(), None);
+}
+
+#[test]
 fn the_objective_never_rises_within_a_sigma() {
     let data = testing::random(4, 12, 3, 2);
     let objective = objective(&data);
