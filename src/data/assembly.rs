@@ -34,6 +34,9 @@ pub(super) struct Assembly<'a> {
     /// Number of files and readers.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
+    /// Number of columns of features in the tables so far that have a column for each.
+    #[cfg(feature = "columnar")]
+    pub feature_columns: Option<usize>,
     /// File (index into `files`) and line or row where each query began.
     begun: HashMap<String, (usize, usize)>,
     files: Vec<PathBuf>,
@@ -78,6 +81,8 @@ impl<'a> Assembly<'a> {
             stored: None,
             #[cfg(feature = "columnar")]
             inputs: 0,
+            #[cfg(feature = "columnar")]
+            feature_columns: None,
             begun: HashMap::new(),
             files: Vec::new(),
         }

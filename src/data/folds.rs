@@ -57,10 +57,9 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
         return (1..).zip(folders).map(|(number, path)| named_files(&path, number)).collect();
     }
     let parts = numbered(folder, &names, "S", |name| {
-        let stem = name.strip_suffix(".gz").unwrap_or(name);
-        let endings = [".txt"].iter().chain(&TABLES);
-        let stem = endings.filter_map(|ending| stem.strip_suffix(ending)).next().unwrap_or(stem);
-        stem.strip_prefix('S')?.parse().ok()
+        let (_, stem) = ending(name);
+        let number = stem.strip_prefix('S')?.parse().ok()?;
+        folder.join(name).is_file().then_some(number)
     })?;
     if !parts.is_empty() {
         return rotate(folder, &parts);
@@ -124,8 +123,9 @@ fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
     Ok((0..count).map(fold).collect())
 }
 
-/// Endings of tables. Text is preferred, so that a folder stays what it was when a table is put beside its text.
-const TABLES: [&str; 2] = [".arrow", ".parquet"];
+/// Endings of files, the preferred ones first. Text comes first, so that a folder stays what it was when a table is put
+/// beside its text.
+const ENDINGS: [&str; 6] = [".txt", ".txt.gz", ".gz", "", ".arrow", ".parquet"];
 
 /// Accepted names of the three sets.
 const SETS: [&[&str]; 3] = [&["train"], &["vali", "valid", "validation"], &["test"]];
@@ -141,10 +141,15 @@ fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
     Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
 }
 
+/// The preference among endings of a name, and the name without its ending.
+fn ending(name: &str) -> (usize, &str) {
+    let stems = ENDINGS.iter().enumerate().filter_map(|(at, ending)| Some((at, name.strip_suffix(ending)?)));
+    stems.min_by_key(|(_, stem)| stem.len()).unwrap_or((ENDINGS.len(), name))
+}
+
 /// Returns the file with one of the names and the preferred ending.
 fn file(folder: &Path, names: &[&str]) -> Option<PathBuf> {
-    let endings = [".txt", ".txt.gz", ".gz", "", TABLES[0], TABLES[1]];
-    let mut paths = names.iter().flat_map(|name| endings.map(|ending| folder.join(format!("{name}{ending}"))));
+    let mut paths = names.iter().flat_map(|name| ENDINGS.map(|ending| folder.join(format!("{name}{ending}"))));
     paths.find(|path| path.is_file())
 }
 
@@ -158,7 +163,7 @@ fn names(folder: &Path) -> Result<Vec<String>, DataError> {
 }
 
 /// Returns the entries numbered 1, 2, ... and refuses a gap. Of several entries with the same number (plain,
-/// compressed, tables), it returns the first.
+/// compressed, tables), it returns the one with the preferred ending.
 fn numbered(
     folder: &Path,
     names: &[String],
@@ -166,8 +171,7 @@ fn numbered(
     number: impl Fn(&str) -> Option<usize>,
 ) -> Result<Vec<PathBuf>, DataError> {
     let mut entries: Vec<(usize, &String)> = names.iter().filter_map(|name| Some((number(name)?, name))).collect();
-    let is_table = |name: &str| TABLES.iter().any(|ending| name.ends_with(ending));
-    entries.sort_by_key(|&(number, name)| (number, is_table(name), name));
+    entries.sort_by_key(|&(number, name)| (number, ending(name).0, name));
     entries.dedup_by_key(|entry| entry.0);
     for (expected, (found, name)) in (1..).zip(&entries) {
         if expected != *found {
@@ -229,6 +233,12 @@ mod tests {
         assert_eq!(shown(parts.path(), &folds[0].train), "S1.arrow");
         assert_eq!(shown(parts.path(), &folds[0].validation), "S2.txt.gz");
         assert_eq!(shown(parts.path(), &folds[0].test), "S3.parquet");
+        let several = ["S1", "S1.gz", "S2", "S2.gz", "S2.txt", "S2.txt.gz", "S3/x", "S3.txt.gz", "S3.arrow"];
+        let parts = folder(&several);
+        let folds = discover(parts.path()).unwrap();
+        assert_eq!(shown(parts.path(), &folds[0].train), "S1.gz");
+        assert_eq!(shown(parts.path(), &folds[0].validation), "S2.txt");
+        assert_eq!(shown(parts.path(), &folds[0].test), "S3.txt.gz");
         let sets = folder(&["train.arrow", "vali.parquet", "test.arrow", "test.txt"]);
         let folds = discover(sets.path()).unwrap();
         assert_eq!(shown(sets.path(), &folds[0].train), "train.arrow");

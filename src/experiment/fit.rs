@@ -88,7 +88,7 @@ pub fn fit_in_place(
     seed: u64,
     options: &FitOptions,
 ) -> Result<Fit, ExperimentError> {
-    split.cut(config.shards());
+    split.cut(config.shards())?;
     split.check(options.processes)?;
     let normalizer = match options.start {
         Some(ranker) => ranker.normalizer().clone(),
@@ -258,7 +258,7 @@ mod tests {
         rounds: Option<usize>,
         processes: &dyn Processes,
     ) -> (Fit, Sets<DataReport>) {
-        split.cut(config.shards());
+        split.cut(config.shards()).unwrap();
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(processes, config, &sets).unwrap();
         split.check(processes).unwrap();
@@ -275,6 +275,17 @@ mod tests {
         };
         let data = Sets::from_split(split);
         (fit_in_place(config, split, config.seed, &options).unwrap(), data)
+    }
+
+    #[test]
+    fn more_shards_than_queries_are_refused_before_they_take_memory() {
+        for shards in [41, usize::MAX / 2] {
+            let error = split().cut(shards).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("learner.shards = {shards}: expected at most 40, the number of training queries")
+            );
+        }
     }
 
     #[test]
@@ -297,7 +308,7 @@ mod tests {
                     let (streamed, reads) = streamed(&split, window);
                     let made = train(&config, streamed, None, None, processes);
                     let mut cut = split.clone();
-                    cut.cut(SHARDS);
+                    cut.cut(SHARDS).unwrap();
                     for (data, reads) in cut.sets_mut().zip(reads) {
                         let parts: Vec<_> = data.parts().collect();
                         let own = &parts[own(SHARDS, processes)];

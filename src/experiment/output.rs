@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::config::resolves_to;
 use super::error::OutputError;
 use super::mark::Mark;
-use super::run_folder::{CONFIG, Contents, Entry, LOCK, REPORT, RUN_FILES, RunKind, kept_entry, standing};
+use super::run_folder::{CONFIG, Contents, Entry, LOCK, RUN_FILES, RunKind, kept_entry, standing};
 use crate::atomic_file::Pending;
 use crate::text::hexadecimal;
 
@@ -146,14 +146,24 @@ impl OutputFolder {
             let cleared = match claim {
                 Claim::Overwrite => contents.clear(path),
                 Claim::Part { .. } => Ok(()),
-                // What another configuration kept is not of this run.
-                _ if !resolves_to(&path.join(CONFIG), configuration) => contents.clear_kept(path),
+                // What another configuration found and kept is not of this run.
+                _ if !resolves_to(&path.join(CONFIG), configuration) => contents.clear_outcome(path),
                 _ => Ok(()),
             };
             cleared.map_err(|(path, source)| OutputError::Unwritable { path, source })?;
             folder.write(CONFIG, configuration.as_bytes())?;
         }
         Ok(folder)
+    }
+
+    /// Removes what runs before have kept of selected fits.
+    ///
+    /// # Errors
+    /// [`OutputError::Unwritable`].
+    pub(crate) fn clear_kept(&self) -> Result<(), OutputError> {
+        let unwritable = |(path, source)| OutputError::Unwritable { path, source };
+        let contents = Contents::read(&self.path, &[]).map_err(|source| unwritable((self.path.clone(), source)))?;
+        contents.clear_kept(&self.path).map_err(unwritable)
     }
 
     /// The folder.
@@ -320,7 +330,7 @@ fn may_take(
         Claim::New if !same => {
             occupied("holds a run of another configuration; choose another folder with --out, or --overwrite it")
         }
-        Claim::New if !contents.has(REPORT) => {
+        Claim::New if !contents.is_finished() => {
             occupied("holds an unfinished run: --resume continues it, --overwrite starts again")
         }
         Claim::New => Ok(()),
@@ -419,7 +429,7 @@ fn is_still_there(path: &Path, file: &File) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::run_folder::STATE;
+    use crate::experiment::run_folder::{REPORT, STATE};
 
     fn open(path: &Path, kind: RunKind, configuration: &str, claim: Claim) -> Result<OutputFolder, String> {
         OutputFolder::open(path, kind, configuration, claim).map_err(|error| error.to_string())
@@ -477,9 +487,23 @@ mod tests {
         assert!(claim(RunKind::CrossValidation, "b", Claim::Resume).unwrap_err().contains("another command"));
         claim(RunKind::Train, "b", Claim::Resume).unwrap().write(REPORT, report("train").as_bytes()).unwrap();
         drop(claim(RunKind::Train, "b", Claim::New).unwrap());
+        // A run that was stopped has a report, and goes on all the same.
+        let stopped = report("train").replacen('{', "{\"stop\": \"interrupted\", ", 1);
+        claim(RunKind::Train, "b", Claim::Resume).unwrap().write(REPORT, stopped.as_bytes()).unwrap();
+        assert!(claim(RunKind::Train, "b", Claim::New).unwrap_err().contains("--resume continues it"));
         assert!(claim(RunKind::Train, "a", Claim::New).unwrap_err().contains("--overwrite"));
         let over = claim(RunKind::Train, "a", Claim::Overwrite).unwrap();
         assert!(!over.file(STATE).exists() && !over.file(REPORT).exists());
+    }
+
+    #[test]
+    fn the_report_of_another_configuration_does_not_stay_beside_the_one_that_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let claim = |configuration, claim| open(&path, RunKind::CrossValidation, configuration, claim).unwrap();
+        claim("a", Claim::New).write(REPORT, report("cv").as_bytes()).unwrap();
+        assert!(claim("a", Claim::Resume).file(REPORT).exists());
+        assert!(!claim("b", Claim::Resume).file(REPORT).exists());
     }
 
     /// The report is a result as well, when the jobs or the state that led to it have been removed to save room.

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::config::is_resolved;
 use super::keep::{KEPT, KeptKind, kept_kind};
@@ -20,7 +20,7 @@ use super::not_ours::NotOurs;
 use super::record::RunRecord;
 use crate::atomic_file::unfinished;
 use crate::learner::gradient::is_log;
-use crate::learner::is_state;
+use crate::learner::{StopReason, is_state};
 use crate::ranker::{Versions, is_card, is_ranker};
 use crate::text::beginning;
 
@@ -125,6 +125,11 @@ fn parse<T: for<'de> Deserialize<'de>>(path: &Path) -> Option<T> {
 
 /// The kind of run that a report is of, of this version or of another one; none of what is no report.
 fn report_kind(path: &Path) -> Option<RunKind> {
+    report_head(path).map(|(kind, _)| kind)
+}
+
+/// The kind of run that a report is of, and whether it was stopped before its end.
+fn report_head(path: &Path) -> Option<(RunKind, bool)> {
     #[derive(Deserialize)]
     struct Head {
         command: String,
@@ -134,12 +139,17 @@ fn report_kind(path: &Path) -> Option<RunKind> {
         _config: Map<String, Value>,
         #[serde(rename = "versions")]
         _versions: Versions,
+        /// Of `train` alone.
+        #[serde(default)]
+        stop: Option<Value>,
     }
-    match parse::<Head>(path)?.command.as_str() {
-        "train" => Some(RunKind::Train),
-        "cv" => Some(RunKind::CrossValidation),
-        _ => None,
-    }
+    let head = parse::<Head>(path)?;
+    let kind = match head.command.as_str() {
+        "train" => RunKind::Train,
+        "cv" => RunKind::CrossValidation,
+        _ => return None,
+    };
+    Some((kind, head.stop == Some(json!(StopReason::Interrupted))))
 }
 
 fn is_record(path: &Path) -> bool {
@@ -206,6 +216,8 @@ pub(crate) struct Contents {
     kept: Vec<String>,
     /// The kind of run that the report is of.
     report: Option<RunKind>,
+    /// Whether the report is of a run that was stopped before its end.
+    is_interrupted: bool,
 }
 
 impl Contents {
@@ -251,7 +263,9 @@ impl Contents {
             found.kept(folder, &path, kind)?;
         }
         if found.has(REPORT) {
-            found.report = report_kind(&folder.join(REPORT));
+            let head = report_head(&folder.join(REPORT));
+            found.report = head.map(|(kind, _)| kind);
+            found.is_interrupted = head.is_some_and(|(_, interrupted)| interrupted);
         }
         Ok(found)
     }
@@ -341,6 +355,11 @@ impl Contents {
     /// Whether this file is there, and ours.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.ours.iter().any(|ours| ours == name)
+    }
+
+    /// Whether there is the report of a run that came to its end.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.has(REPORT) && !self.is_interrupted
     }
 
     /// Whether there is something of a run of `kind` to keep.
@@ -433,6 +452,19 @@ impl Contents {
             emptied(&folder.join(JOBS))?;
         }
         RUN_FILES.iter().filter(|entry| self.has(&entry.name)).try_for_each(|entry| remove(&entry.name))
+    }
+
+    /// Removes the report, which is not of the run that begins, and what was kept of selected fits.
+    ///
+    /// # Errors
+    /// The file that cannot be removed.
+    pub(crate) fn clear_outcome(&self, folder: &Path) -> Result<(), (PathBuf, io::Error)> {
+        if self.has(REPORT) {
+            let path = folder.join(REPORT);
+            let removed = fs::remove_file(&path);
+            gone(path, removed)?;
+        }
+        self.clear_kept(folder)
     }
 
     /// Removes what was kept of selected fits, and nothing else.

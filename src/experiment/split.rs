@@ -36,8 +36,17 @@ impl Split {
     }
 
     /// Cuts each set into so many shards, of which each process reads its own where the features are streamed.
-    pub(crate) fn cut(&mut self, shards: usize) {
+    ///
+    /// # Errors
+    /// A [`Refusal`] of more shards than training queries.
+    pub(crate) fn cut(&mut self, shards: usize) -> Result<(), Refusal> {
+        let queries = self.train.queries();
+        if shards > queries {
+            let expected = format!("at most {queries}, the number of training queries");
+            return Err(Refusal::new("learner.shards", shards, expected));
+        }
         self.sets_mut().for_each(|data| data.cut(shards));
+        Ok(())
     }
 
     /// Refuses features that may not be, in all processes alike.

@@ -150,7 +150,12 @@ impl Splits {
             }
             Source::Queries { whole, folds } => {
                 let QueryFold { number, train, validation, test } = &folds[at];
-                let [train, validation, test] = [train, validation, test].map(|queries| whole.select(queries));
+                let [train, mut validation, mut test] = [train, validation, test].map(|queries| whole.select(queries));
+                // Weights are of training alone.
+                for set in [&mut validation, &mut test] {
+                    set.query_weights.clear();
+                    set.document_weights.clear();
+                }
                 Ok(Split { fold: *number, train, validation: Some(validation), test: Some(test) })
             }
             Source::One(split) => Ok((**split).clone()),
@@ -229,6 +234,19 @@ mod tests {
         assert_eq!(splits.contents(1).unwrap().test_queries, ["2"]);
         part(1, 0.25);
         assert!(matches!(splits.read(0, true), Err(DataError::Changed { fold: 1 })), "the last one read is another");
+    }
+
+    #[test]
+    fn weights_are_of_training_alone() {
+        let whole = RankingDataset::from_groups(vec![1.0; 6], 1, vec![1.0; 6], &[1; 6]).unwrap();
+        let whole = whole.with_query_weights(vec![2.0; 6]).unwrap().with_document_weights(vec![3.0; 6]).unwrap();
+        let folds = folds::split(&whole, 3, 1).unwrap();
+        let splits = Splits::new(Source::Queries { whole: Box::new(whole), folds });
+        let split = splits.read(0, false).unwrap();
+        assert_eq!((split.train.query_weights.len(), split.train.document_weights.len()), (2, 2));
+        for set in [split.validation.unwrap(), split.test.unwrap()] {
+            assert!(set.query_weights.is_empty() && set.document_weights.is_empty());
+        }
     }
 
     #[test]

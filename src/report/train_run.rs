@@ -65,7 +65,7 @@ impl<'p> TrainRun<'p> {
             OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
         }
         let mut split = config.data.unchecked_split()?;
-        split.cut(config.shards());
+        split.cut(config.shards())?;
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(processes, &config, &sets)?;
         split.check(processes)?;

@@ -43,7 +43,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     pub fn leave_in_place(&mut self, map: Option<Arc<FileMap>>, schema: &Schema) {
         let Features::List(column) = self.layout.features else { return };
         let asked = self.assembly.options.features;
-        let is_whole = asked.is_none_or(|asked| self.layout.width == Some(asked));
+        let is_whole = asked.is_none_or(|asked| self.layout.width.is_none_or(|width| width == asked));
         let field = schema.field(column);
         if self.assembly.inputs == 1
             && is_whole
@@ -63,6 +63,7 @@ impl<'a, 'b> Appender<'a, 'b> {
 
     /// Makes room for `rows` rows, unless their features stay in place.
     pub fn expect(&mut self, rows: usize) -> Result<(), DataError> {
+        self.check_columns()?;
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         self.check_cells(self.documents_before.saturating_add(rows), width)?;
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
@@ -70,6 +71,20 @@ impl<'a, 'b> Appender<'a, 'b> {
             self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
         }
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
+    }
+
+    /// Refuses a table that lacks columns of features or has more of them: those behind would be taken for others.
+    fn check_columns(&mut self) -> Result<(), DataError> {
+        let Features::Each(columns) = &self.layout.features else { return Ok(()) };
+        let before = self.assembly.feature_columns.replace(columns.len());
+        match self.assembly.options.features.or(before) {
+            Some(expected) if expected != columns.len() => Err(unfit(
+                self.path,
+                format!("{} columns of features", columns.len()),
+                format!("{expected}, one of each feature"),
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn check_cells(&self, documents: usize, width: usize) -> Result<(), DataError> {
@@ -102,7 +117,8 @@ impl<'a, 'b> Appender<'a, 'b> {
             return Ok(());
         }
         let width = self.list_width(batch.column(column))?;
-        let values = plain_items(batch.column(column), width).filter(|_| width > 0);
+        let fits = width > 0 && self.assembly.options.features.is_none_or(|asked| asked == width);
+        let values = plain_items(batch.column(column), width).filter(|_| fits);
         match (&mut self.assembly.stored, values) {
             (Some(stored), Some(values)) => {
                 stored.width = width;

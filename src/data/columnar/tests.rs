@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use super::Format;
 use crate::data::letor::{Groups, Missing, ReadOptions, Weights};
-use crate::data::{DataError, Input, RankingDataset, read, read_from};
+use crate::data::{ByteSize, DataError, Input, RankingDataset, read, read_from};
 
 const FORMATS: [Format; 2] = [Format::Arrow, Format::Parquet];
 
@@ -222,6 +222,40 @@ fn columns_of_other_types_are_converted() {
         let smallest = ReadOptions { missing: Missing::QueryMin, ..ReadOptions::default() };
         assert_eq!(read_bytes(&bytes, &smallest).unwrap().features[3..5], [16_777_216.0, 0.1]);
     }
+}
+
+/// Those behind a column that is absent would be taken for others.
+#[test]
+fn a_column_of_features_that_is_absent_is_refused() {
+    let columns = |names: &[&'static str], query: [&str; 3]| {
+        let mut columns: Vec<(&str, ArrayRef)> =
+            vec![("label", floats([2.0, 0.0, 1.0])), ("query", Arc::new(StringArray::from(query.to_vec())))];
+        columns.extend(names.iter().map(|name| (*name, floats([1.0, 2.0, 3.0]))));
+        table(columns)
+    };
+    let (whole, part) = (columns(&["f1", "f2", "f3"], ["a", "a", "b"]), columns(&["f1", "f3"], ["c", "c", "d"]));
+    let three = ReadOptions { features: Some(3), ..ReadOptions::default() };
+    assert_eq!(read_bytes(&whole, &three).unwrap().feature_count, 3);
+    let expected = "data: found 2 columns of features, expected 3, one of each feature";
+    assert_eq!(message(&part, &three), expected);
+    for order in [[&whole, &part], [&part, &whole]] {
+        let (_folder, paths) = files(&[("one", order[0]), ("two", order[1])]);
+        let refused = read(&paths, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(refused.contains("columns of features, expected"), "{refused}");
+    }
+}
+
+/// The first row says how long the lists of a set are that is read with as many features as another.
+#[test]
+fn lists_of_any_length_stay_where_they_lie_if_they_have_the_features_asked_for() {
+    let rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]].map(|row| Some(row.map(Some)));
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(rows));
+    let (_folder, paths) = files(&[("data", &with(vec![("features", lists)]))]);
+    let read = |features| read(&paths, &ReadOptions { features, ..ReadOptions::default() }).unwrap();
+    let streams = |features| read(features).stream(ByteSize::mib(1), ByteSize::mib(1));
+    assert!(streams(None).is_ok() && streams(Some(2)).is_ok());
+    assert!(streams(Some(3)).unwrap_err().to_string().contains("the place of the features"));
+    assert_eq!(read(Some(3)).features, [1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 5.0, 6.0, 0.0]);
 }
 
 #[test]

@@ -116,8 +116,9 @@ impl Parser<'_> {
     fn document(&mut self, start: usize) -> Result<usize, Fault> {
         let (label, at) = self.label(start)?;
         let at = self.query(self.skip_blanks(at))?;
+        // Before the row takes memory.
+        self.check_cells(self.parsed.rows.rows + 1, self.parsed.rows.count.max(self.columns))?;
         let row = self.parsed.rows.add_row();
-        self.check_cells(self.parsed.rows.count.max(self.columns))?;
         let at = self.features(row, at)?;
         self.parsed.labels.push(label);
         self.comment(at);
@@ -179,7 +180,7 @@ impl Parser<'_> {
             (value, at) = self.value(at, index)?;
             if index > self.parsed.rows.stride {
                 // Only reached on the first lines of a file and, in sparse files, on the widest lines.
-                self.check_cells(index)?;
+                self.check_cells(self.parsed.rows.rows, index)?;
                 self.parsed.rows.widen(index);
                 row = self.parsed.rows.values.len() - self.parsed.rows.stride;
             }
@@ -272,8 +273,8 @@ impl Parser<'_> {
     }
 
     #[inline]
-    fn check_cells(&self, columns: usize) -> Result<(), Fault> {
-        if self.parsed.rows.rows.saturating_mul(columns) > self.rules.most_cells { Err(Fault::Cells) } else { Ok(()) }
+    fn check_cells(&self, rows: usize, columns: usize) -> Result<(), Fault> {
+        if rows.saturating_mul(columns) > self.rules.most_cells { Err(Fault::Cells) } else { Ok(()) }
     }
 
     #[inline]

@@ -36,6 +36,7 @@ impl Batch {
         self.used = 0;
         for slot in &mut self.slots {
             source.next_block(&mut slot.text)?;
+            source.check_lines(&slot.text)?;
             if slot.text.is_empty() {
                 break;
             }

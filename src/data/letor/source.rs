@@ -77,12 +77,7 @@ impl Source {
             }
             searched = block.len();
             if searched > self.most_line_bytes {
-                return Err(DataError::Limit {
-                    path: self.path.clone(),
-                    found: format!("a line of more than {searched} bytes"),
-                    limit: format!("{} bytes", self.most_line_bytes),
-                    option: "max_line_bytes",
-                });
+                return Err(self.long_line(&format!("a line of more than {searched} bytes")));
             }
         }
         if self.at_end && block.last().is_some_and(|&last| last != b'\n') {
@@ -92,6 +87,31 @@ impl Source {
             block.drain(..3);
         }
         Ok(())
+    }
+
+    /// Refuses lines of a block that are longer than the options allow; [`next_block`](Self::next_block) refuses one without
+    /// an end.
+    ///
+    /// # Errors
+    /// [`DataError::Limit`].
+    pub fn check_lines(&self, block: &[u8]) -> Result<(), DataError> {
+        // The reader refuses a line of a block or more by itself.
+        if self.most_line_bytes >= BLOCK {
+            return Ok(());
+        }
+        match block.split(|&byte| byte == b'\n').find(|line| line.len() > self.most_line_bytes) {
+            Some(line) => Err(self.long_line(&format!("a line of {} bytes", line.len()))),
+            None => Ok(()),
+        }
+    }
+
+    fn long_line(&self, found: &str) -> DataError {
+        DataError::Limit {
+            path: self.path.clone(),
+            found: found.to_owned(),
+            limit: format!("{} bytes", self.most_line_bytes),
+            option: "max_line_bytes",
+        }
     }
 
     /// Returns the number of bytes of text so far; a compressed file counts for at most [`COUNTED_RATIO`] times its own

@@ -288,6 +288,15 @@ fn memory_is_bounded() {
     let short = ReadOptions { max_line_bytes: 1000, ..ReadOptions::default() };
     let line = format!("0 qid:1 1:1 #{}", "x".repeat(5 << 20));
     assert!(message(&line, &short).contains("option `max_line_bytes`"));
+    let lines = format!("0 qid:1 1:1\n1 qid:1 1:2 #{}\n", "x".repeat(1000));
+    let long = message(&lines, &short);
+    assert!(long.contains("a line of 1013 bytes, expected at most 1000 bytes"), "{long}");
+    assert!(read_text(&lines, &ReadOptions { max_line_bytes: 1013, ..ReadOptions::default() }).is_ok());
+    // Refused before the first row takes memory.
+    for features in [1_000_000_000, usize::MAX / 2] {
+        let wide = ReadOptions { features: Some(features), ..ReadOptions::default() };
+        assert!(message("0 qid:1 1:1\n", &wide).contains("option `max_cells`"));
+    }
     assert_eq!(read_text(&line, &ReadOptions::default()).unwrap().documents(), 1);
 }
 

@@ -13,10 +13,11 @@ use crate::experiment::config::ExperimentConfig;
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::keep::{KEPT, KeptKind, kept_file};
 use crate::experiment::output::OutputFolder;
-use crate::experiment::run_folder::RANKER;
-use crate::ranker::Ranker;
+use crate::experiment::record::Report;
+use crate::experiment::run_folder::{RANKER, REPORT};
+use crate::ranker::{Ranker, Versions};
 
-/// Keeps what the options ask for. A fit that finished in an earlier run without leaving its ranker is made again if it
+/// Keeps what the options ask for, and removes what was kept of other data. A fit that finished in an earlier run without leaving its ranker is made again if it
 /// is selected, and its result takes the place of the earlier one.
 pub(super) fn keep(
     config: &ExperimentConfig,
@@ -24,7 +25,13 @@ pub(super) fn keep(
     results: &mut [JobResult],
     options: &CrossValidationOptions,
 ) -> Result<(), ExperimentError> {
-    let Some(folder) = options.output.filter(|_| options.keep.any()) else { return Ok(()) };
+    let Some(folder) = options.output else { return Ok(()) };
+    if !is_of(folder, jobs) {
+        folder.clear_kept()?;
+    }
+    if !options.keep.any() {
+        return Ok(());
+    }
     // What is made again may be measured otherwise on a GPU, and another point selected.
     let rankers = loop {
         let chosen = jobs.chosen(results);
@@ -60,6 +67,14 @@ pub(super) fn keep(
     Ok(())
 }
 
+/// Whether the report in the folder is of the same data, by the same version: what was kept then is what these fits are.
+fn is_of(folder: &OutputFolder, jobs: &Jobs) -> bool {
+    let report = std::fs::read(folder.file(REPORT)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let Some(Report::Cv(report)) = report else { return false };
+    let data = report.details.iter().map(|fold| &fold.data);
+    report.versions == Versions::current() && data.eq(jobs.contents.iter().map(|of| &of.data))
+}
+
 fn write(
     folder: &OutputFolder,
     name: &str,
@@ -87,7 +102,63 @@ fn tag(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use burn::tensor::Device;
+
     use super::*;
+    use crate::experiment::cross_validation::{JobDone, JobProgress};
+    use crate::experiment::keep::Keep;
+    use crate::experiment::{Claim, Document, RunKind, cross_validate};
+    use crate::learner::Interrupt;
+
+    struct Silent;
+
+    impl JobProgress for Silent {
+        fn done(&self, _: &JobDone) {}
+        fn warn(&self, _: &str, _: &str) {}
+    }
+
+    /// Scores of other data than those of the report would be measured as if they were of these.
+    #[test]
+    fn what_was_kept_of_other_data_does_not_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data.txt");
+        let write = |feature: f32| {
+            let query = |number: usize| format!("0 qid:{number} 1:{feature}\n1 qid:{number} 1:2\n");
+            fs::write(&data, (1..=6).map(query).collect::<String>()).unwrap();
+        };
+        let text =
+            format!("learner = {{ kind = \"regression\" }}\ncv = {{ split = 3 }}\ndata = {{ train = [{data:?}] }}\n");
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        let config = ExperimentConfig::from_document(&document).unwrap();
+        let run = |keep: Keep| {
+            let output =
+                OutputFolder::open(&folder.path().join("run"), RunKind::CrossValidation, "a", Claim::New).unwrap();
+            let options = CrossValidationOptions {
+                device: &Device::flex(),
+                output: Some(&output),
+                resume: false,
+                keep,
+                jobs: Some(1),
+                threads: 1,
+                progress: &Silent,
+                interrupt: Interrupt::default(),
+            };
+            let report = cross_validate(&document, &config, &options).unwrap();
+            output.write_json(REPORT, &Report::Cv(report)).unwrap();
+            output.file(KEPT).read_dir().map_or(0, Iterator::count)
+        };
+        write(0.5);
+        assert_eq!(run("scores".parse().unwrap()), 3);
+        assert_eq!(run(Keep::default()), 3, "of the same data");
+        write(0.25);
+        assert_eq!(run(Keep::default()), 0);
+        assert_eq!(run("scores".parse().unwrap()), 3);
+        write(0.5);
+        assert_eq!(run("rankers".parse().unwrap()), 3, "no scores of the data before");
+    }
 
     #[test]
     fn tags_have_no_blanks() {

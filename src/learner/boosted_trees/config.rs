@@ -54,6 +54,9 @@ pub(super) fn relative_temperature(learner: &Map) -> Option<f64> {
     (!is_searched).then_some(WARMTH)
 }
 
+/// Most sums of trees: each has the scores of all documents.
+const MOST_SEEDS: usize = 1000;
+
 /// Configuration of [`BoostedTrees`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -195,6 +198,9 @@ impl LearnerConfig for BoostedTreesConfig {
         self.patience.map(|patience| checks::at_least("patience", patience, 1)).transpose()?;
         if let Some(seeds) = self.seeds {
             checks::at_least("seeds", seeds, 1)?;
+            if seeds > MOST_SEEDS {
+                return Err(checks::parameter("seeds", seeds, format!("at most {MOST_SEEDS}")));
+            }
             if seeds > 1 && self.subsample.min(self.colsample).min(self.colsample_by_node) == 1.0 {
                 let expected =
                     "subsample, colsample or colsample_by_node below 1; all seeds have the same trees without";

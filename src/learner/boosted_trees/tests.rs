@@ -322,6 +322,9 @@ fn several_seeds_are_one_ranker_with_their_mean_score() {
         error.starts_with("learner.seeds = 3: expected subsample, colsample or colsample_by_node below 1"),
         "{error}"
     );
+    let many = BoostedTreesConfig { seeds: Some(1_000_000_000_000), ..one };
+    let error = many.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap_err().to_string();
+    assert_eq!(error, "learner.seeds = 1000000000000: expected at most 1000");
 }
 
 #[test]

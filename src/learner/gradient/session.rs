@@ -286,7 +286,8 @@ impl<'a> Session<'a> {
             self.model.scorer = load(&self.model.scorer, &saved.model)?;
             self.best = load(&self.best, &saved.best)?;
             if let (Some(decay), Some(saved)) = (self.config.average, &saved.average) {
-                let scorer = load(&self.best, &saved.scorer)?;
+                // Not into a clone of `best`: clones share the running statistics of batch norm.
+                let scorer = load(&self.model.scorer.valid(), &saved.scorer)?;
                 self.average = Some(AveragedWeights::restored(decay, saved.steps, &scorer));
             }
             self.optimizer = self.optimizer.with_bytes(bytes(&saved.optimizer)?)?;

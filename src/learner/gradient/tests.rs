@@ -195,6 +195,30 @@ fn states_of_optimizers_schedules_and_averages_are_resumed() {
     }
 }
 
+/// Clones of a scorer share the statistics of batch norm.
+#[test]
+fn resuming_does_not_change_the_best_of_the_rounds_before() {
+    let (train, validation) = data();
+    let scorer = json!({"kind": "mlp", "hidden": [8], "norm": "batch"});
+    let device = context(None, &NoProgress).device;
+    let mut earlier = 0;
+    for rate in [0.1, 1.0, 10.0, 100.0] {
+        let config = json!({"epochs": 12, "batch_queries": 12, "learning_rate": rate, "average": 0.5});
+        let learner = learner(config, scorer.clone(), "approx_ndcg");
+        let folder = tempfile::tempdir().unwrap();
+        let fit = |resume| {
+            let context = FitContext { resume, ..context(Some(folder.path()), &NoProgress) };
+            learner.fit(&train, Some(&validation), &context).unwrap()
+        };
+        let (whole, resumed) = (fit(false), fit(true));
+        assert_eq!(resumed.history, whole.history);
+        let scores = |fitted: &Fitted| fitted.model.predict(&validation, &device);
+        assert_eq!(scores(&resumed), scores(&whole), "{rate}");
+        earlier += usize::from(whole.best_round < whole.history.len());
+    }
+    assert!(earlier > 0, "the last round is always the best");
+}
+
 #[test]
 fn the_average_is_what_is_measured_and_saved_and_never_trained_on() {
     let (train, validation) = data();
