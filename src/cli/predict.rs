@@ -139,8 +139,10 @@ fn put(
             io::ErrorKind::InvalidData => Failure::Input(error.into()),
             _ => error.into(),
         }),
-        Some(path) => atomic_file::write_with(path, fill)
-            .map_err(Failure::unwritable)
-            .context(format!("{}: cannot write", path.display())),
+        Some(path) => match atomic_file::write_with(path, fill) {
+            // Not the fault of the file.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(Failure::Input(error.into())),
+            written => written.map_err(Failure::unwritable).context(format!("{}: cannot write", path.display())),
+        },
     }
 }

@@ -85,7 +85,8 @@ pub struct StudyArgs {
     /// Less of everything, to look at: fewer values, epochs and samples
     #[arg(long)]
     quick: bool,
-    /// Number of generated queries
+    /// Number of generated queries that are ranked, at most 40 with --quick; studies that train rankers have sets of
+    /// their own
     #[arg(long, default_value_t = 200, conflicts_with_all = ["files", "config"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     queries: u32,
     /// Seed of generated data

@@ -76,6 +76,11 @@ impl SynthArgs {
                         self.queries
                     )));
                 }
+                if let Some(further) = further_part(folder, parts) {
+                    let found = format!("{}: found a part beyond --parts {parts}", further.display());
+                    let expected = "expected none, since `cv` would read it as a part of these data";
+                    return Err(Failure::input(format!("{found}, {expected}; remove it or choose another folder")));
+                }
                 // Files of this form may be anyone's: only the folder's mark says that they are ours.
                 let files = (1..=parts).map(|part| Entry::recorded(format!("S{part}.txt"), |_| false));
                 let files: Vec<Entry> = files.collect();
@@ -88,6 +93,14 @@ impl SynthArgs {
             }
         }
     }
+}
+
+/// The first part of a folder beyond so many, which other data have left there.
+fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
+    let number = |name: &str| name.strip_prefix('S')?.strip_suffix(".txt")?.parse::<usize>().ok();
+    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let further = names.filter_map(|name| number(&name).filter(|&number| number > parts).map(|number| (number, name)));
+    further.min().map(|(_, name)| folder.join(name))
 }
 
 fn write(config: &SynthConfig, queries: Range<usize>, path: &Path) -> Result<(), Failure> {

@@ -72,6 +72,14 @@ pub enum RankerError {
         /// Features of the model.
         expected: usize,
     },
+    /// Data that do not fit into memory with as many features as the model has.
+    #[error("{documents} documents of {features} features do not fit into memory")]
+    Memory {
+        /// Documents of the data.
+        documents: usize,
+        /// Features of the model.
+        features: usize,
+    },
     /// Data with features that the model does not know.
     #[error(
         "the data have feature {found}, the ranker was trained on features 1 to {expected}: \
@@ -267,7 +275,7 @@ impl Ranker {
             let (query, document) = data.place_of(document);
             return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
         }
-        let mut normalized = if found == expected { data.into_owned() } else { resized(&data, expected) };
+        let mut normalized = if found == expected { data.into_owned() } else { resized(&data, expected)? };
         self.normalizer.apply(&mut normalized)?;
         Ok(normalized)
     }
@@ -320,15 +328,22 @@ impl Ranker {
 const BLOCK: usize = 1 << 24;
 
 /// Returns the data with features of 0 added at the end of each document, or with those at the end left out.
-fn resized(data: &RankingDataset, features: usize) -> RankingDataset {
-    let mut resized = vec![0.0; data.documents() * features];
+///
+/// # Errors
+/// [`RankerError::Memory`]: a file may state any number of features.
+fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, RankerError> {
+    let no_memory = || RankerError::Memory { documents: data.documents(), features };
+    let values = data.documents().checked_mul(features).ok_or_else(no_memory)?;
+    let mut resized = Vec::new();
+    resized.try_reserve_exact(values).map_err(|_| no_memory())?;
+    resized.resize(values, 0.0);
     if data.feature_count > 0 && features > 0 {
         for (to, from) in resized.chunks_exact_mut(features).zip(data.features.chunks_exact(data.feature_count)) {
             let kept = from.len().min(features);
             to[..kept].copy_from_slice(&from[..kept]);
         }
     }
-    RankingDataset {
+    Ok(RankingDataset {
         features: resized.into(),
         feature_count: features,
         labels: data.labels.clone(),
@@ -337,7 +352,7 @@ fn resized(data: &RankingDataset, features: usize) -> RankingDataset {
         document_ids: data.document_ids.clone(),
         query_weights: data.query_weights.clone(),
         document_weights: data.document_weights.clone(),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -145,6 +145,7 @@ fn systems_that_cannot_be_compared_are_refused() {
     contains(&refused(&["a", "b", "data", "-c", "leter"]), &["did you mean `letor`?"]);
     contains(&refused(&["a", "b", "data", "--confidence", "1"]), &["confidence = 1", "between 0 and 1"]);
     contains(&refused(&["a", "data"]), &["expected two systems or more and DATA"]);
+    assert_eq!(refused(&["a", "dat"]), "error: dat: found no such file or folder\n");
     contains(&refused(&["a", "--qrels", "data"]), &["expected two runs or more with --qrels"]);
     contains(&refused(&["short", "short", "none"]), &["ndcg@10 has no mean", "none of which has a label above 0"]);
     contains(&refused(&["short", "short", "data.safetensors"]), &["data.safetensors"]);

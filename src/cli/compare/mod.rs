@@ -151,11 +151,16 @@ impl CompareArgs {
             (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels, &measures),
             (Some(_), _) => Err(Failure::input("expected two runs or more with --qrels FILE")),
             (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data, &measures),
-            (None, files) => Err(Failure::input(format!(
-                "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of finished \
-                 runs or more; found {} in all",
-                files.len()
-            ))),
+            (None, files) => {
+                Err(Failure::input(match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
+                    Some(missing) => format!("{}: found no such file or folder", missing.display()),
+                    None => format!(
+                        "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of \
+                     finished runs or more; found {} in all",
+                        files.len()
+                    ),
+                }))
+            }
         }
     }
 }

@@ -137,6 +137,11 @@ impl Default for BoostedTreesConfig {
 }
 
 impl BoostedTreesConfig {
+    /// Whether a tree or a split sees a sample of the queries or of the features.
+    pub(super) fn samples(&self) -> bool {
+        self.subsample.min(self.colsample).min(self.colsample_by_node) < 1.0
+    }
+
     /// What the leaves of trees for a loss are.
     pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
         self.steps.unwrap_or(match (loss.curvature(), loss.smoothing()) {
@@ -201,7 +206,7 @@ impl LearnerConfig for BoostedTreesConfig {
             if seeds > MOST_SEEDS {
                 return Err(checks::parameter("seeds", seeds, format!("at most {MOST_SEEDS}")));
             }
-            if seeds > 1 && self.subsample.min(self.colsample).min(self.colsample_by_node) == 1.0 {
+            if seeds > 1 && !self.samples() {
                 let expected =
                     "subsample, colsample or colsample_by_node below 1; all seeds have the same trees without";
                 return Err(checks::parameter("seeds", seeds, expected));

@@ -116,7 +116,11 @@ impl Iterative for Boosting<'_> {
             }
         }
         if found == 0.0 {
-            return Ok(Step::End(StopReason::Converged));
+            // The next sample may have queries or features that this one lacks.
+            if !self.setting.config.samples() {
+                return Ok(Step::End(StopReason::Converged));
+            }
+            found = 1.0;
         }
         for trees in state.members_mut().filter(|trees| trees.trees.len() < history.next()) {
             trees.trees.push(vec![Node::Leaf { value: 0.0 }]);
@@ -140,8 +144,8 @@ impl Iterative for Boosting<'_> {
         Ok(Some(self.mean_scores(set)))
     }
 
-    fn conclude(&mut self, stop: StopReason, history: &History, _: &State) -> Result<StopReason, LearnerError> {
-        if history.rounds().is_empty() && stop == StopReason::Converged {
+    fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason, LearnerError> {
+        if stop != StopReason::Interrupted && state.members().all(Trees::have_no_split) {
             let config = self.setting.config;
             let reason = format!(
                 "no tree of {} leaves with {} documents or more lowers {}: lower learner.min_documents or \

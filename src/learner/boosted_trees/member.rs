@@ -57,6 +57,13 @@ pub(super) struct Trees {
     pub gains: Vec<Vec<(u32, f64)>>,
 }
 
+impl Trees {
+    /// Whether no round has found a tree.
+    pub fn have_no_split(&self) -> bool {
+        self.trees.iter().all(|tree| matches!(tree[..], [Node::Leaf { .. }]))
+    }
+}
+
 impl Default for Trees {
     fn default() -> Self {
         Self { trees: Vec::new(), step: 1.0, gains: Vec::new() }
@@ -173,7 +180,7 @@ impl<'a> Member<'a> {
         trees: &mut Trees,
     ) -> Result<Option<Added>, LearnerError> {
         let steps = setting.objective.steps();
-        let may_be_flat = trees.trees.is_empty() && setting.start.is_none() && steps != Steps::Newton;
+        let may_be_flat = trees.have_no_split() && setting.start.is_none() && steps != Steps::Newton;
         let flat = may_be_flat && self.is_flat(setting);
         let start = flat.then(|| towards_gains(setting.train, setting.objective.loss())).transpose()?;
         let fitted_to = match &start {

@@ -90,6 +90,33 @@ fn trees_follow_the_weights_of_documents() {
 }
 
 #[test]
+fn a_sample_without_a_split_does_not_end_the_fit() {
+    let rows = [0.0, 1.0, 2.0].map(|x| [0.0, 0.0, x, 0.0, 0.0]);
+    let query: &[(f32, &[f32])] = &[(0.0, &rows[0]), (1.0, &rows[1]), (2.0, &rows[2])];
+    let data = dataset(5, &[query; 4]);
+    let leaves = |fitted: &Fitted| -> Vec<f64> {
+        let of_round = fitted.history.iter().map(|round| round.figures.iter().find(|(name, _)| name == "leaves"));
+        of_round.map(|leaves| leaves.unwrap().1).collect()
+    };
+    for loss in ["lambda_ndcg", "approx_ndcg", "list_net"] {
+        let config = BoostedTreesConfig { rounds: 30, colsample: 0.2, ..small() };
+        let fitted = fit(&config, loss, &data);
+        assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Completed, 30), "{loss}");
+        let leaves = leaves(&fitted);
+        assert!(leaves.contains(&0.0) && leaves.iter().any(|leaves| *leaves > 1.0), "{loss}: {leaves:?}");
+    }
+    let learner = |min_documents| {
+        let config = BoostedTreesConfig { rounds: 6, colsample: 0.2, min_documents, ..small() };
+        config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap()
+    };
+    let error = learner(1000).fit(&data, None, &testing::context(None)).unwrap_err().to_string();
+    assert!(error.contains("no tree of 4 leaves"), "{error}");
+    for rounds in [1, 3] {
+        testing::assert_reproducible(&learner(1), &data, &data, rounds);
+    }
+}
+
+#[test]
 fn data_that_no_tree_splits_are_refused() {
     let config = BoostedTreesConfig { min_documents: 1000, ..small() };
     let learner = config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();

@@ -90,7 +90,12 @@ impl RawTree {
                 return Err(ExportError::SharedNode { format });
             }
             if arrays.feature[node] == LEAF {
-                nodes.push(RawNode::Leaf(arrays.value[node]));
+                let value = arrays.value[node];
+                if !(value as f32).is_finite() {
+                    let (found, expected) = ("a leaf beyond 32 bits", "leaves of 32 bits; LightGBM text has 64");
+                    return Err(ExportError::Model { format, found, expected });
+                }
+                nodes.push(RawNode::Leaf(value));
             } else {
                 let feature = arrays.feature[node];
                 let missing_left = arrays.missing_left.binary_search(&(node as u32)).is_ok();

@@ -66,6 +66,10 @@ impl TreeList {
                 ForeignNode::Leaf(value) => (LEAF, 0.0, value),
                 ForeignNode::Split(split) => {
                     let ForeignSplit { feature, at_most, left, right, .. } = split;
+                    // It marks leaves.
+                    if feature == LEAF {
+                        return refuse(format!("feature {feature}"), &format!("a feature below {LEAF}"));
+                    }
                     let sides = if at_most.is_some() { [left, right] } else { [right, left] };
                     if split.missing_left == at_most.is_some() {
                         arrays.missing_left.push(place);
@@ -96,9 +100,9 @@ impl TreeList {
         self.push(&[ForeignNode::Leaf(value)])
     }
 
-    /// Returns one more than the largest feature of a split.
+    /// Returns one more than the largest feature of a split; 1 without a split, since a ranker has a feature at least.
     pub fn features_in_use(&self) -> usize {
-        self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(0, |&feature| feature as usize + 1)
+        self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(1, |&feature| feature as usize + 1)
     }
 
     /// Returns the ensemble.
@@ -158,6 +162,17 @@ mod tests {
             assert_eq!([f32::MIN, 0.0, f32::MAX].map(|x| way(None, missing_left, x)), [2.0; 3]);
             assert_eq!([0.5, 0.5f32.next_up()].map(|x| way(Some(0.5), missing_left, x)), [1.0, 2.0]);
         }
+    }
+
+    #[test]
+    fn a_feature_is_not_taken_for_the_mark_of_a_leaf() {
+        let mut list = TreeList::new(ImportFormat::LightGbm);
+        assert_eq!(list.features_in_use(), 1, "a ranker without a split");
+        let (at_most, missing_left, zero_missing) = (Some(0.5), false, false);
+        let split = ForeignSplit { feature: LEAF, at_most, missing_left, zero_missing, left: 1, right: 2 };
+        let nodes = [ForeignNode::Split(split), ForeignNode::Leaf(1.0), ForeignNode::Leaf(2.0)];
+        let error = list.push(&nodes).unwrap_err().to_string();
+        assert!(error.contains("found feature 4294967295, expected a feature below 4294967295"), "{error}");
     }
 
     #[test]

@@ -63,8 +63,13 @@ pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
 /// Adds `(x - min) / (max - min)` over the documents to the graph; a constant feature is 0 / 1.
 fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value {
     let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
-    let low = graph.node_with("ReduceMin", &[features], over_documents());
-    let high = graph.node_with("ReduceMax", &[features], over_documents());
+    // What a reduction makes of NaN depends on its place; a missing value is not in the range.
+    let missing = graph.node("IsNaN", &[features]);
+    let (largest, least) = (graph.floats("largest", &[], &[f32::MAX]), graph.floats("least", &[], &[f32::MIN]));
+    let (low, high) =
+        (graph.node("Where", &[&missing, &largest, features]), graph.node("Where", &[&missing, &least, features]));
+    let low = graph.node_with("ReduceMin", &[&low], over_documents());
+    let high = graph.node_with("ReduceMax", &[&high], over_documents());
     let (low, high) = (graph.as_double(&low), graph.as_double(&high));
     let range = graph.node("Sub", &[&high, &low]);
     let range = one_in_place_of_zero(graph, &range);
@@ -76,9 +81,11 @@ fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value
 fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, features: usize) -> Value {
     let x = graph.by_query(x, &[features as i64]);
     let mask = graph.reshaped(mask, &[0, 0, 1]);
+    let missing = graph.node("IsNaN", &[&x]);
     let mut extreme = |operator: &str, outside: f64, name: &str| {
         let outside = graph.doubles(name, &[], &[outside]);
         let inside = graph.node("Where", &[&mask, &x, &outside]);
+        let inside = graph.node("Where", &[&missing, &outside, &inside]);
         graph.node_with(operator, &[&inside], vec![Attribute::ints("axes", &[1]), Attribute::int("keepdims", 1)])
     };
     let low = extreme("ReduceMin", f64::MAX, "largest");
