@@ -320,7 +320,7 @@ fn a_mismatched_or_damaged_model_is_refused() {
     let qrels = bench.output(&[&predict[..], &["-o", "scores", "--run-id", "a", "--qrels", "-"]].concat());
     for out in ["-", "blank"] {
         let blank = bench.refused(&[&predict[..], &["-o", out, "--run-id", "a b"]].concat());
-        contains(&blank, &["run identifier is \"a b\", expected a name without blanks"]);
+        assert!(blank.contains("run identifier is \"a b\", expected a name without blanks"), "{blank}");
         assert!(!blank.contains("cannot write") && !bench.path("blank").exists(), "{blank}");
     }
     assert_eq!(qrels, "1 0 1 1\n");

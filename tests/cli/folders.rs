@@ -175,8 +175,9 @@ fn studies_and_generated_parts_replace_only_their_own_files() {
     bench.output(&[&synth[..], &["--seed", "2"]].concat());
     assert_ne!(everything(&bench.path("")), before);
     // Parts of other data are read with those of a smaller number.
-    let fewer = ["synth", "--queries", "9", "--features", "3", "--parts", "2", "--out", "data"];
-    refused(&bench, &fewer, &["data/S3.txt: found a part beyond --parts 2, expected none, since `cv` would read it"]);
+    bench.output(&["synth", "--queries", "9", "--features", "3", "--parts", "4", "--out", "four"]);
+    let fewer = ["synth", "--queries", "9", "--features", "3", "--parts", "3", "--out", "four"];
+    refused(&bench, &fewer, &["four/S4.txt: found a part beyond --parts 3, expected none, since `cv` would read it"]);
     // A folder of an earlier version, which left no mark.
     fs::remove_file(bench.path("study").join(MARK)).unwrap();
     bench.output(&study);

@@ -269,7 +269,7 @@ def main(check):
         labels = [line.split()[0] for line in (check.folder / source).read_text().splitlines()]
         matrix[numpy.random.default_rng(seed).random(matrix.shape) < 0.1] = numpy.nan
         check.bench.write_letor(f"{name}.txt", matrix, lengths, labels)
-    for normaliser in ("none", "quantile"):
+    for normaliser in ("none", "quantile", "query_min_max"):
         model = check.train(f"gaps-{normaliser}", normaliser, "", TREES, "gaps.txt", '[data.read]\nmissing = "keep"')
         check.trees(f"gaps-{normaliser}", model, normaliser, "gaps-test.txt", True)
 

@@ -41,16 +41,16 @@ fn finished(
     let scores = match ranker.model() {
         Model::Trees(trees) => trees::tree_scores(graph_of, trees, ranker.normalizer(), format)?,
         Model::Scorer(scorer) => {
-            let x = normalizer::normalized(graph_of, ranker.normalizer());
+            let x = normalizer::normalized(graph_of, ranker.normalizer(), false);
             scores(graph_of, "", scorer, &x)
         }
         Model::Ensemble(members) => {
-            let x = normalizer::normalized(graph_of, ranker.normalizer());
+            let x = normalizer::normalized(graph_of, ranker.normalizer(), false);
             let sum = ensemble(graph_of, members, &x);
             sum.ok_or_else(|| ExportError::model(ranker.model(), format, "at least one scorer"))?
         }
         Model::Kernel(expansion) => {
-            let x = normalizer::normalized(graph_of, ranker.normalizer());
+            let x = normalizer::normalized(graph_of, ranker.normalizer(), false);
             kernel::kernel_scores(graph_of, expansion, &x)
         }
     };

@@ -17,11 +17,11 @@ pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
     graph.reshaped(&clean, &[-1, features as i64])
 }
 
-/// Adds the normalised features to the graph, one row per place of a document.
+/// Adds the normalised features to the graph, one row per place of a document. With `may_miss` a value may be NaN.
 ///
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
-pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer) -> Value {
+pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer, may_miss: bool) -> Value {
     let count = normalizer.features();
     let features = raw(graph, count);
     if matches!(normalizer.map(), FeatureMap::None) {
@@ -31,8 +31,8 @@ pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer) -> V
     let value = match normalizer.map() {
         FeatureMap::None => x,
         FeatureMap::QueryMinMax => match graph.mask() {
-            None => query_min_max(graph, &features, &x),
-            Some(mask) => query_min_max_of_many(graph, &mask, &x, count),
+            None => query_min_max(graph, &features, &x, may_miss),
+            Some(mask) => query_min_max_of_many(graph, &mask, &x, count, may_miss),
         },
         FeatureMap::ZScore { mean, scale } => {
             let mean = graph.doubles("normaliser.mean", &[mean.len()], mean);
@@ -61,15 +61,21 @@ pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
 }
 
 /// Adds `(x - min) / (max - min)` over the documents to the graph; a constant feature is 0 / 1.
-fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value {
+fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value, may_miss: bool) -> Value {
     let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
     // What a reduction makes of NaN depends on its place; a missing value is not in the range.
-    let missing = graph.node("IsNaN", &[features]);
-    let (largest, least) = (graph.floats("largest", &[], &[f32::MAX]), graph.floats("least", &[], &[f32::MIN]));
-    let (low, high) =
-        (graph.node("Where", &[&missing, &largest, features]), graph.node("Where", &[&missing, &least, features]));
-    let low = graph.node_with("ReduceMin", &[&low], over_documents());
-    let high = graph.node_with("ReduceMax", &[&high], over_documents());
+    let missing = may_miss.then(|| graph.node("IsNaN", &[features]));
+    let mut extreme = |operator: &str, outside: f32, name: &str| {
+        let inside = match &missing {
+            None => features.clone(),
+            Some(missing) => {
+                let outside = graph.floats(name, &[], &[outside]);
+                graph.node("Where", &[missing, &outside, features])
+            }
+        };
+        graph.node_with(operator, &[&inside], over_documents())
+    };
+    let (low, high) = (extreme("ReduceMin", f32::MAX, "largest"), extreme("ReduceMax", f32::MIN, "least"));
     let (low, high) = (graph.as_double(&low), graph.as_double(&high));
     let range = graph.node("Sub", &[&high, &low]);
     let range = one_in_place_of_zero(graph, &range);
@@ -78,14 +84,17 @@ fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value) -> Value
 }
 
 /// As [`query_min_max`], over the documents of each query of a batch.
-fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, features: usize) -> Value {
+fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, features: usize, may_miss: bool) -> Value {
     let x = graph.by_query(x, &[features as i64]);
     let mask = graph.reshaped(mask, &[0, 0, 1]);
-    let missing = graph.node("IsNaN", &[&x]);
+    let missing = may_miss.then(|| graph.node("IsNaN", &[&x]));
     let mut extreme = |operator: &str, outside: f64, name: &str| {
         let outside = graph.doubles(name, &[], &[outside]);
         let inside = graph.node("Where", &[&mask, &x, &outside]);
-        let inside = graph.node("Where", &[&missing, &outside, &inside]);
+        let inside = match &missing {
+            None => inside,
+            Some(missing) => graph.node("Where", &[missing, &outside, &inside]),
+        };
         graph.node_with(operator, &[&inside], vec![Attribute::ints("axes", &[1]), Attribute::int("keepdims", 1)])
     };
     let low = extreme("ReduceMin", f64::MAX, "largest");

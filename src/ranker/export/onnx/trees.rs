@@ -20,7 +20,7 @@ pub(super) fn tree_scores(
     format: ExportFormat,
 ) -> Result<Value, ExportError> {
     let (x, raw_is_split) = match fitted.kind() {
-        NormalizerKind::QueryMinMax => (normalizer::normalized(graph, fitted), false),
+        NormalizerKind::QueryMinMax => (normalizer::normalized(graph, fitted, true), false),
         _ => (normalizer::raw(graph, trees.feature_count()), true),
     };
     if fitted.kind() != NormalizerKind::None {
