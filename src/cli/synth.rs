@@ -10,6 +10,7 @@ use super::convert::write_data;
 use super::{Context, Failure};
 use crate::atomic_file;
 use crate::data::columnar::Format;
+use crate::data::folds::part_number;
 use crate::data::{DataError, SynthConfig};
 use crate::experiment::{Entry, OutputFolder, Purpose};
 use crate::text::is_standard_stream;
@@ -97,9 +98,9 @@ impl SynthArgs {
 
 /// The first part of a folder beyond so many, which other data have left there.
 fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
-    let number = |name: &str| name.strip_prefix('S')?.strip_suffix(".txt")?.parse::<usize>().ok();
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let further = names.filter_map(|name| number(&name).filter(|&number| number > parts).map(|number| (number, name)));
+    let further =
+        names.filter_map(|name| part_number(&name).filter(|&number| number > parts).map(|number| (number, name)));
     further.min().map(|(_, name)| folder.join(name))
 }
 

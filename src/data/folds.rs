@@ -56,11 +56,7 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     if !folders.is_empty() {
         return (1..).zip(folders).map(|(number, path)| named_files(&path, number)).collect();
     }
-    let parts = numbered(folder, &names, "S", |name| {
-        let (_, stem) = ending(name);
-        let number = stem.strip_prefix('S')?.parse().ok()?;
-        folder.join(name).is_file().then_some(number)
-    })?;
+    let parts = numbered(folder, &names, "S", |name| part_number(name).filter(|_| folder.join(name).is_file()))?;
     if !parts.is_empty() {
         return rotate(folder, &parts);
     }
@@ -139,6 +135,11 @@ fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
         })
     };
     Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
+}
+
+/// The number of the part that a file of this name holds: 2 of `S2.txt.gz`.
+pub(crate) fn part_number(name: &str) -> Option<usize> {
+    ending(name).1.strip_prefix('S')?.parse().ok()
 }
 
 /// The preference among endings of a name, and the name without its ending.

@@ -49,4 +49,4 @@ pub use run_folder::{CARD, CONFIG, JOBS, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]
 pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
 pub use split::Split;
-pub use splits::{Contents, Splits};
+pub use splits::{SplitContents, Splits};

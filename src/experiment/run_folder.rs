@@ -434,10 +434,7 @@ impl Contents {
             let removed = fs::remove_file(&path);
             gone(path, removed)
         };
-        if self.has(REPORT) {
-            remove(REPORT)?;
-        }
-        self.clear_kept(folder)?;
+        self.clear_outcome(folder)?;
         for job in &self.jobs {
             for entry in &JOB_FILES {
                 if let Some(Ok(())) = standing(entry, job, None) {

@@ -15,12 +15,12 @@ use crate::refusal::Refusal;
 #[derive(Debug)]
 pub struct Splits {
     source: Source,
-    contents: Vec<OnceLock<Contents>>,
+    contents: Vec<OnceLock<SplitContents>>,
 }
 
 /// What is known of a split without its features.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contents {
+pub struct SplitContents {
     /// Number of the fold, from 1.
     pub fold: usize,
     /// Statistics and hashes of its sets.
@@ -117,12 +117,12 @@ impl Splits {
     ///
     /// # Panics
     /// If the index is not below [`count`](Self::count).
-    pub fn contents(&self, at: usize) -> Result<&Contents, DataError> {
+    pub fn contents(&self, at: usize) -> Result<&SplitContents, DataError> {
         if let Some(contents) = self.contents[at].get() {
             return Ok(contents);
         }
         let split = self.read(at, true)?;
-        Ok(self.contents[at].get_or_init(|| Contents::of(&split)))
+        Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
     }
 
     /// The split of an index, for the caller alone. With `again`, files stay in memory until those of another split are
@@ -166,7 +166,7 @@ impl Splits {
     fn read_files(&self, data: &DataConfig, fold: &Fold, at: usize) -> Result<Split, DataError> {
         let split = data.read_fold(fold)?;
         split.check(&OneProcess)?;
-        let found = Contents::of(&split);
+        let found = SplitContents::of(&split);
         match self.contents[at].get() {
             Some(contents) if contents.data != found.data => Err(DataError::Changed { fold: fold.number }),
             Some(_) => Ok(split),
@@ -178,7 +178,7 @@ impl Splits {
     }
 }
 
-impl Contents {
+impl SplitContents {
     fn of(split: &Split) -> Self {
         Self {
             fold: split.fold,

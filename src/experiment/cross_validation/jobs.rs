@@ -20,7 +20,7 @@ use crate::experiment::fit::{FitOptions, fit_in_place};
 use crate::experiment::output::OutputFolder;
 use crate::experiment::record::FitReport;
 use crate::experiment::run_folder::{JOBS, RANKER, RESULT};
-use crate::experiment::splits::{Contents, Splits};
+use crate::experiment::splits::{SplitContents, Splits};
 use crate::learner::{Progress, Round, SURROGATE, StopReason};
 use crate::measure::mean_of;
 use crate::memory;
@@ -31,7 +31,7 @@ use crate::text::hexadecimal;
 pub(super) struct Jobs<'a> {
     pub(super) splits: &'a Splits,
     /// What each split holds.
-    pub(super) contents: &'a [&'a Contents],
+    pub(super) contents: &'a [&'a SplitContents],
     /// What each split chooses among: the points of the grid, or trials of its own. All have as many.
     pub(super) candidates: &'a [&'a [Candidate]],
     /// Those of successive halving; none where every fit goes on to its end.
@@ -61,7 +61,7 @@ struct Job<'a> {
     /// Index of its split.
     at: usize,
     /// What that split holds.
-    contents: &'a Contents,
+    contents: &'a SplitContents,
     /// Whether it is the only fit of its split.
     is_only: bool,
     config: &'a ExperimentConfig,

@@ -17,8 +17,8 @@ use crate::experiment::record::Report;
 use crate::experiment::run_folder::{RANKER, REPORT};
 use crate::ranker::{Ranker, Versions};
 
-/// Keeps what the options ask for, and removes what was kept of other data. A fit that finished in an earlier run without leaving its ranker is made again if it
-/// is selected, and its result takes the place of the earlier one.
+/// Keeps what the options ask for, and removes what was kept of other data. A fit that finished in an earlier run
+/// without leaving its ranker is made again if it is selected, and its result takes the place of the earlier one.
 pub(super) fn keep(
     config: &ExperimentConfig,
     jobs: &Jobs,

@@ -17,7 +17,7 @@ use super::config::candidates::Candidate;
 use super::config::{Document, ExperimentConfig};
 use super::error::ExperimentError;
 use super::record::CrossValidationReport;
-use super::splits::Contents;
+use super::splits::SplitContents;
 use crate::refusal::Refusal;
 use jobs::Jobs;
 use keeping::keep;
@@ -72,7 +72,7 @@ fn with_jobs<T>(
 
 /// Refuses to choose among several candidates without queries to choose on.
 fn check_validation(
-    contents: &[&Contents],
+    contents: &[&SplitContents],
     candidates: &[&[Candidate]],
     config: &ExperimentConfig,
 ) -> Result<(), Refusal> {
